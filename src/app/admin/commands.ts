@@ -251,9 +251,7 @@ export const COMMANDS: Commands<AdminContext> = {
     help: 'Show the id and the public key of what signs the audit; makes the key if there is none',
     options: {},
     async run({ config }) {
-      const { SigningKey } = await import('../../core/audit/signing-key.ts');
-      const { auditKey: key, auditOldKeys: oldKeys, dataDir } = config;
-      const { id, publicKey, trusted } = await SigningKey.open({ key, oldKeys, dataDir });
+      const { id, publicKey, trusted } = await signingKey(config);
       return { object: 'audit_key', key_id: id, public_key: publicKey, trusted_key_ids: trusted.ids };
     },
   },
@@ -269,13 +267,9 @@ export const COMMANDS: Commands<AdminContext> = {
     },
     offline: true,
     async run({ config }, { file = '', key }) {
-      const { SigningKey, TrustedKeys } = await import('../../core/audit/signing-key.ts');
+      const { TrustedKeys } = await import('../../core/audit/signing-key.ts');
       const verifyArchive = await ofFeature('verifyExport');
-      const { auditKey, auditOldKeys: oldKeys, dataDir } = config;
-      const keys =
-        key === undefined
-          ? (await SigningKey.open({ key: auditKey, oldKeys, dataDir })).trusted
-          : new TrustedKeys([key]);
+      const keys = key === undefined ? (await signingKey(config)).trusted : new TrustedKeys([key]);
       return { object: 'verified_export', valid: true, ...(await verifyArchive(file, keys)) };
     },
   },
@@ -328,6 +322,11 @@ async function ofFeature<Name extends keyof Feature>(name: Name): Promise<NonNul
   const found = provided(name);
   if (found === undefined) throw new Error('this build has no such feature');
   return found;
+}
+
+async function signingKey({ auditKey: key, auditOldKeys: oldKeys, dataDir }: AdminContext['config']) {
+  const { SigningKey } = await import('../../core/audit/signing-key.ts');
+  return SigningKey.open({ key, oldKeys, dataDir });
 }
 
 function inTransaction(run: (tx: Tx, options: Options) => Promise<object>) {

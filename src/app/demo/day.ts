@@ -247,15 +247,10 @@ class DayWriter {
     if (said.mail !== undefined && demoParts().mailed !== undefined) await this.#mail(message, said);
     if (said.external) {
       const isReply = message.sender_id === this.#persona;
-      const conversation = {
-        id: conversationId,
-        account_id: message.account_id,
-        audience: 'customer',
-      } as const;
-      const [move, by] = isReply
-        ? (['reply_sent', message.author_id] as const)
-        : (['customer_wrote', null] as const);
-      await moveWorkflow(tx, conversation, move, by);
+      const { account_id, author_id } = message;
+      const conversation = { id: conversationId, account_id, audience: 'customer' } as const;
+      if (isReply) await moveWorkflow(tx, conversation, 'reply_sent', author_id);
+      else await moveWorkflow(tx, conversation, 'customer_wrote', null);
     }
     if (said.reactions !== undefined) await lockReactions(tx, message);
     for (const [emoji, people] of Object.entries(said.reactions ?? {})) {

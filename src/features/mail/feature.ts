@@ -114,6 +114,7 @@ async function openSender(node: NodeParts, times: typeof SEND_TIMES, key: MailKe
   if (smtpUrl !== null) {
     const transport = new SmtpTransport({
       url: smtpUrl,
+      // Passwords are never sent unencrypted, except on this machine.
       requireTls: needsTls(smtpUrl),
       dkim: await readDkim(config),
     });
@@ -169,12 +170,11 @@ function openIntake(node: NodeParts, { lockedWrites }: Core, key: MailKey) {
       }
       if (config.imap !== null) {
         const poller = new ImapPoller({
+          ...node,
           mailbox: config.imap,
-          // Passwords are never sent unencrypted, except on this machine.
           requireTls: !isLoopbackAddress(config.imap.host),
           intake,
           nodeId: engine.nodeId,
-          ...node,
         });
         disposer.add('mailbox', poller, (it) => it.close());
       }
@@ -185,7 +185,6 @@ function openIntake(node: NodeParts, { lockedWrites }: Core, key: MailKey) {
   };
 }
 
-/** Passwords are never sent unencrypted, except on this machine. */
 function needsTls(smtpUrl: string): boolean {
   const url = URL.parse(smtpUrl);
   return (

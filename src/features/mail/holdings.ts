@@ -63,12 +63,8 @@ async function eraseFromMails(
     const mailIds = mails.map((mail) => mail.id);
     const messageIds = mails.flatMap(({ message_id }) => message_id ?? []);
     await database.transaction(async (tx) => {
-      const messages = await eraseFromCopies(tx, addresses, messageIds);
-      const changes = messages.map(({ id, conversation_id: stream }) => ({
-        event: 'message.updated' as const,
-        id,
-        stream,
-      }));
+      const changed = await eraseFromCopies(tx, addresses, messageIds);
+      const changes = changed.map((message) => ({ event: 'message.updated' as const, ...message }));
       await enqueueChanged(tx, changes);
       const keys = await erasePersonFromMails(tx, person, mailIds, removesMessages);
       await withdrawUploads(tx, keys);

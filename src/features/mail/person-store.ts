@@ -47,13 +47,13 @@ export async function erasePersonFromMails(
 /**
  * Removes the addresses from the copies that these messages name, except in held conversations.
  * Must be called before their mails are written, because a message is locked before its mail.
- * Returns the messages that changed.
+ * Returns the messages that changed, with their conversations.
  */
 export function eraseFromCopies(
   tx: Tx,
   addresses: readonly string[],
   messageIds: readonly string[],
-): Promise<{ readonly id: string; readonly conversation_id: string }[]> {
+): Promise<{ readonly id: string; readonly stream: string }[]> {
   return tx.query(ERASE_FROM_COPIES, addresses, messageIds);
 }
 
@@ -116,7 +116,7 @@ const ERASE = statement<
 
 const ERASE_FROM_COPIES = statement<
   [addresses: readonly string[], messageIds: readonly string[]],
-  { id: string; conversation_id: string }
+  { id: string; stream: string }
 >('erase-person-from-copies-of-messages')`
     WITH named AS MATERIALIZED (
       SELECT m.id, m.conversation_id FROM messages m
@@ -128,7 +128,7 @@ const ERASE_FROM_COPIES = statement<
     UPDATE messages m SET cc = ARRAY(SELECT a FROM unnest(m.cc) AS a WHERE NOT lower(a) = ANY($1::text[])), ${setTouched('later_than(m.updated_at)')}
     FROM named n JOIN free f ON f.id = n.conversation_id
     WHERE m.id = n.id AND m.conversation_id = n.conversation_id
-    RETURNING m.id, m.conversation_id`;
+    RETURNING m.id, m.conversation_id AS stream`;
 
 const ERASE_FROM_THREADS = statement<[accountId: string, addresses: readonly string[]]>(
   'erase-person-from-mail-threads',

@@ -193,15 +193,10 @@ function moveOn(
 }
 
 function recipientsOf({ mail }: Arrival) {
-  const kinds = [
-    ['to', mail.to],
-    ['cc', mail.cc],
-  ] as const;
-  return kinds.flatMap(([kind, boxes]) =>
-    boxes
-      .slice(0, MAX_SHOWN)
-      .map(({ address }) => ({ address: storable(address), kind, status: null, code: null })),
-  );
+  return (['to', 'cc'] as const).flatMap((kind) => {
+    const boxes = mail[kind].slice(0, MAX_SHOWN);
+    return boxes.map(({ address }) => ({ address: storable(address), kind, status: null, code: null }));
+  });
 }
 
 /** Recipients of each kind in the row; the source has all of them. */

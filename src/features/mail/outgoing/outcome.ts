@@ -2,7 +2,7 @@ import type { EmailRecipient, SentEmailStatus } from '../../../contract/protocol
 import { enqueueChanged } from '../../../core/events/changes.ts';
 import { notifyUsers } from '../../../core/notifications/feed/notify-users.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { lockOutgoing, type OutgoingRow, readFailed, setEmailStatus, settleMail } from './outgoing-store.ts';
+import { lockOutgoing, OUTGOING, type OutgoingRow, readFailed, setEmailStatus } from './outgoing-store.ts';
 
 /** The outcome of an outgoing mail, at some of its recipients or as a whole. */
 export interface MailOutcome {
@@ -44,10 +44,11 @@ export async function recordOutcome(
     return { ...one, code, status: status === 'failed' && isOpen ? ('failed' as const) : state };
   });
   const next = status ?? statusOf(after);
-  const at = await settleMail(tx, mailId, { recipients: after, status: next, reason, due_in_ms: nextTryMs });
+  const outcome = { recipients: JSON.stringify(after), status: next, reason, due_in_ms: nextTryMs };
+  const [settled] = await OUTGOING.settle(tx, [{ id: mailId, ...outcome }]);
   if (next === mail.status) return next;
   await publishStatus(tx, mail, next);
-  if (next === 'bounced' || next === 'failed') await notify(tx, mail, next, at);
+  if (next === 'bounced' || next === 'failed') await notify(tx, mail, next, settled!.updated_at);
   return next;
 }
 

@@ -2,7 +2,7 @@ import type { Insertable } from 'kysely';
 import type { EmailRecipient, SentEmailStatus } from '../../../contract/protocol/resources/email.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { type Due, LeasedRows } from '../../../platform/db/queue/leased-rows.ts';
+import { LeasedRows } from '../../../platform/db/queue/leased-rows.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import type { MailRow } from '../mail-store.ts';
@@ -33,27 +33,12 @@ export async function insertDue(db: Db, mails: readonly NewDueMail[]): Promise<b
   return inserted.length > 0;
 }
 
-export interface WrittenOutcome extends Due {
-  readonly recipients: readonly EmailRecipient[];
-  readonly status: SentEmailStatus;
-  readonly reason: string | null;
-}
-
-/** Writes the outcome of a locked mail, and returns the time of the change. */
-export async function settleMail(
-  tx: Tx,
-  id: string,
-  { recipients, ...outcome }: WrittenOutcome,
-): Promise<string> {
-  const [row] = await OUTGOING.settle(tx, [{ id, ...outcome, recipients: JSON.stringify(recipients) }]);
-  return row!.updated_at;
-}
-
 /** Makes a locked mail that has ended due again, as if it had never been tried. */
 export async function requeue(
   tx: Tx,
   mailId: string,
-  { recipients, reason }: Pick<WrittenOutcome, 'recipients' | 'reason'>,
+  recipients: readonly EmailRecipient[],
+  reason: string | null,
 ): Promise<void> {
   await tx.query(REQUEUE, mailId, JSON.stringify(recipients), reason);
 }
@@ -81,7 +66,7 @@ export const OUTGOING = new LeasedRows<
   Pick<MailRow, 'id'>,
   MailRow,
   [busyAccounts: readonly string[], limit: number],
-  Pick<WrittenOutcome, 'status' | 'reason'> & { readonly recipients: string },
+  { readonly recipients: string; readonly status: SentEmailStatus; readonly reason: string | null },
   { readonly updated_at: string }
 >({
   name: 'mails',

@@ -1,17 +1,12 @@
+import type { MessageRow } from '../../../core/resources/message.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { customerAddresses } from '../thread-store.ts';
 
 /** The facts that the mail of a message is made of, besides its text. */
-export interface ReplyFacts {
-  readonly account_id: string;
+export interface ReplyFacts extends Pick<MessageRow, 'account_id' | 'conversation_id' | 'subject' | 'cc'> {
   readonly account_name: string;
-  readonly conversation_id: string;
   readonly title: string | null;
-  /** As stated by the message. */
-  readonly subject: string | null;
-  /** As stated by the message, or null if it states none. */
-  readonly cc: readonly string[] | null;
   /** The name of the group that the message is sent under, if any. */
   readonly persona: string | null;
   /** Whether an act of an agent sent it. */

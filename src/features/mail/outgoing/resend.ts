@@ -42,7 +42,7 @@ export async function resendMail(
   if (!recipients.some(({ kind }) => kind === 'to')) {
     throw conflict('No customer of the case has an address. Add one, and send the mail again.');
   }
-  await requeue(tx, mail.id, { recipients, reason });
+  await requeue(tx, mail.id, recipients, reason);
   await publishStatus(tx, mail, 'queued');
   const details = { message_id: messageId };
   await audit(tx, { accountId, conversationId, actorId: actor.id, action: 'email.resent', details });

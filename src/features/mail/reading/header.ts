@@ -4,16 +4,10 @@ import { decodeText } from './charset.ts';
 import { cleanLine } from './clean-text.ts';
 import type { Mailbox } from './parsed-mail.ts';
 
-export interface HeaderField {
-  /** In lower case. */
-  readonly name: string;
-  /** Unfolded, but not decoded. */
-  readonly raw: string;
-}
-
 /** The header of a mail or of one of its parts. */
 export class Header {
-  readonly fields: readonly HeaderField[];
+  /** Names are in lower case, values unfolded, but not decoded. */
+  readonly fields: readonly { readonly name: string; readonly raw: string }[];
   /** Whether fields were left out, or lines were no fields. */
   readonly isDamaged: boolean;
   /** Lines after the last field with which the body begins, because the blank line is missing. */

@@ -25,7 +25,7 @@ export class HtmlText {
     else if (name === 'hr') this.#rule();
     else if (PARAGRAPHS.has(name)) this.#endParagraph();
     else if (BLOCKS.has(name)) this.#endBlock();
-    else if (CELLS.has(name)) this.#addBlank();
+    else if (CELLS.has(name) && !this.#endsWithBlank) this.#line.push(' ');
     if (name === 'li') this.#line = ['- '];
     if (name === 'blockquote') this.#quotes += 1;
     if (name === 'pre') this.#pre += 1;
@@ -79,10 +79,6 @@ export class HtmlText {
 
   get #endsWithBlank(): boolean {
     return this.#line.at(-1)?.endsWith(' ') ?? true;
-  }
-
-  #addBlank(): void {
-    if (!this.#endsWithBlank) this.#line.push(' ');
   }
 
   #push(line: string, quotes: number): void {

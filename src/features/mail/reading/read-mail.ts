@@ -62,7 +62,7 @@ class MailReader {
   #attachments = 0;
   #leaf: Leaf | null = null;
   /** The text before the first part, which is the body if no part follows. */
-  #preamble: Body | null = null;
+  readonly #preamble: Buffer[] = [];
   readonly #room = {
     plain: MAIL_LIMITS.textBytes as number,
     html: MAIL_LIMITS.htmlBytes as number,
@@ -87,10 +87,7 @@ class MailReader {
       this.#header = part.header;
       this.#onHeader(this.#described({ isDamaged: true }));
     }
-    if (part.boundary !== null) {
-      if (part.parent === null) this.#preamble = { part, bytes: [] };
-      return;
-    }
+    if (part.boundary !== null) return;
     const role = roleOf(part);
     const encoding = part.header.raw('content-transfer-encoding') ?? '';
     this.#leaf = {
@@ -125,7 +122,7 @@ class MailReader {
 
   async #write(part: MimePart, bytes: Buffer): Promise<void> {
     if (part.boundary !== null) {
-      if (part.parent === null) this.#keep(this.#preamble?.bytes ?? [], 'plain', bytes);
+      if (part.parent === null) this.#keep(this.#preamble, 'plain', bytes);
       return;
     }
     if (this.#leaf !== null) await this.#writeDecoded(this.#leaf, this.#leaf.decoder.write(bytes));
@@ -134,8 +131,10 @@ class MailReader {
   async #close(part: MimePart): Promise<void> {
     if (part.boundary !== null) {
       // Its boundary never came, so everything is in the preamble.
-      if (part.parent === null && part.children === 0) this.#isDamaged = true;
-      else if (part.parent === null) this.#preamble = null;
+      if (part.parent === null && part.children === 0) {
+        this.#isDamaged = true;
+        this.#passages.set(part, { plain: [{ part, bytes: this.#preamble }], html: [] });
+      }
       return;
     }
     const leaf = this.#leaf;
@@ -177,9 +176,6 @@ class MailReader {
 
   finish(isDamaged: boolean): ReadMail {
     if (isDamaged) this.#isDamaged = true;
-    if (this.#preamble !== null && this.#preamble.part.children === 0) {
-      this.#passages.set(this.#preamble.part, { plain: [this.#preamble], html: [] });
-    }
     const { text, html } = this.#body();
     const whole = this.#cut(text, MAIL_LIMITS.textCharacters);
     return this.#described({

@@ -69,13 +69,9 @@ function withoutQuotes(lines: readonly string[]): readonly string[] {
   const last = blocks.at(-1);
   if (last === undefined) return lines;
   const isBlank = (from: number, to?: number) => lines.slice(from, to).every((line) => line.trim() === '');
-  const isTrailing = isBlank(last.end);
-  const first = blocks[0];
+  if (isBlank(last.end)) return lines.slice(0, last.start);
   // The answer stands below the only quote.
-  if (blocks.length === 1 && first !== undefined && isBlank(0, first.start) && !isTrailing)
-    return lines.slice(first.end);
-  if (!isTrailing) return lines;
-  return lines.slice(0, last.start);
+  return blocks.length === 1 && isBlank(0, last.start) ? lines.slice(last.end) : lines;
 }
 
 /** Returns runs of quoted lines, each including its attribution. */
