@@ -127,11 +127,8 @@ async function start(
     printWelcome(demo, config.dataDir, hasDemoPage);
     // Started after the welcome, which does not wait for it.
     const day = config.demoDay ? seedDay(data) : Promise.resolve();
-    disposer.add(
-      'day of the demo account',
-      day.catch((error: unknown) => log.warn({ err: error }, 'the day of the demo account was not written')),
-      (it) => it,
-    );
+    const written = day.catch((err) => log.warn({ err }, 'the day of the demo account was not written'));
+    disposer.add('day of the demo account', written, (it) => it);
   }
   await features.listen();
   return {

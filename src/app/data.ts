@@ -24,14 +24,12 @@ export type Data = Awaited<ReturnType<typeof openData>>;
 /** Opens a node's Postgres, its store of files and its engine, which connects it to others. */
 export async function openData({ config, log, metrics, disposer }: PartOptions, urls: Urls) {
   const databaseUrl = config.databaseUrl ?? (await startPostgres(config, log, disposer));
-  const database = disposer.add('database', await openDatabase({ url: databaseUrl, log, metrics }), (it) =>
-    it.close(),
-  );
+  const database = await openDatabase({ url: databaseUrl, log, metrics });
+  disposer.add('database', database, (it) => it.close());
   await migrate(database, log);
   const mode = config.redisUrl === null ? 'exclusive' : 'shared';
-  const lock = disposer.add('lock', await acquireNodeLock({ url: databaseUrl, mode, log }), (it) =>
-    it.close(),
-  );
+  const lock = await acquireNodeLock({ url: databaseUrl, mode, log });
+  disposer.add('lock', lock, (it) => it.close());
   // Started after all parts have added to it.
   const watch = disposer.add('watch of due work', new DueWatch({ database, log }), (it) => it.close());
   const { engine, description: engineDescription } = await openEngine(config, log, metrics);

@@ -101,9 +101,8 @@ export async function openServing(
     requestLogUrl: config.requestLogUrl,
     origins,
   });
-  const server = disposer.add('server', new HttpServer({ handler: http, metrics, tls: config.tls }), (it) =>
-    it.close(),
-  );
+  const server = new HttpServer({ handler: http, metrics, tls: config.tls });
+  disposer.add('server', server, (it) => it.close());
   return {
     http,
     server,

@@ -464,7 +464,7 @@ t.test('mails are signed with the key of the domain', async (t) => {
   const content = {
     ...{ sender: 'support@harbor.example', subject: 'Ahoy', text: 'ahoy', html: '<p>ahoy' },
     attachments: [
-      { filename: 'a.bin', contentType: 'multipart/mixed', read: () => Readable.from([Buffer.alloc(3e6)]) },
+      { filename: 'a.bin', contentType: 'multipart/mixed', bytes: Readable.from([Buffer.alloc(3e6)]) },
     ],
   };
   const mail = composeMail(row, content, recipients);

@@ -46,9 +46,8 @@ async function print(line: object): Promise<void> {
 
 async function connect(config: Config, log: Logger, disposer: Disposer): Promise<Database> {
   const url = config.databaseUrl ?? (await embeddedUrl(config.dataDir, log, disposer));
-  const database = disposer.add('database', await openDatabase({ url, log, maxConnections: 1 }), (it) =>
-    it.close(),
-  );
+  const database = await openDatabase({ url, log, maxConnections: 1 });
+  disposer.add('database', database, (it) => it.close());
   // The first account of a new deployment may be made before its first start.
   if (await isMigrated(database)) return database;
   const { migrate } = await import('../../platform/db/migration/migrate.ts');

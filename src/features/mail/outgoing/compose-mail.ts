@@ -12,8 +12,8 @@ export interface MailContent extends MailText {
   readonly attachments: readonly {
     readonly filename: string;
     readonly contentType: string;
-    /** Called when sending reaches this file. */
-    readonly read: () => AsyncIterable<Buffer>;
+    /** Opens the file when sending reaches it: a connection would not wait for a slow server. */
+    readonly bytes: AsyncIterable<Buffer>;
   }[];
 }
 
@@ -58,11 +58,11 @@ export function composeMail(
     headers: mail.automatic ? { 'Auto-Submitted': submitted, 'X-Auto-Response-Suppress': 'All' } : {},
     text,
     html,
-    attachments: attachments.map(({ filename, contentType, read }) => ({
+    attachments: attachments.map(({ filename, contentType, bytes }) => ({
       filename,
       contentType: mailType(contentType),
       contentDisposition: 'attachment',
-      content: Readable.from(pieces(read)),
+      content: Readable.from(bytes),
     })),
     xMailer: false,
   };
@@ -70,11 +70,6 @@ export function composeMail(
 
 export function addressesOf({ recipients }: MailRow, kind: 'to' | 'cc'): string[] {
   return recipients.filter((one) => one.kind === kind).map(({ address }) => address);
-}
-
-/** Opens a file on the first read: a connection to the store would not wait for a slow server. */
-async function* pieces(read: () => AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  yield* read();
 }
 
 /** Types that mail programs would take for a part of the mail are sent as bytes. */

@@ -46,7 +46,7 @@ export async function writeReply(
     attachments: (isAttached ? files : []).map((file) => ({
       filename: nameOf(file),
       contentType: file.content_type ?? 'application/octet-stream',
-      read: () => readFile(store, file.s3_key!),
+      bytes: readFile(store, file.s3_key!),
     })),
   };
 }

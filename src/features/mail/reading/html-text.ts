@@ -1,7 +1,4 @@
-/**
- * Collects the text of an HTML document from its tags and texts in order. Quotes get `> `, as in
- * plain text.
- */
+/** Collects the text of an HTML document from its tags and texts in order. Quotes get `> `. */
 export class HtmlText {
   readonly #lines: string[] = [];
   /** The pieces of the last line, joined once: reading a growing text copies it each time. */

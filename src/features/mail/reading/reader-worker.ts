@@ -1,7 +1,4 @@
-/**
- * A thread that reads mails, one after another (reader-thread.ts), so that no large or hostile mail
- * blocks the node.
- */
+/** A thread that reads mails one by one (reader-thread.ts), so that no mail blocks the node. */
 
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

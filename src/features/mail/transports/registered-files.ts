@@ -46,10 +46,7 @@ export class RegisteredFiles implements MailFiles {
     return removeUnreferenced(this.#database, this.#store, this.#keys);
   }
 
-  /**
-   * Schedules unreferenced files for removal in a minute, because a transaction of unknown outcome
-   * may still commit.
-   */
+  /** Has unreferenced files removed in a minute: a transaction in doubt may still commit. */
   withdraw(): Promise<void> {
     return this.#database.transaction((tx) => withdrawUploads(tx, this.#keys));
   }
