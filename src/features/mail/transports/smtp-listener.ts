@@ -9,7 +9,6 @@ import {
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import { networkOf, type RateLimiter } from '../../../platform/access/rate-limit.ts';
-import type { TlsTexts } from '../../../platform/http/connection/tls-files.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import { isPublicAddress } from '../../../platform/outbound/addresses.ts';
@@ -21,7 +20,7 @@ export interface SmtpListenerOptions extends NonNullable<NodeParts['config']['sm
   /** The name of this server in its greeting. */
   readonly name: string;
   /** For STARTTLS. If null, it is not offered. */
-  readonly tls: Pick<TlsTexts, 'cert' | 'key'> | null;
+  readonly tls: Certificate | null;
   readonly intake: Pick<Intake, 'deliver' | 'mailboxesAt'>;
   readonly places: Places;
   /** Limits mails by address. */
@@ -30,6 +29,9 @@ export interface SmtpListenerOptions extends NonNullable<NodeParts['config']['sm
   readonly log: Logger;
   readonly limits?: Partial<typeof SMTP_LIMITS>;
 }
+
+/** PEM texts. */
+type Certificate = Readonly<Record<'cert' | 'key', string>>;
 
 /** By default, mail servers keep 20 connections to another one at most, each for minutes. */
 const SMTP_LIMITS = {
@@ -112,7 +114,7 @@ export class SmtpListener {
   }
 
   /** STARTTLS uses this certificate from now on. */
-  renewCertificate({ cert, key }: TlsTexts): void {
+  renewCertificate({ cert, key }: Certificate): void {
     this.#server.updateSecureContext({ cert, key });
   }
 
