@@ -1,10 +1,11 @@
 import { EventEmitter } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { runTaskList, type Task, type TaskList, type WorkerPool } from 'graphile-worker';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
 import { HAS_DUE_JOB, jobLogger, nextJobDueMs, purgeJobs } from '../../platform/db/queue/queue.ts';
 import { byTopic, type TopicHandler } from '../../platform/db/queue/topic.ts';
-import { Loop, unlessAborted } from '../../platform/lifecycle.ts';
+import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 
 export interface JobWorkerOptions {
@@ -205,12 +206,16 @@ async function stopPool(pool: WorkerPool, patienceMs: number): Promise<void> {
   await settles(pool.forcefulShutdown('the node stops'), RELEASE_MS);
 }
 
-function settles(work: unknown, withinMs: number): Promise<boolean> {
-  const settled = unlessAborted(Promise.allSettled([work]), AbortSignal.timeout(withinMs));
-  return settled.then(
+async function settles(work: unknown, withinMs: number): Promise<boolean> {
+  const patience = new AbortController();
+  const over = delay(withinMs, false, { signal: patience.signal }).catch(() => false);
+  const done = Promise.resolve(work).then(
     () => true,
-    () => false,
+    () => true,
   );
+  const settled = await Promise.race([done, over]);
+  patience.abort();
+  return settled;
 }
 
 function tasksOf(handlers: readonly TopicHandler[]): TaskList {
