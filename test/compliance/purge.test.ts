@@ -273,10 +273,9 @@ t.test('a counter that was set back behind a purge gives no number twice', async
   await restored.reserve([{ stream: ground.conversationId, count: 1, floor: 6 }]);
   const another = new MemoryEngine();
   await another.reserve([{ stream: ground.conversationId, count: 1, floor: 1 }]);
-  const locked = await openWritePath(ground, another).lockedWrites.enter(ground.conversationId, async () => ({
-    kind: 'new',
-    outgoing: outgoing(ground),
-  }));
+  const locked = await openWritePath(ground, another).lockedWrites.enter(ground.conversationId, async () =>
+    outgoing(ground),
+  );
   t.equal(locked.row.sequence, 7);
   t.strictSame(
     (await numbers(ground)).map(({ sequence, status }) => `${sequence} ${status}`),

@@ -92,8 +92,8 @@ t.test('in every order, twice, and with nodes that die in between, each mail is 
         const fate = random.below(8);
         if (fate < 2) kills += 1;
         if (fate === 0) throw new Error('killed');
-        return house.options.lockedWrites.enter(id, decide, async (tx, written, entry) => {
-          const followed = await follow!(tx, written, entry);
+        return house.options.lockedWrites.enter(id, decide, async (tx, written) => {
+          const followed = await follow!(tx, written);
           if (fate === 1) throw new Error('killed');
           return followed;
         });

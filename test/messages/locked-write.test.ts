@@ -15,13 +15,11 @@ import {
 } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 
-const entry = (ground: Ground, fields = {}) => ({ kind: 'new', outgoing: outgoing(ground, fields) }) as const;
-
 t.test('a new message: numbered, stored, published and acknowledged as by the fast path', async (t) => {
   const ground = await createGround(t);
   const { writePath, lockedWrites, timeline, committed } = openWritePath(ground, new MemoryEngine());
   await writePath.append(outgoing(ground));
-  const asked = entry(ground, { body: 'under the lock' });
+  const asked = outgoing(ground, { body: 'under the lock' });
   const { row, resent } = await lockedWrites.enter(ground.conversationId, async () => asked);
   t.equal(resent, false);
   t.equal(row.sequence, 2);
@@ -40,15 +38,19 @@ t.test('a draft enters the timeline as it is, once however many try', async (t) 
   const nodes = [openWritePath(ground, engine), openWritePath(ground, engine, { database: other })];
   const draft = await insertDraft(ground);
   const approve = (node: number) =>
-    nodes[node]!.lockedWrites.enter(ground.conversationId, async (tx) => {
-      const { status } = await tx.kysely
-        .selectFrom('messages')
-        .select('status')
-        .where('id', '=', draft)
-        .executeTakeFirstOrThrow();
-      if (status !== 'draft') throw new ApiError('resource_conflict', 'not open');
-      return { kind: 'waiting', id: draft, status: 'draft', senderId: ground.authorId };
-    });
+    nodes[node]!.lockedWrites.enterWaiting(
+      ground.conversationId,
+      async (tx) => {
+        const { status } = await tx.kysely
+          .selectFrom('messages')
+          .select('status')
+          .where('id', '=', draft)
+          .executeTakeFirstOrThrow();
+        if (status !== 'draft') throw new ApiError('resource_conflict', 'not open');
+        return { status: 'draft', entries: [{ id: draft, senderId: ground.authorId }] };
+      },
+      async () => {},
+    );
   const results = await Promise.allSettled([approve(0), approve(1), approve(0), approve(1)]);
   t.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
   t.match(
@@ -77,7 +79,7 @@ t.test('the conversation cannot change between the decision and the number', asy
         async () => {
           inside += 1;
           most = Math.max(most, inside);
-          return entry(ground);
+          return outgoing(ground);
         },
         async () => {
           inside -= 1;
@@ -106,7 +108,7 @@ t.test('many writes that wait for one conversation leave connections for others'
       .forUpdate()
       .execute();
     waiting = Array.from({ length: 30 }, () =>
-      lockedWrites.enter(ground.conversationId, async () => entry(ground)),
+      lockedWrites.enter(ground.conversationId, async () => outgoing(ground)),
     );
     // Ten of them would be every connection there is.
     const read = () => ground.database.kysely.selectFrom('accounts').select('id').execute();
@@ -124,17 +126,16 @@ t.test('a counter that was wiped or rewound never makes a duplicate', async (t) 
   await rewound.reserve([{ stream: ground.conversationId, count: 1, floor: 1 }]);
   for (const engine of [new MemoryEngine(), rewound]) {
     const { lockedWrites } = openWritePath(ground, engine);
-    await lockedWrites.enter(ground.conversationId, async () => entry(ground));
+    await lockedWrites.enter(ground.conversationId, async () => outgoing(ground));
   }
   const draft = await insertDraft(ground);
   const stale = new MemoryEngine();
   await stale.reserve([{ stream: ground.conversationId, count: 1, floor: 2 }]);
-  await openWritePath(ground, stale).lockedWrites.enter(ground.conversationId, async () => ({
-    kind: 'waiting',
-    id: draft,
-    status: 'draft',
-    senderId: null,
-  }));
+  await openWritePath(ground, stale).lockedWrites.enterWaiting(
+    ground.conversationId,
+    async () => ({ status: 'draft', entries: [{ id: draft, senderId: null }] }),
+    async () => {},
+  );
   t.same(
     (await numbers(ground)).map(({ sequence, status }) => [sequence, status]),
     [1, 2, 3, 4, 5, 6].map((sequence) => [sequence, 'sent']),
@@ -148,7 +149,7 @@ t.test('a known client id answers the original and burns no number', async (t) =
   let followed = false;
   const answer = await lockedWrites.enter(
     ground.conversationId,
-    async () => entry(ground, { client_message_id: 'same', body: 'other' }),
+    async () => outgoing(ground, { client_message_id: 'same', body: 'other' }),
     async () => {
       followed = true;
     },
@@ -166,7 +167,7 @@ t.test('`follow` fails: nothing was sent, and the number is a void', async (t) =
   const { lockedWrites, committed } = openWritePath(ground, new MemoryEngine());
   const failing = lockedWrites.enter(
     ground.conversationId,
-    async () => entry(ground),
+    async () => outgoing(ground),
     async () => {
       throw new ApiError('idempotency_in_progress', 'taken over');
     },
@@ -181,12 +182,12 @@ t.test('without its lock, or with the counters away, a node takes nothing', asyn
   const ground = await createGround(t);
   const engine = new MemoryEngine();
   const unlocked = openWritePath(ground, engine, { maySend: () => false });
-  t.match(await refusal(unlocked.lockedWrites.enter(ground.conversationId, async () => entry(ground))), {
+  t.match(await refusal(unlocked.lockedWrites.enter(ground.conversationId, async () => outgoing(ground))), {
     condition: 'service_unavailable',
   });
   engine.reserve = () => Promise.reject(new EngineUnavailableError());
   const { lockedWrites } = openWritePath(ground, engine);
-  t.match(await refusal(lockedWrites.enter(ground.conversationId, async () => entry(ground))), {
+  t.match(await refusal(lockedWrites.enter(ground.conversationId, async () => outgoing(ground))), {
     condition: 'service_unavailable',
   });
   t.same(await numbers(ground), []);

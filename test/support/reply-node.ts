@@ -156,7 +156,7 @@ export class ReplyNode {
   async external(conversationId: string, authorId: string): Promise<MessageRow> {
     const fields = { author_id: authorId, visibility: 'external' } as const;
     const outgoing = { ...this.#outgoing(conversationId, fields), audience: 'customer' as const };
-    const { row } = await this.lockedWrites.enter(conversationId, async () => ({ kind: 'new', outgoing }));
+    const { row } = await this.lockedWrites.enter(conversationId, async () => outgoing);
     return row;
   }
 

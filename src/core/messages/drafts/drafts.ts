@@ -74,7 +74,6 @@ export function approveDraft<Followed>(
   return sendDraft(lockedWrites, draft, {
     move: 'approve',
     by: actor.id,
-    audited: 'draft.approved',
     require: (tx, current) => requireSeen(tx, current, seen),
     follow,
   });
@@ -84,7 +83,6 @@ interface DraftSending<Followed> {
   readonly move: 'approve' | 'reply';
   /** Actor id. */
   readonly by: string;
-  readonly audited: 'draft.approved' | 'draft.sent_by_agent';
   /** Throws to refuse the draft, under the conversation's lock. May be called again. */
   readonly require: (tx: Tx, draft: MessageRow) => Promise<void>;
   /** Runs last in the transaction that sends the draft. */
@@ -95,12 +93,12 @@ interface DraftSending<Followed> {
  * Returns the result of `follow`. Throws what `require` throws, and ApiError `resource_conflict` if
  * the message is not an open draft or is still being written.
  */
-export async function sendDraft<Followed>(
+export function sendDraft<Followed>(
   lockedWrites: LockedWrites,
   draft: MessageKey,
-  { move, by, audited, require, follow }: DraftSending<Followed>,
+  { move, by, require, follow }: DraftSending<Followed>,
 ): Promise<Followed> {
-  const { followed } = await lockedWrites.enter(
+  return lockedWrites.enterWaiting(
     draft.conversation_id,
     async (tx, conversation) => {
       const current = await lockMessage(tx, draft);
@@ -108,17 +106,17 @@ export async function sendDraft<Followed>(
       requireFinished(current);
       requireActive(conversation);
       await require(tx, current);
-      return { kind: 'waiting', id: draft.id, status: 'draft', senderId: current.sender_id };
+      return { status: 'draft' as const, entries: [{ id: draft.id, senderId: current.sender_id }] };
     },
-    async (tx, written) => {
-      await enqueueRowsChanged(tx, 'draft.updated', [written.row]);
-      await followExternal(tx, written, 'reply_sent', by);
-      await moveWorkflow(tx, caseOf(written.row), 'drafts_decided', by);
-      await auditMessage(tx, by, written.row, audited);
-      return follow(tx, written.row);
+    async (tx, [written]) => {
+      const { row } = written!;
+      await enqueueRowsChanged(tx, 'draft.updated', [row]);
+      await followExternal(tx, written!, by);
+      await moveWorkflow(tx, caseOf(row), 'drafts_decided', by);
+      await auditMessage(tx, by, row, move === 'approve' ? 'draft.approved' : 'draft.sent_by_agent');
+      return follow(tx, row);
     },
   );
-  return followed;
 }
 
 /**

@@ -73,12 +73,12 @@ export class ScheduledDelivery {
     if (first === undefined) return;
     try {
       const admitted = await this.#admit(seen);
-      const { plan, rows } = await lockedWrites.enterWaiting(
+      const ended = await lockedWrites.enterWaiting(
         conversationId,
-        (tx, conversation) => this.#decide(tx, conversation, { admitted, limit, blamed }),
+        (tx, conversation) => this.#decide(tx, conversation, admitted, limit, blamed),
         follow,
       );
-      this.#measure(rows, plan);
+      this.#measure(ended);
     } catch (error) {
       const known = asUnavailable(error);
       const isRefusal = known instanceof ApiError;
@@ -125,7 +125,13 @@ export class ScheduledDelivery {
    * Decides about the messages in order. None is sent after the first that has to wait. Those that
    * would be refused count an attempt too, so that they do not delay the others one after another.
    */
-  async #decide(tx: Tx, conversation: ConversationRow, { admitted, limit, blamed }: Deciding): Promise<Plan> {
+  async #decide(
+    tx: Tx,
+    conversation: ConversationRow,
+    admitted: Admitted,
+    limit: number,
+    blamed: Refusal | undefined,
+  ): Promise<Plan> {
     const due = await tx.query(LOCK_DUE, conversation.id, limit + 1);
     const authorIds = due.map(({ author_id }) => author_id);
     const authors = await readAuthors(tx, authorIds, conversation.id);
@@ -157,12 +163,13 @@ export class ScheduledDelivery {
     else plan.next ??= { row, afterMs };
   }
 
-  #measure(sent: readonly MessageRow[], { late, failed }: Plan): void {
+  #measure(ended: Awaited<ReturnType<typeof follow>>): void {
     const { scheduledEnded, scheduledLateness } = this.#options.metrics;
-    for (const [result, { length }] of Object.entries({ sent, canceled: late, failed })) {
+    for (const [result, { length }] of Object.entries(ended)) {
       if (length > 0) scheduledEnded.inc({ result }, length);
     }
-    for (const row of sent) scheduledLateness.observe(secondsBetween(row.scheduled_at!, row.updated_at));
+    for (const row of ended.sent)
+      scheduledLateness.observe(secondsBetween(row.scheduled_at!, row.updated_at));
   }
 }
 
@@ -180,19 +187,14 @@ interface Admitted {
   readonly pauseMs: number;
 }
 
-/** A failed attempt, and its condition, which the outcome shows if it was the last attempt. */
+/**
+ * A failed attempt, which counts as refused, and its condition, which the last one's outcome shows.
+ */
 interface Refusal {
   readonly id: string;
   /** The number of attempts before this one. */
   readonly attempts: number;
   readonly reason: string;
-}
-
-interface Deciding {
-  readonly admitted: Admitted;
-  readonly limit: number;
-  /** Counts as refused, whatever the result of the checks. */
-  readonly blamed: Refusal | undefined;
 }
 
 /** The decision about the due messages of a conversation. */
@@ -207,18 +209,18 @@ interface Plan extends WaitingPlan {
   next?: { readonly row: DueRow; readonly afterMs: number };
 }
 
+/** Returns the messages that are not scheduled any more, by their results. */
 async function follow(
   tx: Tx,
   written: readonly CommittedMessage[],
   { late, refused, failed, authors, next }: Plan,
-): Promise<void> {
+) {
   const sent = written.map(({ row }) => row);
   await enqueueRowsChanged(tx, 'scheduled.updated', sent);
   for (const message of written) {
     const { visibility, author_id } = message.row;
     if (visibility !== 'external') continue;
-    if (authors.get(author_id!)!.customer) await followExternal(tx, message, 'customer_wrote', null);
-    else await followExternal(tx, message, 'reply_sent', author_id);
+    await followExternal(tx, message, authors.get(author_id!)!.customer ? null : author_id);
   }
   await countAttempts(tx, refused);
   for (const row of late) await endUnsent(tx, row, 'cancel', 'too_late');
@@ -226,6 +228,7 @@ async function follow(
   const ended = [...sent, ...late, ...failed.map(({ row }) => row)].map(({ id }) => id);
   await removeJobs(tx, ended);
   if (next !== undefined) await addDelivery(tx, next.row, next);
+  return { sent, canceled: late, failed };
 }
 
 /** The event reaches readers of the conversation. The author, who may have left it, is notified. */

@@ -21,18 +21,17 @@ import { refusalOf } from './scheduled-author.ts';
  * such call. Returns the result of `follow`, from the same transaction. Throws ApiError
  * `resource_conflict` if the message does not wait any more, or would be refused when it is due.
  */
-export async function sendNow<Followed>(
+export function sendNow<Followed>(
   lockedWrites: LockedWrites,
   { principal, facts, row }: EditRequest,
   follow: (tx: Tx, sent: MessageRow) => Promise<Followed>,
 ): Promise<Followed> {
   requireAuthority(principal, facts, row);
   requireApprovedSender(principal, { audience: row.visibility === 'external' ? 'customer' : 'internal' });
-  const { followed } = await lockedWrites.enter(
+  return lockedWrites.enterWaiting(
     row.conversation_id,
     async (tx, conversation) => {
       const current = await lockMessage(tx, row);
-      const status = 'scheduled';
       transition(MESSAGE_MOVES, 'send_now', current.status);
       const authors = await readAuthors(tx, [current.author_id], conversation.id);
       const author = authors.get(current.author_id!);
@@ -42,19 +41,17 @@ export async function sendNow<Followed>(
         // Missing rights are the author's and not the caller's, so the error is a conflict.
         throw new ApiError('resource_conflict', `The message cannot be sent. ${refusal.message}`);
       }
-      return { kind: 'waiting', id: row.id, status, senderId: current.sender_id, author };
+      const entries = [{ id: row.id, senderId: current.sender_id }];
+      return { status: 'scheduled' as const, entries, isByCustomer: author!.customer };
     },
-    async (tx, written, { author }) => {
-      const { row: sent } = written;
+    async (tx, [written], { isByCustomer }) => {
+      const { row: sent } = written!;
       await removeJob(tx, sent.id);
       await enqueueRowsChanged(tx, 'scheduled.updated', [sent]);
-      if (sent.visibility === 'external') {
-        if (author!.customer) await followExternal(tx, written, 'customer_wrote', null);
-        else await followExternal(tx, written, 'reply_sent', principal.actor.id);
-      }
+      const by = isByCustomer ? null : principal.actor.id;
+      if (sent.visibility === 'external') await followExternal(tx, written!, by);
       await auditMessage(tx, principal.actor.id, sent, 'scheduled.sent_now');
       return follow(tx, sent);
     },
   );
-  return followed;
 }

@@ -60,7 +60,7 @@ export async function raiseAlert<Answer extends object>(
     place.id,
     async (_tx, conversation) => {
       requireActive(conversation);
-      return { kind: 'new', outgoing };
+      return outgoing;
     },
     async (tx, written) => {
       const { id, conversation_id } = written.row;

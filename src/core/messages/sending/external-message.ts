@@ -10,17 +10,17 @@ import type { CommittedMessage } from '../timeline/outgoing.ts';
 
 /**
  * Writes the effects of a message between the team and a customer in the same transaction: the case
- * moves, and a reply of channel `email` leaves as mail. `by` is the actor that sent it, null for a
- * customer.
+ * moves, and a reply of channel `email` leaves as mail. `by` is the actor that sent the reply, null
+ * for a message of the customer.
  */
 export async function followExternal(
   tx: Tx,
   { row, audience, trace }: Pick<CommittedMessage, 'row' | 'audience' | 'trace'>,
-  move: 'customer_wrote' | 'reply_sent',
   by: string | null,
 ): Promise<void> {
+  const move = by === null ? 'customer_wrote' : 'reply_sent';
   await moveWorkflow(tx, { id: row.conversation_id, account_id: row.account_id, audience }, move, by);
-  if (move !== 'reply_sent' || row.channel !== 'email') return;
+  if (by === null || row.channel !== 'email') return;
   await enqueue(tx, EMAIL_DUE, {
     message_id: row.id,
     by,

@@ -117,9 +117,7 @@ export class Sender {
     outgoing: Outgoing,
     answer: AnswerOf<Answer>,
   ): Promise<Answer> {
-    const [move, by] = principal.customer
-      ? (['customer_wrote', null] as const)
-      : (['reply_sent', principal.actor.id] as const);
+    const by = principal.customer ? null : principal.actor.id;
     const { row, followed } = await this.#options.lockedWrites.enter(
       outgoing.message.conversation_id,
       async (tx, conversation) => {
@@ -128,10 +126,10 @@ export class Sender {
         const isOlder = conversation.roster_version !== outgoing.facts?.rosterVersion;
         const isBlocked = principal.customer && isOlder && (await isCustomerBlocked(tx, principal.actor.id));
         if (isBlocked) throw customerBlocked();
-        return { kind: 'new', outgoing };
+        return outgoing;
       },
       async (tx, written) => {
-        await followExternal(tx, written, move, by);
+        await followExternal(tx, written, by);
         return answer(written.row, tx);
       },
     );

@@ -9,6 +9,7 @@ import { type MessageRow, withParts } from '../../resources/message.ts';
 import { enterTimeline, readMessagesByClientId } from '../store.ts';
 import { insertMessages } from './insert-store.ts';
 import {
+  type Acknowledged,
   asCommitted,
   asUnavailable,
   type Committed,
@@ -20,66 +21,21 @@ import {
 } from './outgoing.ts';
 import type { SequenceNumber } from './timeline-store.ts';
 
-/** The message that enters the timeline, chosen by `decide` under the lock. */
-export type Entry = NewEntry | WaitingEntry;
-
-export interface NewEntry {
-  readonly kind: 'new';
-  readonly outgoing: Outgoing;
-}
-
-/** An existing row outside the timeline. */
-export interface WaitingEntry {
-  readonly kind: 'waiting';
-  readonly id: string;
-  readonly status: 'draft' | 'scheduled';
-  /** The sender that the message shows from then on. */
-  readonly senderId: string | null;
-}
-
-/** Nothing enters and the transaction has nothing left to do; the fields tell the reason. */
+/** Returned by `decide` if nothing enters; its other fields tell the reason. */
 export interface Withheld {
   readonly kind: 'withheld';
 }
 
-/** Decides with the conversation's state under the lock. */
-export type Decide<E extends Entry | Withheld> = (tx: Tx, conversation: ConversationRow) => Promise<E>;
+/** `followed` is the result of `follow`, which is not called for a resend. */
+export interface Entered<Followed> extends Acknowledged {
+  readonly followed?: Followed;
+}
 
-/**
- * Writes the rows that must commit together with the message: workflow moves, audits, the stored
- * answer of an Idempotency-Key.
- */
-export type Follow<E extends Entry | Withheld, Followed> = (
-  tx: Tx,
-  written: CommittedMessage,
-  decided: Exclude<E, Withheld>,
-) => Promise<Followed>;
-
-/** A plan for the messages that wait in a conversation; none need enter its timeline. */
+/** Existing rows outside a timeline that enter it; there may be none. */
 export interface WaitingPlan {
-  readonly status: WaitingEntry['status'];
-  /** In the order in which they enter. */
-  readonly entries: readonly Omit<WaitingEntry, 'kind' | 'status'>[];
-}
-
-/**
- * `followed` is the result of `follow`. Only a new message can be a resend. The result of `decide`
- * is returned as it is if it withholds.
- */
-export type Entered<E extends Entry | Withheld, Followed> =
-  | { readonly row: MessageRow; readonly resent: false; readonly followed: Followed }
-  | (E extends NewEntry ? Resent : never)
-  | (E extends Withheld ? E : never);
-
-/** `row` is the original with the same client_message_id. */
-interface Resent {
-  readonly row: MessageRow;
-  readonly resent: true;
-  readonly followed?: undefined;
-}
-
-export interface LockedWritesOptions extends WriteOptions {
-  readonly files: Downloads;
+  readonly status: 'draft' | 'scheduled';
+  /** In the order in which they enter. `senderId` is the sender that the message then shows. */
+  readonly entries: readonly { readonly id: string; readonly senderId: string | null }[];
 }
 
 /** Half of the pool: the rest is left for reads. */
@@ -93,56 +49,53 @@ const MAX_AT_ONCE = 5;
  * the number.
  */
 export class LockedWrites {
-  readonly #options: LockedWritesOptions;
+  readonly #options: WriteOptions & { readonly files: Downloads };
   readonly #turns = new KeyedLimiter(MAX_AT_ONCE);
 
-  constructor(options: LockedWritesOptions) {
+  constructor(options: WriteOptions & { readonly files: Downloads }) {
     this.#options = options;
   }
 
   /**
-   * Resolves once the message is committed. If its client_message_id was known, `resent` is true
-   * and `row` is the original. `decide` throws to refuse, and may be called again. `follow` is
-   * called with the result of `decide`, only for a written message. Rejects with ApiError
+   * Resolves once a new message is committed. If its client_message_id was known, `resent` is true
+   * and `row` is the original. `decide` sees the conversation's state under the lock, throws to
+   * refuse, and may be called again. `follow` writes the rows that must commit together with the
+   * message: workflow moves, audits, the stored answer of an Idempotency-Key. Rejects with ApiError
    * `service_unavailable` if Postgres or the counters are unavailable.
    */
-  enter<E extends Entry | Withheld, Followed>(
+  enter<Decided extends Outgoing | Withheld, Followed>(
     conversationId: string,
-    decide: Decide<E>,
-    follow?: Follow<E, Followed>,
-  ): Promise<Entered<E, Followed>> {
-    return this.#commit(conversationId, async (tx, conversation, numbers) => {
-      const entry: Entry | Withheld = await decide(tx, conversation);
-      if (entry.kind === 'withheld') return { result: entry as Entered<E, Followed> };
-      const known = entry.kind === 'new' ? await findOriginal(tx, entry.outgoing) : undefined;
-      if (known !== undefined) return { result: { row: known, resent: true } as Entered<E, Followed> };
-      const committed =
-        entry.kind === 'new'
-          ? await this.#writeNew(tx, entry.outgoing, numbers)
-          : await this.#writeWaiting(tx, conversation, { status: entry.status, entries: [entry] }, numbers);
-      const [message] = committed.messages;
-      const followed = (await follow?.(tx, message!, entry as Exclude<E, Withheld>)) as Followed;
-      return { result: { row: message!.row, resent: false, followed }, committed };
+    decide: (tx: Tx, conversation: ConversationRow) => Promise<Decided>,
+    follow?: (tx: Tx, written: CommittedMessage) => Promise<Followed>,
+  ): Promise<Entered<Followed> | Extract<Decided, Withheld>> {
+    type Result = Entered<Followed> | Extract<Decided, Withheld>;
+    return this.#commit<Result>(conversationId, async (tx, conversation, numbers) => {
+      const decided: Outgoing | Withheld = await decide(tx, conversation);
+      if ('kind' in decided) return { result: decided as Extract<Decided, Withheld> };
+      const known = await findOriginal(tx, decided);
+      if (known !== undefined) return { result: { row: known, resent: true } };
+      const { outboxId, message } = await this.#writeNew(tx, decided, numbers);
+      const followed = (await follow?.(tx, message)) as Followed;
+      const committed = { outboxId, messages: [message] };
+      return { result: { row: message.row, resent: false, followed }, committed };
     });
   }
 
   /**
-   * Moves several messages into the timeline in one transaction, in their order, and resolves with
-   * the plan after the commit. `decide` and `follow` are as above, but `follow` is called even if
-   * none enters. Rejects like `enter`; then nothing of the plan was done.
+   * Moves waiting messages into the timeline in one transaction, in their order, and resolves with
+   * the result of `follow` after the commit. `decide` and `follow` are as above, but `follow` is
+   * called even if none enters. Rejects like `enter`; then nothing of the plan was done.
    */
-  enterWaiting<Plan extends WaitingPlan>(
+  enterWaiting<Plan extends WaitingPlan, Followed>(
     conversationId: string,
     decide: (tx: Tx, conversation: ConversationRow) => Promise<Plan>,
-    follow: (tx: Tx, written: readonly CommittedMessage[], plan: Plan) => Promise<void>,
-  ): Promise<{ readonly plan: Plan; readonly rows: readonly MessageRow[] }> {
+    follow: (tx: Tx, written: readonly CommittedMessage[], plan: Plan) => Promise<Followed>,
+  ): Promise<Followed> {
     return this.#commit(conversationId, async (tx, conversation, numbers) => {
       const plan = await decide(tx, conversation);
       const committed =
         plan.entries.length === 0 ? undefined : await this.#writeWaiting(tx, conversation, plan, numbers);
-      const messages = committed?.messages ?? [];
-      await follow(tx, messages, plan);
-      return { result: { plan, rows: messages.map(({ row }) => row) }, committed };
+      return { result: await follow(tx, committed?.messages ?? [], plan), committed };
     });
   }
 
@@ -173,11 +126,11 @@ export class LockedWrites {
     });
   }
 
-  async #writeNew(tx: Tx, outgoing: Outgoing, numbers: Numbers): Promise<Committed> {
+  async #writeNew(tx: Tx, outgoing: Outgoing, numbers: Numbers) {
     const numbered = { message: outgoing.message, sequence: await this.#takeNumbers(tx, numbers, 1) };
     const [inserted] = await insertMessages(tx, [numbered]);
     if (inserted === undefined) throw new NumberTaken();
-    return { outboxId: inserted.outboxId, messages: [asCommitted(outgoing, numbered, inserted)] };
+    return { outboxId: inserted.outboxId, message: asCommitted(outgoing, numbered, inserted) };
   }
 
   async #writeWaiting(

@@ -68,18 +68,15 @@ export async function readHeads(
   conversationIds: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const rows = await db.query(READ_HEADS, conversationIds);
-  return new Map(rows.map((row) => [row.conversation_id, row.head]));
+  return new Map(rows.map(({ id, head }) => [id, head]));
 }
 
-/**
- * Returns the highest number of the conversation that was ever used, 0 if there is none, and the
- * number up to which everything is settled without a look at rows.
- */
+/** Returns the head of one conversation, and the number up to which all is settled unseen. */
 export async function readHead(
   db: Querier,
   conversationId: string,
-): Promise<{ head: number; floor: number }> {
-  const [row] = await db.query(READ_HEAD, conversationId);
+): Promise<{ readonly head: number; readonly floor: number }> {
+  const [row] = await db.query(READ_HEADS, [conversationId]);
   return row!;
 }
 
@@ -182,13 +179,11 @@ export function settledAfter(conversationId: string, start: string): string {
     )`;
 }
 
-const READ_HEAD = statement<[conversationId: string], { head: number; floor: number }>('read-head')`
-    SELECT head, floor FROM ${headOf('$1')} h`;
-
-const READ_HEADS = statement<[conversationIds: readonly string[]], { conversation_id: string; head: number }>(
-  'read-heads',
-)`
-    SELECT c.id AS conversation_id, h.head FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} h`;
+const READ_HEADS = statement<
+  [conversationIds: readonly string[]],
+  { id: string; head: number; floor: number }
+>('read-heads')`
+    SELECT c.id, h.head, h.floor FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} h`;
 
 type SentParams = [
   conversationId: string,

@@ -8,7 +8,6 @@ import {
   headOf,
   insertVoids,
   purgedThrough,
-  readHead,
   type SequenceNumber,
   type SequenceRange,
   settledAfter,
@@ -70,23 +69,23 @@ export class Timeline {
    */
   async read(stretch: SequenceRange, seenAtMs = performance.now()): Promise<MessageRow[]> {
     const { conversationId, after, upTo } = stretch;
-    for (let waited = false; ; waited = true) {
-      const rows = await this.#database.query(READ_STRETCH, conversationId, after, upTo);
-      const holes = await this.#unsettled(stretch, rows);
-      if (holes.length === 0) {
-        if (waited) this.#metrics.settles.inc();
-        return rows.filter((row) => row.status !== 'void');
-      }
-      await this.#waitOrVoid(conversationId, holes, seenAtMs);
+    let rows = await this.#database.query(READ_STRETCH, conversationId, after, upTo);
+    if (rows.length < upTo - after) {
+      await this.settle(stretch, seenAtMs);
+      // Numbers may have become rows since the first read, whether it waited or not.
+      rows = await this.#database.query(READ_STRETCH, conversationId, after, upTo);
     }
+    return rows.filter((row) => row.status !== 'void');
   }
 
   /**
    * Waits until every number of a range is a row or a void, for callers that read it in another
    * order. Returns true if it had to wait.
    */
-  async settle({ conversationId, after, upTo }: SequenceRange): Promise<boolean> {
-    const seenAtMs = performance.now();
+  async settle(
+    { conversationId, after, upTo }: SequenceRange,
+    seenAtMs = performance.now(),
+  ): Promise<boolean> {
     for (let waited = false; ; waited = true) {
       const rows = await this.#database.query(READ_HOLES, conversationId, after, upTo);
       if (rows.length === 0) {
@@ -108,21 +107,6 @@ export class Timeline {
       // The frame is a hint: a node that misses it finds the void in Postgres.
       this.#engine.publish(stream, { kind: 'void', stream, sequence }).catch(() => {});
     }
-  }
-
-  /** Returns the numbers of the range that `rows` lacks and that can still become a message. */
-  async #unsettled(
-    { conversationId, after, upTo }: SequenceRange,
-    rows: readonly MessageRow[],
-  ): Promise<number[]> {
-    if (rows.length >= upTo - after) return [];
-    const { floor } = await readHead(this.#database, conversationId);
-    const present = new Set(rows.map((row) => row.sequence));
-    const holes: number[] = [];
-    for (let n = Math.max(after, floor) + 1; n <= upTo; n++) {
-      if (!present.has(n)) holes.push(n);
-    }
-    return holes;
   }
 
   async #waitOrVoid(conversationId: string, holes: readonly number[], seenAtMs: number): Promise<void> {

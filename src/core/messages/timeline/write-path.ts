@@ -226,7 +226,7 @@ export class WritePath {
 
   /** Resolves when every entry of the batch is resolved or rejected. Never rejects itself. */
   async #flush(batch: readonly Pending[], writer: PipelinedConnection): Promise<void> {
-    const numbers = new TakenNumbers();
+    const numbers: TakenNumber[] = [];
     try {
       if (!this.#options.maySend()) throw unavailable('This node does not hold its lock on the database.');
       let open = batch;
@@ -309,14 +309,15 @@ export class WritePath {
   }
 
   /** Assigns each entry the next number of its conversation, in the order of the entries. */
-  async #number(entries: readonly Pending[], numbers: TakenNumbers, isBehind: boolean): Promise<void> {
+  async #number(entries: readonly Pending[], numbers: TakenNumber[], isBehind: boolean): Promise<void> {
     const byConversation = Map.groupBy(entries, (entry) => entry.outgoing.message.conversation_id);
     const claims = [...byConversation].map(([stream, { length: count }]) => ({ stream, count }));
     const { engine, database } = this.#options;
     const firsts = await takeNumbers(engine, database.pipeline, claims, isBehind);
     for (const [index, { stream }] of claims.entries()) {
       for (const [offset, entry] of byConversation.get(stream)!.entries()) {
-        entry.number = numbers.take(stream, firsts[index]! + offset);
+        entry.number = { conversationId: stream, sequence: firsts[index]! + offset, isUsed: false };
+        numbers.push(entry.number);
       }
     }
   }
@@ -385,13 +386,14 @@ export class WritePath {
     return open;
   }
 
-  /** An unused number would be a hole that delays every reader by a second. */
-  #voidUnused(numbers: TakenNumbers): void {
-    const unused = numbers.takeUnused();
+  /** Empties the list. An unused number would be a hole that delays every reader by a second. */
+  #voidUnused(taken: TakenNumber[]): void {
+    const unused = taken.splice(0).filter(({ isUsed }) => !isUsed);
     if (unused.length === 0) return;
-    this.#options.timeline.void(unused).catch((error: unknown) => {
+    const numbers = unused.map(({ isUsed: _, ...number }) => number);
+    this.#options.timeline.void(numbers).catch((error: unknown) => {
       // If this fails, readers settle the numbers.
-      this.#options.log.warn({ numbers: unused, err: error }, 'could not void unused sequence numbers');
+      this.#options.log.warn({ numbers, err: error }, 'could not void unused sequence numbers');
     });
   }
 }
@@ -408,23 +410,6 @@ interface Pending {
   leftOut: number;
   /** Resends that arrived while this one was in progress. */
   twins: Pending[] | undefined;
-}
-
-class TakenNumbers {
-  #taken: TakenNumber[] = [];
-
-  take(conversationId: string, sequence: number): TakenNumber {
-    const taken = { conversationId, sequence, isUsed: false };
-    this.#taken.push(taken);
-    return taken;
-  }
-
-  /** Returns the numbers that are not committed, each once. */
-  takeUnused(): SequenceNumber[] {
-    const unused = this.#taken.filter(({ isUsed }) => !isUsed);
-    this.#taken = [];
-    return unused.map(({ conversationId, sequence }) => ({ conversationId, sequence }));
-  }
 }
 
 interface TakenNumber extends SequenceNumber {

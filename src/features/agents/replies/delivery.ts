@@ -25,7 +25,6 @@ export async function deliverReply(
     await sendDraft(lockedWrites, draft, {
       move: 'reply',
       by: principal.actor.id,
-      audited: 'draft.sent_by_agent',
       require: (tx, current) => requireUnanswered(tx, current, runId),
       follow: async () => {},
     });

@@ -5,8 +5,8 @@ import type { EmailVerdict } from '../../../contract/protocol/resources/email.ts
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
 import { isCustomerBlocked } from '../../../core/conversations/blocks.ts';
 import { followExternal } from '../../../core/messages/sending/external-message.ts';
-import type { LockedWrites, NewEntry, Withheld } from '../../../core/messages/timeline/locked-write.ts';
-import type { CommittedMessage } from '../../../core/messages/timeline/outgoing.ts';
+import type { LockedWrites, Withheld } from '../../../core/messages/timeline/locked-write.ts';
+import type { CommittedMessage, Outgoing } from '../../../core/messages/timeline/outgoing.ts';
 import { readActors } from '../../../core/resources/actor.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
@@ -119,7 +119,7 @@ async function enterCase(
   const message = await messageOf(store, arrival, row);
   const entered = await lockedWrites.enter(
     conversationId,
-    async (tx, conversation): Promise<NewEntry | NotEntered> => {
+    async (tx, conversation): Promise<Outgoing | NotEntered> => {
       const current = await lockIncoming(tx, row.id);
       if (current.status !== 'received' || current.conversation_id !== conversationId) {
         return { kind: 'withheld', why: 'changed', row: current };
@@ -128,7 +128,7 @@ async function enterCase(
         return { kind: 'withheld', why: 'case_closed' };
       }
       if (await isCustomerBlocked(tx, authorId)) return { kind: 'withheld', why: 'blocked' };
-      return { kind: 'new', outgoing: { message, sender, audience: 'customer' } };
+      return { message, sender, audience: 'customer' };
     },
     (tx, committed) => settle(tx, arrival, row, committed),
   );
@@ -152,7 +152,7 @@ async function settle(
 ): Promise<MailHead> {
   const { purpose, id, conversation_id: conversationId, verdict } = mail;
   if (purpose === 'message') {
-    await followExternal(tx, written, 'customer_wrote', null);
+    await followExternal(tx, written, null);
     // A case of a possibly forged sender is not answered by mail until the team adds someone it
     // trusts.
     if (verdict?.result !== 'fail') await updateThread(tx, conversationId!, threadOf(arrival, id));
