@@ -1,4 +1,4 @@
-import { type ApiError, invalid } from '../../contract/protocol/errors.ts';
+import { invalid } from '../../contract/protocol/errors.ts';
 import type { Read } from '../../contract/protocol/socket/activity.ts';
 import { MEMBERSHIP_MOVES } from '../../contract/protocol/states/state-machines.ts';
 import { transition } from '../../contract/protocol/states/transitions.ts';
@@ -99,13 +99,18 @@ export async function unsnooze(
   return conversation;
 }
 
-/** Throws `validation_failed` for a time in the past or over a year away, by Postgres' clock. */
-export async function requireComing(db: Db, time: string, param: string): Promise<void> {
-  if (!(await isComing(db, time))) throw notComing(param);
-}
-
-export function notComing(param: string): ApiError {
-  return invalid(param, 'Must be a time within the next year.');
+/**
+ * Throws `validation_failed` for a time in the past or over a year away, by Postgres' clock, unless
+ * `readKnown` finds something that has the time already.
+ */
+export async function requireComing(
+  db: Db,
+  time: string,
+  param: string,
+  readKnown?: () => Promise<object | undefined>,
+): Promise<void> {
+  if ((await isComing(db, time)) || (await readKnown?.()) !== undefined) return;
+  throw invalid(param, 'Must be a time within the next year.');
 }
 
 export interface MarkedRead {

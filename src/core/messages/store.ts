@@ -13,8 +13,8 @@ import {
   messageColumns,
 } from '../resources/message.ts';
 import { MESSAGES_SENT } from './outbox-topics.ts';
-import type { NewMessage } from './timeline/new-message.ts';
-import { isOpenNumber } from './timeline/timeline-store.ts';
+import type { NewAttachment, NewMessage } from './timeline/new-message.ts';
+import { isOpenNumber, type SequenceNumber } from './timeline/timeline-store.ts';
 
 /** The client's own name for a message, unique for its author and conversation. */
 export type ClientKey = Pick<MessageRow, 'conversation_id' | 'author_id' | 'client_message_id'>;
@@ -126,33 +126,26 @@ export const OUTSIDE = keysetList<
   ],
 });
 
-/** Messages that wait outside the timeline of a conversation, and their first number in it. */
-export interface Entering {
-  readonly conversationId: string;
-  /** The others enter with the next numbers. */
-  readonly firstSequence: number;
-  /** The status that they must have. */
+/** Existing rows outside a timeline that enter it; there may be none. */
+export interface WaitingPlan {
   readonly status: 'draft' | 'scheduled';
-  readonly messages: readonly { readonly id: string; readonly senderId: string | null }[];
+  /** In the order in which they enter. `senderId` is the sender that the message then shows. */
+  readonly entries: readonly { readonly id: string; readonly senderId: string | null }[];
 }
 
 /**
- * Moves messages from outside the timeline (a draft, due schedules) into it, with the outbox row of
- * their effects. The result lacks messages that do not wait any more, and all of them if the
- * numbers are too far below the head.
+ * Moves messages from outside the timeline (a draft, due schedules) into it, with this number and
+ * the next ones, and with the outbox row of their effects. The result lacks messages that do not
+ * wait any more, and all of them if the numbers are too far below the head.
  */
 export function enterTimeline(
   tx: Tx,
-  { conversationId, firstSequence, status, messages }: Entering,
+  { conversationId, sequence }: SequenceNumber,
+  { status, entries }: WaitingPlan,
 ): Promise<(MessageRow & { outbox_id: number })[]> {
-  return tx.query(
-    ENTER_TIMELINE,
-    conversationId,
-    firstSequence,
-    status,
-    messages.map(({ id }) => id),
-    messages.map(({ senderId }) => senderId),
-  );
+  const ids = entries.map(({ id }) => id);
+  const senderIds = entries.map(({ senderId }) => senderId);
+  return tx.query(ENTER_TIMELINE, conversationId, sequence, status, ids, senderIds);
 }
 
 /**
@@ -218,18 +211,27 @@ export async function insertWaiting(
     .onConflict((conflict) => conflict.doNothing())
     .returning(MESSAGE_COLUMNS)
     .executeTakeFirst();
-  if (row === undefined || attachments.length === 0) return row;
-  const { id: message_id, conversation_id, created_at } = row;
-  await tx.kysely
-    .insertInto('attachments')
-    .values(
-      attachments.map(({ download_url: _, resource: __, ...columns }) => ({
-        ...columns,
-        message_id,
-        conversation_id,
-        created_at,
-      })),
-    )
-    .execute();
+  if (row === undefined) return undefined;
+  const { created_at } = row;
+  await insertAttachments(
+    tx,
+    row,
+    attachments.map((attachment) => ({ ...attachment, created_at })),
+  );
   return row;
+}
+
+/** Inserts the attachments of a message; without `created_at` they get the present time. */
+export async function insertAttachments(
+  tx: Tx,
+  { id: message_id, conversation_id }: MessageKey,
+  attachments: readonly (NewAttachment & Pick<Insertable<Schema['attachments']>, 'created_at'>)[],
+): Promise<void> {
+  if (attachments.length === 0) return;
+  const rows = attachments.map(({ download_url: _, resource: __, ...columns }) => ({
+    ...columns,
+    message_id,
+    conversation_id,
+  }));
+  await tx.kysely.insertInto('attachments').values(rows).execute();
 }

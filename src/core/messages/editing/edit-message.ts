@@ -4,12 +4,11 @@ import type { EditMessageBody } from '../../../contract/protocol/resources/chat-
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { isComing } from '../../../platform/db/migration/coming.ts';
 import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { auditMessage } from '../../audit/audit.ts';
 import { lockAgainstHold, lockConversation } from '../../conversations/conversation-store.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
-import { notComing } from '../../conversations/own-state.ts';
+import { requireComing } from '../../conversations/own-state.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { outsideUpdateOf } from '../events.ts';
@@ -101,12 +100,7 @@ export async function cancelMessage(tx: Tx, { principal, facts, row }: EditReque
   return canceled;
 }
 
-interface Content {
-  readonly body?: string | null;
-  readonly subject?: string | null;
-  readonly cc?: string[] | null;
-  readonly mentions?: string[] | null;
-}
+type Content = Partial<Pick<MessageRow, 'body' | 'subject' | 'cc' | 'mentions'>>;
 
 /** Returns undefined if the edit changes nothing. */
 function changedContent(
@@ -162,13 +156,9 @@ export function checkEditBody(
   { attachments, scheduled_at }: EditMessageBody,
 ): Promise<void> | void {
   if (attachments !== undefined) readEditedInputs(attachments);
-  if (scheduled_at !== undefined) return checkTime(db, messageId, scheduled_at);
-}
-
-async function checkTime(db: Db, messageId: string, scheduledAt: string): Promise<void> {
-  if (await isComing(db, scheduledAt)) return;
-  const [same] = await db.query(HAS_TIME, messageId, scheduledAt);
-  if (same === undefined) throw notComing('scheduled_at');
+  if (scheduled_at === undefined) return;
+  const findSame = async () => (await db.query(HAS_TIME, messageId, scheduled_at))[0];
+  return requireComing(db, scheduled_at, 'scheduled_at', findSame);
 }
 
 const HAS_TIME = statement<[messageId: string, scheduledAt: string]>('message-has-time')`

@@ -1,12 +1,12 @@
 import { ApiError, invalid } from '../../../contract/protocol/errors.ts';
 import type { EditMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
-import { hasPermission, requirePermission } from '../../../platform/access/authorize.ts';
+import { requirePermission } from '../../../platform/access/authorize.ts';
 import { type Principal, seesWholeAccount } from '../../../platform/access/principal.ts';
 import { requireSender, requireWriter } from '../../conversations/access.ts';
 import { isBridged } from '../../conversations/bridge.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import type { MessageRow } from '../../resources/message.ts';
-import { checkMentions, notMail } from '../sending/send-rules.ts';
+import { checkMentions, notMail, requireSendExternal } from '../sending/send-rules.ts';
 
 /**
  * Checks whether the caller may make this edit (docs/contract.md#editing-and-deleting): authors may
@@ -32,21 +32,10 @@ export function checkEdit(
     throw new ApiError('resource_conflict', `A message that is ${row.status} cannot be edited.`);
   }
   requireFinished(row);
-  requireApprovedEditor(principal, row);
+  if (row.visibility === 'external' && row.status !== 'draft') {
+    requireSendExternal(principal, 'change what customers read');
+  }
   checkFields(facts, row, body);
-}
-
-/**
- * A person approves text for customers unless the agent's role allows it to send unapproved
- * (docs/contract.md#sending-a-message).
- */
-function requireApprovedEditor(principal: Principal, { visibility, status }: MessageRow): void {
-  if (principal.actor.type !== 'agent' || visibility !== 'external' || status === 'draft') return;
-  if (hasPermission(principal, 'messaging:send_external')) return;
-  throw new ApiError(
-    'insufficient_permissions',
-    'An agent needs messaging:send_external to change what customers read.',
-  );
 }
 
 /**
@@ -58,9 +47,7 @@ export function checkDelete(principal: Principal, facts: ConversationFacts, row:
   requireWriter(facts.members.get(principal.actor.id));
   requireThere(row);
   requireAuthority(principal, facts, row);
-  if (row.status !== 'sent') {
-    throw new ApiError('resource_conflict', `A message that is ${row.status} cannot be deleted.`);
-  }
+  requireSent(row, 'cannot be deleted.');
   requireFinished(row);
 }
 
@@ -71,9 +58,7 @@ export function checkDelete(principal: Principal, facts: ConversationFacts, row:
 export function checkRedact(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
   requireWriter(facts.members.get(principal.actor.id));
   requireThere(row);
-  if (row.status !== 'sent') {
-    throw new ApiError('resource_conflict', `A message that is ${row.status} cannot be redacted.`);
-  }
+  requireSent(row, 'cannot be redacted.');
   requireFinished(row);
 }
 
@@ -95,8 +80,17 @@ export function requireAuthority(principal: Principal, facts: ConversationFacts,
 }
 
 /** Throws ApiError `resource_gone` for a deleted message, which cannot change any more. */
-export function requireThere({ deleted_at }: MessageRow): void {
-  if (deleted_at !== null) throw new ApiError('resource_gone', 'The message was deleted.', { param: 'id' });
+export function requireThere({ deleted_at }: Pick<MessageRow, 'deleted_at'>, param = 'id'): void {
+  if (deleted_at !== null) throw messageGone(param);
+}
+
+export function messageGone(param: string): ApiError {
+  return new ApiError('resource_gone', 'The message was deleted.', { param });
+}
+
+/** Throws ApiError `resource_conflict` for a message outside the timeline, and says `why`. */
+export function requireSent({ status }: MessageRow, why: string): void {
+  if (status !== 'sent') throw new ApiError('resource_conflict', `A message that is ${status} ${why}`);
 }
 
 /** Throws ApiError `resource_conflict` while a message streams: only its agent may write it. */

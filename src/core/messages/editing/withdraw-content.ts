@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import { rewriteAnswersAbout } from '../../../platform/access/stored-answers.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { withdrawUploads } from '../../attachments/uploads.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { withoutContent } from '../../resources/without-content.ts';
 import { outsideUpdateOf } from '../events.ts';
-import { type WithdrawnMail, withdrawMail } from '../mail-content-store.ts';
 import { MESSAGE_DELETED } from '../outbox-topics.ts';
 import { removePin } from '../pins/pin.ts';
 import { removeReactions } from '../reactions/reactions.ts';
@@ -28,10 +28,10 @@ export interface RedactedBy {
  */
 export async function withdrawContent(tx: Tx, row: MessageRow, redacted?: RedactedBy): Promise<MessageRow> {
   await removeParts(tx, row);
-  const mail = await removeMail(tx, row);
+  const isCanceled = await withdrawMail(tx, row);
   const tombstone = await updateMessage(tx, row, {
     ...NO_CONTENT,
-    ...(mail?.is_canceled && { email_status: 'canceled' }),
+    ...(isCanceled && { email_status: 'canceled' }),
     // The time of the statement, so that both columns have the same.
     deleted_at: sql<string>`statement_timestamp()`,
     ...(redacted !== undefined && {
@@ -59,18 +59,30 @@ async function removeParts(tx: Tx, row: MessageRow): Promise<void> {
   await tx.kysely.deleteFrom('message_revisions').where('message_id', '=', row.id).execute();
   await removeReactions(tx, row);
   await removePin(tx, row);
-  const ids = new Set([row.id]);
-  await rewriteAnswersAbout(tx, [row.id], (answer) => withoutContent(answer, ids));
+  await removeAnswers(tx, row.id);
 }
 
-async function removeMail(tx: Tx, { id }: MessageRow): Promise<WithdrawnMail | undefined> {
-  const mail = await withdrawMail(tx, id);
-  if (mail === undefined) return undefined;
-  if (mail.source_key !== null) await withdrawUploads(tx, [mail.source_key]);
-  const ids = new Set([mail.id]);
-  await rewriteAnswersAbout(tx, [mail.id], (answer) => withoutContent(answer, ids));
-  return mail;
+async function removeAnswers(tx: Tx, id: string): Promise<void> {
+  const ids = new Set([id]);
+  await rewriteAnswersAbout(tx, [id], (answer) => withoutContent(answer, ids));
 }
+
+/**
+ * Removes the content of the mail of a locked message: its texts, recipients and the reference to
+ * its source. If the thread has its subject, the thread and our answers get a neutral one, so that
+ * the subject is not sent again. The sender, the ids by which mails are threaded and the outcome
+ * stay. Returns whether the mail had not left yet, and will not be sent.
+ */
+async function withdrawMail(tx: Tx, { id: messageId }: MessageRow): Promise<boolean> {
+  const [mail] = await tx.query(WITHDRAW_MAIL, messageId);
+  if (mail === undefined) return false;
+  if (mail.source_key !== null) await withdrawUploads(tx, [mail.source_key]);
+  await removeAnswers(tx, mail.id);
+  return mail.is_canceled;
+}
+
+/** The start of a neutral subject for mails of a case; the name of the account follows. */
+export const NEUTRAL_SUBJECT = 'Your message to ';
 
 const NO_CONTENT = {
   body: null,
@@ -84,3 +96,33 @@ const NO_CONTENT = {
 
 /** The format in which db/ reads times. */
 const NOW = sql<string>`to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+
+// Our answers take their subject from the mail that they answer, so withdrawing one of them does
+// not change the subject of the others.
+const WITHDRAW_MAIL = statement<
+  [messageId: string],
+  { id: string; source_key: string | null; is_canceled: boolean }
+>('withdraw-mail-of-message')`
+    WITH before AS (
+      SELECT id, conversation_id, direction, subject, source_key, status IN ('queued', 'deferred') AS is_canceled
+      FROM mails WHERE message_id = $1 FOR NO KEY UPDATE
+    ), named AS (
+      SELECT b.id, t.conversation_id, t.subject, '${NEUTRAL_SUBJECT}' || a.name AS neutral
+      FROM before b JOIN mail_threads t ON t.conversation_id = b.conversation_id JOIN accounts a ON a.id = t.account_id
+      WHERE position(t.subject IN b.subject) > 0 AND (b.direction = 'in' OR NOT EXISTS (
+        SELECT FROM mails o
+        WHERE o.conversation_id = b.conversation_id AND o.id <> b.id AND position(t.subject IN o.subject) > 0))
+    ), thread AS (
+      UPDATE mail_threads t SET subject = n.neutral, updated_at = later_than(t.updated_at) FROM named n
+      WHERE t.conversation_id = n.conversation_id
+    ), answers AS (
+      UPDATE mails o SET subject = 'Re: ' || n.neutral, updated_at = later_than(o.updated_at) FROM named n
+      WHERE o.conversation_id = n.conversation_id AND o.id <> n.id AND o.direction = 'out'
+        AND position(n.subject IN o.subject) > 0
+    )
+    UPDATE mails m SET subject = NULL, body_text = NULL, body_html = NULL, source_key = NULL, recipients = '[]',
+      status = CASE WHEN b.is_canceled THEN 'canceled' ELSE m.status END,
+      reason = CASE WHEN b.is_canceled THEN 'message_deleted' ELSE m.reason END,
+      next_try_at = NULL, updated_at = later_than(m.updated_at)
+    FROM before b WHERE m.id = b.id
+    RETURNING m.id, b.source_key, b.is_canceled`;

@@ -13,13 +13,8 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { readEntities, refKey, refOf } from '../../resources/entity.ts';
 import type { MessageRow } from '../../resources/message.ts';
-import { requireFinished, requireThere } from '../editing/edit-rules.ts';
+import { requireFinished, requireSent, requireThere } from '../editing/edit-rules.ts';
 import type { NewAttachment } from '../timeline/new-message.ts';
-
-export interface Forwarded {
-  readonly body: SendMessageBody;
-  readonly attachments: readonly NewAttachment[];
-}
 
 /**
  * Returns the content of a readable message as a new message of the caller
@@ -32,13 +27,10 @@ export async function forwarded(
   principal: Principal,
   row: MessageRow,
   { body: words, client_message_id, audience }: ForwardMessageBody,
-): Promise<Forwarded> {
+): Promise<{ readonly body: SendMessageBody; readonly attachments: readonly NewAttachment[] }> {
   requirePermission(principal, 'messaging:read');
   requireThere(row);
-  if (row.status !== 'sent') {
-    const why = `A message that is ${row.status} cannot be forwarded. Only sent ones can.`;
-    throw new ApiError('resource_conflict', why);
-  }
+  requireSent(row, 'cannot be forwarded. Only sent ones can.');
   requireFinished(row);
   const body = [words, row.body].filter(Boolean).join('\n\n');
   if (body.length > MESSAGE_LIMITS.bodyCharacters) {

@@ -9,7 +9,7 @@ import { expandMessage, expandMessages } from '../../resources/expanded-message.
 import { readMessagesForPage } from '../../resources/large-bodies.ts';
 import { readableMessage } from '../reading/readable-message.ts';
 import type { MessageRoutesOptions } from '../route-options.ts';
-import { PINS, type PinState, pinMessage, unpinMessage } from './pin.ts';
+import { PINS, type PinState, setPin } from './pin.ts';
 
 export function pinRoutes({ database, files, directory }: MessageRoutesOptions): Route[] {
   const sources = { database, directory };
@@ -39,43 +39,31 @@ export function pinRoutes({ database, files, directory }: MessageRoutesOptions):
         return toList(there, page, url, (pin) => [pin.pinned_at, pin.message_id], present);
       },
     }),
-    defineRoute({
-      name: 'pin_message',
-      path: '/v1/messaging/messages/:id/actions/pin',
-      summary: 'Pin a message in its conversation',
-      ...CHANGE,
-      refuses: ['limit_exceeded'],
-      prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
-      async change(tx, { principal, query }, message) {
-        const state = await pinMessage(tx, principal, message);
-        return presentPin(state, await expandMessage(tx, files, principal, message.row, query['include[]']));
-      },
-    }),
-    defineRoute({
-      name: 'unpin_message',
-      path: '/v1/messaging/messages/:id/actions/unpin',
-      summary: 'Unpin a message',
-      ...CHANGE,
-      prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
-      async change(tx, { principal, query }, message) {
-        const state = await unpinMessage(tx, principal, message);
-        return presentPin(state, await expandMessage(tx, files, principal, message.row, query['include[]']));
-      },
-    }),
+    ...(['pin', 'unpin'] as const).map((move) =>
+      defineRoute({
+        name: `${move}_message`,
+        method: 'POST',
+        path: `/v1/messaging/messages/:id/actions/${move}`,
+        summary: move === 'pin' ? 'Pin a message in its conversation' : 'Unpin a message',
+        since: '1.2.harbor',
+        permission: 'messaging:create',
+        query: Body({ 'include[]': IncludeInMessage }),
+        status: 200,
+        response: Pin,
+        refuses: move === 'pin' ? ['limit_exceeded'] : [],
+        prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
+        async change(tx, { principal, query }, message) {
+          const state = await setPin(tx, principal, message, move);
+          const shown = await expandMessage(tx, files, principal, message.row, query['include[]']);
+          return presentPin(state, shown);
+        },
+      }),
+    ),
   ];
 }
 
 function presentPin({ pinned_by, pinned_at }: PinState, message: ChatMessage): Pin {
   return { object: 'pin', message_id: message.id, pinned_by, pinned_at, message };
 }
-
-const CHANGE = {
-  method: 'POST',
-  since: '1.2.harbor',
-  permission: 'messaging:create',
-  query: Body({ 'include[]': IncludeInMessage }),
-  status: 200,
-  response: Pin,
-} as const;
 
 const LIST = defineList('pins', ['time', 'text']);

@@ -13,40 +13,31 @@ import { lockConversation } from '../../conversations/conversation-store.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
 import { eventSource } from '../../events/event-source.ts';
 import type { MessageKey } from '../../resources/message.ts';
-import { requireThere } from '../editing/edit-rules.ts';
+import { requireSent, requireThere } from '../editing/edit-rules.ts';
 import type { Readable } from '../reading/readable-message.ts';
 import { lockMessage } from '../store.ts';
 
-/** Pins a sent message. No-op if it is pinned already. Throws ApiError. */
-export async function pinMessage(tx: Tx, principal: Principal, message: Readable): Promise<PinState> {
-  requireUnblocked(principal, message.facts);
-  const current = await lockForPin(tx, principal, message);
-  if (current.status !== 'sent') {
-    const why = `A message that is ${current.status} cannot be pinned. Only sent ones can.`;
-    throw new ApiError('resource_conflict', why);
-  }
-  const state = await readPin(tx, current);
-  if (state.pinned_at !== null) return state;
-  const [used] = await tx.query(COUNT, current.conversation_id);
-  if (used!.pins >= PIN_LIMITS.ofConversation) throw tooManyPins(used!.pins);
-  return writePin(tx, current, principal.actor.id);
-}
-
-/** Unpins a message. No-op if it is not pinned. Throws ApiError. */
-export async function unpinMessage(tx: Tx, principal: Principal, message: Readable): Promise<PinState> {
-  const current = await lockForPin(tx, principal, message);
-  const state = await readPin(tx, current);
-  return state.pinned_at === null ? state : writePin(tx, current, null);
-}
-
-/** The lock of the conversation keeps the number of its pins exact. */
-async function lockForPin(tx: Tx, principal: Principal, { row, facts }: Readable) {
+/** Pins a sent message, or unpins a message; no-op if that is so already. Throws ApiError. */
+export async function setPin(
+  tx: Tx,
+  principal: Principal,
+  { row, facts }: Readable,
+  move: 'pin' | 'unpin',
+): Promise<PinState> {
+  if (move === 'pin') requireUnblocked(principal, facts);
   requireWriter(facts.members.get(principal.actor.id));
+  // The lock keeps the number of the conversation's pins exact.
   const { deleted_at } = await lockConversation(tx, row.conversation_id);
   if (deleted_at !== null) throw conversationGone();
   const current = await lockMessage(tx, row);
   requireThere(current);
-  return current;
+  if (move === 'unpin') return removePin(tx, current);
+  requireSent(current, 'cannot be pinned. Only sent ones can.');
+  const [state] = await tx.query(READ, current.id);
+  if (state !== undefined && state.pinned_at !== null) return state;
+  const [used] = await tx.query(COUNT, current.conversation_id);
+  if (used!.pins >= PIN_LIMITS.ofConversation) throw tooManyPins(used!.pins);
+  return writePin(tx, current, principal.actor.id);
 }
 
 function tooManyPins(used: number): ApiError {
@@ -67,12 +58,6 @@ export interface PinRow extends PinState {
   readonly pinned_at: string;
 }
 
-/** The caller has locked the conversation. */
-export async function readPin(tx: Tx, { id }: MessageKey): Promise<PinState> {
-  const [state] = await tx.query(READ, id);
-  return state ?? NOT_PINNED;
-}
-
 /** Pins a message that is not pinned, or unpins it with null. The event follows the commit. */
 export async function writePin(tx: Tx, message: MessageKey, by: string | null): Promise<PinState> {
   const [state] = await tx.query(WRITE, message.id, message.conversation_id, by);
@@ -81,9 +66,9 @@ export async function writePin(tx: Tx, message: MessageKey, by: string | null): 
 }
 
 /** Unpins a locked message, if it is pinned. */
-export async function removePin(tx: Tx, message: MessageKey): Promise<void> {
-  const { pinned_at } = await readPin(tx, message);
-  if (pinned_at !== null) await writePin(tx, message, null);
+export async function removePin(tx: Tx, message: MessageKey): Promise<PinState> {
+  const [state = NOT_PINNED] = await tx.query(READ, message.id);
+  return state.pinned_at === null ? state : writePin(tx, message, null);
 }
 
 const NOT_PINNED: PinState = { pinned_by: null, pinned_at: null };

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { ListOf } from '../../../contract/protocol/lists.ts';
 import { MessageReactions, Reaction } from '../../../contract/protocol/resources/reaction.ts';
 import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
-import { type Call, defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { presentReaction, type ReactionRow } from '../../resources/reaction.ts';
 import { readableMessage } from '../reading/readable-message.ts';
 import type { MessageRoutesOptions } from '../route-options.ts';
@@ -31,40 +31,27 @@ export function reactionRoutes(sources: MessageRoutesOptions): Route[] {
         return toList(rows, page, url, keyOf, presentReaction);
       },
     }),
-    defineRoute({
-      name: 'add_reaction',
-      method: 'PUT',
-      path: REACTION,
-      summary: 'React to a message with an emoji',
-      ...OWN_REACTION,
-      prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
-      change: (tx, { principal, params }, message) => react(tx, principal, message, params.emoji!, 'add'),
-    }),
-    defineRoute({
-      name: 'remove_reaction',
-      method: 'DELETE',
-      path: REACTION,
-      summary: 'Take a reaction of your own back',
-      ...OWN_REACTION,
-      prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
-      change: (tx, { principal, params }, message) => react(tx, principal, message, params.emoji!, 'remove'),
-    }),
+    ...(['add', 'remove'] as const).map((move) =>
+      defineRoute({
+        name: `${move}_reaction`,
+        method: move === 'add' ? 'PUT' : 'DELETE',
+        path: '/v1/messaging/messages/:id/reactions/:emoji',
+        summary: move === 'add' ? 'React to a message with an emoji' : 'Take a reaction of your own back',
+        since: '1.2.harbor',
+        permission: 'messaging:read',
+        customers: true,
+        // The message may be one that customers read.
+        reachesOutside: () => true,
+        status: 200,
+        response: MessageReactions,
+        refuses: ['limit_exceeded'],
+        rules: ({ params }) => void requireEmoji(params.emoji!),
+        prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
+        change: (tx, { principal, params }, message) => react(tx, principal, message, params.emoji!, move),
+      }),
+    ),
   ];
 }
-
-const REACTION = '/v1/messaging/messages/:id/reactions/:emoji';
-
-const OWN_REACTION = {
-  since: '1.2.harbor',
-  permission: 'messaging:read',
-  customers: true,
-  // The message may be one that customers read.
-  reachesOutside: () => true,
-  status: 200,
-  response: MessageReactions,
-  refuses: ['limit_exceeded'],
-  rules: ({ params }: Pick<Call, 'params'>) => void requireEmoji(params.emoji!),
-} as const;
 
 const LIST = defineList('reactions', ['time', 'text', 'text']);
 const keyOf = ({ created_at, emoji, actor }: ReactionRow) => [created_at, emoji, actor.id];

@@ -3,7 +3,6 @@ import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
 import { type MessageReactions, REACTION_LIMITS } from '../../../contract/protocol/resources/reaction.ts';
 import type { MessageReacted } from '../../../contract/protocol/socket/event-data.ts';
-import { hasPermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { keysetList } from '../../../platform/db/connection/keyset.ts';
@@ -23,17 +22,9 @@ import {
   type ReactionRow,
   readReactions,
 } from '../../resources/reaction.ts';
+import { messageGone, requireSent, requireThere } from '../editing/edit-rules.ts';
 import type { Readable } from '../reading/readable-message.ts';
-
-/** The facts of a message's reactions that decide whether another one is allowed. */
-interface Standing {
-  /** The number of different emojis. */
-  readonly kinds: number;
-  /** Whether anyone has reacted with the emoji. */
-  readonly is_known: boolean;
-  /** Whether the actor has reacted with the emoji. */
-  readonly is_own: boolean;
-}
+import { requireSendExternal } from '../sending/send-rules.ts';
 
 /** Returns false if the message was deleted or purged meanwhile. */
 export async function lockReactions(tx: Tx, { id, conversation_id }: MessageKey): Promise<boolean> {
@@ -87,9 +78,11 @@ const LOCK_REACTIONS = statement<[messageId: string, conversationId: string]>('l
     INSERT INTO reacted_messages (message_id, conversation_id) VALUES ($1, $2)
     ON CONFLICT (message_id) DO UPDATE SET conversation_id = excluded.conversation_id WHERE false`;
 
-const READ_STANDING = statement<[messageId: string, emoji: string, actorId: string], Standing>(
-  'read-standing-of-reactions',
-)`
+// The number of different emojis, and whether anyone and the actor have reacted with this one.
+const READ_STANDING = statement<
+  [messageId: string, emoji: string, actorId: string],
+  { kinds: number; is_known: boolean; is_own: boolean }
+>('read-standing-of-reactions')`
     SELECT count(DISTINCT emoji) AS kinds, coalesce(bool_or(emoji = $2), false) AS is_known,
       coalesce(bool_or(emoji = $2 AND actor_id = $3), false) AS is_own
     FROM reactions WHERE message_id = $1`;
@@ -152,10 +145,11 @@ export async function react(
   text: string,
   move: 'add' | 'remove',
 ): Promise<MessageReactions> {
-  const emoji = checkReaction(principal, row, facts, text);
+  const emoji = requireEmoji(text);
+  checkReaction(principal, row, facts);
   if (move === 'add') requireUnblocked(principal, facts);
   const { id, conversation_id: stream } = row;
-  if (!(await lockReactions(tx, row))) throw messageGone();
+  if (!(await lockReactions(tx, row))) throw messageGone('id');
   const { customer, actor } = principal;
   const [standing] = await tx.query(READ_STANDING, id, emoji, actor.id);
   const { kinds, is_known, is_own } = standing!;
@@ -181,43 +175,17 @@ export function requireEmoji(text: string): string {
 }
 
 /**
- * Returns the emoji if the caller may post in the conversation and the message was sent
+ * Requires that the caller may post in the conversation and the message was sent
  * (docs/contract.md#reactions). Customers see reactions to messages that they see, so an agent
  * needs the right to send to them.
  */
-function checkReaction(
-  principal: Principal,
-  row: MessageRow,
-  facts: ConversationFacts,
-  text: string,
-): string {
-  const emoji = requireEmoji(text);
+function checkReaction(principal: Principal, row: MessageRow, facts: ConversationFacts): void {
   if (facts.members.get(principal.actor.id)?.role === 'viewer') {
     throw new ApiError('insufficient_permissions', 'Viewers of a conversation cannot react.');
   }
-  if (row.deleted_at !== null) throw messageGone();
-  if (row.status !== 'sent') {
-    throw new ApiError(
-      'resource_conflict',
-      `A message that is ${row.status} has no reactions. Only sent ones have.`,
-    );
-  }
-  const isSeenOutside = visibleToCustomers(row, facts.audience);
-  if (
-    principal.actor.type === 'agent' &&
-    isSeenOutside &&
-    !hasPermission(principal, 'messaging:send_external')
-  ) {
-    throw new ApiError(
-      'insufficient_permissions',
-      'An agent needs messaging:send_external to react to what customers read.',
-    );
-  }
-  return emoji;
-}
-
-function messageGone(): ApiError {
-  return new ApiError('resource_gone', 'The message was deleted.', { param: 'id' });
+  requireThere(row);
+  requireSent(row, 'has no reactions. Only sent ones have.');
+  if (visibleToCustomers(row, facts.audience)) requireSendExternal(principal, 'react to what customers read');
 }
 
 function tooManyKinds(used: number): ApiError {

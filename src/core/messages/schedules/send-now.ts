@@ -9,7 +9,7 @@ import type { MessageRow } from '../../resources/message.ts';
 import type { EditRequest } from '../editing/edit-message.ts';
 import { requireAuthority } from '../editing/edit-rules.ts';
 import { followExternal } from '../sending/external-message.ts';
-import { requireApprovedSender } from '../sending/send-rules.ts';
+import { requireSendExternal } from '../sending/send-rules.ts';
 import { lockMessage } from '../store.ts';
 import type { LockedWrites } from '../timeline/locked-write.ts';
 import { readAuthors } from './schedule-store.ts';
@@ -27,7 +27,7 @@ export function sendNow<Followed>(
   follow: (tx: Tx, sent: MessageRow) => Promise<Followed>,
 ): Promise<Followed> {
   requireAuthority(principal, facts, row);
-  requireApprovedSender(principal, { audience: row.visibility === 'external' ? 'customer' : 'internal' });
+  if (row.visibility === 'external') requireSendExternal(principal);
   return lockedWrites.enterWaiting(
     row.conversation_id,
     async (tx, conversation) => {

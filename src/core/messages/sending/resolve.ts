@@ -1,4 +1,4 @@
-import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
+import { notFound } from '../../../contract/protocol/errors.ts';
 import type { Entity } from '../../../contract/protocol/resources/actor.ts';
 import type { AttachmentInput, SendMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
@@ -9,6 +9,7 @@ import type { ObjectStore } from '../../attachments/storage.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import { type EntityRef, readEntities, refKey, refOf } from '../../resources/entity.ts';
 import { type MessageRow, messageColumns, visibleToCustomers } from '../../resources/message.ts';
+import { requireThere } from '../editing/edit-rules.ts';
 
 /** The resources and files to which the body of a message refers. */
 export interface Resolved {
@@ -97,9 +98,7 @@ async function checkMessage(
   const visible =
     original?.status === 'sent' && (!principal.customer || visibleToCustomers(original, facts.audience));
   if (!visible) throw notFound('message', param);
-  if (original.deleted_at !== null) {
-    throw new ApiError('resource_gone', 'The message was deleted.', { param });
-  }
+  requireThere(original, param);
 }
 
 export function resourceOf(

@@ -18,7 +18,7 @@ import { mentionedActor } from './mentions.ts';
  * published schema. `carries`: the message has content that the body does not name.
  */
 export function checkBody(principal: Principal, body: SendMessageBody, carries = false): void {
-  requireApprovedSender(principal, body);
+  if (body.audience === 'customer' && body.mode !== 'draft') requireSendExternal(principal);
   if (principal.customer) checkCustomerSend(body);
   if (!carries) checkContent(body);
   if (body.mode === 'draft') checkDraft(body);
@@ -64,19 +64,12 @@ export function goesToCustomer({ mode, audience }: Pick<SendMessageBody, 'mode' 
 }
 
 /**
- * An agent's message to a customer is a draft for a person to approve, unless the agent's role
+ * What customers read of an agent is a draft for a person to approve, unless the agent's role
  * allows it to send (docs/contract.md#sending-a-message).
  */
-export function requireApprovedSender(
-  principal: Principal,
-  body: Pick<SendMessageBody, 'audience' | 'mode'>,
-): void {
-  if (principal.actor.type !== 'agent' || body.audience !== 'customer' || body.mode === 'draft') return;
-  if (hasPermission(principal, 'messaging:send_external')) return;
-  throw new ApiError(
-    'insufficient_permissions',
-    'An agent needs messaging:send_external to answer customers without approval.',
-  );
+export function requireSendExternal(principal: Principal, to = 'answer customers without approval'): void {
+  if (principal.actor.type !== 'agent' || hasPermission(principal, 'messaging:send_external')) return;
+  throw new ApiError('insufficient_permissions', `An agent needs messaging:send_external to ${to}.`);
 }
 
 /** A message needs a body, an attachment or a link to a resource. "" counts as absent. */

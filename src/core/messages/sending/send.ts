@@ -4,13 +4,12 @@ import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { isComing } from '../../../platform/db/migration/coming.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
 import { customerBlocked, readableConversation } from '../../conversations/access.ts';
 import { isCustomerBlocked } from '../../conversations/blocks.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
-import { notComing } from '../../conversations/own-state.ts';
+import { requireComing } from '../../conversations/own-state.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { openDraft } from '../drafts/drafts.ts';
 import { scheduleMessage } from '../schedules/scheduled.ts';
@@ -63,7 +62,8 @@ export class Sender {
   ): Promise<void> | void {
     checkBody(principal, askedBy(principal, body), carries);
     if (body.scheduled_at === undefined) return;
-    return this.#checkTime(principal, conversationId, body, body.scheduled_at);
+    const findOriginal = () => this.#findOriginal(principal, conversationId, body);
+    return requireComing(this.#options.database, body.scheduled_at, 'scheduled_at', findOriginal);
   }
 
   /**
@@ -153,18 +153,6 @@ export class Sender {
     return this.#options.database.transaction(async (tx) =>
       answer(await scheduleMessage(tx, message, scheduledAt), tx),
     );
-  }
-
-  async #checkTime(
-    principal: Principal,
-    conversationId: string,
-    body: SendMessageBody,
-    scheduledAt: string,
-  ): Promise<void> {
-    const { database } = this.#options;
-    if (await isComing(database, scheduledAt)) return;
-    const original = await this.#findOriginal(principal, conversationId, body);
-    if (original === undefined) throw notComing('scheduled_at');
   }
 
   /**

@@ -6,7 +6,7 @@ import { lockConversation } from '../../conversations/conversation-store.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
 import { type MessageRow, withParts } from '../../resources/message.ts';
-import { enterTimeline, readMessagesByClientId } from '../store.ts';
+import { enterTimeline, readMessagesByClientId, type WaitingPlan } from '../store.ts';
 import { insertMessages } from './insert-store.ts';
 import {
   type Acknowledged,
@@ -29,13 +29,6 @@ export interface Withheld {
 /** `followed` is the result of `follow`, which is not called for a resend. */
 export interface Entered<Followed> extends Acknowledged {
   readonly followed?: Followed;
-}
-
-/** Existing rows outside a timeline that enter it; there may be none. */
-export interface WaitingPlan {
-  readonly status: 'draft' | 'scheduled';
-  /** In the order in which they enter. `senderId` is the sender that the message then shows. */
-  readonly entries: readonly { readonly id: string; readonly senderId: string | null }[];
 }
 
 /** Half of the pool: the rest is left for reads. */
@@ -136,14 +129,14 @@ export class LockedWrites {
   async #writeWaiting(
     tx: Tx,
     { audience, roster_version: rosterVersion }: ConversationRow,
-    { status, entries: messages }: WaitingPlan,
+    plan: WaitingPlan,
     numbers: Numbers,
   ): Promise<Committed> {
     const { conversationId } = numbers;
-    const firstSequence = await this.#takeNumbers(tx, numbers, messages.length);
-    const entered = await enterTimeline(tx, { conversationId, firstSequence, status, messages });
+    const sequence = await this.#takeNumbers(tx, numbers, plan.entries.length);
+    const entered = await enterTimeline(tx, { conversationId, sequence }, plan);
     const [first] = entered;
-    if (first === undefined || entered.length < messages.length) throw new NumberTaken();
+    if (first === undefined || entered.length < plan.entries.length) throw new NumberTaken();
     const rows = entered.map(({ outbox_id: _, ...row }) => row);
     const parts = await withParts(tx, this.#options.files, rows);
     return {

@@ -1,4 +1,4 @@
-import { NEUTRAL_SUBJECT } from '../../../core/messages/mail-content-store.ts';
+import { NEUTRAL_SUBJECT } from '../../../core/messages/editing/withdraw-content.ts';
 import { oneLine } from '../../../core/resources/plain-text.ts';
 import type { ReplyFacts } from './reply-store.ts';
 
