@@ -77,11 +77,8 @@ export function requireWriter(own: OwnRole): void {
 
 /** Required to rename, archive, add and remove: owner, admin or access to the whole account. */
 export function requireManager(principal: Principal, own: OwnRole): void {
-  if (!isManager(principal, own)) throw forbidden('Only owners and admins of the conversation can do this.');
-}
-
-function isManager(principal: Principal, own: OwnRole): boolean {
-  return isOwner(principal, own) || own?.role === 'admin';
+  if (isOwner(principal, own) || own?.role === 'admin') return;
+  throw forbidden('Only owners and admins of the conversation can do this.');
 }
 
 /** Required to delete, to restore, and to change the roles of owners and admins. */

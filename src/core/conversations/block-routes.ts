@@ -3,43 +3,41 @@ import { Block } from '../../contract/protocol/resources/participant.ts';
 import { seesWholeAccount } from '../../platform/access/principal.ts';
 import type { Rights } from '../../platform/access/rights.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import type { Tx } from '../../platform/db/connection/handle.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
 import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { keyOf } from '../accounts/account-list.ts';
-import { BLOCKS, type Blocked, type BlockRow, blockActor, presentBlocks, unblockActor } from './blocks.ts';
+import { BLOCKS, blockActor, presentBlocks, unblockActor } from './blocks.ts';
 
 export function blockRoutes(database: Database, rights: Pick<Rights, 'announce'>): Route[] {
-  // This precedes the answer, so that a send after the answer is refused.
-  const announce = async ({ subjects }: Blocked): Promise<void> => {
-    await Promise.all(subjects.map((subject) => rights.announce(subject)));
-  };
   return [
-    defineRoute({
-      name: 'block_actor',
-      path: '/v1/messaging/actors/:id/actions/block',
-      summary: 'Block a customer for the team, or a user for yourself',
-      ...CHANGE,
-      status: 201,
-      mayExist: true,
-      async change(tx, { principal, params, afterCommit }) {
-        const blocked = await blockActor(tx, principal, params.id!);
-        afterCommit(() => announce(blocked));
-        return new Answer(blocked.isNew ? 201 : 200, await showBlock(tx, blocked.row));
-      },
-    }),
-    defineRoute({
-      name: 'unblock_actor',
-      path: '/v1/messaging/actors/:id/actions/unblock',
-      summary: 'End the block of a customer or a user',
-      ...CHANGE,
-      status: 200,
-      async change(tx, { principal, params, afterCommit }) {
-        const blocked = await unblockActor(tx, principal, params.id!);
-        afterCommit(() => announce(blocked));
-        return showBlock(tx, blocked.row);
-      },
-    }),
+    ...(['block', 'unblock'] as const).map((move) =>
+      defineRoute({
+        name: `${move}_actor`,
+        method: 'POST',
+        path: `/v1/messaging/actors/:id/actions/${move}`,
+        summary:
+          move === 'block'
+            ? 'Block a customer for the team, or a user for yourself'
+            : 'End the block of a customer or a user',
+        since: '1.2.harbor',
+        permission: 'messaging:update',
+        own: { permission: 'messaging:read', of: 'users in your direct messages' },
+        agents: false,
+        status: move === 'block' ? 201 : 200,
+        mayExist: move === 'block',
+        response: Block,
+        async change(tx, { principal, params, afterCommit }) {
+          const change = move === 'block' ? blockActor : unblockActor;
+          const { row, isNew, subjects } = await change(tx, principal, params.id!);
+          // This precedes the answer, so that a send after the answer is refused.
+          afterCommit(async () => {
+            await Promise.all(subjects.map((subject) => rights.announce(subject)));
+          });
+          const [shown] = await presentBlocks(tx, [row]);
+          return new Answer(isNew ? 201 : 200, shown!);
+        },
+      }),
+    ),
     defineRoute({
       name: 'list_blocks',
       method: 'GET',
@@ -66,18 +64,4 @@ export function blockRoutes(database: Database, rights: Pick<Rights, 'announce'>
   ];
 }
 
-const CHANGE = {
-  method: 'POST',
-  since: '1.2.harbor',
-  permission: 'messaging:update',
-  own: { permission: 'messaging:read', of: 'users in your direct messages' },
-  agents: false,
-  response: Block,
-} as const;
-
 const LIST = defineList('blocks', ['time', 'text']);
-
-async function showBlock(tx: Tx, row: BlockRow): Promise<Block> {
-  const [shown] = await presentBlocks(tx, [row]);
-  return shown!;
-}

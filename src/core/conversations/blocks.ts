@@ -33,10 +33,9 @@ export async function blockActor(tx: Tx, principal: Principal, id: string): Prom
   const blocked = await blockable(tx, principal, id);
   const key = keyOf(principal, blocked);
   const locked = await lockSubjects(tx, accountId, key);
-  const { actorId: actor_id, blockerId: blocker_id } = key;
   const row = await tx.kysely
     .insertInto('blocks')
-    .values({ id: newId('block'), account_id: accountId, actor_id, blocker_id, created_by: actor.id })
+    .values({ id: newId('block'), account_id: accountId, ...key, created_by: actor.id })
     .onConflict((conflict) => conflict.doNothing())
     .returningAll()
     .executeTakeFirst();
@@ -44,8 +43,8 @@ export async function blockActor(tx: Tx, principal: Principal, id: string): Prom
     const present = await tx.kysely
       .selectFrom('blocks')
       .selectAll()
-      .where('actor_id', '=', key.actorId)
-      .where('blocker_id', key.blockerId === null ? 'is' : '=', key.blockerId)
+      .where('actor_id', '=', key.actor_id)
+      .where('blocker_id', key.blocker_id === null ? 'is' : '=', key.blocker_id)
       .executeTakeFirstOrThrow();
     return { row: present, isNew: false, subjects: [] };
   }
@@ -58,8 +57,8 @@ export async function unblockActor(tx: Tx, principal: Principal, id: string): Pr
   const locked = await lockSubjects(tx, principal.accountId, key);
   const row = await tx.kysely
     .deleteFrom('blocks')
-    .where('actor_id', '=', key.actorId)
-    .where('blocker_id', key.blockerId === null ? 'is' : '=', key.blockerId)
+    .where('actor_id', '=', key.actor_id)
+    .where('blocker_id', key.blocker_id === null ? 'is' : '=', key.blocker_id)
     .returningAll()
     .executeTakeFirstOrThrow(() => notFound('block', 'id'));
   return { row, isNew: false, subjects: await follow(tx, principal, key, locked, false) };
@@ -85,7 +84,7 @@ async function blockable(tx: Tx, principal: Principal, id: string): Promise<Name
 }
 
 function keyOf({ actor }: Principal, { id, customer }: NamedActor): BlockKey {
-  return { actorId: id, blockerId: customer ? null : actor.id };
+  return { actor_id: id, blocker_id: customer ? null : actor.id };
 }
 
 /**
@@ -95,32 +94,32 @@ function keyOf({ actor }: Principal, { id, customer }: NamedActor): BlockKey {
 async function lockSubjects(
   tx: Tx,
   accountId: string,
-  { actorId, blockerId }: BlockKey,
+  { actor_id, blocker_id }: BlockKey,
 ): Promise<readonly string[]> {
-  if (blockerId !== null) {
-    await lockPair(tx, accountId, directKeyOf([blockerId, actorId]));
+  if (blocker_id !== null) {
+    await lockPair(tx, accountId, directKeyOf([blocker_id, actor_id]));
     return [];
   }
-  return (await lockConversationsOfMember(tx, actorId)).map(({ id }) => id);
+  return (await lockConversationsOfMember(tx, actor_id)).map(({ id }) => id);
 }
 
 /** Writes the consequences of a change. Returns the subjects of the rights that changed. */
 async function follow(
   tx: Tx,
   principal: Principal,
-  { actorId, blockerId }: BlockKey,
+  { actor_id, blocker_id }: BlockKey,
   caseIds: readonly string[],
   isBlocked: boolean,
 ): Promise<readonly string[]> {
-  if (blockerId === null) {
+  if (blocker_id === null) {
     // Makes nodes read again which members may write.
     await tx.query(RAISE_ROSTER_VERSIONS, caseIds);
     const action = isBlocked ? 'customer.blocked' : 'customer.unblocked';
-    await auditAccount(tx, principal, action, { actor_id: actorId });
-    await enqueueRightsChanged(tx, [actorId]);
-    return [actorId];
+    await auditAccount(tx, principal, action, { actor_id });
+    await enqueueRightsChanged(tx, [actor_id]);
+    return [actor_id];
   }
-  const changed = await followBlocks(tx, principal.accountId, directKeyOf([blockerId, actorId]));
+  const changed = await followBlocks(tx, principal.accountId, directKeyOf([blocker_id, actor_id]));
   if (changed === undefined) return [];
   await enqueueRightsChanged(tx, [changed]);
   await enqueueChanged(tx, [{ event: 'conversation.updated', id: changed, stream: changed }]);
@@ -129,11 +128,8 @@ async function follow(
 
 export type BlockRow = Selectable<Schema['blocks']>;
 
-/** `blockerId` is null for a block by the team. */
-export interface BlockKey {
-  readonly actorId: string;
-  readonly blockerId: string | null;
-}
+/** `blocker_id` is null for a block by the team. */
+type BlockKey = Pick<BlockRow, 'actor_id' | 'blocker_id'>;
 
 /** Yields the blocks by a person and the team's block of it. Blocks by other users are theirs. */
 export function readBlocksOf(db: Db, actorId: string): AsyncIterable<BlockRow[]> {

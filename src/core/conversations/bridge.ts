@@ -44,10 +44,7 @@ export async function assigneeOfBridge(
   return assigneeOfMailbox(tx, inbox);
 }
 
-export interface MailboxAssignee {
-  readonly id: string;
-  readonly type: 'user' | 'group';
-}
+type MailboxAssignee = { readonly id: string; readonly type: 'user' | 'group' };
 
 /** Returns the assignee of the inbox's new cases, or undefined if none is set or it cannot act. */
 export async function assigneeOfMailbox(

@@ -80,7 +80,7 @@ const MAX_CACHED = 50_000;
  * affected conversations again.
  */
 export class ConversationDirectory {
-  readonly #cache: RevocableCache<ConversationFacts | undefined>;
+  readonly #cache: RevocableCache<Found>;
 
   constructor(database: Pick<Database, 'reader'>, rights: Rights) {
     // After a restart thousands of sockets request hundreds of conversations within one second.
@@ -94,7 +94,7 @@ export class ConversationDirectory {
   }
 
   /** Synchronous if cached. Returns undefined if no account has such a conversation. */
-  facts(conversationId: string): ConversationFacts | undefined | Promise<ConversationFacts | undefined> {
+  facts(conversationId: string): Found | Promise<Found> {
     return this.#cache.get(conversationId);
   }
 
@@ -102,28 +102,23 @@ export class ConversationDirectory {
    * Like `facts`, but reads again if the cached roster is older than this version, which the caller
    * saw in Postgres: the announcement of that change may still be on its way to this node.
    */
-  factsSince(
-    conversationId: string,
-    rosterVersion: number,
-  ): ConversationFacts | undefined | Promise<ConversationFacts | undefined> {
-    const facts = this.#cache.get(conversationId);
+  factsSince(id: string, rosterVersion: number): Found | Promise<Found> {
+    const facts = this.#cache.get(id);
     return facts instanceof Promise
-      ? facts.then((read) => this.#renewed(conversationId, read, rosterVersion))
-      : this.#renewed(conversationId, facts, rosterVersion);
+      ? facts.then((read) => this.#renewed(id, read, rosterVersion))
+      : this.#renewed(id, facts, rosterVersion);
   }
 
-  #renewed(
-    conversationId: string,
-    facts: ConversationFacts | undefined,
-    rosterVersion: number,
-  ): ConversationFacts | undefined | Promise<ConversationFacts | undefined> {
+  #renewed(id: string, facts: Found, rosterVersion: number): Found | Promise<Found> {
     if (facts === undefined || facts.rosterVersion >= rosterVersion) return facts;
-    this.#cache.invalidate(conversationId);
-    return this.#cache.get(conversationId);
+    this.#cache.invalidate(id);
+    return this.#cache.get(id);
   }
 }
 
-function subjectsOf(facts: ConversationFacts | undefined, id: string): string[] {
+type Found = ConversationFacts | undefined;
+
+function subjectsOf(facts: Found, id: string): string[] {
   const subjects = [id, ...(facts?.members.keys() ?? [])];
   if (facts?.mailboxId) subjects.push(facts.mailboxId);
   if (facts?.persona) subjects.push(facts.persona.id);
@@ -166,10 +161,7 @@ interface MemberRow
 }
 
 /** Returns the facts of each conversation, or undefined for one that does not exist. */
-export async function loadFacts(
-  reader: Querier,
-  ids: readonly string[],
-): Promise<(ConversationFacts | undefined)[]> {
+export async function loadFacts(reader: Querier, ids: readonly string[]): Promise<Found[]> {
   // The version is read before the members, so they are never older than it says.
   const conversations = await reader.query(READ_CONVERSATIONS, ids, CUSTOMER_SERVICE);
   const found = conversations.map(({ id }) => id);

@@ -3,6 +3,7 @@ import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { partOf } from '../../platform/engine/frame.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
+import type { Change } from '../events/changes.ts';
 import { type ChangedArm, eventSource } from '../events/event-source.ts';
 import { expandConversations, readConversationsById } from '../resources/conversation.ts';
 import {
@@ -129,10 +130,10 @@ export const participantEvents = eventSource({
   },
 });
 
-interface ParticipantChange {
-  readonly id: string;
-  readonly event: 'participant.added' | 'participant.updated' | 'participant.removed';
-}
+type ParticipantChange = Pick<
+  Change<'participant.added' | 'participant.updated' | 'participant.removed'>,
+  'id' | 'event'
+>;
 
 async function participantUpdates(db: Db, changes: readonly ParticipantChange[]): Promise<DomainEvent[]> {
   const ids = changes.map(({ id }) => id);
@@ -171,9 +172,8 @@ export const membershipEvents = eventSource({
       },
       async since({ database }, actorIds, since) {
         const rows = await database.query(READ_CHANGED_MEMBERSHIPS, actorIds, since.xid);
-        const changes = rows.map((row): MembershipChange => {
-          const event = isIn(row) ? 'conversation.added' : 'conversation.removed';
-          return { id: row.id, stream: row.stream, event };
+        const changes = rows.map(({ id, stream, ...row }): MembershipChange => {
+          return { id, stream, event: isIn(row) ? 'conversation.added' : 'conversation.removed' };
         });
         return membershipUpdates(database, changes);
       },
@@ -181,12 +181,7 @@ export const membershipEvents = eventSource({
   },
 });
 
-interface MembershipChange {
-  /** The conversation's id. */
-  readonly id: string;
-  readonly stream: string;
-  readonly event: 'conversation.added' | 'conversation.removed';
-}
+type MembershipChange = Change<'conversation.added' | 'conversation.removed'>;
 
 async function membershipUpdates(db: Db, changes: readonly MembershipChange[]): Promise<DomainEvent[]> {
   const events: DomainEvent[] = [];

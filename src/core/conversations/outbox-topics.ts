@@ -1,6 +1,7 @@
 /** Outbox topics of this slice. Each is handled after its transaction has committed. */
 
 import { newId } from '../../contract/protocol/ids.ts';
+import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { defineTopic } from '../../platform/db/queue/topic.ts';
@@ -31,15 +32,13 @@ export interface ConversationCreated {
 
 export async function enqueueCreated(
   tx: Tx,
-  { id, account_id, created_at, assigned_at }: CreatedRow,
+  { id, account_id, created_at, assigned_at }: ConversationRow,
   by: string | null,
 ): Promise<void> {
   await enqueue(tx, CONVERSATION_CREATED, { conversation_id: id, account_id, by, at: created_at });
   if (assigned_at === null) return;
   await enqueue(tx, CONVERSATION_ASSIGNED, { conversation_id: id, by, at: assigned_at });
 }
-
-type CreatedRow = Pick<ConversationRow, 'id' | 'account_id' | 'created_at' | 'assigned_at'>;
 
 /**
  * A conversation was deleted: its open runs are cancelled, and the notifications of its
@@ -92,11 +91,9 @@ export interface ConversationAssigned {
 export const CONVERSATION_READ = defineTopic<ConversationRead>('conversations.read');
 
 /** Many `conversations.read` at once: one row for each would be the longest transaction of all. */
-export const CONVERSATIONS_READ = defineTopic<ConversationsRead>('conversations.all_read');
-
-export interface ConversationsRead {
-  readonly read: readonly ConversationRead[];
-}
+export const CONVERSATIONS_READ = defineTopic<{ readonly read: readonly ConversationRead[] }>(
+  'conversations.all_read',
+);
 
 /** The read position moved from `after` to `through`, the numbers of messages. */
 export interface ConversationRead {
@@ -121,4 +118,15 @@ export interface SystemEvent {
 
 export async function enqueueSystemEvent(tx: Tx, event: Omit<SystemEvent, 'id'>): Promise<void> {
   await enqueue(tx, SYSTEM_EVENT, { id: newId('message'), ...event });
+}
+
+/** The team gets a message that says what an actor did: "Ada renamed the conversation …". */
+export function enqueueAct(
+  tx: Tx,
+  { actor, accountId: account_id }: Principal,
+  conversation_id: string,
+  act: string,
+): Promise<void> {
+  const body = `${actor.name ?? 'Someone'} ${act}.`;
+  return enqueueSystemEvent(tx, { account_id, conversation_id, visibility: 'internal', body });
 }

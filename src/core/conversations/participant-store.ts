@@ -74,10 +74,6 @@ export function membersOf(tx: Tx, conversationId: string) {
     .where('membership', 'in', MEMBER);
 }
 
-export interface ListedParticipant extends ShownParticipant {
-  readonly created_at: string;
-}
-
 /** Returns a participant, present or former, if PARTICIPANTS shows it to the caller. */
 export async function readParticipant(
   db: Db,
@@ -106,14 +102,11 @@ export function readMembershipsOf(db: Db, actorId: string): AsyncIterable<Member
   return pages(500, '', read, ({ conversation_id }) => conversation_id);
 }
 
-export interface MembershipOf
-  extends Pick<ParticipantRow, 'id' | 'conversation_id' | 'type' | 'role' | 'membership' | 'notifications'> {
-  readonly conversation_type: ConversationRow['type'];
-  readonly audience: ConversationRow['audience'];
-  readonly title: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
+export type MembershipOf = Pick<
+  ParticipantRow,
+  'id' | 'conversation_id' | 'type' | 'role' | 'membership' | 'notifications' | 'created_at' | 'updated_at'
+> &
+  Pick<ConversationRow, 'audience' | 'title'> & { readonly conversation_type: ConversationRow['type'] };
 
 /**
  * Mutes the actor in a locked conversation, and marks its participant as changed, for readers that
@@ -207,7 +200,7 @@ export async function readAdminsOutside(
  */
 export const PARTICIPANTS = keysetList<
   [conversationId: string, actorId: string | null, memberships: readonly string[]],
-  ListedParticipant
+  ShownParticipant & { readonly created_at: string }
 >({
   name: 'list-participants',
   columns: `${shownParticipantColumns('p')}, p.created_at`,

@@ -18,7 +18,7 @@ import { isMember, isMuted, MEMBER, type ParticipantRow } from '../resources/par
 import { requireManager, requireOwner, requireWriter } from './access.ts';
 import { lockConversationsOfMember } from './conversation-store.ts';
 import { lockConversationAsMember } from './locked-conversation.ts';
-import { enqueueAdded, enqueueSystemEvent } from './outbox-topics.ts';
+import { enqueueAct, enqueueAdded } from './outbox-topics.ts';
 import { requireComing } from './own-state.ts';
 import { addParticipant, membersOf, type ParticipantChange, writeParticipant } from './participant-store.ts';
 import { checkTrigger, type RosterEntry, readRoster } from './roster.ts';
@@ -51,7 +51,7 @@ export async function joinConversation(
   await enqueueAdded(tx, participant, principal.actor.id);
   await auditParticipant(tx, principal, participant, 'participant.added', { role: participant.role });
   const sentence = actorId === principal.actor.id ? 'joined' : `added ${await nameOf(tx, actorId)}`;
-  await writeParticipantMessage(tx, principal, conversation, sentence);
+  await enqueueAct(tx, principal, conversationId, sentence);
   return participant;
 }
 
@@ -158,7 +158,7 @@ export async function leaveConversation(
   ]);
   await auditParticipant(tx, principal, gone, isOwn ? 'participant.left' : 'participant.removed', {});
   const sentence = isOwn ? 'left' : `removed ${await nameOf(tx, actorId)}`;
-  await writeParticipantMessage(tx, principal, conversation, sentence);
+  await enqueueAct(tx, principal, conversationId, sentence);
   return gone;
 }
 
@@ -186,7 +186,7 @@ export async function removeEverywhere(
       { event: 'conversation.removed', id: stream, stream: actorId },
     );
     await auditParticipant(tx, principal, gone, 'participant.removed', {});
-    await writeParticipantMessage(tx, principal, conversation, `removed ${name}`);
+    await enqueueAct(tx, principal, stream, `removed ${name}`);
   }
   if (changes.length === 0) return;
   const ids = conversations.map(({ id }) => id);
@@ -321,16 +321,6 @@ function auditParticipant(
     action,
     details: { participant_id: participant.id, actor_id: participant.actor_id, ...details },
   });
-}
-
-function writeParticipantMessage(
-  tx: Tx,
-  { actor }: Principal,
-  { id, account_id }: ConversationRow,
-  change: string,
-): Promise<void> {
-  const body = `${actor.name ?? 'Someone'} ${change}.`;
-  return enqueueSystemEvent(tx, { account_id, conversation_id: id, visibility: 'internal', body });
 }
 
 async function nameOf(tx: Tx, actorId: string): Promise<string> {

@@ -19,7 +19,7 @@ import { conversationGone, isOwner, requireManager, requireWriter } from './acce
 import { findAssignable } from './assignable.ts';
 import { type ConversationChange, readConversation, writeConversation } from './conversation-store.ts';
 import { type LockedConversation, lockAlsoDeleted, lockConversationAsMember } from './locked-conversation.ts';
-import { CONVERSATION_ASSIGNED, enqueueSystemEvent } from './outbox-topics.ts';
+import { CONVERSATION_ASSIGNED, enqueueAct } from './outbox-topics.ts';
 import { isReader } from './participant-store.ts';
 import { moveWorkflow } from './workflow.ts';
 
@@ -128,10 +128,11 @@ async function changesOf(
 
 async function write(
   tx: Tx,
-  { accountId, actor }: Principal,
+  principal: Principal,
   { id }: ConversationRow,
   changes: readonly FieldChange[],
 ): Promise<void> {
+  const { accountId, actor } = principal;
   const at = await writeConversation(tx, id, Object.assign({}, ...changes.map(({ set }) => set)));
   if (at !== null && changes.some(({ set }) => 'assignee_id' in set)) {
     await enqueue(tx, CONVERSATION_ASSIGNED, { conversation_id: id, by: actor.id, at });
@@ -141,13 +142,7 @@ async function write(
   if (changes.some(({ set }) => 'title' in set || 'status' in set)) await enqueueRightsChanged(tx, [id]);
   for (const { action, details, says } of changes) {
     await audit(tx, { accountId, conversationId: id, actorId: actor.id, action, details });
-    if (says === undefined) continue;
-    await enqueueSystemEvent(tx, {
-      account_id: accountId,
-      conversation_id: id,
-      visibility: 'internal',
-      body: `${actor.name ?? 'Someone'} ${says}.`,
-    });
+    if (says !== undefined) await enqueueAct(tx, principal, id, says);
   }
 }
 

@@ -78,31 +78,26 @@ function inOrder(rows: InboxRow[], order: InboxOrder, { direction, fetch }: Keys
   return rows.sort((a, b) => (keyOf(a) < keyOf(b) ? -sign : sign)).slice(0, fetch);
 }
 
-type FilterValues = [
-  accountId: string,
-  actorId: string,
-  statuses: readonly string[] | null,
-  type: string | null,
-  audience: string | null,
-  lanes: readonly string[] | null,
-  assigneeId: string | null,
-  participantId: string | null,
-  customerId: string | null,
-  topicType: string | null,
-  topicId: string | null,
-  includesDirect: boolean,
-  filter: string | null,
-  leavesSnoozed: boolean,
-];
+type FilterValues = ReturnType<typeof valuesOf>;
 
-function valuesOf({ accountId, actor }: Principal, filters: InboxFilters, isInbox: boolean): FilterValues {
-  const { statuses, type, audience, lanes, assigneeId, participantId, customerId, topic, filter } = filters;
+/** Returns the parameters of CONDITIONS, in their order. */
+function valuesOf({ accountId, actor }: Principal, filters: InboxFilters, isInbox: boolean) {
   return [
-    ...([accountId, actor.id, statuses ?? null, type ?? null, audience ?? null, lanes ?? null] as const),
-    ...([assigneeId ?? null, participantId ?? null, customerId ?? null] as const),
-    ...([topic?.type ?? null, topic?.id ?? null, filters.includesDirect] as const),
-    ...([filter ?? null, isInbox && filter !== 'snoozed'] as const),
-  ];
+    accountId,
+    actor.id,
+    filters.statuses ?? null,
+    filters.type ?? null,
+    filters.audience ?? null,
+    filters.lanes ?? null,
+    filters.assigneeId ?? null,
+    filters.participantId ?? null,
+    filters.customerId ?? null,
+    filters.topic?.type ?? null,
+    filters.topic?.id ?? null,
+    filters.includesDirect,
+    filters.filter ?? null,
+    isInbox && filters.filter !== 'snoozed',
+  ] as const;
 }
 
 // Absent filters are null: one statement for all combinations keeps its plan.

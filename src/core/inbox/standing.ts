@@ -7,33 +7,25 @@
  * are settled, so that only later messages are read. It does not help once a message was deleted.
  */
 
-/** Readers who see the same messages, and their columns of conversation_activity. */
-interface Side {
-  readonly of: string;
-  /** SQL: the condition on a message that they see. */
-  readonly seen: string;
-  readonly at: string;
-  readonly last: string;
-  readonly author: string;
-  readonly other: string;
-}
+type Side = ReturnType<typeof sideOf>;
 
-const TEAM: Side = {
-  of: 'team',
-  seen: 'true',
-  at: 'activity_at',
-  last: 'last_sequence',
-  author: 'last_author_id',
-  other: 'other_sequence',
-};
-const CUSTOMER: Side = {
-  of: 'customer',
-  seen: "m.visibility <> 'internal'",
-  at: 'customer_activity_at',
-  last: 'customer_last_sequence',
-  author: 'customer_last_author_id',
-  other: 'customer_other_sequence',
-};
+const TEAM = sideOf('team', 'true', '');
+const CUSTOMER = sideOf('customer', "m.visibility <> 'internal'", 'customer_');
+
+/**
+ * Returns readers who see the same messages, and their columns of conversation_activity. `seen` is
+ * SQL: the condition on a message that they see.
+ */
+function sideOf(of: string, seen: string, prefix: string) {
+  return {
+    of,
+    seen,
+    at: `${prefix}activity_at`,
+    last: `${prefix}last_sequence`,
+    author: `${prefix}last_author_id`,
+    other: `${prefix}other_sequence`,
+  };
+}
 
 /**
  * SQL: joins that add `s`, with the columns of conversation_activity from `activity_at` to

@@ -4,18 +4,15 @@ import {
   SendMessageBody,
 } from '../../contract/protocol/resources/chat-message.ts';
 import { Body } from '../../contract/protocol/schema/schema.ts';
-import { type Answered, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { expandMessage } from '../resources/expanded-message.ts';
-import { actionRoutes } from './action-routes.ts';
-import { editRoutes, revisionRoutes } from './editing/edit-routes.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
+import { editRoutes } from './editing/edit-routes.ts';
 import { forwardRoutes } from './forwards/forward-routes.ts';
+import { answering, COMMITS, type MessageRoutesOptions } from './message-routes.ts';
 import { pinRoutes } from './pins/pin-routes.ts';
 import { reactionRoutes } from './reactions/reaction-routes.ts';
 import { conversationFileRoutes } from './reading/conversation-file-routes.ts';
 import { listRoutes } from './reading/list-routes.ts';
-import type { MessageRoutesOptions } from './route-options.ts';
 import { alertRoutes } from './sending/alert-routes.ts';
-import type { AnswerOf } from './sending/send.ts';
 import { goesToCustomer } from './sending/send-rules.ts';
 import { threadRoutes } from './threads/thread-routes.ts';
 
@@ -24,8 +21,6 @@ export function messageRoutes(options: MessageRoutesOptions): Route[] {
     sendRoute(options),
     ...listRoutes(options),
     ...editRoutes(options),
-    ...actionRoutes(options),
-    ...revisionRoutes(options),
     ...alertRoutes(options),
     ...conversationFileRoutes(options),
     ...reactionRoutes(options),
@@ -35,7 +30,7 @@ export function messageRoutes(options: MessageRoutesOptions): Route[] {
   ];
 }
 
-function sendRoute({ sender, database, files }: MessageRoutesOptions): Route {
+function sendRoute({ sender, ...options }: MessageRoutesOptions): Route {
   return defineRoute({
     name: 'send_message',
     frequent: true,
@@ -51,12 +46,10 @@ function sendRoute({ sender, database, files }: MessageRoutesOptions): Route {
     status: 201,
     response: ChatMessage,
     rules: ({ principal, params, body }) => sender.check(principal, params.id!, body),
-    commits:
-      'WritePath commits many messages together, and LockedWrites those that change their conversation.',
-    handle({ principal, params, query, body, trace, answer }) {
-      const answerOf: AnswerOf<Answered> = async (row, tx) =>
-        answer(await expandMessage(tx ?? database, files, principal, row, query['include[]']), tx);
-      return sender.send(principal, params.id!, body, answerOf, trace);
+    commits: COMMITS.both,
+    handle(call) {
+      const { principal, params, body, trace } = call;
+      return sender.send(principal, params.id!, body, answering(options, call), trace);
     },
   });
 }

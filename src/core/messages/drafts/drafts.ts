@@ -86,7 +86,7 @@ interface DraftSending<Followed> {
   /** Throws to refuse the draft, under the conversation's lock. May be called again. */
   readonly require: (tx: Tx, draft: MessageRow) => Promise<void>;
   /** Runs last in the transaction that sends the draft. */
-  readonly follow: (tx: Tx, sent: MessageRow) => Promise<Followed>;
+  readonly follow: (sent: MessageRow, tx: Tx) => Promise<Followed>;
 }
 
 /**
@@ -114,7 +114,7 @@ export function sendDraft<Followed>(
       await followExternal(tx, written!, by);
       await moveWorkflow(tx, caseOf(row), 'drafts_decided', by);
       await auditMessage(tx, by, row, move === 'approve' ? 'draft.approved' : 'draft.sent_by_agent');
-      return follow(tx, row);
+      return follow(row, tx);
     },
   );
 }

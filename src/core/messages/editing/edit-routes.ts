@@ -1,25 +1,36 @@
 import { ListOf } from '../../../contract/protocol/lists.ts';
 import {
-  ChatMessage,
+  ApproveDraftBody,
   EditMessageBody,
-  IncludeInMessage,
+  IncludeInSend,
   MessageOutcome,
   MessageRevision,
 } from '../../../contract/protocol/resources/chat-message.ts';
 import { Body } from '../../../contract/protocol/schema/schema.ts';
 import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
+import { type Call, defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { requireWriter } from '../../conversations/access.ts';
 import { expandMessage } from '../../resources/expanded-message.ts';
+import { approveDraft, rejectDraft } from '../drafts/drafts.ts';
+import { answering, COMMITS, type MessageRoutesOptions, OF_MESSAGE } from '../message-routes.ts';
 import { readableMessage } from '../reading/readable-message.ts';
-import type { MessageRoutesOptions } from '../route-options.ts';
+import { sendNow } from '../schedules/send-now.ts';
 import { outcomeOf } from '../sending/message-outcome.ts';
-import { checkEditBody, deleteMessage, editMessage } from './edit-message.ts';
+import { cancelMessage, checkEditBody, deleteMessage, editMessage } from './edit-message.ts';
 import { claimEdited } from './edited-attachments.ts';
 import { presentRevision, REVISIONS } from './revision-store.ts';
 
-export function editRoutes({ database, files, directory }: MessageRoutesOptions): Route[] {
-  const sources = { database, directory };
+/** Routes that read, edit and delete a message, and decide about one that was not sent yet. */
+export function editRoutes(options: MessageRoutesOptions): Route[] {
+  const { database, files, lockedWrites } = options;
+  const readable = ({ principal, params }: Pick<Call, 'principal' | 'params'>) =>
+    readableMessage(options, principal, params.id!);
+  /** Returns a message on which the caller may act, beyond reading it. */
+  const writable = async (call: Pick<Call, 'principal' | 'params'>) => {
+    const found = await readable(call);
+    requireWriter(found.facts.members.get(call.principal.actor.id));
+    return found;
+  };
   return [
     defineRoute({
       name: 'get_message',
@@ -29,12 +40,10 @@ export function editRoutes({ database, files, directory }: MessageRoutesOptions)
       since: '1.1.harbor',
       permission: 'messaging:read',
       customers: true,
-      query: IncludeQuery,
-      status: 200,
-      response: ChatMessage,
-      async handle({ principal, params, query }) {
-        const { row } = await readableMessage(sources, principal, params.id!);
-        return expandMessage(database, files, principal, row, query['include[]']);
+      ...OF_MESSAGE,
+      async handle(call) {
+        const { row } = await readable(call);
+        return expandMessage(database, files, call.principal, row, call.query['include[]']);
       },
     }),
     defineRoute({
@@ -47,18 +56,16 @@ export function editRoutes({ database, files, directory }: MessageRoutesOptions)
       own: OWN_MESSAGES,
       // The message may be one that customers read.
       reachesOutside: () => true,
-      query: IncludeQuery,
+      ...OF_MESSAGE,
       body: EditMessageBody,
-      status: 200,
-      response: ChatMessage,
       rules: ({ params, body }) => checkEditBody(database, params.id!, body),
-      async prepare({ principal, params, body }) {
-        const readable = await readableMessage(sources, principal, params.id!);
+      async prepare(call) {
+        const found = await readable(call);
         // This reads the store of files, so it precedes the transaction.
-        return { ...readable, attachments: await claimEdited(database, files, principal, body) };
+        return { ...found, attachments: await claimEdited(database, files, call.principal, call.body) };
       },
-      async change(tx, { principal, query, body }, { row, facts, attachments }) {
-        const edited = await editMessage(tx, { principal, facts, row }, body, attachments);
+      async change(tx, { principal, query, body }, { attachments, ...found }) {
+        const edited = await editMessage(tx, { principal, ...found }, body, attachments);
         return expandMessage(tx, files, principal, edited, query['include[]']);
       },
     }),
@@ -70,12 +77,10 @@ export function editRoutes({ database, files, directory }: MessageRoutesOptions)
       since: '1.1.harbor',
       permission: 'messaging:update',
       own: OWN_MESSAGES,
-      query: IncludeQuery,
-      status: 200,
-      response: ChatMessage,
-      prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
-      async change(tx, { principal, query }, { row, facts }) {
-        const tombstone = await deleteMessage(tx, { principal, facts, row });
+      ...OF_MESSAGE,
+      prepare: readable,
+      async change(tx, { principal, query }, found) {
+        const tombstone = await deleteMessage(tx, { principal, ...found });
         return expandMessage(tx, files, principal, tombstone, query['include[]']);
       },
     }),
@@ -88,23 +93,74 @@ export function editRoutes({ database, files, directory }: MessageRoutesOptions)
       permission: 'messaging:read',
       status: 200,
       response: MessageOutcome,
-      async handle({ principal, params }) {
-        const { row } = await readableMessage(sources, principal, params.id!);
-        return outcomeOf(row);
+      handle: async (call) => outcomeOf((await readable(call)).row),
+    }),
+    defineRoute({
+      name: 'reject_reply_draft',
+      method: 'POST',
+      path: '/v1/messaging/messages/:id/actions/reject',
+      summary: 'Discard an open reply draft without sending it',
+      since: '1.0.harbor',
+      permission: 'messaging:update',
+      ...OF_MESSAGE,
+      query: Body({ 'include[]': IncludeInSend }),
+      prepare: writable,
+      async change(tx, { principal, query }, { row }) {
+        const rejected = await rejectDraft(tx, principal, row);
+        return expandMessage(tx, files, principal, rejected, query['include[]']);
       },
     }),
-  ];
-}
-
-const OWN_MESSAGES = { permission: 'messaging:create', of: 'your own messages' } as const;
-const IncludeQuery = Body({ 'include[]': IncludeInMessage });
-
-/**
- * Routes of revisions, for people that may set the legal hold. Agents are refused, because content
- * that an author took back would stay in their runs (docs/decisions.md#revisions).
- */
-export function revisionRoutes({ database, directory }: MessageRoutesOptions): Route[] {
-  return [
+    defineRoute({
+      name: 'approve_reply_draft',
+      method: 'POST',
+      path: '/v1/messaging/messages/:id/actions/approve',
+      summary: 'Send an open reply draft to the customer',
+      since: '1.1.harbor',
+      permission: 'messaging:update',
+      agents: false,
+      ...OF_MESSAGE,
+      body: ApproveDraftBody,
+      commits: COMMITS.locked,
+      async handle(call) {
+        const { row } = await writable(call);
+        return approveDraft(lockedWrites, call.principal, row, call.body, answering(options, call));
+      },
+    }),
+    defineRoute({
+      name: 'cancel_scheduled_message',
+      method: 'POST',
+      path: '/v1/messaging/messages/:id/actions/cancel',
+      summary: 'Take back a scheduled message',
+      since: '1.1.harbor',
+      permission: 'messaging:update',
+      own: OWN_MESSAGES,
+      customers: true,
+      ...OF_MESSAGE,
+      prepare: writable,
+      async change(tx, { principal, query }, found) {
+        const canceled = await cancelMessage(tx, { principal, ...found });
+        return expandMessage(tx, files, principal, canceled, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'send_scheduled_message_now',
+      method: 'POST',
+      path: '/v1/messaging/messages/:id/actions/send-now',
+      summary: 'Send a scheduled message before its time',
+      since: '1.2.harbor',
+      permission: 'messaging:update',
+      own: OWN_MESSAGES,
+      customers: true,
+      reachesOutside: () => true,
+      ...OF_MESSAGE,
+      commits: COMMITS.locked,
+      async handle(call) {
+        const found = await writable(call);
+        return sendNow(lockedWrites, { principal: call.principal, ...found }, answering(options, call));
+      },
+    }),
+    // Agents are refused, because content that an author took back would stay in their runs
+    // (docs/decisions.md#revisions).
     defineRoute({
       name: 'list_message_revisions',
       method: 'GET',
@@ -116,15 +172,16 @@ export function revisionRoutes({ database, directory }: MessageRoutesOptions): R
       query: PageQuery({}),
       status: 200,
       response: ListOf(MessageRevision),
-      async handle({ principal, params, query, url }) {
-        const page = readPage(LIST, query, { message: params.id });
-        const { row, facts } = await readableMessage({ database, directory }, principal, params.id!);
-        requireWriter(facts.members.get(principal.actor.id));
+      async handle(call) {
+        const page = readPage(LIST, call.query, { message: call.params.id });
+        const { row } = await writable(call);
         const rows = await REVISIONS.readPage(database, [row.id], page);
-        return toList(rows, page, url, ({ revision }) => [revision], presentRevision);
+        return toList(rows, page, call.url, ({ revision }) => [revision], presentRevision);
       },
     }),
   ];
 }
+
+const OWN_MESSAGES = { permission: 'messaging:create', of: 'your own messages' } as const;
 
 const LIST = defineList('message revisions', ['integer']);

@@ -1,15 +1,8 @@
-import {
-  ChatMessage,
-  ForwardMessageBody,
-  IncludeInMessage,
-} from '../../../contract/protocol/resources/chat-message.ts';
-import { Body } from '../../../contract/protocol/schema/schema.ts';
-import { type Answered, defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
+import { ForwardMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { readableConversation } from '../../conversations/access.ts';
-import { expandMessage } from '../../resources/expanded-message.ts';
+import { answering, COMMITS, type MessageRoutesOptions, OF_MESSAGE } from '../message-routes.ts';
 import { readableMessage } from '../reading/readable-message.ts';
-import type { MessageRoutesOptions } from '../route-options.ts';
-import type { AnswerOf } from '../sending/send.ts';
 import { forwarded } from './forward.ts';
 
 export function forwardRoutes({ sender, database, files, directory }: MessageRoutesOptions): Route[] {
@@ -22,16 +15,15 @@ export function forwardRoutes({ sender, database, files, directory }: MessageRou
       since: '1.2.harbor',
       permission: 'messaging:create',
       reachesOutside: ({ audience }) => audience === 'customer',
-      query: Body({ 'include[]': IncludeInMessage }),
+      ...OF_MESSAGE,
       body: ForwardMessageBody,
       status: 201,
-      response: ChatMessage,
       // The text of the message is added to the caller's own words.
       rules: ({ principal, body: { conversation_id, ...body } }) =>
         sender.check(principal, conversation_id, body, true),
-      commits:
-        'WritePath commits many messages together, and LockedWrites those that change their conversation.',
-      async handle({ principal, params, query, body, trace, answer }) {
+      commits: COMMITS.both,
+      async handle(call) {
+        const { principal, params, body, trace } = call;
         const { row } = await readableMessage({ database, directory }, principal, params.id!);
         const { id } = await readableConversation(
           directory,
@@ -40,9 +32,8 @@ export function forwardRoutes({ sender, database, files, directory }: MessageRou
           'conversation_id',
         );
         const content = await forwarded(database, files, principal, row, body);
-        const answerOf: AnswerOf<Answered> = async (sent, tx) =>
-          answer(await expandMessage(tx ?? database, files, principal, sent, query['include[]']), tx);
-        return sender.send(principal, id, content.body, answerOf, trace, content.attachments);
+        const answer = answering({ database, files }, call);
+        return sender.send(principal, id, content.body, answer, trace, content.attachments);
       },
     }),
   ];

@@ -7,8 +7,8 @@ import { defineRoute, type Route } from '../../../platform/http/pipeline/route.t
 import { readableConversation } from '../../conversations/access.ts';
 import { expandMessage, expandMessages } from '../../resources/expanded-message.ts';
 import { readMessagesForPage } from '../../resources/large-bodies.ts';
+import type { MessageRoutesOptions } from '../message-routes.ts';
 import { readableMessage } from '../reading/readable-message.ts';
-import type { MessageRoutesOptions } from '../route-options.ts';
 import { PINS, type PinState, setPin } from './pin.ts';
 
 export function pinRoutes({ database, files, directory }: MessageRoutesOptions): Route[] {

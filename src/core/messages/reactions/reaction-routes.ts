@@ -4,8 +4,8 @@ import { MessageReactions, Reaction } from '../../../contract/protocol/resources
 import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { presentReaction, type ReactionRow } from '../../resources/reaction.ts';
+import type { MessageRoutesOptions } from '../message-routes.ts';
 import { readableMessage } from '../reading/readable-message.ts';
-import type { MessageRoutesOptions } from '../route-options.ts';
 import { REACTIONS, react, requireEmoji } from './reactions.ts';
 
 export function reactionRoutes(sources: MessageRoutesOptions): Route[] {

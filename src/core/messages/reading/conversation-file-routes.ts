@@ -7,7 +7,7 @@ import { defineRoute, type Route } from '../../../platform/http/pipeline/route.t
 import { readableConversation } from '../../conversations/access.ts';
 import { readActors } from '../../resources/actor.ts';
 import type { Downloads } from '../../resources/attachment.ts';
-import type { MessageRoutesOptions } from '../route-options.ts';
+import type { MessageRoutesOptions } from '../message-routes.ts';
 
 export function conversationFileRoutes({ database, files, directory }: MessageRoutesOptions): Route[] {
   return [

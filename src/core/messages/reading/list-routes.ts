@@ -25,7 +25,7 @@ import { jsonBytesOf, withText } from '../../resources/encoded-rows.ts';
 import { expandMessages, readExpansions } from '../../resources/expanded-message.ts';
 import { withLargeBodies } from '../../resources/large-bodies.ts';
 import { completeMessage, type MessageRow } from '../../resources/message.ts';
-import type { MessageRoutesOptions } from '../route-options.ts';
+import type { MessageRoutesOptions } from '../message-routes.ts';
 import { OUTSIDE } from '../store.ts';
 import { readSentById, type TimelineKey, type TimelineRange } from '../timeline/timeline-store.ts';
 import { readTimeline, readTimelineKeys } from './list.ts';

@@ -24,7 +24,7 @@ import { refusalOf } from './scheduled-author.ts';
 export function sendNow<Followed>(
   lockedWrites: LockedWrites,
   { principal, facts, row }: EditRequest,
-  follow: (tx: Tx, sent: MessageRow) => Promise<Followed>,
+  follow: (sent: MessageRow, tx: Tx) => Promise<Followed>,
 ): Promise<Followed> {
   requireAuthority(principal, facts, row);
   if (row.visibility === 'external') requireSendExternal(principal);
@@ -51,7 +51,7 @@ export function sendNow<Followed>(
       const by = isByCustomer ? null : principal.actor.id;
       if (sent.visibility === 'external') await followExternal(tx, written!, by);
       await auditMessage(tx, principal.actor.id, sent, 'scheduled.sent_now');
-      return follow(tx, sent);
+      return follow(sent, tx);
     },
   );
 }

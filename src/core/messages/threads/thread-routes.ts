@@ -11,8 +11,8 @@ import { expandMessages } from '../../resources/expanded-message.ts';
 import { withLargeBodies } from '../../resources/large-bodies.ts';
 import { type BriefRow, briefColumns } from '../../resources/message.ts';
 import { isReplyTo, readThreads } from '../../resources/thread.ts';
+import type { MessageRoutesOptions } from '../message-routes.ts';
 import { readableMessage } from '../reading/readable-message.ts';
-import type { MessageRoutesOptions } from '../route-options.ts';
 import { readHead } from '../timeline/timeline-store.ts';
 
 export function threadRoutes({ database, files, directory, timeline }: MessageRoutesOptions): Route[] {

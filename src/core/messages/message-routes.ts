@@ -1,0 +1,52 @@
+import {
+  ChatMessage,
+  IncludeInMessage,
+  type MessageInclude,
+} from '../../contract/protocol/resources/chat-message.ts';
+import { Body } from '../../contract/protocol/schema/schema.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Answered, CommittingCall } from '../../platform/http/pipeline/route.ts';
+import type { ObjectStore } from '../attachments/storage.ts';
+import type { ConversationDirectory } from '../conversations/directory.ts';
+import { expandMessage } from '../resources/expanded-message.ts';
+import type { EncodedMessages } from '../resources/message.ts';
+import type { AnswerOf, Sender } from './sending/send.ts';
+import type { LockedWrites } from './timeline/locked-write.ts';
+import type { Timeline } from './timeline/timeline.ts';
+
+/** The dependencies of message routes. */
+export interface MessageRoutesOptions {
+  readonly sender: Sender;
+  readonly lockedWrites: LockedWrites;
+  readonly database: Database;
+  readonly files: ObjectStore;
+  readonly directory: ConversationDirectory;
+  readonly timeline: Timeline;
+  readonly encoded: EncodedMessages;
+}
+
+/** The routes that answer with a message that was there before. */
+export const OF_MESSAGE = {
+  query: Body({ 'include[]': IncludeInMessage }),
+  status: 200,
+  response: ChatMessage,
+} as const;
+
+/** Where the messages of a request commit: the two ways into a timeline. */
+export const COMMITS = {
+  both: 'WritePath commits many messages together, and LockedWrites those that change their conversation.',
+  locked:
+    'LockedWrites opens the transaction, perhaps more than once, until the message has a sequence number.',
+} as const;
+
+/** Answers a call with its message, in the transaction of the message if there is one. */
+export function answering(
+  { database, files }: Pick<MessageRoutesOptions, 'database' | 'files'>,
+  call: CommittingCall<{ readonly 'include[]'?: readonly MessageInclude[] }>,
+): AnswerOf<Answered> {
+  return async (row, tx) => {
+    const { principal, query } = call;
+    const shown = await expandMessage(tx ?? database, files, principal, row, query['include[]']);
+    return call.answer(shown, tx);
+  };
+}
