@@ -70,9 +70,9 @@ export async function showAgain(
 }
 
 /**
- * Snoozes the conversation for the caller until a time, or without one if `until` is null. The next
- * message of another author ends both (isSnoozed in core/resources/participant.ts). Throws like
- * setHidden.
+ * Snoozes the conversation for the caller until a time, or `infinity`; null ends its snooze, if
+ * any. The next message of another author ends each (isSnoozed in core/resources/participant.ts).
+ * Throws like setHidden.
  */
 export async function snooze(
   tx: Tx,
@@ -81,21 +81,9 @@ export async function snooze(
   until: string | null,
 ): Promise<ConversationRow> {
   const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
-  const after = await readHeadOfReader(tx, conversationId, false);
-  await writeOwnState(tx, own.id, { snoozed_until: until ?? 'infinity', snoozed_after: after });
-  return conversation;
-}
-
-/** Ends the caller's snooze of the conversation, if any. Throws like setHidden. */
-export async function unsnooze(
-  tx: Tx,
-  principal: Principal,
-  conversationId: string,
-): Promise<ConversationRow> {
-  const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
-  if (own.snoozed_until !== null) {
-    await writeOwnState(tx, own.id, { snoozed_until: null, snoozed_after: null });
-  }
+  if (until === null && own.snoozed_until === null) return conversation;
+  const after = until === null ? null : await readHeadOfReader(tx, conversationId, false);
+  await writeOwnState(tx, own.id, { snoozed_until: until, snoozed_after: after });
   return conversation;
 }
 

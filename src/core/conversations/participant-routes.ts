@@ -28,7 +28,7 @@ import { issueTokenPair } from '../accounts/sessions/token-pairs.ts';
 import { MEMBER, presentParticipants, type ShownParticipant } from '../resources/participant.ts';
 import { readableConversation } from './access.ts';
 import type { ConversationDirectory } from './directory.ts';
-import { markRead, publishRead, requireComing, setHidden, snooze, unsnooze } from './own-state.ts';
+import { markRead, publishRead, requireComing, setHidden, snooze } from './own-state.ts';
 import { PARTICIPANTS, readParticipant } from './participant-store.ts';
 import {
   changeParticipant,
@@ -185,7 +185,7 @@ export function participantRoutes(
       body: SnoozeBody,
       rules: ({ body: { until } }) => (until ? requireComing(database, until, 'until') : undefined),
       async change(tx, { principal, params, query, body }) {
-        const row = await snooze(tx, principal, params.id!, body.until ?? null);
+        const row = await snooze(tx, principal, params.id!, body.until ?? 'infinity');
         return show(tx, principal, row, query['include[]']);
       },
     }),
@@ -196,7 +196,7 @@ export function participantRoutes(
       since: '1.2.harbor',
       ...OWN_STATE,
       async change(tx, { principal, params, query }) {
-        const row = await unsnooze(tx, principal, params.id!);
+        const row = await snooze(tx, principal, params.id!, null);
         return show(tx, principal, row, query['include[]']);
       },
     }),

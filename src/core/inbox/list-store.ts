@@ -133,22 +133,16 @@ const OWN_OF_R = `JOIN LATERAL (SELECT * FROM participants
       WHERE conversation_id = r.conversation_id AND actor_id = $2 AND ${IS_MEMBER} OFFSET 0) p ON true`;
 const C_OF_R = 'CROSS JOIN LATERAL (SELECT * FROM conversations WHERE id = r.conversation_id OFFSET 0) c';
 
-const ORDERED = {
-  created: {
-    key: [
-      ['c.created_at', 'timestamptz'],
-      ['c.id', 'text'],
-    ],
-    search: ['c.title'],
-  },
-  activity: {
-    key: [
-      ['r.activity_at', 'timestamptz'],
-      ['r.conversation_id', 'text'],
-    ],
-    search: ['c.title'],
-  },
-} as const satisfies Record<InboxOrder, Pick<KeysetOptions, 'key' | 'search'>>;
+const KEYS = {
+  created: [
+    ['c.created_at', 'timestamptz'],
+    ['c.id', 'text'],
+  ],
+  activity: [
+    ['r.activity_at', 'timestamptz'],
+    ['r.conversation_id', 'text'],
+  ],
+} as const satisfies Record<InboxOrder, KeysetOptions['key']>;
 
 const PENDING_ROWS =
   'ROWS FROM (unnest($15::text[]), unnest($17::timestamptz[]), unnest($18::boolean[])) AS r(conversation_id, activity_at, is_unread)';
@@ -164,31 +158,31 @@ const BY_ROWS = {
 
 function byRows(name: string, rows: string, condition: string, join: 'LEFT' | '') {
   const define = (order: InboxOrder) => ({
-    written: inboxList<[pendingIds: readonly string[], asOf: string]>({
+    written: listOf<[pendingIds: readonly string[], asOf: string]>(order, {
       name: `list-inbox-${name}-${order}`,
       from: `${rows} ${C_OF_R} ${join} ${OWN_OF_R}`,
       where: `${condition} AND r.conversation_id <> ALL($15::text[]) AND r.activity_at <= $16::timestamptz AND ${CONDITIONS}`,
-      order,
     }),
-    pending: inboxList<
+    pending: listOf<
       [pendingIds: readonly string[], asOf: string, activity: readonly string[], unread: readonly boolean[]]
-    >({
+    >(order, {
       name: `list-inbox-${name}-${order}-pending`,
       from: `${PENDING_ROWS} ${C_OF_R} ${join} ${OWN_OF_R}`,
       where: `${name === 'unread' ? 'r.is_unread' : 'true'} AND r.activity_at <= $16::timestamptz AND ${CONDITIONS}`,
-      order,
     }),
   });
   return { created: define('created'), activity: define('activity') };
 }
 
 const CREATED = {
-  own: createdList({
+  own: listOf<[]>('created', {
+    activityAt: 'c.created_at',
     name: 'list-conversations-own',
     from: 'participants p CROSS JOIN LATERAL (SELECT * FROM conversations WHERE id = p.conversation_id OFFSET 0) c',
     where: `p.actor_id = $2 AND p.${IS_MEMBER} AND ${CONDITIONS}`,
   }),
-  account: createdList({
+  account: listOf<[]>('created', {
+    activityAt: 'c.created_at',
     name: 'list-conversations-whole_account',
     from: `conversations c LEFT JOIN LATERAL (
       SELECT * FROM participants
@@ -198,24 +192,18 @@ const CREATED = {
   }),
 };
 
-type Source = Pick<KeysetOptions, 'name' | 'from' | 'where'>;
-
-function createdList(source: Source) {
-  return keysetList<FilterValues, InboxRow>({
+function listOf<Values extends readonly Value[]>(
+  order: InboxOrder,
+  {
+    activityAt = 'r.activity_at',
+    ...source
+  }: Pick<KeysetOptions, 'name' | 'from' | 'where'> & { readonly activityAt?: string },
+) {
+  return keysetList<readonly [...FilterValues, ...Values], InboxRow>({
     ...source,
-    columns: `${conversationColumns('c')}, c.created_at AS activity_at`,
-    ...ORDERED.created,
-  });
-}
-
-function inboxList<Values extends readonly Value[]>({
-  order,
-  ...source
-}: Source & { readonly order: InboxOrder }) {
-  return keysetList<[...FilterValues, ...Values], InboxRow>({
-    ...source,
-    columns: `${conversationColumns('c')}, r.activity_at`,
-    ...ORDERED[order],
+    columns: `${conversationColumns('c')}, ${activityAt} AS activity_at`,
+    key: KEYS[order],
+    search: ['c.title'],
   });
 }
 

@@ -34,7 +34,7 @@ export async function readPending(
   { accountId, actor }: Principal,
   scope: Scope,
 ): Promise<Pending> {
-  const [row] = await db.query(scope === 'own' ? PENDING_OWN : PENDING_ACCOUNT, accountId, actor.id);
+  const [row] = await db.query(READ_PENDING[scope], accountId, actor.id);
   const { as_of, pending } = row!;
   return {
     asOf: as_of,
@@ -50,10 +50,18 @@ export async function readPending(
  */
 const MOST_SENT = 1_000;
 
-function pendingText(scope: Scope): string {
+const READ_PENDING = { own: pendingOf('own'), account: pendingOf('account') } as const;
+
+function pendingOf(scope: Scope) {
   const large =
     'UNION ALL SELECT conversation_id, false FROM inbox_rows WHERE actor_id = $2 AND activity_at IS NULL';
-  return `
+  return statement<
+    [accountId: string, actorId: string],
+    {
+      as_of: string;
+      pending: readonly { readonly id: string; readonly at: string; readonly unread: boolean }[];
+    }
+  >(`read-pending-inbox-${scope}`)`
     WITH waiting AS (
       SELECT conversation_id AS id, is_rescan FROM inbox_due WHERE actor_id IS NULL OR actor_id = $2
       UNION ALL
@@ -75,16 +83,3 @@ function pendingText(scope: Scope): string {
     SELECT statement_timestamp() AS as_of,
       coalesce((SELECT jsonb_agg(jsonb_build_object('id', id, 'at', at, 'unread', unread)) FROM found), '[]') AS pending`;
 }
-
-type PendingRow = {
-  as_of: string;
-  pending: readonly { readonly id: string; readonly at: string; readonly unread: boolean }[];
-};
-
-const PENDING_OWN = statement<[accountId: string, actorId: string], PendingRow>('read-pending-inbox-own')(
-  pendingText('own'),
-);
-
-const PENDING_ACCOUNT = statement<[accountId: string, actorId: string], PendingRow>(
-  'read-pending-inbox-account',
-)(pendingText('account'));

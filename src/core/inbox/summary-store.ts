@@ -1,3 +1,4 @@
+import { WORKFLOW_STATUSES } from '../../contract/protocol/resources/conversation.ts';
 import type { InboxSummary } from '../../contract/protocol/resources/inbox.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
@@ -30,14 +31,7 @@ export async function readInboxSummary(db: Querier, principal: Principal): Promi
 
 const LATEST = { direction: 'next', after: null, fetch: 10, search: null } as const;
 
-const NO_CASES = {
-  new: 0,
-  open: 0,
-  waiting_internal: 0,
-  waiting_external: 0,
-  needs_approval: 0,
-  resolved: 0,
-} as const satisfies InboxSummary['lanes'];
+const NO_CASES = Object.fromEntries(WORKFLOW_STATUSES.map((lane) => [lane, 0])) as InboxSummary['lanes'];
 
 interface SummaryRow extends Pick<InboxSummary, 'unread' | 'mine' | 'unassigned' | 'snoozed'> {
   readonly lanes: Partial<InboxSummary['lanes']>;

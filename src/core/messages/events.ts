@@ -32,15 +32,13 @@ const MESSAGES_ARM: ChangedArm = {
 export const messageEvents = eventSource({
   events: ['message.updated'],
   async read(from, changes) {
-    const events = await messageUpdates(from, await from.database.query(READ_SENT, idsOf(changes)));
-    return events.map(({ event, row }) => sealed(event, row, changes));
+    return messageUpdates(from, await from.database.query(READ_SENT, idsOf(changes)), changes);
   },
   changed: {
     conversation: {
       arm: MESSAGES_ARM,
       async since(from, conversationIds, since) {
-        const rows = await from.database.query(READ_CHANGED_SENT, conversationIds, since.xid);
-        return (await messageUpdates(from, rows)).map(({ event }) => event);
+        return messageUpdates(from, await from.database.query(READ_CHANGED_SENT, conversationIds, since.xid));
       },
     },
   },
@@ -61,8 +59,7 @@ export const unsentEvents = eventSource({
     if (first === undefined) return [];
     if (first.event === 'scheduled.updated') return scheduleUpdates(from, idsOf(changes));
     const rows = await from.database.query(READ_OUTSIDE, idsOf(changes));
-    const events = await outsideEvents(from, rows, () => first.event);
-    return events.map((event, index) => sealed(event, rows[index]!, changes));
+    return outsideEvents(from, rows, () => first.event, changes);
   },
   changed: {
     conversation: {
@@ -99,17 +96,18 @@ function missedEventOf(row: MessageRow, since: Since): OutsideEvent {
     : outsideUpdateOf(row);
 }
 
-type SentRow = MessageRow & { readonly audience: ConversationAudience };
+type RowOfAudience = MessageRow & { readonly audience: ConversationAudience };
 
 async function messageUpdates(
   { database, files }: EventReads,
-  rows: readonly SentRow[],
-): Promise<{ event: DomainEvent; row: MessageRow }[]> {
+  rows: readonly RowOfAudience[],
+  changes: readonly Change[] = [],
+): Promise<DomainEvent[]> {
   const messages = await withParts(database, files, rows);
-  return messages.map((message, index) => ({
-    event: messageEvent('message.updated', message, rows[index]!.audience),
-    row: message.row,
-  }));
+  return messages.map((message, index) => {
+    const event = messageEvent('message.updated', message, rows[index]!.audience);
+    return sealed(event, message.row, changes);
+  });
 }
 
 async function scheduleUpdates(from: EventReads, ids: readonly string[]): Promise<DomainEvent[]> {
@@ -122,25 +120,26 @@ async function outsideEvents(
   { database, files }: EventReads,
   rows: readonly MessageRow[],
   eventOf: (row: MessageRow) => OutsideEvent,
+  changes: readonly Change[] = [],
 ): Promise<DomainEvent[]> {
   const messages = await withParts(database, files, rows);
-  return messages.map(({ row, sender, attachments }) => ({
-    event: eventOf(row),
-    stream: row.conversation_id,
-    conversationId: row.conversation_id,
-    sequence: row.sequence ?? 0,
-    resource: row.id,
-    at: row.updated_at,
-    team: { ...presentForTeam(row, { sender, attachments }), outcome: row.outcome },
-    customer: undefined,
-    streaming: row.streaming_state === 'streaming',
-  }));
+  return messages.map(({ row, sender, attachments }) => {
+    const event: DomainEvent = {
+      event: eventOf(row),
+      stream: row.conversation_id,
+      conversationId: row.conversation_id,
+      sequence: row.sequence ?? 0,
+      resource: row.id,
+      at: row.updated_at,
+      team: { ...presentForTeam(row, { sender, attachments }), outcome: row.outcome },
+      customer: undefined,
+      streaming: row.streaming_state === 'streaming',
+    };
+    return sealed(event, row, changes);
+  });
 }
 
-interface ScheduleRow extends MessageRow {
-  readonly audience: ConversationAudience;
-  readonly by_customer: boolean;
-}
+type ScheduleRow = RowOfAudience & { readonly by_customer: boolean };
 
 /** Events on the authors' own feeds, which subscribers of the conversation do not receive. */
 async function authorEvents(
@@ -191,14 +190,14 @@ function idsOf(changes: readonly Change[]): string[] {
   return [...new Set(changes.map(({ id }) => id))];
 }
 
-const READ_SENT = statement<[ids: readonly string[]], SentRow>('read-updated-messages')`
+const READ_SENT = statement<[ids: readonly string[]], RowOfAudience>('read-updated-messages')`
     SELECT ${messageColumns('m')}, c.audience
     FROM messages m JOIN conversations c ON c.id = m.conversation_id
     WHERE m.id = ANY($1) AND m.status = 'sent'
     ORDER BY m.conversation_id, m.sequence`;
 
 // New messages without a change are caught up by their numbers.
-const READ_CHANGED_SENT = statement<[conversationIds: readonly string[], sinceXid: string], SentRow>(
+const READ_CHANGED_SENT = statement<[conversationIds: readonly string[], sinceXid: string], RowOfAudience>(
   'read-changed-messages',
 )`
     SELECT ${messageColumns('m')}, c.audience

@@ -92,24 +92,12 @@ export async function readEndedIds(
   return (await tx.query(READ_ENDED_IDS, conversationId, days, limit)).map(({ id }) => id);
 }
 
-/** The files of messages that were marked as removed. */
-export interface RemovedFiles {
-  readonly keys: readonly string[];
-  readonly messageIds: readonly string[];
-  /** Whether there may be more. */
-  readonly more: boolean;
-}
-
 /**
  * Marks the files of at most `limit` messages that were sent that long ago as removed, and changes
- * the messages. Returns undefined if nothing is that old, or the conversation is held.
+ * the messages. Returns both, and whether there may be more. Returns undefined if nothing is that
+ * old, or the conversation is held.
  */
-export async function markFilesRemoved(
-  tx: Tx,
-  conversationId: string,
-  days: number,
-  limit: number,
-): Promise<RemovedFiles | undefined> {
+export async function markFilesRemoved(tx: Tx, conversationId: string, days: number, limit: number) {
   const [end] = await tx.query(READ_FILES_END, conversationId, days, limit);
   if (end?.sequence == null) return undefined;
   const [marked] = await tx.query(MARK_FILES_REMOVED, conversationId, end.sequence);

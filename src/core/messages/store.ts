@@ -24,6 +24,13 @@ export function readMessagesByClientId(db: Querier, keys: readonly ClientKey[]):
   return db.query(READ_BY_CLIENT_ID, JSON.stringify(keys, CLIENT_KEY_FIELDS));
 }
 
+/** Returns the message with this key; undefined if there is none, or no key. */
+export async function readOriginal(db: Querier, key: ClientKey): Promise<MessageRow | undefined> {
+  if (key.client_message_id === null) return undefined;
+  const [original] = await readMessagesByClientId(db, [key]);
+  return original;
+}
+
 /** Returns the messages with these ids that are in timelines, by conversation and number. */
 export function readSentMessages(db: Querier, ids: readonly string[]): Promise<MessageRow[]> {
   return db.query(READ_SENT_MESSAGES, ids);

@@ -1,8 +1,10 @@
-import { pages } from '../../platform/db/connection/keyset.ts';
 /** Reads of all messages of a conversation, or of an author, in pages: for exports and erasures. */
 
+import type { Selectable } from 'kysely';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { pages } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
 import { type MessageRow, messageColumns } from '../resources/message.ts';
 import { REVISION, type RevisionRow } from './editing/revision-store.ts';
@@ -49,18 +51,11 @@ export async function* allMessagesOf(
   );
 }
 
-/** A conversation in which the author has messages, with their number. */
-export interface AuthoredIn {
-  readonly id: string;
-  readonly messages: number;
-}
-
-/** Yields the conversations in which the author has messages, as a participant or a former one. */
-export async function* conversationsOfAuthor(
-  db: Db,
-  accountId: string,
-  authorId: string,
-): AsyncIterable<AuthoredIn[]> {
+/**
+ * Yields the conversations in which the author has messages, as a participant or a former one, with
+ * their number.
+ */
+export async function* conversationsOfAuthor(db: Db, accountId: string, authorId: string) {
   const batches = pages<{ id: string; created_at: string }, readonly [string, string]>(
     CONVERSATIONS,
     ['epoch', ''],
@@ -102,12 +97,10 @@ export async function revisionsByMessage(
   return Map.groupBy(rows, ({ message_id }) => message_id);
 }
 
-export interface StoredReaction {
-  readonly message_id: string;
-  readonly emoji: string;
-  readonly actor_id: string;
-  readonly created_at: string;
-}
+type StoredReaction = Pick<
+  Selectable<Schema['reactions']>,
+  'message_id' | 'emoji' | 'actor_id' | 'created_at'
+>;
 
 /** Returns all reactions to messages by message, oldest first. */
 export async function reactionsByMessage(
@@ -170,9 +163,10 @@ const NAMED = 'm.conversation_id = c.id AND m.author_id = $2 AND m.client_messag
 const NAMELESS = `m.conversation_id = c.id AND m.author_id = $2 AND m.client_message_id IS NULL
         AND (m.updated_at > m.created_at OR m.sequence IS NULL)`;
 
-const COUNT_AUTHORED = statement<[conversationIds: readonly string[], authorId: string], AuthoredIn>(
-  'count-authored-messages',
-)`
+const COUNT_AUTHORED = statement<
+  [conversationIds: readonly string[], authorId: string],
+  { readonly id: string; readonly messages: number }
+>('count-authored-messages')`
     SELECT * FROM (
       SELECT c.id, (SELECT count(*) FROM messages m WHERE ${NAMED})
         + (SELECT count(*) FROM messages m WHERE ${NAMELESS}) AS messages

@@ -1,15 +1,13 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { ListOf } from '../../../contract/protocol/lists.ts';
 import {
   ChatMessage,
   IncludeInMessage,
   MESSAGE_STATUSES,
-  type MessageStatus,
 } from '../../../contract/protocol/resources/chat-message.ts';
 import { OneOf } from '../../../contract/protocol/schema/schema.ts';
 import { Since } from '../../../contract/protocol/schema/since.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
 import {
   defineList,
   nameOf,
@@ -45,13 +43,7 @@ export function listRoutes({ database, files, directory, timeline, encoded }: Me
       since: '1.1.harbor',
       permission: 'messaging:read',
       customers: true,
-      query: PageQuery({
-        status: Type.Optional(OneOf(MESSAGE_STATUSES, { default: 'sent' })),
-        after_sequence: Type.Optional(SequenceBound),
-        before_sequence: Type.Optional(SequenceBound),
-        around_sequence: Since('1.2.harbor', SequenceBound),
-        'include[]': IncludeInMessage,
-      }),
+      query: ListQuery,
       status: 200,
       response: ListOf(ChatMessage),
       async handle({ principal, version, params, query, url }) {
@@ -84,10 +76,9 @@ export function listRoutes({ database, files, directory, timeline, encoded }: Me
           const isMiddle = around_sequence !== undefined && query.cursor === undefined;
           const { rows, startsInside } = isMiddle
             ? middleOf(
-                await read(rangeFrom(around_sequence), ' newer'),
-                await read(rangeBelow(around_sequence), ' older'),
+                await read({ ...NEWER, after: Math.max(around_sequence - 1, 0) }, ' newer'),
+                await read({ ...OLDER, before: around_sequence }, ' older'),
                 page.limit,
-                jsonBytesOf,
               )
             : { rows: await read(rangeOf(page, after_sequence, before_sequence)), startsInside: false };
           const links = rows.map((row) => row.links);
@@ -99,8 +90,9 @@ export function listRoutes({ database, files, directory, timeline, encoded }: Me
             return withText(completeMessage(row.json, version, principal, fields), row);
           });
         }
-        if (!isSchedule(status)) requireTeam(principal);
-        const isOwn = isSchedule(status) && !seesSchedules(principal, facts);
+        const isSchedule = status === 'scheduled' || status === 'canceled' || status === 'failed';
+        if (!isSchedule && principal.customer) throw teamOnly();
+        const isOwn = isSchedule && !seesSchedules(principal, facts);
         const authorId = isOwn ? principal.actor.id : null;
         const brief = await OUTSIDE.readPage(database, [conversationId, status, authorId], page);
         const rows = await withLargeBodies(database, brief);
@@ -114,6 +106,14 @@ export function listRoutes({ database, files, directory, timeline, encoded }: Me
 /** 0 precedes the first message. */
 const SequenceBound = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
+const ListQuery = PageQuery({
+  status: Type.Optional(OneOf(MESSAGE_STATUSES, { default: 'sent' })),
+  after_sequence: Type.Optional(SequenceBound),
+  before_sequence: Type.Optional(SequenceBound),
+  around_sequence: Since('1.2.harbor', SequenceBound),
+  'include[]': IncludeInMessage,
+});
+
 const TIMELINE = defineList('messages', ['integer']);
 const byNumber = ({ key }: { readonly key: TimelineKey }) => [key.sequence];
 
@@ -121,16 +121,9 @@ const byNumber = ({ key }: { readonly key: TimelineKey }) => [key.sequence];
 const UNSENT = defineList('messages outside the timeline', ['time', 'text']);
 const byTime = (row: MessageRow) => [row.created_at, row.id];
 
-interface Bounds {
-  readonly status?: string | undefined;
-  readonly after_sequence?: number | undefined;
-  readonly before_sequence?: number | undefined;
-  readonly around_sequence?: number | undefined;
-}
-
 const BOUNDS = ['after_sequence', 'before_sequence', 'around_sequence'] as const;
 
-function checkBounds(query: Bounds): void {
+function checkBounds(query: Static<typeof ListQuery>): void {
   const [first, second] = BOUNDS.filter((name) => query[name] !== undefined);
   if (first === undefined) return;
   if (second !== undefined) throw exclusive(second, `Send either ${first} or ${second}.`);
@@ -139,15 +132,8 @@ function checkBounds(query: Bounds): void {
 
 type RangeBounds = Pick<TimelineRange, 'order' | 'after' | 'before'>;
 
-/** Returns the range from a number on, oldest first. */
-function rangeFrom(sequence: number): RangeBounds {
-  return { order: 'oldest_first', after: Math.max(sequence - 1, 0), before: Number.MAX_SAFE_INTEGER };
-}
-
-/** Returns the range from a number back, newest first. */
-function rangeBelow(sequence: number): RangeBounds {
-  return { order: 'newest_first', after: 0, before: sequence };
-}
+const NEWER: RangeBounds = { order: 'oldest_first', after: 0, before: Number.MAX_SAFE_INTEGER };
+const OLDER: RangeBounds = { ...NEWER, order: 'newest_first' };
 
 /**
  * Returns the range of a page: newest first, or oldest first with `after`. A previous page is read
@@ -163,46 +149,30 @@ function rangeOf(page: PageRequest, after: number | undefined, before: number | 
   };
 }
 
-/** Returns whether this is a state of an unsent scheduled message. */
-function isSchedule(status: MessageStatus): boolean {
-  return status === 'scheduled' || status === 'canceled' || status === 'failed';
-}
-
-function requireTeam({ customer }: Principal): void {
-  if (!customer) return;
-  throw new ApiError(
-    'insufficient_permissions',
-    'Customers can only list sent messages and their own scheduled messages.',
-  );
+function teamOnly(): ApiError {
+  const message = 'Customers can only list sent messages and their own scheduled messages.';
+  return new ApiError('insufficient_permissions', message);
 }
 
 function exclusive(param: string, message: string): ApiError {
   return new ApiError('parameters_exclusive', message, { param });
 }
 
-/** The rows of a page in the middle of a newest-first list. */
-export interface Middle<Row> {
-  /** At most one more than the page shows, as `toList` expects them. */
-  readonly rows: readonly Row[];
-  /** Whether newer rows follow in the other direction. */
-  readonly startsInside: boolean;
-}
-
 /**
  * Returns the rows nearest to a place: one half newer, one half older, and more of one side if the
  * other ends. Both sides begin at the place and have one row more than the page, if there are so
- * many. A page that grows too large ends early (platform/http/pipeline/pagination.ts), so the newer
- * side, which comes first, gets at most half of its bytes.
+ * many. So has the result, and `startsInside` tells whether newer rows follow in the other
+ * direction. A page that grows too large ends early (platform/http/pipeline/pagination.ts), so the
+ * newer side, which comes first, gets at most half of its bytes.
  */
-export function middleOf<Row>(
+function middleOf<Row extends Parameters<typeof jsonBytesOf>[0]>(
   newer: readonly Row[],
   older: readonly Row[],
   limit: number,
-  bytesOf: (row: Row) => number,
-): Middle<Row> {
+) {
   const half = Math.min(newer.length, Math.ceil(limit / 2));
   const wanted = Math.min(newer.length, Math.max(half, limit - older.length));
-  const count = fitting(newer.slice(0, wanted), bytesOf);
+  const count = fitting(newer.slice(0, wanted));
   return {
     rows: [...newer.slice(0, count).reverse(), ...older.slice(0, limit - count + 1)],
     startsInside: newer.length > count,
@@ -210,10 +180,10 @@ export function middleOf<Row>(
 }
 
 /** Returns how many of the rows fit, at least one. */
-function fitting<Row>(rows: readonly Row[], bytesOf: (row: Row) => number): number {
+function fitting(rows: readonly Parameters<typeof jsonBytesOf>[0][]): number {
   let left = MAX_NEWER_BYTES;
   const end = rows.findIndex((row, index) => {
-    left -= bytesOf(row);
+    left -= jsonBytesOf(row);
     return left < 0 && index > 0;
   });
   return end === -1 ? rows.length : end;

@@ -33,11 +33,7 @@ export function updateSchedule(
 ): Promise<MessageRow | undefined> {
   return tx.kysely
     .updateTable('messages')
-    .set({
-      scheduled_at: scheduledAt,
-      attempts: 0,
-      ...touched(),
-    })
+    .set({ scheduled_at: scheduledAt, attempts: 0, ...touched() })
     .where('id', '=', id)
     .where('conversation_id', '=', conversation_id)
     .where('scheduled_at', 'is distinct from', scheduledAt)

@@ -10,7 +10,7 @@ import { requireComing } from '../../conversations/own-state.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageKey, MessageRow } from '../../resources/message.ts';
 import { conclude } from '../sending/message-outcome.ts';
-import { insertWaiting, readMessagesByClientId } from '../store.ts';
+import { insertWaiting, readOriginal } from '../store.ts';
 import type { NewMessage } from '../timeline/new-message.ts';
 import { HAS_OVERDUE, OVERDUE, type ScheduledJob, updateSchedule } from './schedule-store.ts';
 
@@ -33,7 +33,7 @@ export async function scheduleMessage(tx: Tx, message: NewMessage, scheduledAt: 
     { ...message, kind: 'scheduled' },
     { status, scheduled_at: scheduledAt },
   );
-  if (row === undefined) return findOriginal(tx, message);
+  if (row === undefined) return (await readOriginal(tx, message))!;
   await addDelivery(tx, row, { runAt: scheduledAt });
   await enqueueRowsChanged(tx, 'scheduled.updated', [row]);
   return row;
@@ -89,8 +89,3 @@ export const REMINDED_MESSAGES: RemindedRows<MessageKey> = {
   returning: 'q.id, q.conversation_id',
   remind: (tx, row) => addDelivery(tx, row),
 };
-
-async function findOriginal(tx: Tx, message: NewMessage): Promise<MessageRow> {
-  const [original] = await readMessagesByClientId(tx, [message]);
-  return original!;
-}

@@ -7,9 +7,6 @@ import type { MessageRow } from '../../resources/message.ts';
 import { outsideUpdateOf } from '../events.ts';
 import { ended, updateMessage } from '../store.ts';
 
-/** The moves that end a message outside the timeline. */
-export type EndingMove = 'reject' | 'supersede' | 'cancel' | 'fail';
-
 /**
  * Ends a draft or a scheduled message without sending it, and enqueues the team's event. `row` is
  * locked and current; `reason` becomes part of its outcome. Throws ApiError `resource_conflict` if
@@ -18,7 +15,7 @@ export type EndingMove = 'reject' | 'supersede' | 'cancel' | 'fail';
 export async function conclude(
   tx: Tx,
   row: MessageRow,
-  move: EndingMove,
+  move: 'reject' | 'supersede' | 'cancel' | 'fail',
   reason: string | null = null,
 ): Promise<MessageRow> {
   const status = transition(MESSAGE_MOVES, move, row.status);

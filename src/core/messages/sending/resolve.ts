@@ -66,7 +66,7 @@ export async function resolveAttachments(
   principal: Principal,
   inputs: readonly AttachmentInput[],
   places?: readonly number[],
-  others: readonly NamedResource[] = [],
+  others: readonly { readonly ref: EntityRef; readonly param: string }[] = [],
 ): Promise<Resolved> {
   const named = inputs.flatMap(({ kind, resource_type: type, resource_id: id }, index) => {
     const param = `attachments[${places?.[index] ?? index}].resource_id`;
@@ -79,11 +79,6 @@ export async function resolveAttachments(
     if (!resources.has(refKey(ref))) throw notFound('resource', param);
   }
   return { resources, files: await claimUploads(db, store, principal, inputs, places) };
-}
-
-interface NamedResource {
-  readonly ref: EntityRef;
-  readonly param: string;
 }
 
 /** Requires that the message is sent, visible to the caller and not deleted. */

@@ -13,7 +13,7 @@ import { requireComing } from '../../conversations/own-state.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { openDraft } from '../drafts/drafts.ts';
 import { scheduleMessage } from '../schedules/scheduled.ts';
-import { readMessagesByClientId } from '../store.ts';
+import { readOriginal } from '../store.ts';
 import type { LockedWrites } from '../timeline/locked-write.ts';
 import type { NewAttachment } from '../timeline/new-message.ts';
 import type { Outgoing } from '../timeline/outgoing.ts';
@@ -160,13 +160,11 @@ export class Sender {
    * none (docs/contract.md#sending-a-message).
    */
   async #findOriginal(
-    principal: Principal,
-    conversationId: string,
+    { actor }: Principal,
+    conversation_id: string,
     { mode, client_message_id }: SendMessageBody,
   ): Promise<MessageRow | undefined> {
     if (mode === 'draft' || !client_message_id) return undefined;
-    const key = { conversation_id: conversationId, author_id: principal.actor.id, client_message_id };
-    const [original] = await readMessagesByClientId(this.#options.database, [key]);
-    return original;
+    return readOriginal(this.#options.database, { conversation_id, author_id: actor.id, client_message_id });
   }
 }

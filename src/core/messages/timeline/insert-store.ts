@@ -1,7 +1,7 @@
 import type { Querier } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { MESSAGES_SENT } from '../outbox-topics.ts';
-import type { NewMessage } from './new-message.ts';
+import { ATTACHMENT_COLUMNS, NEW_COLUMNS, type NewMessage } from './new-message.ts';
 import { insertPlanned, plannedRows } from './notified-store.ts';
 import { type NotificationPlan, planRows, type WrittenNotifications } from './planned-notifications.ts';
 import { isOpenNumber } from './timeline-store.ts';
@@ -80,40 +80,7 @@ function encodePlans(messages: readonly NumberedMessage[]): string {
   return JSON.stringify(messages.flatMap(({ message, plan }) => (plan ? planRows(message.id, plan) : [])));
 }
 
-const COLUMNS = {
-  id: 'text',
-  account_id: 'text',
-  conversation_id: 'text',
-  sequence: 'bigint',
-  kind: 'text',
-  visibility: 'text',
-  channel: 'text',
-  body: 'text',
-  subject: 'text',
-  cc: 'text[]',
-  mentions: 'text[]',
-  sender_id: 'text',
-  author_id: 'text',
-  reply_to_id: 'text',
-  resource_type: 'text',
-  resource_id: 'text',
-  agent_run_id: 'text',
-  streaming_state: 'text',
-  client_message_id: 'text',
-};
-
-const ATTACHMENT_COLUMNS = {
-  id: 'text',
-  position: 'integer',
-  kind: 'text',
-  s3_key: 'text',
-  filename: 'text',
-  content_type: 'text',
-  size_bytes: 'bigint',
-  url: 'text',
-  resource_type: 'text',
-  resource_id: 'text',
-};
+const COLUMNS = { ...NEW_COLUMNS, sequence: 'bigint' };
 
 /** Each message is followed by one row for each notification that was written with it. */
 interface InsertedRow {

@@ -5,8 +5,8 @@ import { KeyedLimiter } from '../../../platform/lifecycle.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
-import { type MessageRow, withParts } from '../../resources/message.ts';
-import { enterTimeline, readMessagesByClientId, type WaitingPlan } from '../store.ts';
+import { withParts } from '../../resources/message.ts';
+import { enterTimeline, readOriginal, type WaitingPlan } from '../store.ts';
 import { insertMessages } from './insert-store.ts';
 import {
   type Acknowledged,
@@ -65,7 +65,9 @@ export class LockedWrites {
     return this.#commit<Result>(conversationId, async (tx, conversation, numbers) => {
       const decided: Outgoing | Withheld = await decide(tx, conversation);
       if ('kind' in decided) return { result: decided as Extract<Decided, Withheld> };
-      const known = await findOriginal(tx, decided);
+      // Under the lock only the faster path can add such a message, and the insert conflicts with
+      // it.
+      const known = await readOriginal(tx, decided.message);
       if (known !== undefined) return { result: { row: known, resent: true } };
       const { outboxId, message } = await this.#writeNew(tx, decided, numbers);
       const followed = (await follow?.(tx, message)) as Followed;
@@ -171,10 +173,3 @@ type Work<Result> = (
 
 /** Rolls the transaction back to retry with another number. */
 class NumberTaken extends Error {}
-
-async function findOriginal(tx: Tx, { message }: Outgoing): Promise<MessageRow | undefined> {
-  if (message.client_message_id === null) return undefined;
-  // Under the lock only the faster path can add such a message, and the insert conflicts with it.
-  const [original] = await readMessagesByClientId(tx, [message]);
-  return original;
-}

@@ -3,31 +3,48 @@ import type { Entity } from '../../../contract/protocol/resources/actor.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 import type { MessageRow } from '../../resources/message.ts';
 
-/** A message about to enter the timeline, without the columns of numbering and Postgres. */
-export interface NewMessage
-  extends Omit<
-    MessageRow,
-    | 'sequence'
-    | 'email_status'
-    | 'status'
-    | 'has_attachments'
-    | 'scheduled_at'
-    | 'edited_at'
-    | 'edited_by'
-    | 'deleted_at'
-    | 'redaction'
-    | 'created_at'
-    | 'updated_at'
-    | 'outcome'
-  > {
+/** The columns of a message about to enter the timeline that Postgres does not set, by type. */
+export const NEW_COLUMNS = {
+  id: 'text',
+  account_id: 'text',
+  conversation_id: 'text',
+  kind: 'text',
+  visibility: 'text',
+  channel: 'text',
+  body: 'text',
+  subject: 'text',
+  cc: 'text[]',
+  mentions: 'text[]',
+  sender_id: 'text',
+  author_id: 'text',
+  reply_to_id: 'text',
+  resource_type: 'text',
+  resource_id: 'text',
+  agent_run_id: 'text',
+  streaming_state: 'text',
+  client_message_id: 'text',
+} as const satisfies Partial<Record<keyof MessageRow, string>>;
+
+export const ATTACHMENT_COLUMNS = {
+  id: 'text',
+  position: 'integer',
+  kind: 'text',
+  s3_key: 'text',
+  filename: 'text',
+  content_type: 'text',
+  size_bytes: 'bigint',
+  url: 'text',
+  resource_type: 'text',
+  resource_id: 'text',
+} as const satisfies Partial<Record<keyof Schema['attachments'], string>>;
+
+/** A message about to enter the timeline, without its number. */
+export interface NewMessage extends Pick<MessageRow, keyof typeof NEW_COLUMNS> {
   readonly attachments: readonly NewAttachment[];
 }
 
 export interface NewAttachment
-  extends Omit<
-    Selectable<Schema['attachments']>,
-    'conversation_id' | 'message_id' | 'removed_at' | 'created_at'
-  > {
+  extends Pick<Selectable<Schema['attachments']>, keyof typeof ATTACHMENT_COLUMNS> {
   /** The file's signed URL for the message's own event; not a column. */
   readonly download_url?: string;
   /** The linked resource for the message's own event; not a column. */

@@ -1,6 +1,5 @@
 import { unavailable } from '../../../contract/protocol/errors.ts';
 import type { Actor } from '../../../contract/protocol/resources/actor.ts';
-import type { Attachment } from '../../../contract/protocol/resources/attachment.ts';
 import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
@@ -10,7 +9,7 @@ import { type Engine, EngineUnavailableError, type NumberRequest } from '../../.
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import { presentAttachment } from '../../resources/attachment.ts';
-import type { MessageRow } from '../../resources/message.ts';
+import type { MessageRow, MessageWithParts } from '../../resources/message.ts';
 import type { NotificationRow } from '../../resources/notification.ts';
 import type { InsertedMessage, NumberedMessage } from './insert-store.ts';
 import type { NewMessage } from './new-message.ts';
@@ -41,17 +40,12 @@ export interface Committed {
   readonly messages: readonly CommittedMessage[];
 }
 
-export interface CommittedMessage {
-  readonly row: MessageRow;
-  readonly sender: Actor | null;
-  readonly attachments: readonly Attachment[];
-  readonly audience: ConversationAudience;
+/** The trace is unknown to a node that takes over its effects. */
+export interface CommittedMessage extends MessageWithParts, Pick<Outgoing, 'audience' | 'trace'> {
   /** The version of the roster at the commit; another node that takes over uses the present one. */
   readonly rosterVersion: number;
   /** The notifications committed with it, or undefined if they follow the commit. */
   readonly notifications?: readonly NotificationRow[] | undefined;
-  /** The trace of the request that sent it; unknown to a node that takes over its effects. */
-  readonly trace?: TraceContext | undefined;
 }
 
 /** The dependencies of both write paths. */

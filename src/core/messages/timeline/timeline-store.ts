@@ -101,7 +101,7 @@ export type BriefTimelineRow = TimelineRow & BriefRow;
 
 export async function readSent(db: Querier, range: TimelineRange): Promise<TimelineSlice<BriefTimelineRow>> {
   const { conversationId, after, before, order, limit, forCustomer } = range;
-  const items = await db.query(READ_SENT[order], conversationId, after, before, limit, forCustomer);
+  const items = await db.query(READS[order].rows, conversationId, after, before, limit, forCustomer);
   return { items, head: items[0]?.head ?? 0, purged: items[0]?.purged ?? 0 };
 }
 
@@ -111,7 +111,7 @@ export async function readSentKeys(
   viewerId: string,
 ): Promise<TimelineSlice<TimelineKey>> {
   const place = [conversationId, after, before, limit, forCustomer] as const;
-  const [row] = await db.query(READ_SENT_KEYS[order], ...place, viewerId);
+  const [row] = await db.query(READS[order].keys, ...place, viewerId);
   const { keys, own, head, purged } = row!;
   const items = keys === null ? [] : keys.split(',').map((key) => parseTimelineKey(key, own));
   return { items, head: head ?? 0, purged };
@@ -201,42 +201,28 @@ interface GatheredTimelineKeys extends GatheredKeys {
 }
 
 const ENDS = `(SELECT max(sequence) FROM messages WHERE conversation_id = $1) AS head, ${purgedThrough('$1')} AS purged`;
-const ORDERS = {
-  oldest_first: { end: 'oldest', by: 'm.sequence' },
-  newest_first: { end: 'newest', by: 'm.sequence DESC' },
+
+const READS = {
+  oldest_first: readsOf('oldest', 'm.sequence'),
+  newest_first: readsOf('newest', 'm.sequence DESC'),
 } as const;
 
-const READ_SENT = {
-  oldest_first: sentStatement('oldest_first'),
-  newest_first: sentStatement('newest_first'),
-} as const;
-
-const READ_SENT_KEYS = {
-  oldest_first: keysStatement('oldest_first'),
-  newest_first: keysStatement('newest_first'),
-} as const;
-
-function sentStatement(order: keyof typeof ORDERS) {
-  const { end } = ORDERS[order];
-  return statement<SentParams, BriefTimelineRow & { readonly head: number; readonly purged: number }>(
-    `read-timeline-${end}`,
-  )(sentText(`${briefColumns('m')}, m.updated_at::text AS version, ${ENDS}`, order));
-}
-
-function keysStatement(order: keyof typeof ORDERS) {
-  const { end } = ORDERS[order];
-  const own = 'CASE WHEN m.author_id = $6 THEN m.client_message_id END AS own';
-  return statement<[...SentParams, viewerId: string], GatheredTimelineKeys>(`read-timeline-keys-${end}`)`
-    SELECT ${ENDS}, ${GATHERED_KEYS}, json_object_agg(sequence, own) FILTER (WHERE own IS NOT NULL) AS own
-    FROM (${sentText(`m.sequence, m.sequence || ' ' || ${rowKey('m')} AS key, ${own}`, order)}) AS page`;
-}
-
-function sentText(columns: string, order: keyof typeof ORDERS): string {
-  return `
+/** Returns the statements for a page's rows and for its keys, from one end of a range. */
+function readsOf(end: 'oldest' | 'newest', order: string) {
+  const page = (columns: string) => `
     SELECT ${columns} FROM messages m
     WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence < $3 AND m.status = 'sent'
       AND (NOT $5::boolean OR m.visibility <> 'internal')
-    ORDER BY ${ORDERS[order].by} LIMIT $4`;
+    ORDER BY ${order} LIMIT $4`;
+  const own = 'CASE WHEN m.author_id = $6 THEN m.client_message_id END AS own';
+  return {
+    rows: statement<SentParams, BriefTimelineRow & { readonly head: number; readonly purged: number }>(
+      `read-timeline-${end}`,
+    )(page(`${briefColumns('m')}, m.updated_at::text AS version, ${ENDS}`)),
+    keys: statement<[...SentParams, viewerId: string], GatheredTimelineKeys>(`read-timeline-keys-${end}`)`
+    SELECT ${ENDS}, ${GATHERED_KEYS}, json_object_agg(sequence, own) FILTER (WHERE own IS NOT NULL) AS own
+    FROM (${page(`m.sequence, m.sequence || ' ' || ${rowKey('m')} AS key, ${own}`)}) AS page`,
+  };
 }
 
 const READ_SENT_BY_ID = statement<

@@ -76,7 +76,6 @@ export class WritePath {
   readonly #originals: GatheredReads<NewMessage, MessageRow | undefined>;
   /** Number of notifications that were left out of their flushes and are not written yet. */
   #behind = 0;
-  #lookUps = 0;
   #starting = false;
   #whenIdle: (() => void)[] = [];
 
@@ -124,7 +123,7 @@ export class WritePath {
   }
 
   get #isIdle(): boolean {
-    return this.#queue.length === 0 && this.#inFlight === 0 && this.#lookUps === 0;
+    return this.#open.size === 0 && this.#inFlight === 0;
   }
 
   get #inFlight(): number {
@@ -132,7 +131,6 @@ export class WritePath {
   }
 
   async #lookUpFirst(entry: Pending): Promise<void> {
-    this.#lookUps += 1;
     try {
       const row = await this.#originals.ask(entry.outgoing.message);
       if (row === undefined) this.#enqueue(entry);
@@ -140,7 +138,6 @@ export class WritePath {
     } catch (error) {
       this.#reject(entry, asUnavailable(error));
     }
-    this.#lookUps -= 1;
     this.#noteIdle();
   }
 
