@@ -8,6 +8,7 @@ import type { Schema } from '../../platform/db/tables/schema.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
 import { type MessageRow, messageColumns } from '../resources/message.ts';
 import { REVISION, type RevisionRow } from './editing/revision-store.ts';
+import type { SequenceRange } from './timeline/timeline-store.ts';
 
 /** Returns the numbers of messages in the conversation's timeline and outside of it. */
 export async function countMessages(db: Db, conversationId: string): Promise<number> {
@@ -70,10 +71,7 @@ export async function* conversationsOfAuthor(db: Db, accountId: string, authorId
 }
 
 /** A range of a timeline in whose system messages a name is replaced. */
-export interface ReplacedName {
-  readonly conversationId: string;
-  readonly after: number;
-  readonly upTo: number;
+export interface ReplacedName extends SequenceRange {
   /** A regular expression of Postgres. */
   readonly name: string;
   readonly replacement: string;

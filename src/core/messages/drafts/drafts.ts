@@ -69,34 +69,24 @@ export function approveDraft<Followed>(
   { actor }: Principal,
   draft: MessageRow,
   seen: ApproveDraftBody,
-  follow: DraftSending<Followed>['follow'],
+  follow: (sent: MessageRow, tx: Tx) => Promise<Followed>,
 ): Promise<Followed> {
-  return sendDraft(lockedWrites, draft, {
-    move: 'approve',
-    by: actor.id,
-    require: (tx, current) => requireSeen(tx, current, seen),
-    follow,
-  });
-}
-
-interface DraftSending<Followed> {
-  readonly move: 'approve' | 'reply';
-  /** Actor id. */
-  readonly by: string;
-  /** Throws to refuse the draft, under the conversation's lock. May be called again. */
-  readonly require: (tx: Tx, draft: MessageRow) => Promise<void>;
-  /** Runs last in the transaction that sends the draft. */
-  readonly follow: (sent: MessageRow, tx: Tx) => Promise<Followed>;
+  const require = (tx: Tx, current: MessageRow) => requireSeen(tx, current, seen);
+  return sendDraft(lockedWrites, draft, 'approve', actor.id, require, follow);
 }
 
 /**
- * Returns the result of `follow`. Throws what `require` throws, and ApiError `resource_conflict` if
- * the message is not an open draft or is still being written.
+ * `require` throws to refuse the draft, under the conversation's lock, and may be called again.
+ * Returns the result of `follow`, which runs last in the transaction. Throws what `require` throws,
+ * and ApiError `resource_conflict` if the message is not an open draft or is still being written.
  */
 export function sendDraft<Followed>(
   lockedWrites: LockedWrites,
   draft: MessageKey,
-  { move, by, require, follow }: DraftSending<Followed>,
+  move: 'approve' | 'reply',
+  by: string,
+  require: (tx: Tx, draft: MessageRow) => Promise<void>,
+  follow: (sent: MessageRow, tx: Tx) => Promise<Followed>,
 ): Promise<Followed> {
   return lockedWrites.enterWaiting(
     draft.conversation_id,

@@ -112,7 +112,7 @@ function changedContent(
   const isMentioning = mentions !== undefined || (row.status !== 'sent' && body !== undefined);
   const listed = mentions ?? row.mentions ?? [];
   const named = isMentioning
-    ? allMentions({ listed, text: body ?? row.body, authorId: row.author_id }, facts)
+    ? allMentions(facts, row.author_id, body ?? row.body, listed)
     : row.mentions && [...row.mentions];
   const content: Content = {
     ...(body !== undefined && { body: body || null }),

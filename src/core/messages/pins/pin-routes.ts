@@ -1,13 +1,12 @@
 import { ListOf } from '../../../contract/protocol/lists.ts';
 import { type ChatMessage, IncludeInMessage } from '../../../contract/protocol/resources/chat-message.ts';
 import { Pin } from '../../../contract/protocol/resources/pin.ts';
-import { Body } from '../../../contract/protocol/schema/schema.ts';
 import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { readableConversation } from '../../conversations/access.ts';
 import { expandMessage, expandMessages } from '../../resources/expanded-message.ts';
 import { readMessagesForPage } from '../../resources/large-bodies.ts';
-import type { MessageRoutesOptions } from '../message-routes.ts';
+import { type MessageRoutesOptions, OF_MESSAGE } from '../message-routes.ts';
 import { readableMessage } from '../reading/readable-message.ts';
 import { PINS, type PinState, setPin } from './pin.ts';
 
@@ -47,8 +46,7 @@ export function pinRoutes({ database, files, directory }: MessageRoutesOptions):
         summary: move === 'pin' ? 'Pin a message in its conversation' : 'Unpin a message',
         since: '1.2.harbor',
         permission: 'messaging:create',
-        query: Body({ 'include[]': IncludeInMessage }),
-        status: 200,
+        ...OF_MESSAGE,
         response: Pin,
         refuses: move === 'pin' ? ['limit_exceeded'] : [],
         prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),

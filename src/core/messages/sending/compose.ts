@@ -32,10 +32,7 @@ export function compose(
       body: body.body || null,
       subject: body.subject || null,
       cc: body.cc === undefined ? null : uniqueAddresses(body.cc),
-      mentions: allMentions(
-        { listed: body.mentions ?? [], text: body.body, authorId: principal.actor.id },
-        facts,
-      ),
+      mentions: allMentions(facts, principal.actor.id, body.body, body.mentions ?? []),
       sender_id: sender?.id ?? null,
       author_id: principal.actor.id,
       reply_to_id: body.reply_to_message_id ?? null,

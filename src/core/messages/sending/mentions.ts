@@ -2,20 +2,16 @@ import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-messag
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import { mentionedNames } from './mentioned-names.ts';
 
-export interface Mentioning {
-  /** Ids of actors and agents, as the caller listed them. */
-  readonly listed: readonly string[];
-  readonly text: string | null | undefined;
-  readonly authorId: string | null;
-}
-
 /**
  * Returns the actors that a message mentions, or null for none: the listed ones, then participants
  * named with an `@` in its text, up to the limit (docs/decisions.md#mentions-in-the-text).
+ * `listed` are ids of actors and agents.
  */
 export function allMentions(
-  { listed, text, authorId }: Mentioning,
   facts: ConversationFacts,
+  authorId: string | null,
+  text: string | null | undefined,
+  listed: readonly string[],
 ): string[] | null {
   const mentions = new Set(listed.map((id) => mentionedActor(id, facts)));
   const author = facts.members.get(authorId ?? '')?.type;

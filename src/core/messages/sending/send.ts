@@ -104,10 +104,20 @@ export class Sender {
     outgoing: Outgoing,
     answer: AnswerOf<Answer>,
   ): Promise<Answer> {
-    if (body.mode === 'draft') return this.#propose(principal, body, outgoing, answer);
-    if (body.scheduled_at !== undefined) return this.#schedule(body.scheduled_at, outgoing, answer);
+    const { database, writePath } = this.#options;
+    const { message } = outgoing;
+    const { mode, scheduled_at: at, source_thread_message_id: source = null } = body;
+    if (mode === 'draft') {
+      return database.transaction(async (tx) => {
+        requireActive(await lockConversation(tx, message.conversation_id));
+        return answer(await openDraft(tx, message, source, principal.actor.id), tx);
+      });
+    }
+    if (at !== undefined) {
+      return database.transaction(async (tx) => answer(await scheduleMessage(tx, message, at), tx));
+    }
     if (goesToCustomer(body)) return this.#converse(principal, outgoing, answer);
-    const { row } = await this.#options.writePath.append(outgoing);
+    const { row } = await writePath.append(outgoing);
     return answer(row);
   }
 
@@ -134,25 +144,6 @@ export class Sender {
       },
     );
     return followed ?? answer(row);
-  }
-
-  #propose<Answer>(
-    principal: Principal,
-    { source_thread_message_id: source }: SendMessageBody,
-    { message }: Outgoing,
-    answer: AnswerOf<Answer>,
-  ): Promise<Answer> {
-    return this.#options.database.transaction(async (tx) => {
-      requireActive(await lockConversation(tx, message.conversation_id));
-      const row = await openDraft(tx, message, source ?? null, principal.actor.id);
-      return answer(row, tx);
-    });
-  }
-
-  #schedule<Answer>(scheduledAt: string, { message }: Outgoing, answer: AnswerOf<Answer>): Promise<Answer> {
-    return this.#options.database.transaction(async (tx) =>
-      answer(await scheduleMessage(tx, message, scheduledAt), tx),
-    );
   }
 
   /**

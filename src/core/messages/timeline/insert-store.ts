@@ -44,7 +44,7 @@ export async function insertMessages(
   const withAttachments = messages.some(({ message }) => message.attachments.length > 0);
   const insert = withAttachments ? INSERT_WITH_ATTACHMENTS : INSERT_PLAIN;
   const rows = await db.query(insert, encodeMessages(messages), encodePlans(messages));
-  const inserted = new Map<string, InsertedMessage & WritableNotifications>();
+  const inserted = new Map<string, InsertedMessage>();
   for (const { id, created_at, outbox_id, roster_version, recipient_id, notification_id } of rows) {
     if (created_at === null) {
       const message = inserted.get(id)!;
@@ -62,11 +62,6 @@ export async function insertMessages(
     });
   }
   return [...inserted.values()];
-}
-
-interface WritableNotifications {
-  readonly recipientIds: string[];
-  readonly notificationIds: string[];
 }
 
 function encodeMessages(messages: readonly NumberedMessage[]): string {

@@ -17,8 +17,8 @@ interface WrittenRow {
   readonly notified_at: string;
   readonly preview: string | null;
   readonly priority: NotificationRow['priority'];
-  readonly recipient_ids: readonly string[];
-  readonly notification_ids: readonly string[];
+  readonly recipient_ids: string[];
+  readonly notification_ids: string[];
 }
 
 /** Maximum number of notifications in one statement, unless one message has more. */

@@ -46,8 +46,8 @@ export function planRows(messageId: string, { rosterVersion, senderType, notific
 
 /** The recipients of the notifications written with a message, with the id of each. */
 export interface WrittenNotifications {
-  readonly recipientIds: readonly string[];
-  readonly notificationIds: readonly string[];
+  readonly recipientIds: string[];
+  readonly notificationIds: string[];
 }
 
 /** Returns the written notifications of a plan as stored; `at` is the moment of the message. */

@@ -129,7 +129,6 @@ export class Timeline {
  */
 const HOPELESS_MS = 15_000;
 
-/** Where conversations stand, without those that have no row. */
 const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineHead & { id: string }>(
   'read-standings',
 )`
@@ -143,10 +142,7 @@ const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineH
     ) AS writing
     FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} newest, LATERAL ${settledAfter('c.id', 'newest.floor')} counted`;
 
-/**
- * The number of the last message up to the bound of each conversation, of those that customers may
- * see or of all. `place` is the position in the arguments, from 1.
- */
+/** `place` is the position in the arguments, from 1. */
 const READ_VISIBLE_HEADS = statement<
   [conversationIds: readonly string[], upTo: readonly number[], forCustomer: boolean],
   { place: number; head: number }

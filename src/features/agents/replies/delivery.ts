@@ -22,12 +22,8 @@ export async function deliverReply(
   const [draft] = await database.query(READ_DRAFT, runId);
   if (draft === undefined) return;
   try {
-    await sendDraft(lockedWrites, draft, {
-      move: 'reply',
-      by: principal.actor.id,
-      require: (tx, current) => requireUnanswered(tx, current, runId),
-      follow: async () => {},
-    });
+    const require = (tx: Tx, current: MessageRow) => requireUnanswered(tx, current, runId);
+    await sendDraft(lockedWrites, draft, 'reply', principal.actor.id, require, async () => {});
   } catch (error) {
     if (!(error instanceof DraftKept)) throw error;
   }

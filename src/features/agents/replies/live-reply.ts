@@ -122,7 +122,7 @@ export abstract class LiveReply implements AgentReply {
       event: this.endEvent,
       attempt: this.#text.attempt,
       body: this.body,
-      mentions: allMentions({ listed: [], text: this.body, authorId }, this.facts),
+      mentions: allMentions(this.facts, authorId, this.body, []),
       artifactIds,
     });
     // The reply closes at its own final frame; this timer closes it if that frame never arrives.
