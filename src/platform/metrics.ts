@@ -15,48 +15,51 @@ export function createMetrics() {
     registry.removeSingleMetric(`nodejs_active_${what}_total`);
   }
   const registers = [registry];
+  const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
+    new Counter({ name, help, labelNames, registers });
+  const gauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
+    new Gauge({ name, help, labelNames, registers });
+  const histogram = <Label extends string = never>(
+    name: string,
+    help: string,
+    labelNames: Label[] = [],
+    buckets = SECONDS,
+  ) => new Histogram({ name, help, labelNames, buckets, registers });
 
   return {
     registry,
 
-    httpRequests: new Counter({
-      name: 'parley_http_requests_total',
-      help: 'Requests answered, by method, route pattern and status',
-      labelNames: ['method', 'route', 'status'],
-      registers,
-    }),
+    httpRequests: counter(
+      'parley_http_requests_total',
+      'Requests answered, by method, route pattern and status',
+      ['method', 'route', 'status'],
+    ),
     /** From the request's headers to its answer. */
-    httpSeconds: new Histogram({
-      name: 'parley_http_request_duration_seconds',
-      help: 'Time to answer a request, by method and route pattern',
-      labelNames: ['method', 'route'],
-      buckets: SECONDS,
-      registers,
-    }),
+    httpSeconds: histogram(
+      'parley_http_request_duration_seconds',
+      'Time to answer a request, by method and route pattern',
+      ['method', 'route'],
+    ),
 
-    httpHeldBytes: new Gauge({
-      name: 'parley_http_held_answer_bytes',
-      help: 'Bytes of answers in memory that their clients have not taken yet',
-      registers,
-    }),
-    httpRefusals: new Counter({
-      name: 'parley_http_refusals_total',
-      help: 'Requests answered with the error envelope, by the code of the error',
-      labelNames: ['code'],
-      registers,
-    }),
-    encodedRowReads: new Counter({
-      name: 'parley_encoded_row_reads_total',
-      help: 'Rows that pages showed, by kind (rows) and outcome: hit (kept as JSON), miss (read and encoded)',
-      labelNames: ['rows', 'outcome'],
-      registers,
-    }),
-    encodedRowBytes: new Gauge({
-      name: 'parley_encoded_row_bytes',
-      help: 'Bytes of memory that rows kept as JSON take, by kind (rows)',
-      labelNames: ['rows'],
-      registers,
-    }),
+    httpHeldBytes: gauge(
+      'parley_http_held_answer_bytes',
+      'Bytes of answers in memory that their clients have not taken yet',
+    ),
+    httpRefusals: counter(
+      'parley_http_refusals_total',
+      'Requests answered with the error envelope, by the code of the error',
+      ['code'],
+    ),
+    encodedRowReads: counter(
+      'parley_encoded_row_reads_total',
+      'Rows that pages showed, by kind (rows) and outcome: hit (kept as JSON), miss (read and encoded)',
+      ['rows', 'outcome'],
+    ),
+    encodedRowBytes: gauge(
+      'parley_encoded_row_bytes',
+      'Bytes of memory that rows kept as JSON take, by kind (rows)',
+      ['rows'],
+    ),
     buildInfo: new Gauge({
       name: 'parley_build_info',
       help: '1, with the version of Parley and of its Node as labels',
@@ -67,367 +70,237 @@ export function createMetrics() {
       },
     }),
 
-    sends: new Counter({
-      name: 'parley_sends_total',
-      help: 'Messages committed into a timeline',
-      registers,
-    }),
-    flushRows: new Histogram({
-      name: 'parley_flush_rows',
-      help: 'Messages written by one flush of the write path',
-      buckets: ROWS,
-      registers,
-    }),
-    flushSeconds: new Histogram({
-      name: 'parley_flush_duration_seconds',
-      help: 'Time of one flush, from taking numbers to the commit',
-      buckets: SECONDS,
-      registers,
-    }),
-    publishFailures: new Counter({
-      name: 'parley_publish_failures_total',
-      help: 'Frames that were not taken by the engine, and are repaired from Postgres',
-      registers,
-    }),
+    sends: counter('parley_sends_total', 'Messages committed into a timeline'),
+    flushRows: histogram('parley_flush_rows', 'Messages written by one flush of the write path', [], ROWS),
+    flushSeconds: histogram(
+      'parley_flush_duration_seconds',
+      'Time of one flush, from taking numbers to the commit',
+    ),
+    publishFailures: counter(
+      'parley_publish_failures_total',
+      'Frames that were not taken by the engine, and are repaired from Postgres',
+    ),
 
-    redisRoundTrip: new Histogram({
-      name: 'parley_redis_round_trip_seconds',
-      help: 'Time until a frame that this node publishes to itself over Redis is back, measured once a second',
-      buckets: SECONDS,
-      registers,
-    }),
-    uploadBytes: new Counter({
-      name: 'parley_upload_bytes_total',
-      help: 'Bytes of files taken in by this node; with S3 they go to the bucket and are not counted',
-      registers,
-    }),
+    redisRoundTrip: histogram(
+      'parley_redis_round_trip_seconds',
+      'Time until a frame that this node publishes to itself over Redis is back, measured once a second',
+    ),
+    uploadBytes: counter(
+      'parley_upload_bytes_total',
+      'Bytes of files taken in by this node; with S3 they go to the bucket and are not counted',
+    ),
 
-    modelSeconds: new Histogram({
-      name: 'parley_model_turn_duration_seconds',
-      help: 'Time of a turn of an agent until its answer was whole, failovers included, by the provider that answered',
-      labelNames: ['provider'],
-      buckets: TURN_SECONDS,
-      registers,
-    }),
-    modelTokens: new Counter({
-      name: 'parley_model_tokens_total',
-      help: 'Tokens that providers report, by provider and direction: input, output',
-      labelNames: ['provider', 'direction'],
-      registers,
-    }),
-    modelCost: new Counter({
-      name: 'parley_model_cost_dollars_total',
-      help: 'US dollars at list price, of models whose prices are known',
-      labelNames: ['provider'],
-      registers,
-    }),
-    modelFailovers: new Counter({
-      name: 'parley_model_failovers_total',
-      help: 'Turns that went on with the next model, by the provider that failed and the reason',
-      labelNames: ['provider', 'reason'],
-      registers,
-    }),
-    agentRunsActive: new Gauge({
-      name: 'parley_agent_runs_active',
-      help: 'Runs of agents that this node is at',
-      registers,
-    }),
-    agentRuns: new Counter({
-      name: 'parley_agent_runs_total',
-      help: 'Runs that this node has ended or paused, by what became of them',
-      labelNames: ['outcome'],
-      registers,
-    }),
+    modelSeconds: histogram(
+      'parley_model_turn_duration_seconds',
+      'Time of a turn of an agent until its answer was whole, failovers included, by the provider that answered',
+      ['provider'],
+      TURN_SECONDS,
+    ),
+    modelTokens: counter(
+      'parley_model_tokens_total',
+      'Tokens that providers report, by provider and direction: input, output',
+      ['provider', 'direction'],
+    ),
+    modelCost: counter(
+      'parley_model_cost_dollars_total',
+      'US dollars at list price, of models whose prices are known',
+      ['provider'],
+    ),
+    modelFailovers: counter(
+      'parley_model_failovers_total',
+      'Turns that went on with the next model, by the provider that failed and the reason',
+      ['provider', 'reason'],
+    ),
+    agentRunsActive: gauge('parley_agent_runs_active', 'Runs of agents that this node is at'),
+    agentRuns: counter(
+      'parley_agent_runs_total',
+      'Runs that this node has ended or paused, by what became of them',
+      ['outcome'],
+    ),
 
-    outboxPending: new Gauge({
-      name: 'parley_outbox_pending',
-      help: 'Committed events whose effects are not done yet',
-      registers,
-    }),
-    outboxLagSeconds: new Gauge({
-      name: 'parley_outbox_lag_seconds',
-      help: 'Age of the oldest of them',
-      registers,
-    }),
-    outboxDead: new Gauge({
-      name: 'parley_outbox_dead',
-      help: 'Committed events whose effects failed for a week and are not tried any more',
-      registers,
-    }),
+    outboxPending: gauge('parley_outbox_pending', 'Committed events whose effects are not done yet'),
+    outboxLagSeconds: gauge('parley_outbox_lag_seconds', 'Age of the oldest of them'),
+    outboxDead: gauge(
+      'parley_outbox_dead',
+      'Committed events whose effects failed for a week and are not tried any more',
+    ),
 
-    inboxWritten: new Counter({
-      name: 'parley_inbox_written_total',
-      help: 'Conversations whose inbox rows this node brought up to date',
-      registers,
-    }),
+    inboxWritten: counter(
+      'parley_inbox_written_total',
+      'Conversations whose inbox rows this node brought up to date',
+    ),
 
-    auditSealed: new Counter({
-      name: 'parley_audit_sealed_total',
-      help: 'Audit events that this node appended to the chain of their account',
-      registers,
-    }),
-    searchIndexed: new Counter({
-      name: 'parley_search_indexed_messages_total',
-      help: 'Messages that this node read to index them for search; those of a block that is written again count again',
-      registers,
-    }),
-    searchLagSeconds: new Gauge({
-      name: 'parley_search_lag_seconds',
-      help: 'Age of the oldest change that is not in the index of the search; 0 if every change is',
-      registers,
-    }),
-    searchRoundSeconds: new Histogram({
-      name: 'parley_search_round_duration_seconds',
-      help: 'Time of one round of indexing for search, with its rests',
-      buckets: SECONDS,
-      registers,
-    }),
-    auditUnsealedSeconds: new Gauge({
-      name: 'parley_audit_unsealed_seconds',
-      help: 'Age of the oldest audit event that is not in the chain of its account yet',
-      registers,
-    }),
+    auditSealed: counter(
+      'parley_audit_sealed_total',
+      'Audit events that this node appended to the chain of their account',
+    ),
+    searchIndexed: counter(
+      'parley_search_indexed_messages_total',
+      'Messages that this node read to index them for search; those of a block that is written again count again',
+    ),
+    searchLagSeconds: gauge(
+      'parley_search_lag_seconds',
+      'Age of the oldest change that is not in the index of the search; 0 if every change is',
+    ),
+    searchRoundSeconds: histogram(
+      'parley_search_round_duration_seconds',
+      'Time of one round of indexing for search, with its rests',
+    ),
+    auditUnsealedSeconds: gauge(
+      'parley_audit_unsealed_seconds',
+      'Age of the oldest audit event that is not in the chain of its account yet',
+    ),
 
-    retentionOldest: new Gauge({
-      name: 'parley_retention_oldest_past_policy_seconds',
-      help: 'By how much the oldest row that no hold keeps is older than its policy, by kind: messages, files, notifications, runs, audit',
-      labelNames: ['kind'],
-      registers,
-    }),
-    retentionSwept: new Gauge({
-      name: 'parley_retention_last_sweep_timestamp_seconds',
-      help: 'When the last sweep left nothing older than its policy: the account that waits longest',
-      registers,
-    }),
-    retentionRemoved: new Counter({
-      name: 'parley_retention_removed_total',
-      help: 'Rows that sweeps of this node have removed, by kind: messages, files, notifications, runs, audit',
-      labelNames: ['kind'],
-      registers,
-    }),
+    retentionOldest: gauge(
+      'parley_retention_oldest_past_policy_seconds',
+      'By how much the oldest row that no hold keeps is older than its policy, by kind: messages, files, notifications, runs, audit',
+      ['kind'],
+    ),
+    retentionSwept: gauge(
+      'parley_retention_last_sweep_timestamp_seconds',
+      'When the last sweep left nothing older than its policy: the account that waits longest',
+    ),
+    retentionRemoved: counter(
+      'parley_retention_removed_total',
+      'Rows that sweeps of this node have removed, by kind: messages, files, notifications, runs, audit',
+      ['kind'],
+    ),
 
-    pushTries: new Counter({
-      name: 'parley_push_tries_total',
-      help: 'Web pushes of this node, by outcome: accepted, gone, refused, busy (429), failed; obsolete: seen or not wanted any more, so not sent',
-      labelNames: ['outcome'],
-      registers,
-    }),
-    pushSeconds: new Histogram({
-      name: 'parley_push_duration_seconds',
-      help: 'Time until a push service answered, or was given up',
-      buckets: SECONDS,
-      registers,
-    }),
-    pushEnded: new Counter({
-      name: 'parley_push_subscriptions_ended_total',
-      help: 'Push subscriptions that this node has ended, by reason: gone (404, 410), failing, stale (expired, or of another key)',
-      labelNames: ['reason'],
-      registers,
-    }),
-    pushPending: new Gauge({
-      name: 'parley_push_pending',
-      help: 'Pushes that wait for their try, of all nodes',
-      registers,
-    }),
-    pushLagSeconds: new Gauge({
-      name: 'parley_push_lag_seconds',
-      help: 'How late the push is that has been due for longest',
-      registers,
-    }),
-    digests: new Counter({
-      name: 'parley_digests_total',
-      help: 'Digests of unseen notifications that this node has queued',
-      registers,
-    }),
-    digestsWaiting: new Gauge({
-      name: 'parley_digests_waiting',
-      help: 'Digests that wait for their transport, of all nodes',
-      registers,
-    }),
+    pushTries: counter(
+      'parley_push_tries_total',
+      'Web pushes of this node, by outcome: accepted, gone, refused, busy (429), failed; obsolete: seen or not wanted any more, so not sent',
+      ['outcome'],
+    ),
+    pushSeconds: histogram(
+      'parley_push_duration_seconds',
+      'Time until a push service answered, or was given up',
+    ),
+    pushEnded: counter(
+      'parley_push_subscriptions_ended_total',
+      'Push subscriptions that this node has ended, by reason: gone (404, 410), failing, stale (expired, or of another key)',
+      ['reason'],
+    ),
+    pushPending: gauge('parley_push_pending', 'Pushes that wait for their try, of all nodes'),
+    pushLagSeconds: gauge('parley_push_lag_seconds', 'How late the push is that has been due for longest'),
+    digests: counter('parley_digests_total', 'Digests of unseen notifications that this node has queued'),
+    digestsWaiting: gauge('parley_digests_waiting', 'Digests that wait for their transport, of all nodes'),
 
-    mailReceived: new Counter({
-      name: 'parley_mail_received_total',
-      help: 'Mails that came in, for each inbox, by transport (http, smtp, lmtp, imap) and result: accepted, ignored, refused, failed (the sender tries again)',
-      labelNames: ['transport', 'result'],
-      registers,
-    }),
-    mailReceiveSeconds: new Histogram({
-      name: 'parley_mail_receive_duration_seconds',
-      help: 'Time from the first byte of a mail to the commit of what became of it, by transport',
-      labelNames: ['transport'],
-      buckets: SECONDS,
-      registers,
-    }),
-    mailRefusals: new Counter({
-      name: 'parley_mail_refusals_total',
-      help: 'Refusals before a mail was taken in, by transport and reason: signature, limit, recipient, size, other',
-      labelNames: ['transport', 'reason'],
-      registers,
-    }),
-    mailsSent: new Counter({
-      name: 'parley_mail_sent_total',
-      help: 'Tries to send a mail on this node, by outcome: sent, deferred (it is tried again), failed, canceled (before it left)',
-      labelNames: ['outcome'],
-      registers,
-    }),
-    mailSendSeconds: new Histogram({
-      name: 'parley_mail_send_duration_seconds',
-      help: 'Time for a try to hand a mail to the SMTP server',
-      buckets: SECONDS,
-      registers,
-    }),
-    mailsWaiting: new Gauge({
-      name: 'parley_mail_waiting',
-      help: 'Mails that wait for a try or its outcome',
-      registers,
-    }),
-    mailsWaitingSeconds: new Gauge({
-      name: 'parley_mail_oldest_waiting_seconds',
-      help: 'Age of the oldest of them',
-      registers,
-    }),
-    webhookDeliveries: new Counter({
-      name: 'parley_webhook_deliveries_total',
-      help: 'Tries of webhook deliveries on this node, by outcome: delivered, retried (it failed, and is tried again), failed (for the last time), withdrawn',
-      labelNames: ['outcome'],
-      registers,
-    }),
-    webhookPending: new Gauge({
-      name: 'parley_webhook_deliveries_pending',
-      help: 'Deliveries that wait for a try or its outcome, up to 100,000',
-      registers,
-    }),
-    webhookPendingSeconds: new Gauge({
-      name: 'parley_webhook_oldest_pending_seconds',
-      help: 'Age of the oldest event of them',
-      registers,
-    }),
+    mailReceived: counter(
+      'parley_mail_received_total',
+      'Mails that came in, for each inbox, by transport (http, smtp, lmtp, imap) and result: accepted, ignored, refused, failed (the sender tries again)',
+      ['transport', 'result'],
+    ),
+    mailReceiveSeconds: histogram(
+      'parley_mail_receive_duration_seconds',
+      'Time from the first byte of a mail to the commit of what became of it, by transport',
+      ['transport'],
+    ),
+    mailRefusals: counter(
+      'parley_mail_refusals_total',
+      'Refusals before a mail was taken in, by transport and reason: signature, limit, recipient, size, other',
+      ['transport', 'reason'],
+    ),
+    mailsSent: counter(
+      'parley_mail_sent_total',
+      'Tries to send a mail on this node, by outcome: sent, deferred (it is tried again), failed, canceled (before it left)',
+      ['outcome'],
+    ),
+    mailSendSeconds: histogram(
+      'parley_mail_send_duration_seconds',
+      'Time for a try to hand a mail to the SMTP server',
+    ),
+    mailsWaiting: gauge('parley_mail_waiting', 'Mails that wait for a try or its outcome'),
+    mailsWaitingSeconds: gauge('parley_mail_oldest_waiting_seconds', 'Age of the oldest of them'),
+    webhookDeliveries: counter(
+      'parley_webhook_deliveries_total',
+      'Tries of webhook deliveries on this node, by outcome: delivered, retried (it failed, and is tried again), failed (for the last time), withdrawn',
+      ['outcome'],
+    ),
+    webhookPending: gauge(
+      'parley_webhook_deliveries_pending',
+      'Deliveries that wait for a try or its outcome, up to 100,000',
+    ),
+    webhookPendingSeconds: gauge('parley_webhook_oldest_pending_seconds', 'Age of the oldest event of them'),
 
-    scheduledEnded: new Counter({
-      name: 'parley_scheduled_total',
-      help: 'Scheduled messages dealt with by this node, by result: sent, canceled (too late), failed',
-      labelNames: ['result'],
-      registers,
-    }),
-    scheduledLateness: new Histogram({
-      name: 'parley_scheduled_lateness_seconds',
-      help: 'From the time a message was scheduled for to its entry into the timeline',
-      buckets: LATENESS,
-      registers,
-    }),
+    scheduledEnded: counter(
+      'parley_scheduled_total',
+      'Scheduled messages dealt with by this node, by result: sent, canceled (too late), failed',
+      ['result'],
+    ),
+    scheduledLateness: histogram(
+      'parley_scheduled_lateness_seconds',
+      'From the time a message was scheduled for to its entry into the timeline',
+      [],
+      LATENESS,
+    ),
 
-    socketsOpen: new Gauge({
-      name: 'parley_sockets_open',
-      help: 'Open sockets of this node',
-      registers,
-    }),
-    socketsOpened: new Counter({
-      name: 'parley_sockets_opened_total',
-      help: 'Sockets opened on this node',
-      registers,
-    }),
-    socketsRefused: new Counter({
-      name: 'parley_sockets_refused_total',
-      help: 'Handshakes refused by this node, by the code of the error',
-      labelNames: ['reason'],
-      registers,
-    }),
-    subscriptions: new Counter({
-      name: 'parley_subscriptions_total',
-      help: 'Requests to follow conversations, by op (subscribe, resume) and outcome: accepted, or the code of the error',
-      labelNames: ['op', 'outcome'],
-      registers,
-    }),
-    replays: new Counter({
-      name: 'parley_replays_total',
-      help: 'Catching up before a subscription is live, by outcome: joined, ended (given up by the client), lost (resync)',
-      labelNames: ['outcome'],
-      registers,
-    }),
-    ephemeralWithheld: new Counter({
-      name: 'parley_ephemeral_withheld_total',
-      help: 'Times a slow socket was taken off the ephemeral events of a conversation until it had caught up',
-      registers,
-    }),
+    socketsOpen: gauge('parley_sockets_open', 'Open sockets of this node'),
+    socketsOpened: counter('parley_sockets_opened_total', 'Sockets opened on this node'),
+    socketsRefused: counter(
+      'parley_sockets_refused_total',
+      'Handshakes refused by this node, by the code of the error',
+      ['reason'],
+    ),
+    subscriptions: counter(
+      'parley_subscriptions_total',
+      'Requests to follow conversations, by op (subscribe, resume) and outcome: accepted, or the code of the error',
+      ['op', 'outcome'],
+    ),
+    replays: counter(
+      'parley_replays_total',
+      'Catching up before a subscription is live, by outcome: joined, ended (given up by the client), lost (resync)',
+      ['outcome'],
+    ),
+    ephemeralWithheld: counter(
+      'parley_ephemeral_withheld_total',
+      'Times a slow socket was taken off the ephemeral events of a conversation until it had caught up',
+    ),
     /** One of 16: a distribution does not need two clock reads per message and stream. */
-    deliverySeconds: new Histogram({
-      name: 'parley_delivery_duration_seconds',
-      help: "From a message's writing, by the clock of Postgres, to its hand-over to this node's sockets; every 16th",
-      buckets: SECONDS,
-      registers,
-    }),
-    socketsClosed: new Counter({
-      name: 'parley_sockets_closed_total',
-      help: 'Sockets closed by this node, by reason',
-      labelNames: ['reason'],
-      registers,
-    }),
+    deliverySeconds: histogram(
+      'parley_delivery_duration_seconds',
+      "From a message's writing, by the clock of Postgres, to its hand-over to this node's sockets; every 16th",
+    ),
+    socketsClosed: counter('parley_sockets_closed_total', 'Sockets closed by this node, by reason', [
+      'reason',
+    ]),
     /** Once per frame and audience of this node, not once per socket. */
-    framesDelivered: new Counter({
-      name: 'parley_frames_delivered_total',
-      help: 'Frames handed to the sockets of this node',
-      registers,
-    }),
+    framesDelivered: counter('parley_frames_delivered_total', 'Frames handed to the sockets of this node'),
 
     /** Statements of Kysely are not included. */
-    statements: new Counter({
-      name: 'parley_statements_total',
-      help: 'Prepared statements sent to Postgres, by name',
-      labelNames: ['name'],
-      registers,
-    }),
+    statements: counter('parley_statements_total', 'Prepared statements sent to Postgres, by name', ['name']),
 
-    postgresErrors: new Counter({
-      name: 'parley_postgres_errors_total',
-      help: 'Errors of statements, by SQLSTATE, by the code of a socket, or "connection"; 23505 is part of everyday work',
-      labelNames: ['code'],
-      registers,
-    }),
+    postgresErrors: counter(
+      'parley_postgres_errors_total',
+      'Errors of statements, by SQLSTATE, by the code of a socket, or "connection"; 23505 is part of everyday work',
+      ['code'],
+    ),
     /** For prepared statements on the pool; pipelined connections never wait. */
-    postgresPoolWait: new Histogram({
-      name: 'parley_postgres_pool_wait_seconds',
-      help: 'Time until the pool gave a connection to a prepared statement',
-      buckets: SECONDS,
-      registers,
-    }),
+    postgresPoolWait: histogram(
+      'parley_postgres_pool_wait_seconds',
+      'Time until the pool gave a connection to a prepared statement',
+    ),
 
-    settles: new Counter({
-      name: 'parley_settles_total',
-      help: 'Times a reader met an unsettled number and settled it',
-      registers,
-    }),
-    voids: new Counter({
-      name: 'parley_voids_total',
-      help: 'Numbers settled as no message',
-      registers,
-    }),
-    resends: new Counter({
-      name: 'parley_resends_total',
-      help: 'Sends answered with their original, found before (the insert) or after it, which made their number a void',
-      labelNames: ['found'],
-      registers,
-    }),
-    engineLostFrames: new Counter({
-      name: 'parley_engine_lost_frames_total',
-      help: 'Frames of other nodes that were lost on a link that stayed up',
-      registers,
-    }),
-    repairs: new Counter({
-      name: 'parley_repairs_total',
-      help: 'Repairs of streams from Postgres, by reason: frames (were lost), link (was away), silence (of another node)',
-      labelNames: ['reason'],
-      registers,
-    }),
-    repairedStreams: new Counter({
-      name: 'parley_repaired_streams_total',
-      help: 'Streams of conversations and actors that these repairs read',
-      registers,
-    }),
-    engineHealthy: new Gauge({
-      name: 'parley_engine_healthy',
-      help: '1 while the link between nodes is proven, else 0',
-      registers,
-    }),
+    settles: counter('parley_settles_total', 'Times a reader met an unsettled number and settled it'),
+    voids: counter('parley_voids_total', 'Numbers settled as no message'),
+    resends: counter(
+      'parley_resends_total',
+      'Sends answered with their original, found before (the insert) or after it, which made their number a void',
+      ['found'],
+    ),
+    engineLostFrames: counter(
+      'parley_engine_lost_frames_total',
+      'Frames of other nodes that were lost on a link that stayed up',
+    ),
+    repairs: counter(
+      'parley_repairs_total',
+      'Repairs of streams from Postgres, by reason: frames (were lost), link (was away), silence (of another node)',
+      ['reason'],
+    ),
+    repairedStreams: counter(
+      'parley_repaired_streams_total',
+      'Streams of conversations and actors that these repairs read',
+    ),
+    engineHealthy: gauge('parley_engine_healthy', '1 while the link between nodes is proven, else 0'),
   };
 }
 
