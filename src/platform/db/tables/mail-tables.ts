@@ -8,70 +8,74 @@ import type {
 } from '../../../contract/protocol/resources/email.ts';
 import type { Time, Times } from './touched.ts';
 
-export interface InboxesTable extends Times {
-  id: string;
-  account_id: string;
-  name: string;
-  address: string;
-  group_id: string | null;
-  assignee_id: string | null;
-  created_by: string;
-  deleted_at: string | null;
-}
+export interface MailTables {
+  inboxes: Times & {
+    id: string;
+    account_id: string;
+    name: string;
+    address: string;
+    group_id: string | null;
+    assignee_id: string | null;
+    created_by: string;
+    deleted_at: string | null;
+  };
 
-export interface MailThreadsTable extends Times {
-  conversation_id: string;
-  account_id: string;
-  /** The subject of the next mail of the case, without `Re:`. */
-  subject: string | null;
-  /** Addresses in copy of the last mail. */
-  cc: Generated<string[]>;
-  /** Ids of mails. */
-  last_in_id: string | null;
-  last_out_id: string | null;
-}
+  mail_threads: Times & {
+    conversation_id: string;
+    account_id: string;
+    /** The subject of the next mail of the case, without `Re:`. */
+    subject: string | null;
+    /** Addresses in copy of the last mail. */
+    cc: Generated<string[]>;
+    /** Ids of mails. */
+    last_in_id: string | null;
+    last_out_id: string | null;
+  };
 
-export interface MailsTable extends Times {
-  /** derivedId of what the mail is. */
-  id: string;
-  account_id: string;
-  inbox_id: string | null;
-  direction: EmailDirection;
-  purpose: EmailPurpose;
-  conversation_id: string | null;
-  message_id: string | null;
-  /** The user that a digest is for, or the customer or team member that wrote an incoming mail. */
-  actor_id: string | null;
-  /** Message-ID without brackets. */
-  rfc_id: string;
-  status: EmailStatus;
-  /** The reason for this status, as a code. */
-  reason: string | null;
-  /** Written by a machine. */
-  automatic: Generated<boolean>;
-  attempts: Generated<number>;
-  /** The time of the next try, or the end of the lease of the node that makes it. */
-  next_try_at: string | null;
-  /** The time of the server that took it. */
-  sent_at: string | null;
-  from_address: string | null;
-  from_name: string | null;
-  /** The address for answers to an incoming mail, or null if that is `from_address`. */
-  reply_to: string | null;
-  recipients: ColumnType<readonly EmailRecipient[], string | undefined, string>;
-  subject: string | null;
-  in_reply_to: string | null;
-  /** References, the oldest first. */
-  thread_ids: Generated<string[]>;
-  verdict: ColumnType<EmailVerdict | null, string | null | undefined, string | null>;
-  /** The whole text, quotes and signature included. */
-  body_text: string | null;
-  /** Sanitized. */
-  body_html: string | null;
-  /** The key of the original mail in the file store. */
-  source_key: string | null;
-  size_bytes: number | null;
-  /** W3C `traceparent` of the request that caused it. */
-  trace: string | null;
-  created_at: Time;
+  mails: Times & {
+    /** derivedId of what the mail is. */
+    id: string;
+    account_id: string;
+    inbox_id: string | null;
+    direction: EmailDirection;
+    purpose: EmailPurpose;
+    conversation_id: string | null;
+    message_id: string | null;
+    /**
+     * The user that a digest is for, or the customer or team member that wrote an incoming mail.
+     */
+    actor_id: string | null;
+    /** Message-ID without brackets. */
+    rfc_id: string;
+    status: EmailStatus;
+    /** The reason for this status, as a code. */
+    reason: string | null;
+    /** Written by a machine. */
+    automatic: Generated<boolean>;
+    attempts: Generated<number>;
+    /** The time of the next try, or the end of the lease of the node that makes it. */
+    next_try_at: string | null;
+    /** The time of the server that took it. */
+    sent_at: string | null;
+    from_address: string | null;
+    from_name: string | null;
+    /** The address for answers to an incoming mail, or null if that is `from_address`. */
+    reply_to: string | null;
+    recipients: ColumnType<readonly EmailRecipient[], string | undefined, string>;
+    subject: string | null;
+    in_reply_to: string | null;
+    /** References, the oldest first. */
+    thread_ids: Generated<string[]>;
+    verdict: ColumnType<EmailVerdict | null, string | null | undefined, string | null>;
+    /** The whole text, quotes and signature included. */
+    body_text: string | null;
+    /** Sanitized. */
+    body_html: string | null;
+    /** The key of the original mail in the file store. */
+    source_key: string | null;
+    size_bytes: number | null;
+    /** W3C `traceparent` of the request that caused it. */
+    trace: string | null;
+    created_at: Time;
+  };
 }

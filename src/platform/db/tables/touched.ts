@@ -11,6 +11,7 @@ export interface Times {
 
 /** Columns of rows whose changes are published to clients. */
 export interface Streamed {
+  updated_at: Time;
   changed_in: Generated<string>;
 }
 
