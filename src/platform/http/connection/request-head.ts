@@ -2,35 +2,42 @@ import { ApiError } from '../../../contract/protocol/errors.ts';
 import { parseTraceparent, type TraceContext } from '../../../contract/protocol/traceparent.ts';
 
 /** A request's head, copied while uWebSockets.js still has it. Headers not sent are undefined. */
-export interface RequestHead {
+export type RequestHead = Readonly<Head>;
+
+class Head {
   /** As sent, because methods are case-sensitive. */
-  readonly method: string;
+  method = '';
   /** Without the query; not decoded. */
-  readonly path: string;
+  path = '';
   /** Without `?`; '' if there is none. */
-  readonly query: string;
-  readonly host: string | undefined;
-  readonly authorization: string | undefined;
+  query = '';
+  host: string | undefined;
+  authorization: string | undefined;
   /** Service-Version. */
-  readonly version: string | undefined;
+  version: string | undefined;
   /** Service-Account. */
-  readonly account: string | undefined;
-  readonly idempotencyKey: string | undefined;
-  readonly origin: string | undefined;
+  account: string | undefined;
+  idempotencyKey: string | undefined;
+  origin: string | undefined;
   /** Access-Control-Request-Method, which marks an OPTIONS request as a browser's preflight. */
-  readonly preflightFor: string | undefined;
+  preflightFor: string | undefined;
   /** If-None-Match: the entity tags that the caller already has. */
-  readonly ifNoneMatch: string | undefined;
-  readonly acceptEncoding: string | undefined;
-  readonly contentType: string | undefined;
+  ifNoneMatch: string | undefined;
+  acceptEncoding: string | undefined;
+  contentType: string | undefined;
   /** Parley-Signature, as sent. */
-  readonly signature: string | undefined;
+  signature: string | undefined;
   /** From a valid `traceparent`. */
-  readonly trace: TraceContext | undefined;
+  trace: TraceContext | undefined;
   /** Announced bytes of the body; 0 if there is none. */
-  readonly contentLength: number;
+  contentLength = 0;
   /** The answer ends the connection, by the client's wish or as the request's end is in doubt. */
-  readonly closes: boolean;
+  closes = false;
+}
+
+/** Returns a head that no client sent. */
+export function headOf(fields: Partial<RequestHead>): RequestHead {
+  return Object.assign(new Head(), fields);
 }
 
 /** The used part of uWebSockets.js's HttpRequest. It is dead when the handler returns. */
@@ -48,10 +55,10 @@ export interface IncomingRequest {
  * hosts, any Transfer-Encoding.
  */
 export function readHead(request: IncomingRequest): RequestHead | ApiError {
-  headers.reset();
+  const head = headers.begin();
   request.forEach(headers.read);
   if (headers.problem !== undefined) return unreadable(headers.problem);
-
+  const { contentLength: announced, traceparent } = headers;
   const method = request.getCaseSensitiveMethod();
   const path = request.getUrl();
   const query = request.getQuery() ?? '';
@@ -60,36 +67,20 @@ export function readHead(request: IncomingRequest): RequestHead | ApiError {
   if (!TARGET.test(path) || (query !== '' && !TARGET.test(query))) {
     return unreadable('The request target has characters that must be percent-encoded.');
   }
-  if (!isHost(headers.host)) return unreadable('The Host header is not valid.');
-
-  const { contentLength: announced } = headers;
+  if (!isHost(head.host)) return unreadable('The Host header is not valid.');
   if (announced !== undefined && !LENGTH.test(announced)) {
     return unreadable('The Content-Length header is not a number.');
   }
-  const contentLength = announced === undefined ? 0 : Number(announced);
   const mayHaveBody = !BODILESS.has(method);
-  if (contentLength > 0 && !mayHaveBody) return unreadable(`A ${method} request must not have a body.`);
-
-  return {
-    method,
-    path,
-    query,
-    host: headers.host,
-    authorization: headers.authorization,
-    version: headers.version,
-    account: headers.account,
-    idempotencyKey: headers.idempotencyKey,
-    origin: headers.origin,
-    preflightFor: headers.preflightFor,
-    ifNoneMatch: headers.ifNoneMatch,
-    acceptEncoding: headers.acceptEncoding,
-    contentType: headers.contentType,
-    signature: headers.signature,
-    trace: headers.traceparent === undefined ? undefined : parseTraceparent(headers.traceparent),
-    contentLength,
-    // The parser stops at a header without a name, so there may be a length that it did not report.
-    closes: headers.closes || (mayHaveBody && announced === undefined),
-  };
+  head.contentLength = announced === undefined ? 0 : Number(announced);
+  if (head.contentLength > 0 && !mayHaveBody) return unreadable(`A ${method} request must not have a body.`);
+  head.method = method;
+  head.path = path;
+  head.query = query;
+  head.trace = traceparent === undefined ? undefined : parseTraceparent(traceparent);
+  // The parser stops at a header without a name, so there may be a length that it did not report.
+  head.closes ||= mayHaveBody && announced === undefined;
+  return head;
 }
 
 function unreadable(message: string): ApiError {
@@ -132,88 +123,69 @@ const LENGTH = /^\d{1,15}$/;
 
 /** Reads the headers of one request, with names in lower case. */
 class HeaderReader {
-  host: string | undefined;
-  authorization: string | undefined;
-  version: string | undefined;
-  account: string | undefined;
-  idempotencyKey: string | undefined;
-  origin: string | undefined;
-  preflightFor: string | undefined;
-  ifNoneMatch: string | undefined;
-  acceptEncoding: string | undefined;
-  contentType: string | undefined;
-  signature: string | undefined;
+  #head = new Head();
   traceparent: string | undefined;
   contentLength: string | undefined;
-  closes = false;
   /** Includes the four bytes between and after a name and its value. */
   bytes = 0;
   problem: string | undefined;
 
-  reset(): void {
-    this.host = undefined;
-    this.authorization = undefined;
-    this.version = undefined;
-    this.account = undefined;
-    this.idempotencyKey = undefined;
-    this.origin = undefined;
-    this.preflightFor = undefined;
-    this.ifNoneMatch = undefined;
-    this.acceptEncoding = undefined;
-    this.contentType = undefined;
-    this.signature = undefined;
+  /** Returns the head that the headers are read into from now on. */
+  begin(): Head {
+    this.#head = new Head();
     this.traceparent = undefined;
     this.contentLength = undefined;
-    this.closes = false;
     this.bytes = 0;
     this.problem = undefined;
+    return this.#head;
   }
 
   readonly read = (name: string, value: string): void => {
+    const head = this.#head;
     this.bytes += name.length + value.length + 4;
     switch (name) {
       case 'host':
-        this.host = this.#once(name, this.host, value);
+        head.host = this.#once(name, head.host, value);
         break;
       case 'authorization':
-        this.authorization = this.#once(name, this.authorization, value);
+        head.authorization = this.#once(name, head.authorization, value);
         break;
       case 'service-version':
-        this.version = this.#once(name, this.version, value);
+        head.version = this.#once(name, head.version, value);
         break;
       case 'service-account':
-        this.account = this.#once(name, this.account, value);
+        head.account = this.#once(name, head.account, value);
         break;
       case 'content-length':
         this.contentLength = this.#once(name, this.contentLength, value);
         break;
       case 'idempotency-key':
-        this.idempotencyKey = this.#once(name, this.idempotencyKey, value);
+        head.idempotencyKey = this.#once(name, head.idempotencyKey, value);
         break;
       case 'origin':
-        this.origin = this.#once(name, this.origin, value);
+        head.origin = this.#once(name, head.origin, value);
         break;
       case 'access-control-request-method':
-        this.preflightFor = this.#once(name, this.preflightFor, value);
+        head.preflightFor = this.#once(name, head.preflightFor, value);
         break;
       case 'if-none-match':
-        this.ifNoneMatch = value;
+        head.ifNoneMatch = value;
         break;
       case 'accept-encoding':
-        this.acceptEncoding = value;
+        head.acceptEncoding = value;
         break;
       case 'content-type':
-        this.contentType = this.#once(name, this.contentType, value);
+        head.contentType = this.#once(name, head.contentType, value);
         break;
       case 'parley-signature':
-        this.signature = this.#once(name, this.signature, value);
+        head.signature = this.#once(name, head.signature, value);
         break;
       case 'traceparent':
         // With two, none counts.
         this.traceparent = this.traceparent === undefined ? value : '';
         break;
       case 'connection':
-        if (CLOSE.test(value)) this.closes = true;
+        if (CLOSE.test(value)) head.closes = true;
         break;
       case 'transfer-encoding':
         this.problem ??= 'Transfer-Encoding is not accepted: send the body whole, with Content-Length.';

@@ -13,7 +13,7 @@ import type { ExchangeLimits } from './connection.ts';
 import type { ExchangeHost, RequestHandler } from './exchange.ts';
 import { Exchange } from './exchange.ts';
 import { HeldAnswers, type HeldLimits } from './held-answers.ts';
-import { type RequestHead, readHead } from './request-head.ts';
+import { headOf, readHead } from './request-head.ts';
 import type { TlsFiles } from './tls-files.ts';
 import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './uws.ts';
 
@@ -286,22 +286,4 @@ interface NativeApp extends Omit<TemplatedApp, 'listen'> {
 }
 
 /** The head of a request that is refused because of its head. */
-const UNREADABLE: RequestHead = {
-  method: '',
-  path: '',
-  query: '',
-  host: undefined,
-  authorization: undefined,
-  version: undefined,
-  account: undefined,
-  idempotencyKey: undefined,
-  origin: undefined,
-  preflightFor: undefined,
-  ifNoneMatch: undefined,
-  acceptEncoding: undefined,
-  contentType: undefined,
-  signature: undefined,
-  trace: undefined,
-  contentLength: 0,
-  closes: true,
-};
+const UNREADABLE = headOf({ closes: true });

@@ -7,7 +7,7 @@ import type { Connection, ExchangeLimits } from '../connection/connection.ts';
 import type { ExchangeHost } from '../connection/exchange.ts';
 import { Exchange } from '../connection/exchange.ts';
 import { HeldAnswers } from '../connection/held-answers.ts';
-import type { RequestHead } from '../connection/request-head.ts';
+import { headOf } from '../connection/request-head.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Http } from './pipeline.ts';
 import { type Entrance, RequestRun } from './request-run.ts';
@@ -73,7 +73,7 @@ export class InProcess {
     const bytes = Buffer.from(request.body);
     this.#requests += 1;
     const id = this.#idPrefix + this.#requests.toString(36);
-    const exchange = new Exchange(this.#host, connection, headOf(request, bytes.length), id);
+    const exchange = new Exchange(this.#host, connection, headFor(request, bytes.length), id);
     new RequestRun(this.#http, exchange, entranceOf(request, this.#http)).begin();
     exchange.receive(new Uint8Array(bytes).buffer, true);
     exchange.leaveLibrary();
@@ -95,26 +95,21 @@ function only({ name, method }: InProcessRequest['route'], match: Match<Endpoint
   return match?.byMethod.get(method)?.route.route.name === name ? match : undefined;
 }
 
-function headOf(request: InProcessRequest, contentLength: number): RequestHead {
-  return {
-    method: request.route.method,
-    path: request.path,
-    query: request.query,
-    host: undefined,
-    authorization: undefined,
-    version: versionOf(request.route),
-    account: request.principal.accountId,
-    idempotencyKey: request.idempotencyKey,
-    origin: undefined,
-    preflightFor: undefined,
-    ifNoneMatch: undefined,
-    acceptEncoding: undefined,
-    contentType: undefined,
-    signature: undefined,
-    trace: request.trace,
+function headFor(
+  { route, path, query, principal, idempotencyKey, trace }: InProcessRequest,
+  contentLength: number,
+) {
+  const [version, account] = [versionOf(route), principal.accountId];
+  return headOf({
+    method: route.method,
+    path,
+    query,
+    version,
+    account,
+    idempotencyKey,
+    trace,
     contentLength,
-    closes: false,
-  };
+  });
 }
 
 /** Returns the stable version, or that of an endpoint that came later. */

@@ -2,6 +2,7 @@ import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { HttpResponse } from '../connection/connection.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { AllowedOrigins } from '../connection/origins.ts';
+import type { RequestHead } from '../connection/request-head.ts';
 import type { AnsweredRequest } from './request-log.ts';
 
 /**
@@ -28,31 +29,19 @@ export interface PublicReceiver {
   readonly receive: (request: StreamedRequest) => Promise<PublicAnswer>;
 }
 
-export interface PublicRequest {
-  readonly path: string;
-  /** As sent, without `?`. */
-  readonly query: string;
-  /** The entity tags that the caller already has. */
-  readonly ifNoneMatch: string | undefined;
-  readonly host: string | undefined;
-  readonly origin: string | undefined;
-  /** Accept-Encoding, as sent. */
-  readonly acceptEncoding: string | undefined;
-}
+export type PublicRequest = Pick<
+  RequestHead,
+  'path' | 'query' | 'ifNoneMatch' | 'host' | 'origin' | 'acceptEncoding'
+>;
 
-export interface PutRequest extends PublicRequest {
-  readonly contentType: string | undefined;
-  /** In bytes. */
-  readonly contentLength: number;
+export interface PutRequest extends PublicRequest, Pick<RequestHead, 'contentType' | 'contentLength'> {
   /** Throws ApiError `client_closed_request` if the body does not arrive as a whole. */
   readonly body: AsyncIterable<Buffer>;
 }
 
-export interface StreamedRequest extends PutRequest {
+export interface StreamedRequest extends PutRequest, Pick<RequestHead, 'signature'> {
   /** The peer's, as text. */
   readonly address: string;
-  /** Parley-Signature, as sent. */
-  readonly signature: string | undefined;
 }
 
 export interface PublicAnswer extends HttpResponse {
