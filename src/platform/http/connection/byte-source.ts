@@ -24,8 +24,6 @@ export interface SendingListener {
   head(): void;
   /** The client took a piece. */
   progress(): void;
-  /** Everything was sent, and the sink is dead already. */
-  done(): void;
 }
 
 /** Sends a ByteSource at the client's pace: the kernel takes a piece before the next is read. */
@@ -87,10 +85,8 @@ export class SourceSender {
   /** Writes from `offset` of the whole body. Returns whether the library may go on. */
   #write(offset: number): boolean {
     const [ok, done] = this.#sink.tryEnd(this.#piece.subarray(offset - this.#start), this.#source.size);
-    if (done) {
-      this.stop();
-      this.#listener.done();
-    } else if (ok) this.#taken?.();
+    if (done) this.stop();
+    else if (ok) this.#taken?.();
     return ok;
   }
 }

@@ -364,7 +364,7 @@ export class Exchange {
       getWriteOffset: () => connection.getWriteOffset(),
       cork: (write) => connection.cork(write),
     };
-    const sender = new SourceSender(source, sink, { head, progress, done: () => {} });
+    const sender = new SourceSender(source, sink, { head, progress });
     this.#sender = sender;
     this.#writeOn = (offset) => sender.writeOn(offset);
     progress();

@@ -7,7 +7,6 @@ import { pageOf } from './page.ts';
 
 export function accessPage(routes: readonly Route[]): Document {
   return pageOf('access', {
-    styles: ['prose.css'],
     main: html`<h1>Versions and permissions</h1>
 <h2 id="versions">Versions</h2>
 <p>Every request names the version it speaks in <code>Service-Version</code>. An endpoint that came later answers

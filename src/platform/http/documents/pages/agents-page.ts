@@ -11,7 +11,6 @@ import { pageOf } from './page.ts';
 /** Triggers of agents, the limits of their runs, and the controls for people. */
 export function agentsPage(routes: readonly Route[]): Document {
   return pageOf('agents', {
-    styles: ['prose.css'],
     main: html`<h1>Agents</h1>
 <p>An agent acts as an actor of its own, with the permissions of its role as it stands at each call. One without a role
 fails its runs at once; an inactive one is not started. Nothing runs for an account without a subscription, nor speaks in a

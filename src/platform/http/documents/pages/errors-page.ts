@@ -11,7 +11,6 @@ import { pageOf } from './page.ts';
 export function errorsPage(docsUrl: string): Document {
   const conditions = Object.keys(ERRORS) as ErrorCondition[];
   return pageOf('errors', {
-    styles: ['prose.css'],
     main: html`<h1>Errors</h1>
 <p>Every refusal is a JSON object with the one key <code>error</code>, over REST and in socket replies alike.
 Branch on its <code>code</code>; its <code>message</code> is for people and may change.</p>

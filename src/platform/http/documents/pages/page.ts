@@ -17,7 +17,7 @@ export type PageName = keyof typeof PAGES;
 
 export interface PageContent {
   readonly main: Html;
-  /** Below /docs/assets/, in the order of loading. */
+  /** Below /docs/assets/, in the order of loading; `styles` beside those of every page. */
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
 }
@@ -48,7 +48,7 @@ function documentOf(
       label: 'Documentation',
       links: Object.entries(PAGES).map(([page, link]) => ({ ...link, current: page === name })),
     },
-    styles: ['docs.css', ...styles].map(assetPath),
+    styles: ['docs.css', 'prose.css', ...styles].map(assetPath),
     scripts: scripts.map((file) => html`<script defer src="${assetPath(file)}"></script>`),
   });
 }

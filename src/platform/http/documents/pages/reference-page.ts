@@ -26,7 +26,7 @@ export function referencePage(document: ReferenceDocument): Document {
   const { schemas } = document.components;
   const resources = Object.entries(schemas).filter(([name]) => !name.endsWith('_list'));
   return pageOf('reference', {
-    styles: ['prose.css', 'reference.css'],
+    styles: ['reference.css'],
     scripts: ['reference.js', 'copy.js'],
     main: html`<h1>API reference</h1>
 <div class="columns">

@@ -69,7 +69,6 @@ function ours(file: string, contentType: string) {
 /** Answers mistyped addresses below /docs. */
 function missingPage(): Document {
   return unlistedPage('No such page', {
-    styles: ['prose.css'],
     main: html`<h1>There is no such page</h1>
 <p>The address may be mistyped, or the page may be of another version of this server. These are
 there:</p>
@@ -82,7 +81,6 @@ ${Object.values(PAGES).map(({ path, title }) => html`<li><a href="${path}">${tit
 /** Shows every state machine, from the tables that the code runs. */
 function statesPage(): Document {
   return pageOf('states', {
-    styles: ['prose.css'],
     main: html`<h1>States</h1>
 <p>What may become of a resource, and when. A move that a table does not have answers 409
 <a href="/docs/api/errors#resource_conflict"><code>resource_conflict</code></a>.</p>

@@ -16,7 +16,6 @@ export function socketPage(): Document {
   const frames = Object.keys(SERVER_FRAMES) as ServerFrameType[];
   const limits = Object.entries(SOCKET_LIMITS) as [keyof SocketLimits, number][];
   return pageOf('socket', {
-    styles: ['prose.css'],
     main: html`<h1>The socket</h1>
 <p><code>GET /v1/realtime</code>, upgraded to a WebSocket: text frames, one JSON object each. The whole contract with
 every schema is in <a href="/v1/asyncapi.json"><code>/v1/asyncapi.json</code></a> (AsyncAPI 3.0).</p>

@@ -38,7 +38,6 @@ export async function guidesPage(): Promise<Document> {
     GUIDES.map(async (name) => ({ path: pathOf(name), ...(await readGuide(name)) })),
   );
   return pageOf('guides', {
-    styles: ['prose.css'],
     main: html`<h1>Guides</h1>
 <p>From the first request to a whole client. The examples run: a test executes each of them against a server.</p>
 <ol class="guide-list">
@@ -53,7 +52,6 @@ export async function pageOfGuide(name: GuideName): Promise<Document> {
   const index = GUIDES.indexOf(name);
   const { title, text } = await readGuide(name);
   return guidePage(title, {
-    styles: ['prose.css'],
     scripts: ['copy.js'],
     main: html`<h1>${title}</h1>
 ${await renderMarkdown(text)}
