@@ -127,17 +127,17 @@ export class RedisEngine implements Engine {
         reset(this.#commands);
         reset(this.#subscriber);
       },
+      recovered: (healthySinceMs) => {
+        const sinceMs = Math.min(healthySinceMs, this.#wholeBeforeMs);
+        this.#wholeBeforeMs = Number.POSITIVE_INFINITY;
+        this.#missed({ reason: 'link', frames: 0, channels: undefined, sinceMs });
+      },
       log,
     });
     this.#watch(this.#commands);
     this.#watch(this.#subscriber);
     this.#subscriber.on('close', () => this.#forget());
     this.#subscriber.on('smessageBuffer', (name: Buffer, message: Buffer) => this.#receive(name, message));
-    this.#link.onRecovered((healthySinceMs) => {
-      const sinceMs = Math.min(healthySinceMs, this.#wholeBeforeMs);
-      this.#wholeBeforeMs = Number.POSITIVE_INFINITY;
-      this.#missed({ reason: 'link', frames: 0, channels: undefined, sinceMs });
-    });
     this.#announcing = new Loop({
       intervalMs: ANNOUNCE_EVERY_MS,
       run: async () => {
@@ -179,29 +179,28 @@ export class RedisEngine implements Engine {
     return sent;
   }
 
-  async reserve(claims: readonly NumberRequest[]): Promise<(number | null)[]> {
-    const answers: Promise<(number | null)[]>[] = [];
-    for (let start = 0; start < claims.length; start += MAX_PER_SCRIPT) {
-      answers.push(this.#reserve(claims.slice(start, start + MAX_PER_SCRIPT)));
-    }
-    try {
-      return (await Promise.all(answers)).flat();
-    } catch (error) {
-      throw this.#unavailable(error);
-    }
+  reserve(claims: readonly NumberRequest[]): Promise<(number | null)[]> {
+    return this.#inScripts(claims, async (some) => {
+      const keys = some.map(({ stream }) => redisName('seq', stream));
+      const amounts = some.flatMap((claim) => [claim.count, claim.floor ?? '']);
+      return (await this.#commands.eval(RESERVE, keys.length, ...keys, ...amounts)) as (number | null)[];
+    });
   }
 
-  async tally(additions: readonly Addition[]): Promise<readonly Tally[]> {
-    if (additions.length === 0) return [];
-    const answers: Promise<Tally[]>[] = [];
-    for (let start = 0; start < additions.length; start += MAX_PER_SCRIPT) {
-      answers.push(this.#tally(additions.slice(start, start + MAX_PER_SCRIPT)));
-    }
-    try {
-      return (await Promise.all(answers)).flat();
-    } catch (error) {
-      throw this.#unavailable(error);
-    }
+  tally(additions: readonly Addition[]): Promise<readonly Tally[]> {
+    return this.#inScripts(additions, async (some) => {
+      const keys = some.map(({ key }) => redisName('tally', key));
+      const amounts = some.flatMap(({ by, window = '', take, windowMs }) => [
+        by,
+        window,
+        take?.most ?? 0,
+        take?.limit ?? 0,
+        Math.ceil(windowMs),
+      ]);
+      const answer = await this.#commands.eval(TALLY, keys.length, ...keys, ...amounts);
+      const rows = answer as [total: number, taken: number, window: number, leftMs: number][];
+      return rows.map(([total, taken, window, leftMs]) => ({ total, taken, window, leftMs }));
+    });
   }
 
   onMissed(listener: (missed: Missed) => void): () => void {
@@ -278,18 +277,26 @@ export class RedisEngine implements Engine {
   async #flush(): Promise<void> {
     const { departing } = this.#outbox!;
     this.#outbox = undefined;
-    const sent: Promise<void>[] = [];
-    for (let start = 0; start < departing.length; start += MAX_PER_SCRIPT) {
-      sent.push(this.#send(departing.slice(start, start + MAX_PER_SCRIPT)));
+    await this.#inScripts(departing, (some) => this.#send(some));
+  }
+
+  /** Runs a script over so many items at once, side by side; rejects as the port says. */
+  async #inScripts<Item, Answer>(
+    items: readonly Item[],
+    run: (some: readonly Item[]) => Promise<readonly Answer[]>,
+  ): Promise<Answer[]> {
+    const answers: Promise<readonly Answer[]>[] = [];
+    for (let start = 0; start < items.length; start += MAX_PER_SCRIPT) {
+      answers.push(run(items.slice(start, start + MAX_PER_SCRIPT)));
     }
     try {
-      await Promise.all(sent);
+      return (await Promise.all(answers)).flat();
     } catch (error) {
       throw this.#unavailable(error);
     }
   }
 
-  async #send(departing: readonly Departing[]): Promise<void> {
+  async #send(departing: readonly Departing[]): Promise<[]> {
     const names = departing.map(({ name }) => name);
     const messages = departing.map(({ message }) => message);
     const time = await this.#commands.eval(PUBLISH, names.length, ...names, ...messages);
@@ -297,6 +304,7 @@ export class RedisEngine implements Engine {
     for (const { counter, number } of departing) {
       if (counter !== undefined) this.#departures.taken(counter, number, atUs);
     }
+    return [];
   }
 
   #announce(options: { isLast?: boolean } = {}): void {
@@ -329,26 +337,6 @@ export class RedisEngine implements Engine {
 
   #isOwn(channel: string): boolean {
     return channel === this.#proofChannel || channel === ANNOUNCEMENTS;
-  }
-
-  async #reserve(claims: readonly NumberRequest[]): Promise<(number | null)[]> {
-    const keys = claims.map(({ stream }) => redisName('seq', stream));
-    const amounts = claims.flatMap((claim) => [claim.count, claim.floor ?? '']);
-    return (await this.#commands.eval(RESERVE, keys.length, ...keys, ...amounts)) as (number | null)[];
-  }
-
-  async #tally(additions: readonly Addition[]): Promise<Tally[]> {
-    const keys = additions.map(({ key }) => redisName('tally', key));
-    const amounts = additions.flatMap(({ by, window = '', take, windowMs }) => [
-      by,
-      window,
-      take?.most ?? 0,
-      take?.limit ?? 0,
-      Math.ceil(windowMs),
-    ]);
-    const answer = await this.#commands.eval(TALLY, keys.length, ...keys, ...amounts);
-    const rows = answer as [total: number, taken: number, window: number, leftMs: number][];
-    return rows.map(([total, taken, window, leftMs]) => ({ total, taken, window, leftMs }));
   }
 
   #sendProof(proof: string): void {

@@ -17,6 +17,8 @@ export interface LinkOptions {
   readonly send: (proof: string) => void;
   /** Drops all connections, which are then made again. */
   readonly restart: () => void;
+  /** Called with the `performance.now()` of the last proof before the outage, which is over. */
+  readonly recovered: (healthySinceMs: number) => void;
   readonly log: Logger;
 }
 
@@ -27,7 +29,6 @@ export interface LinkOptions {
  */
 export class RedisLink {
   readonly #options: LinkOptions;
-  readonly #listeners = new Set<(healthySinceMs: number) => void>();
   #loop: Loop | undefined;
   #closed = false;
   #healthy = false;
@@ -62,13 +63,6 @@ export class RedisLink {
     });
   }
 
-  /** Calls listeners with the `performance.now()` of the last proof before the outage. */
-  onRecovered(listener: (healthySinceMs: number) => void): () => void {
-    const entry = (healthySinceMs: number) => listener(healthySinceMs);
-    this.#listeners.add(entry);
-    return () => this.#listeners.delete(entry);
-  }
-
   arrived(proof: string): void {
     if (proof === this.#pending?.proof) this.#pending.resolve();
     // A late proof: the broker answers again, so the next proof need not wait for its second.
@@ -90,7 +84,6 @@ export class RedisLink {
   async close(): Promise<void> {
     this.#closed = true;
     this.broken(new Error('closed'));
-    this.#listeners.clear();
     await this.#loop?.close();
   }
 
@@ -117,7 +110,7 @@ export class RedisLink {
       { unproven_ms: Math.round(sentAt - healthySinceMs) },
       'the engine link works again',
     );
-    for (const listener of [...this.#listeners]) listener(healthySinceMs);
+    this.#options.recovered(healthySinceMs);
   }
 
   /** Makes one round trip; returns when it began (`performance.now()`). */
