@@ -58,7 +58,7 @@ export class Authenticator {
     this.#byText = new RevocableCache({ ...common, load: (text) => this.#readText(text) });
     this.#byIdentity = new RevocableCache({
       ...common,
-      load: (key) => this.#readIdentity(parseIdentity(key)),
+      load: (key) => this.#readIdentity(JSON.parse(key)),
     });
   }
 
@@ -265,21 +265,9 @@ function subjectsOf(standing: CredentialState | undefined): string[] {
   return subjects;
 }
 
-function identityKey({ accountId, actorId, credential }: Identity): string {
-  const { kind, id, familyId = null, issuedAtMs = null, expiresAtMs } = credential;
-  return JSON.stringify([accountId, actorId, kind, id, familyId, issuedAtMs, expiresAtMs]);
-}
+/** The order of the fields in a key, whatever the order in an identity. */
+const FIELDS = ['accountId', 'actorId', 'credential', 'kind', 'id', 'familyId', 'issuedAtMs', 'expiresAtMs'];
 
-function parseIdentity(key: string): Identity {
-  const [accountId, actorId, kind, id, familyId, issuedAtMs, expiresAtMs]: [
-    string,
-    string,
-    Credential['kind'],
-    string,
-    string | null,
-    number | null,
-    number | null,
-  ] = JSON.parse(key);
-  const optional = { familyId: familyId ?? undefined, issuedAtMs: issuedAtMs ?? undefined };
-  return { accountId, actorId, credential: { kind, id, ...optional, expiresAtMs } };
+function identityKey(identity: Identity): string {
+  return JSON.stringify(identity, FIELDS);
 }

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import type { Addition, Tally } from '../engine/engine.ts';
@@ -183,13 +184,10 @@ const MAX_WINDOWS = 100_000;
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
-  const groups = groupsOf(address);
-  const mapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
-  if (mapped) return [groups[6]!, groups[7]!].map((group) => `${group >> 8}.${group & 0xff}`).join('.');
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.toString(16))
-    .join(':')}::/64`;
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  const network = (parsed as ipaddr.IPv6).parts.slice(0, 4).map((group) => group.toString(16));
+  return `${network.join(':')}::/64`;
 }
 
 const PER_ADDRESS = 10;
@@ -205,22 +203,4 @@ function tooMany(retryAfterS: number): ApiError {
   return new ApiError('rate_limit_exceeded', `Too many requests; try again in ${retryAfterS} s.`, {
     retryAfterS,
   });
-}
-
-/** Accepts any spelling of an IPv6 address, and returns its eight groups. */
-function groupsOf(address: string): number[] {
-  const plain = address
-    .replace(/%.*$/, '')
-    .replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) => {
-      const [a, b, c, d] = bytes.slice(0, 4).map(Number) as [number, number, number, number];
-      return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
-    });
-  const [before = '', after] = plain.split('::');
-  const head = parseGroups(before);
-  const tail = parseGroups(after ?? '');
-  return [...head, ...new Array<number>(Math.max(0, 8 - head.length - tail.length)).fill(0), ...tail];
-}
-
-function parseGroups(text: string): number[] {
-  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
 }

@@ -38,7 +38,7 @@ export class RevocableCache<Value> {
     this.#options = options;
     this.#rights = options.rights;
     this.#now = options.now ?? (() => performance.now());
-    this.#stopListening = options.rights.onChange((subject) => this.#drop(subject));
+    this.#stopListening = options.rights.onChange((subject) => this.invalidate(subject));
   }
 
   /** Returns a cached value, so that a hit costs no `await`, or a promise that callers share. */
@@ -54,7 +54,13 @@ export class RevocableCache<Value> {
 
   /** Drops what depends on the subject: the next `get` reads what is committed now. */
   invalidate(subject: string): void {
-    this.#drop(subject);
+    // The subjects of a read are known only when it is done.
+    for (const read of this.#reads.values()) read.changed.add(subject);
+    if (subject === EVERYTHING) {
+      this.#entries?.clear();
+      return;
+    }
+    for (const key of [...(this.#keysOf.get(subject) ?? [])]) this.#entries?.delete(key);
   }
 
   get size(): number {
@@ -110,16 +116,6 @@ export class RevocableCache<Value> {
       keys?.delete(key);
       if (keys?.size === 0) this.#keysOf.delete(subject);
     }
-  }
-
-  #drop(subject: string): void {
-    // The subjects of a read are known only when it is done.
-    for (const read of this.#reads.values()) read.changed.add(subject);
-    if (subject === EVERYTHING) {
-      this.#entries?.clear();
-      return;
-    }
-    for (const key of [...(this.#keysOf.get(subject) ?? [])]) this.#entries?.delete(key);
   }
 }
 
