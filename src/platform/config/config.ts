@@ -7,37 +7,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { SOCKET_LIMITS, type SocketLimits } from '../../contract/protocol/socket/socket-limits.ts';
 import { type Environment, Reader } from './reader.ts';
-import {
-  ADDRESSES,
-  AUTHSERV,
-  BYTES,
-  CONTACT,
-  DOMAIN,
-  DOMAINS,
-  HOST,
-  IMAP_URL,
-  LOG_LEVEL,
-  MAILBOX,
-  MODEL_CHAINS,
-  ORIGINS,
-  PATH,
-  PORT_NUMBER,
-  POSTGRES_URL,
-  PRIVATE_KEY,
-  PUBLIC_KEYS,
-  RATE_LIMIT,
-  REDIS_URL,
-  REGISTRATION,
-  SECRET,
-  SECRETS,
-  SELECTOR,
-  SMTP_LISTEN,
-  SMTP_URL,
-  SWITCH,
-  TEXT,
-  WEB_URL,
-  wholeNumber,
-} from './values.ts';
+import * as kinds from './values.ts';
 
 /** The settings by the names that the code has for them; null for what is not set. */
 export type Config = Readonly<ReturnType<typeof readSettings>>;
@@ -56,14 +26,14 @@ export function readConfig(env: Environment): Config {
 }
 
 function readSettings(reader: Reader, env: Environment) {
-  const databaseUrl = reader.read('DATABASE_URL', POSTGRES_URL, null);
+  const databaseUrl = reader.read('DATABASE_URL', kinds.POSTGRES_URL, null);
   /** Whether to seed the demo account and to write demo.json. */
-  const demo = reader.read('PARLEY_DEMO', SWITCH, databaseUrl === null);
-  const host = reader.read('HOST', HOST, demo ? '127.0.0.1' : '0.0.0.0');
-  const publicUrl = reader.read('PARLEY_PUBLIC_URL', WEB_URL, null);
+  const demo = reader.read('PARLEY_DEMO', kinds.SWITCH, databaseUrl === null);
+  const host = reader.read('HOST', kinds.HOST, demo ? '127.0.0.1' : '0.0.0.0');
+  const publicUrl = reader.read('PARLEY_PUBLIC_URL', kinds.WEB_URL, null);
   return {
     /** 0 takes a free one. */
-    port: reader.read('PORT', PORT_NUMBER, 8080),
+    port: reader.read('PORT', kinds.PORT_NUMBER, 8080),
     /** Loopback while demo.json holds secrets of the demo account, else every address. */
     host,
     /** Without a trailing slash; null if callers use the address listened on. */
@@ -71,70 +41,73 @@ function readSettings(reader: Reader, env: Environment) {
     /** Null for the embedded Postgres. */
     databaseUrl,
     /** Null for the in-process engine. */
-    redisUrl: reader.read('REDIS_URL', REDIS_URL, null),
+    redisUrl: reader.read('REDIS_URL', kinds.REDIS_URL, null),
     /** An absolute path. */
-    dataDir: resolve(reader.read('PARLEY_DATA_DIR', PATH, './.data')),
+    dataDir: resolve(reader.read('PARLEY_DATA_DIR', kinds.PATH, './.data')),
     demo,
     /** Whether the demo account has a day of conversations. */
-    demoDay: reader.read('PARLEY_DEMO_DAY', SWITCH, databaseUrl === null),
+    demoDay: reader.read('PARLEY_DEMO_DAY', kinds.SWITCH, databaseUrl === null),
     /** Null for one that is made once and kept in the database. */
-    tokenSecret: reader.read('PARLEY_TOKEN_SECRET', SECRET, null),
+    tokenSecret: reader.read('PARLEY_TOKEN_SECRET', kinds.SECRET, null),
     /** Null for one that is made once and kept in the data directory. */
-    auditKey: reader.read('PARLEY_AUDIT_KEY', PRIVATE_KEY, null),
+    auditKey: reader.read('PARLEY_AUDIT_KEY', kinds.PRIVATE_KEY, null),
     /** Earlier public keys. */
-    auditOldKeys: reader.read('PARLEY_AUDIT_OLD_KEYS', PUBLIC_KEYS, []),
+    auditOldKeys: reader.read('PARLEY_AUDIT_OLD_KEYS', kinds.PUBLIC_KEYS, []),
     /** In the form that browsers send. */
-    allowedOrigins: reader.read('PARLEY_ALLOWED_ORIGINS', ORIGINS, []),
+    allowedOrigins: reader.read('PARLEY_ALLOWED_ORIGINS', kinds.ORIGINS, []),
     /** Per credential; null for no limits at all. */
-    rateLimit: reader.read('PARLEY_RATE_LIMIT', RATE_LIMIT, { requests: 600, seconds: 60 }),
+    rateLimit: reader.read('PARLEY_RATE_LIMIT', kinds.RATE_LIMIT, { requests: 600, seconds: 60 }),
     /** A number allows that many accounts. */
-    registration: reader.read('PARLEY_REGISTRATION', REGISTRATION, 'closed'),
+    registration: reader.read('PARLEY_REGISTRATION', kinds.REGISTRATION, 'closed'),
     /** In lower case: the domains that mailboxes may have; if empty, any. */
-    mailDomains: reader.read('PARLEY_MAIL_DOMAINS', DOMAINS, []),
+    mailDomains: reader.read('PARLEY_MAIL_DOMAINS', kinds.DOMAINS, []),
     ...readAdmin(reader, host),
     /** Without a trailing slash; null for this server's own /docs. */
-    docsUrl: reader.read('PARLEY_DOCS_URL', WEB_URL, null),
+    docsUrl: reader.read('PARLEY_DOCS_URL', kinds.WEB_URL, null),
     /** For `request_log_url` in errors; may contain `{request_id}`. */
-    requestLogUrl: reader.read('PARLEY_REQUEST_LOG_URL', WEB_URL, null),
+    requestLogUrl: reader.read('PARLEY_REQUEST_LOG_URL', kinds.WEB_URL, null),
     /** How long a deleted conversation can be restored before it is purged. */
-    restoreDays: reader.read('PARLEY_RESTORE_DAYS', wholeNumber(1, 3_650), 30),
+    restoreDays: reader.read('PARLEY_RESTORE_DAYS', kinds.wholeNumber(1, 3_650), 30),
     /** How long webhook deliveries are kept that wait for nothing. */
-    webhookDays: reader.read('PARLEY_WEBHOOK_DAYS', wholeNumber(1, 3_650), 30),
+    webhookDays: reader.read('PARLEY_WEBHOOK_DAYS', kinds.wholeNumber(1, 3_650), 30),
     /** How long mails are kept that carry no message. */
-    mailDays: reader.read('PARLEY_MAIL_DAYS', wholeNumber(1, 3_650), 30),
-    logLevel: reader.read('PARLEY_LOG_LEVEL', LOG_LEVEL, 'info'),
+    mailDays: reader.read('PARLEY_MAIL_DAYS', kinds.wholeNumber(1, 3_650), 30),
+    logLevel: reader.read('PARLEY_LOG_LEVEL', kinds.LOG_LEVEL, 'info'),
     /** From one sweep for what is older than its policy to the next. */
-    retentionSweepMs: reader.read('PARLEY_RETENTION_SWEEP_MS', wholeNumber(100, 86_400_000), 600_000),
+    retentionSweepMs: reader.read('PARLEY_RETENTION_SWEEP_MS', kinds.wholeNumber(100, 86_400_000), 600_000),
     /** Bytes of files; null for no limit. */
-    storedBytesPerAccount: reader.read('PARLEY_STORED_BYTES_PER_ACCOUNT', BYTES, 100 * 1024 ** 3),
+    storedBytesPerAccount: reader.read('PARLEY_STORED_BYTES_PER_ACCOUNT', kinds.BYTES, 100 * 1024 ** 3),
     /**
      * How long a stop is announced by `/readyz` before anything ends. As a rule, no load balancer
      * sends requests to a node with the demo account.
      */
-    drainDelayMs: reader.read('PARLEY_DRAIN_DELAY_MS', wholeNumber(0, 600_000), demo ? 0 : 5_000),
+    drainDelayMs: reader.read('PARLEY_DRAIN_DELAY_MS', kinds.wholeNumber(0, 600_000), demo ? 0 : 5_000),
     /** How long a stop waits for requests and sockets. */
-    drainMs: reader.read('PARLEY_DRAIN_MS', wholeNumber(0, 600_000), 10_000),
+    drainMs: reader.read('PARLEY_DRAIN_MS', kinds.wholeNumber(0, 600_000), 10_000),
     /** Null for plain HTTP. */
     tls: readTls(reader),
     models: readModels(reader),
     /** Addresses, networks or names, each with or without a port. */
-    fetchAllow: reader.read('PARLEY_FETCH_ALLOW', ADDRESSES, []),
+    fetchAllow: reader.read('PARLEY_FETCH_ALLOW', kinds.ADDRESSES, []),
     /** The contact that push services get for questions about this server. */
-    vapidSubject: reader.read('PARLEY_VAPID_SUBJECT', CONTACT, contactOf(publicUrl)),
+    vapidSubject: reader.read('PARLEY_VAPID_SUBJECT', kinds.CONTACT, contactOf(publicUrl)),
     /** Null if no mail is sent. */
-    smtpUrl: reader.read('PARLEY_SMTP_URL', SMTP_URL, null),
+    smtpUrl: reader.read('PARLEY_SMTP_URL', kinds.SMTP_URL, null),
     /** The sender of digests. */
-    mailFrom: reader.read('PARLEY_MAIL_FROM', MAILBOX, { name: 'Parley', address: noReplyOf(publicUrl) }),
+    mailFrom: reader.read('PARLEY_MAIL_FROM', kinds.MAILBOX, {
+      name: 'Parley',
+      address: noReplyOf(publicUrl),
+    }),
     /** Null if mails are not signed. */
     dkim: readDkim(reader),
     /** One secret, or the new and the old one; null refuses mail over HTTP. */
-    mailSecrets: reader.read('PARLEY_MAIL_SECRET', SECRETS, null),
+    mailSecrets: reader.read('PARLEY_MAIL_SECRET', kinds.SECRETS, null),
     /** Null trusts no Authentication-Results (mail/authentication.ts). */
-    mailAuthserv: reader.read('PARLEY_MAIL_AUTHSERV', AUTHSERV, null),
+    mailAuthserv: reader.read('PARLEY_MAIL_AUTHSERV', kinds.AUTHSERV, null),
     /** Null if mail is not listened for. */
-    smtpListen: reader.read('PARLEY_SMTP_LISTEN', SMTP_LISTEN, null),
+    smtpListen: reader.read('PARLEY_SMTP_LISTEN', kinds.SMTP_LISTEN, null),
     /** Null if no mailbox is polled. */
-    imap: reader.read('PARLEY_IMAP_URL', IMAP_URL, null),
+    imap: reader.read('PARLEY_IMAP_URL', kinds.IMAP_URL, null),
     /** Null if uploaded files are stored in the data directory. */
     s3: readS3(reader),
     socket: readSocketLimits(reader),
@@ -144,10 +117,10 @@ function readSettings(reader: Reader, env: Environment) {
 }
 
 function readModels(reader: Reader) {
-  const openaiApiKey = reader.read('OPENAI_API_KEY', TEXT, null);
-  const anthropicApiKey = reader.read('ANTHROPIC_API_KEY', TEXT, null);
+  const openaiApiKey = reader.read('OPENAI_API_KEY', kinds.TEXT, null);
+  const anthropicApiKey = reader.read('ANTHROPIC_API_KEY', kinds.TEXT, null);
   /** The models of a tier in the order of tries; null if the keys above decide. */
-  const chains = reader.read('PARLEY_MODELS', MODEL_CHAINS, null);
+  const chains = reader.read('PARLEY_MODELS', kinds.MODEL_CHAINS, null);
   const choices = Object.values(chains ?? {}).flat();
   for (const [provider, key] of Object.entries({ openai: openaiApiKey, anthropic: anthropicApiKey })) {
     const keyless = choices.filter((one) => one.provider === provider && one.api_key === undefined);
@@ -158,8 +131,8 @@ function readModels(reader: Reader) {
 }
 
 function readAdmin(reader: Reader, host: string) {
-  const adminPort = reader.read('PARLEY_ADMIN_PORT', PORT_NUMBER, null);
-  const adminHost = reader.read('PARLEY_ADMIN_HOST', HOST, null);
+  const adminPort = reader.read('PARLEY_ADMIN_PORT', kinds.PORT_NUMBER, null);
+  const adminHost = reader.read('PARLEY_ADMIN_HOST', kinds.HOST, null);
   if (adminHost !== null && adminPort === null) {
     reader.problem('PARLEY_ADMIN_HOST has no effect without PARLEY_ADMIN_PORT: set both or neither');
   }
@@ -172,8 +145,8 @@ function readAdmin(reader: Reader, host: string) {
 }
 
 function readTls(reader: Reader) {
-  const certFile = reader.read('PARLEY_TLS_CERT', PATH, null);
-  const keyFile = reader.read('PARLEY_TLS_KEY', PATH, null);
+  const certFile = reader.read('PARLEY_TLS_CERT', kinds.PATH, null);
+  const keyFile = reader.read('PARLEY_TLS_KEY', kinds.PATH, null);
   if (certFile !== null && keyFile !== null)
     return { certFile: resolve(certFile), keyFile: resolve(keyFile) };
   if (certFile !== keyFile) {
@@ -183,9 +156,9 @@ function readTls(reader: Reader) {
 }
 
 function readDkim(reader: Reader) {
-  const keyFile = reader.read('PARLEY_DKIM_KEY', PATH, null);
-  const domain = reader.read('PARLEY_DKIM_DOMAIN', DOMAIN, null);
-  const selector = reader.read('PARLEY_DKIM_SELECTOR', SELECTOR, null);
+  const keyFile = reader.read('PARLEY_DKIM_KEY', kinds.PATH, null);
+  const domain = reader.read('PARLEY_DKIM_DOMAIN', kinds.DOMAIN, null);
+  const selector = reader.read('PARLEY_DKIM_SELECTOR', kinds.SELECTOR, null);
   if (keyFile !== null && domain !== null && selector !== null)
     return { keyFile: resolve(keyFile), domain, selector };
   if (keyFile ?? domain ?? selector) {
@@ -195,24 +168,26 @@ function readDkim(reader: Reader) {
 }
 
 function noReplyOf(publicUrl: string | null): string {
-  const { hostname } = new URL(publicUrl ?? 'http://localhost');
-  return `no-reply@${isIP(hostname.replace(/^\[(.*)\]$/, '$1')) === 0 ? hostname : 'localhost'}`;
+  return `no-reply@${mailHostOf(publicUrl)}`;
 }
 
 /** Apple refuses a subject that is neither a real https URL nor a mail address. */
 function contactOf(publicUrl: string | null): string {
-  const { protocol, origin, hostname } = new URL(publicUrl ?? 'http://localhost');
-  if (protocol === 'https:') return origin;
-  const isAddress = isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0;
-  return `mailto:postmaster@${isAddress ? 'localhost' : hostname}`;
+  const { protocol, origin } = new URL(publicUrl ?? 'http://localhost');
+  return protocol === 'https:' ? origin : `mailto:postmaster@${mailHostOf(publicUrl)}`;
+}
+
+function mailHostOf(publicUrl: string | null): string {
+  const { hostname } = new URL(publicUrl ?? 'http://localhost');
+  return isIP(hostname.replace(/^\[(.*)\]$/, '$1')) === 0 ? hostname : 'localhost';
 }
 
 function readS3(reader: Reader) {
-  const bucket = reader.read('PARLEY_S3_BUCKET', TEXT, null);
-  const region = reader.read('PARLEY_S3_REGION', TEXT, null);
-  const endpoint = reader.read('PARLEY_S3_ENDPOINT', WEB_URL, null);
-  const accessKeyId = reader.read('PARLEY_S3_ACCESS_KEY_ID', TEXT, null);
-  const secretAccessKey = reader.read('PARLEY_S3_SECRET_ACCESS_KEY', TEXT, null);
+  const bucket = reader.read('PARLEY_S3_BUCKET', kinds.TEXT, null);
+  const region = reader.read('PARLEY_S3_REGION', kinds.TEXT, null);
+  const endpoint = reader.read('PARLEY_S3_ENDPOINT', kinds.WEB_URL, null);
+  const accessKeyId = reader.read('PARLEY_S3_ACCESS_KEY_ID', kinds.TEXT, null);
+  const secretAccessKey = reader.read('PARLEY_S3_SECRET_ACCESS_KEY', kinds.TEXT, null);
   if ((accessKeyId === null) !== (secretAccessKey === null)) {
     reader.problem('PARLEY_S3_ACCESS_KEY_ID and PARLEY_S3_SECRET_ACCESS_KEY must be set together');
   }
@@ -236,7 +211,7 @@ function readS3(reader: Reader) {
 function readSocketLimits(reader: Reader): SocketLimits {
   const entries = Object.entries(SOCKET_LIMITS).map(([name, byDefault]) => {
     const variable = `PARLEY_SOCKET_${name.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
-    return [name, reader.read(variable, wholeNumber(1, 2_000_000_000), byDefault)];
+    return [name, reader.read(variable, kinds.wholeNumber(1, 2_000_000_000), byDefault)];
   });
   return Object.fromEntries(entries);
 }

@@ -2,23 +2,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import {
-  access,
-  chmod,
-  chown,
-  lstat,
-  mkdir,
-  mkdtemp,
-  open,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  symlink,
-} from 'node:fs/promises';
+import * as fs from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Logger } from '../../log.ts';
 import { syncDirectory } from '../sync-directory.ts';
@@ -48,9 +32,9 @@ export interface ClusterPlace {
  */
 export async function placeCluster(dataDir: string): Promise<ClusterPlace> {
   const asked = join(dataDir, 'postgres');
-  const link = await readlink(asked).catch(() => undefined);
+  const link = await fs.readlink(asked).catch(() => undefined);
   const directory = link === undefined ? asked : resolve(dataDir, link);
-  const existing = await lstat(directory).catch(() => undefined);
+  const existing = await fs.lstat(directory).catch(() => undefined);
   if (!isRoot) {
     if (existing !== undefined && existing.uid !== process.getuid?.()) {
       throw new Error(
@@ -90,33 +74,33 @@ export async function prepareCluster(
   const { directory, account, linkAt } = place;
   if (linkAt !== undefined) {
     // The operator removed the data directory to start over: the old data is kept once.
-    if ((await lstat(directory).catch(() => undefined)) !== undefined) {
+    if ((await fs.lstat(directory).catch(() => undefined)) !== undefined) {
       const aside = `${directory}.previous`;
-      await rm(aside, { recursive: true, force: true });
-      await rename(directory, aside);
+      await fs.rm(aside, { recursive: true, force: true });
+      await fs.rename(directory, aside);
       log.warn(
         { aside },
         `the link ${linkAt} is gone, starting with an empty database and keeping the old one`,
       );
     }
-    await symlink(directory, linkAt);
+    await fs.symlink(directory, linkAt);
     log.info({ directory }, 'Postgres cannot run as root in the data directory, storing its data elsewhere');
   }
   await removeInterrupted(directory);
-  const version = await readFile(join(directory, 'PG_VERSION'), 'utf8').catch(() => undefined);
+  const version = await fs.readFile(join(directory, 'PG_VERSION'), 'utf8').catch(() => undefined);
   if (version === undefined) return initialise(place, binaries, durable);
   if (version.trim() !== binaries.majorVersion) {
     throw new Error(
       `the data in ${directory} was made by Postgres ${version.trim()} and this is ${binaries.majorVersion}: move it away, or set DATABASE_URL`,
     );
   }
-  if (account !== undefined && (await lstat(directory)).uid === 0) {
+  if (account !== undefined && (await fs.lstat(directory)).uid === 0) {
     // Restored or copied by root.
     await runAs(undefined, 'chown', ['-R', `${account.uid}:${account.gid}`, directory]);
-    await chmod(directory, 0o700);
+    await fs.chmod(directory, 0o700);
   }
   try {
-    return { password: await readFile(join(directory, PASSWORD_FILE), 'utf8') };
+    return { password: await fs.readFile(join(directory, PASSWORD_FILE), 'utf8') };
   } catch {
     throw new Error(
       `${join(directory, PASSWORD_FILE)} cannot be read: ${directory} is no data directory of Parley's`,
@@ -132,15 +116,15 @@ async function initialise(
   binaries: PostgresBinaries,
   durable: boolean,
 ): Promise<{ password: string }> {
-  const draft = await mkdtemp(`${directory}${DRAFT_MARK}`);
+  const draft = await fs.mkdtemp(`${directory}${DRAFT_MARK}`);
   const data = join(draft, 'data');
   const passwordFile = join(draft, 'password');
   const password = randomBytes(24).toString('base64url');
   try {
     await writeSecret(passwordFile, password);
     if (account !== undefined) {
-      await chown(draft, account.uid, account.gid);
-      await chown(passwordFile, account.uid, account.gid);
+      await fs.chown(draft, account.uid, account.gid);
+      await fs.chown(passwordFile, account.uid, account.gid);
     }
     const command = [binaries.initdb, '-D', data, '-U', SUPERUSER, '--pwfile', passwordFile];
     command.push('-A', 'scram-sha-256', '-E', 'UTF8');
@@ -151,19 +135,19 @@ async function initialise(
     if (!durable) command.push('--no-sync');
     const [program = '', ...args] = await dyingWithUs('KILL', command);
     await runAs(account, program, args);
-    await rename(passwordFile, join(data, PASSWORD_FILE));
+    await fs.rename(passwordFile, join(data, PASSWORD_FILE));
     // An empty directory may have been made in advance.
-    await rmdir(directory).catch((error: NodeJS.ErrnoException) => {
+    await fs.rmdir(directory).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw new Error(`it is in the way: ${error.message}`);
     });
-    await rename(data, directory);
+    await fs.rename(data, directory);
     if (durable) await syncDirectory(dirname(directory));
     return { password };
   } catch (cause) {
     const reason = (cause as Error).message.trim().split('\n').at(-1);
     throw new Error(`cannot make a Postgres data directory at ${directory}: ${reason}`, { cause });
   } finally {
-    await rm(draft, { recursive: true, force: true });
+    await fs.rm(draft, { recursive: true, force: true });
   }
 }
 
@@ -171,10 +155,10 @@ const DRAFT_MARK = '.init-';
 
 async function removeInterrupted(directory: string): Promise<void> {
   const parent = dirname(directory);
-  for (const name of await readdir(parent)) {
+  for (const name of await fs.readdir(parent)) {
     if (!name.startsWith(basename(directory) + DRAFT_MARK)) continue;
     // An initdb that outlived its parent may still write there; a later start removes the rest.
-    await rm(join(parent, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
+    await fs.rm(join(parent, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
   }
 }
 
@@ -187,8 +171,8 @@ export async function makePassableDirectory(directory: string): Promise<void> {
   if (dirname(directory) !== directory) await makePassableDirectory(dirname(directory));
   try {
     // Not `recursive`: below a directory that takes none, such as /proc, Node 22 retries endlessly.
-    await mkdir(directory);
-    if (isRoot) await chmod(directory, 0o711);
+    await fs.mkdir(directory);
+    if (isRoot) await fs.chmod(directory, 0o711);
   } catch (error) {
     // Another process may have made it meanwhile.
     if (!(await isDirectory(directory))) throw error;
@@ -198,7 +182,7 @@ export async function makePassableDirectory(directory: string): Promise<void> {
 /** Returns false if the path is absent or no directory. Rejects if it cannot be examined. */
 async function isDirectory(path: string): Promise<boolean> {
   try {
-    return (await stat(path)).isDirectory();
+    return (await fs.stat(path)).isDirectory();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw error;
@@ -206,7 +190,7 @@ async function isDirectory(path: string): Promise<boolean> {
 }
 
 async function writeSecret(path: string, secret: string): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
+  const file = await fs.open(path, 'wx', 0o600);
   try {
     await file.writeFile(secret);
     await file.sync();
@@ -256,7 +240,7 @@ function socketName(port: number): string {
 export async function requireDataDirectory(directory: string): Promise<void> {
   try {
     await makePassableDirectory(directory);
-    await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+    await fs.access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     throw new Error(
