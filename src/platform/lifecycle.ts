@@ -124,58 +124,19 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
 }
 
 /**
- * Work that waits for something scarce, such as a row's lock, would hold a connection or a thread
- * meanwhile, and ten customers of one case could keep all others from Postgres. Here it waits
- * without one: one at a time for each key, `most` in total, in the order of the calls.
- */
-export class KeyedLimiter {
-  readonly #limit: number;
-  readonly #busy = new Set<unknown>();
-  readonly #waiting: { readonly key: unknown; readonly begin: () => void }[] = [];
-
-  constructor(most: number) {
-    this.#limit = most;
-  }
-
-  /** Settles as `work` does. */
-  async run<T>(key: string | object, work: () => Promise<T>): Promise<T> {
-    await new Promise<void>((begin) => {
-      this.#waiting.push({ key, begin });
-      this.#beginNext();
-    });
-    try {
-      return await work();
-    } finally {
-      this.#busy.delete(key);
-      this.#beginNext();
-    }
-  }
-
-  #beginNext(): void {
-    while (this.#busy.size < this.#limit) {
-      const index = this.#waiting.findIndex(({ key }) => !this.#busy.has(key));
-      const [next] = index === -1 ? [] : this.#waiting.splice(index, 1);
-      if (next === undefined) return;
-      this.#busy.add(next.key);
-      next.begin();
-    }
-  }
-}
-
-/**
- * Runs at most `most` works of one key at once; others wait in the order of the calls. Unlike
- * KeyedLimiter it has no total limit, and a work that need not wait begins at once.
+ * Runs at most `most` works of one key at once; others wait in the order of the calls. A
+ * work that need not wait begins at once.
  */
 export class TurnsByKey {
   readonly #most: number;
-  readonly #lines = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
+  readonly #lines = new Map<string | object, { running: number; readonly waiting: (() => void)[] }>();
 
   constructor(most: number) {
     this.#most = most;
   }
 
   /** Settles as `work` does. */
-  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+  async run<T>(key: string | object, work: () => Promise<T>): Promise<T> {
     let line = this.#lines.get(key);
     if (line === undefined) {
       line = { running: 0, waiting: [] };
@@ -192,5 +153,24 @@ export class TurnsByKey {
       if (next !== undefined) next();
       else if (--line.running === 0) this.#lines.delete(key);
     }
+  }
+}
+
+/**
+ * Work that waits for something scarce, such as a row's lock, would hold a connection or a thread
+ * meanwhile, and ten customers of one case could keep all others from Postgres. Here it waits
+ * without one: one at a time for each key, in the order of the calls, and `most` in total.
+ */
+export class KeyedLimiter {
+  readonly #ofKeys = new TurnsByKey(1);
+  readonly #ofAll: TurnsByKey;
+
+  constructor(most: number) {
+    this.#ofAll = new TurnsByKey(most);
+  }
+
+  /** Settles as `work` does. */
+  run<T>(key: string | object, work: () => Promise<T>): Promise<T> {
+    return this.#ofKeys.run(key, () => this.#ofAll.run('', work));
   }
 }
