@@ -90,7 +90,10 @@ export class Exchange {
     this.#closes = head.closes;
     this.#bodyOver = head.contentLength === 0;
     if (head.contentLength === 0) this.#body = '';
-    else if (head.contentLength > host.limits.bodyBytes) this.#body = tooLarge(host.limits.bodyBytes);
+    else if (head.contentLength > host.limits.bodyBytes) {
+      const message = `The body is larger than ${host.limits.bodyBytes} bytes.`;
+      this.#body = new ApiError('payload_too_large', message);
+    }
     host.enter(this);
   }
 
@@ -256,7 +259,9 @@ export class Exchange {
   #bodyArrived(bytes: Buffer): void {
     this.#deadlineMs = Number.POSITIVE_INFINITY;
     this.#chunks = undefined;
-    this.#body = isUtf8(bytes) ? bytes.toString() : notUtf8();
+    this.#body = isUtf8(bytes)
+      ? bytes.toString()
+      : new ApiError('invalid_format', 'The body is not valid UTF-8.');
     this.#deliver(this.#body);
   }
 
@@ -265,7 +270,8 @@ export class Exchange {
     this.#closes = true;
     this.#isBodyLate = true;
     this.#chunks = undefined;
-    this.#body = timedOut(this.#host.limits.bodyMs);
+    const message = `The body was not complete within ${this.#host.limits.bodyMs / 1000} s.`;
+    this.#body = new ApiError('request_timeout', message);
     this.#deliver(this.#body);
   }
 
@@ -446,15 +452,3 @@ const DISCARD_BYTES = 1024 * 1024;
 const DISCARD_MS = 1_000;
 /** The library silently cuts a connection after 8 to 12 s of little input; a pause resets that. */
 const KEEP_MS = 4_000;
-
-function tooLarge(limit: number): ApiError {
-  return new ApiError('payload_too_large', `The body is larger than ${limit} bytes.`);
-}
-
-function timedOut(ms: number): ApiError {
-  return new ApiError('request_timeout', `The body was not complete within ${ms / 1000} s.`);
-}
-
-function notUtf8(): ApiError {
-  return new ApiError('invalid_format', 'The body is not valid UTF-8.');
-}

@@ -83,7 +83,6 @@ export class InProcess {
 function entranceOf({ route, principal, runId }: InProcessRequest, http: Http): Entrance {
   return {
     authenticator: { authenticate: () => principal },
-    addressLimiter: undefined,
     find: (path) => only(route, http.find(path)),
     principal,
     runId,

@@ -113,9 +113,9 @@ export function toEncodedList<Row>(
   url: string,
   keyOf: (row: Row) => Key,
   encoded: (row: Row) => string | Buffer,
-): EncodedPage {
+): Page<never> {
   const { shown, infoOf } = laidOut(rows, page, url, keyOf);
-  return new EncodedPage(shown.map(encoded), page.direction, infoOf);
+  return new Page([], page.direction, infoOf, shown.map(encoded));
 }
 
 interface Layout<Row> {
@@ -161,7 +161,7 @@ export class Page<Item> implements List<Item> {
   readonly data: readonly Item[];
   readonly #direction: PageRequest['direction'];
   readonly #infoOf: Layout<Item>['infoOf'];
-  readonly #size: number;
+  readonly #encoded: readonly (string | Buffer)[] | undefined;
   /** The JSON of further fields of the list, each followed by a comma. */
   #facts = '';
 
@@ -169,12 +169,13 @@ export class Page<Item> implements List<Item> {
     data: readonly Item[],
     direction: PageRequest['direction'],
     infoOf: Layout<Item>['infoOf'],
-    size = data.length,
+    /** The JSON of items that are not in `data`. */
+    encoded?: readonly (string | Buffer)[],
   ) {
     this.data = data;
     this.#direction = direction;
     this.#infoOf = infoOf;
-    this.#size = size;
+    this.#encoded = encoded;
   }
 
   /** Adds the list's fields beside its page (contract/protocol/lists.ts), and returns this page. */
@@ -184,7 +185,7 @@ export class Page<Item> implements List<Item> {
   }
 
   get page_info(): PageInfo {
-    return this.#infoOf(0, this.#size);
+    return this.#infoOf(0, (this.#encoded ?? this.data).length);
   }
 
   /**
@@ -194,10 +195,11 @@ export class Page<Item> implements List<Item> {
    * version.
    */
   toText(seal: CursorSeal, data: readonly unknown[] = this.data): string | Buffer {
-    return this.assemble(seal, data, JSON.stringify);
+    if (this.#encoded === undefined) return this.#assemble(seal, data, JSON.stringify);
+    return this.#assemble(seal, this.#encoded, (json) => json);
   }
 
-  protected assemble<Source>(
+  #assemble<Source>(
     seal: CursorSeal,
     items: readonly Source[],
     encode: (item: Source) => string | Buffer,
@@ -227,24 +229,6 @@ export class Page<Item> implements List<Item> {
     };
     const head = `{"object":"list",${this.#facts}"page_info":${JSON.stringify(pageInfo)},"data":[`;
     return joined(head, texts, ']}');
-  }
-}
-
-/** A page whose items are JSON already. */
-export class EncodedPage extends Page<never> {
-  readonly #items: readonly (string | Buffer)[];
-
-  constructor(
-    items: readonly (string | Buffer)[],
-    direction: PageRequest['direction'],
-    infoOf: Layout<never>['infoOf'],
-  ) {
-    super([], direction, infoOf, items.length);
-    this.#items = items;
-  }
-
-  override toText(seal: CursorSeal): string | Buffer {
-    return this.assemble(seal, this.#items, (json) => json);
   }
 }
 

@@ -1,11 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ApiError } from '../../../contract/protocol/errors.ts';
 import type { Version } from '../../../contract/protocol/versions.ts';
-import type { Authenticator } from '../../access/authenticate.ts';
-import type { Idempotency } from '../../access/idempotency.ts';
-import type { Database } from '../../db/connection/database.ts';
 import { TurnsByKey } from '../../lifecycle.ts';
-import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Exchange, RequestHandler } from '../connection/exchange.ts';
 import { AllowedOrigins } from '../connection/origins.ts';
@@ -14,29 +10,18 @@ import { type Endpoint, prepareEndpoint } from './endpoint.ts';
 import { ErrorMapper } from './failure.ts';
 import { answerPublic, type PublicHost, type PublicRoutes, PublicTable } from './public-routes.ts';
 import { type AnsweredRequest, RequestLog } from './request-log.ts';
-import { type Limiter, RequestRun, type RunHost } from './request-run.ts';
+import { type Entrance, RequestRun, type RunHost, type RunParts } from './request-run.ts';
 import type { Route } from './route.ts';
 import { type Match, Router } from './router.ts';
 import { deprecationHeaders } from './spoken-version.ts';
 
-export interface HttpOptions {
+export interface HttpOptions extends RunParts {
   readonly routes: readonly Route[];
   /** Answered before any check: /healthz, /readyz, /metrics, documents. */
   readonly publicRoutes?: PublicRoutes;
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  /** By credential. */
-  readonly limiter?: Limiter;
-  /** By address, before authentication. Omit it if unlimited: reading an address costs time. */
-  readonly addressLimiter?: Limiter;
-  /** By address, for endpoints that are `scarce`. */
-  readonly scarceLimiter?: Limiter;
-  readonly idempotency?: Pick<Idempotency, 'begin'>;
-  /** Opens the transactions of changes. */
-  readonly database: Pick<Database, 'transaction'>;
   /** Signs cursors on every node. Without it they are valid in this process only. */
   readonly cursorSecret?: string;
   readonly metrics: Pick<Metrics, 'httpRequests' | 'httpSeconds' | 'httpRefusals'>;
-  readonly log: Logger;
   readonly docsUrl: string;
   readonly requestLogUrl: string | null;
   readonly origins?: AllowedOrigins;
@@ -53,16 +38,11 @@ const CONNECTIONS_OF_ONE = 4;
 export class Http implements RequestHandler, RunHost, PublicHost {
   readonly failures: ErrorMapper;
   readonly origins: AllowedOrigins;
-  readonly authenticator: HttpOptions['authenticator'];
-  readonly limiter: Limiter | undefined;
-  readonly addressLimiter: Limiter | undefined;
-  readonly scarceLimiter: Limiter | undefined;
-  readonly idempotency: HttpOptions['idempotency'];
-  readonly database: HttpOptions['database'];
+  readonly parts: RunParts;
   readonly changeTurns = new TurnsByKey(1);
   readonly connectionTurns = new TurnsByKey(CONNECTIONS_OF_ONE);
   readonly cursors: CursorSeal;
-  readonly log: Logger;
+  readonly #network: Entrance;
 
   readonly #router = new Router<Endpoint>();
   readonly #endpoints: Endpoint[] = [];
@@ -73,14 +53,14 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   constructor(options: HttpOptions) {
     this.failures = new ErrorMapper(options);
     this.origins = options.origins ?? new AllowedOrigins([]);
-    this.authenticator = options.authenticator;
-    this.limiter = options.limiter;
-    this.addressLimiter = options.addressLimiter;
-    this.scarceLimiter = options.scarceLimiter;
-    this.idempotency = options.idempotency;
-    this.database = options.database;
+    this.parts = options;
+    const { authenticator, addressLimiter } = options;
+    this.#network = {
+      authenticator,
+      ...(addressLimiter && { addressLimiter }),
+      find: (path) => this.find(path),
+    };
     this.cursors = new CursorSeal(options.cursorSecret ?? randomBytes(32).toString('base64url'));
-    this.log = options.log;
     this.#publicTable = new PublicTable(options.publicRoutes ?? {});
     this.#metrics = options.metrics;
     this.#requestLog = new RequestLog(options.log);
@@ -103,7 +83,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     if (found !== undefined) answerPublic(this, exchange, found);
     else {
       for (const [name, value] of deprecationHeaders(exchange.head.version)) exchange.setHeader(name, value);
-      new RequestRun(this, exchange).begin();
+      new RequestRun(this, exchange, this.#network).begin();
     }
   }
 

@@ -52,8 +52,7 @@ export interface PublicAnswer extends HttpResponse {
 /** The server's parts that public routes use. */
 export interface PublicHost {
   readonly origins: AllowedOrigins;
-  /** By address; undefined if nothing is limited. */
-  readonly addressLimiter: { consume(key: string): unknown } | undefined;
+  readonly parts: { readonly addressLimiter?: { consume(key: string): unknown } };
   refuse(exchange: Exchange, thrown: unknown): void;
   answerError(exchange: Exchange, error: ApiError, request: AnsweredRequest): void;
   record(exchange: Exchange, request: AnsweredRequest, status: number): void;
@@ -98,7 +97,7 @@ export function answerPublic(http: PublicHost, exchange: Exchange, { pattern, ro
     const address = exchange.readAddress();
     const request = { ...exchange.head, address, body: exchange.streamBody() };
     const admitted = async (request: StreamedRequest) => {
-      await http.addressLimiter?.consume(request.address);
+      await http.parts.addressLimiter?.consume(request.address);
       return receive(request);
     };
     run(http, exchange, pattern, admitted, request);

@@ -39,11 +39,23 @@ import {
 import type { Match } from './router.ts';
 import { requireVersion } from './spoken-version.ts';
 
-/** The way by which a request comes in: the network, or this process itself. */
-export interface Entrance {
+/** The parts of the server that checks and handlers use; absent if switched off. */
+export interface RunParts {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  /** By address, before authentication; undefined if nothing is limited. */
-  readonly addressLimiter: Limiter | undefined;
+  /** By credential. */
+  readonly limiter?: Limiter;
+  /** By address, before authentication. Omit it if unlimited: reading an address costs time. */
+  readonly addressLimiter?: Limiter;
+  /** By address, for endpoints that are `scarce`. */
+  readonly scarceLimiter?: Limiter;
+  readonly idempotency?: Pick<Idempotency, 'begin'>;
+  /** Opens the transactions of changes. */
+  readonly database: Pick<Database, 'transaction'>;
+  readonly log: Logger;
+}
+
+/** The way by which a request comes in: the network, or this process itself. */
+export interface Entrance extends Pick<RunParts, 'authenticator' | 'addressLimiter'> {
   /** Returns undefined if there is nothing at this path. */
   find(path: string): Match<Endpoint> | undefined;
   /** Present if the caller is known before its request is checked. */
@@ -52,14 +64,8 @@ export interface Entrance {
   readonly runId?: string;
 }
 
-/** The parts of the server that a run uses; undefined if switched off. */
-export interface RunHost extends Entrance {
-  /** By credential. */
-  readonly limiter: Limiter | undefined;
-  /** By address, for endpoints that are `scarce`. */
-  readonly scarceLimiter: Limiter | undefined;
-  readonly idempotency: Pick<Idempotency, 'begin'> | undefined;
-  readonly database: Pick<Database, 'transaction'>;
+export interface RunHost {
+  readonly parts: RunParts;
   /** By caller and path. */
   readonly changeTurns: TurnsByKey;
   /** By credential. */
@@ -67,7 +73,6 @@ export interface RunHost extends Entrance {
   readonly origins: AllowedOrigins;
   readonly failures: ErrorMapper;
   readonly cursors: CursorSeal;
-  readonly log: Logger;
   answer(exchange: Exchange, status: number, body: string | Buffer, request: AnsweredRequest): void;
   answerError(exchange: Exchange, error: ApiError, request: AnsweredRequest): void;
 }
@@ -103,7 +108,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   /** Undefined until a limit needs it. */
   #address: string | undefined;
 
-  constructor(http: RunHost, exchange: Exchange, entrance: Entrance = http) {
+  constructor(http: RunHost, exchange: Exchange, entrance: Entrance) {
     this.#http = http;
     this.#exchange = exchange;
     this.#entrance = entrance;
@@ -135,16 +140,19 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #limitAddress(): void {
-    const limiter = this.#entrance.addressLimiter;
+    this.#limitBy(this.#entrance.addressLimiter, this.#findRoute);
+  }
+
+  #limitBy(limiter: Limiter | undefined, next: (this: RequestRun) => void): void {
     if (limiter === undefined) {
-      this.#findRoute();
+      next.call(this);
       return;
     }
     this.#limiter = limiter;
-    this.#address = this.#exchange.readAddress();
+    this.#address ??= this.#exchange.readAddress();
     const consumed = limiter.consume(this.#address);
-    if (consumed instanceof Promise) this.#await(consumed, this.#findRoute);
-    else this.#findRoute();
+    if (consumed instanceof Promise) this.#await(consumed, next);
+    else next.call(this);
   }
 
   #findRoute(): void {
@@ -177,15 +185,8 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #limitScarce(): void {
-    const limiter = this.#endpoint!.route.scarce === true ? this.#http.scarceLimiter : undefined;
-    if (limiter === undefined) {
-      this.#admitUnauthenticated();
-      return;
-    }
-    this.#limiter = limiter;
-    const consumed = limiter.consume(this.#address ?? this.#exchange.readAddress());
-    if (consumed instanceof Promise) this.#await(consumed, this.#admitUnauthenticated);
-    else this.#admitUnauthenticated();
+    const { scarce } = this.#endpoint!.route;
+    this.#limitBy(scarce === true ? this.#http.parts.scarceLimiter : undefined, this.#admitUnauthenticated);
   }
 
   #admitUnauthenticated(): void {
@@ -207,7 +208,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #limitRate(principal: Principal): void {
-    this.#limiter = this.#http.limiter;
+    this.#limiter = this.#http.parts.limiter;
     const state = this.#limiter?.consume(principal.credential.id);
     if (state instanceof Promise) this.#await(state, this.#showRate);
     else this.#showRate(state);
@@ -270,7 +271,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #claimKey(): void {
-    const { idempotency } = this.#http;
+    const { idempotency } = this.#http.parts;
     const { method, path, query, idempotencyKey } = this.#exchange.head;
     if (idempotencyKey === undefined || method === 'GET' || method === 'HEAD' || idempotency === undefined) {
       this.#checkRules();
@@ -319,7 +320,9 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     const prepared = await prepare?.(call);
     const reply = await this.#inTurn(() =>
       this.#withConnection(() =>
-        this.#http.database.transaction(async (tx) => this.#storeIn(tx, await change(tx, call, prepared))),
+        this.#http.parts.database.transaction(async (tx) =>
+          this.#storeIn(tx, await change(tx, call, prepared)),
+        ),
       ),
     );
     for (const run of afterCommit) await run();
@@ -417,7 +420,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     try {
       await claim.complete(status, Buffer.from(body), { secret });
     } catch (error) {
-      this.#http.log.warn(
+      this.#http.parts.log.warn(
         { request_id: this.#exchange.id, err: error },
         'could not store the answer for its Idempotency-Key',
       );
