@@ -19,16 +19,11 @@ export function documentRoute(make: () => Document | Promise<Document>): PublicR
     kept ??= new CachedDocument(await make());
     const headers = { ...DOCUMENT_HEADERS, ETag: kept.tag };
     if (ifNoneMatch?.includes(kept.tag)) return { status: 304, body: null, headers };
-    const { contentType } = kept.document;
+    const { contentType, body } = kept.document;
     const encoding = encodingFor(acceptEncoding);
-    const body = encoding === undefined ? kept.document.body : await kept.encoded(encoding);
-    const isEncoded = encoding !== undefined && body !== kept.document.body;
-    return {
-      status: 200,
-      contentType,
-      body,
-      headers: isEncoded ? { ...headers, 'Content-Encoding': encoding } : headers,
-    };
+    const encoded = encoding && (await kept.encoded(encoding));
+    if (encoding === undefined || encoded === undefined) return { status: 200, contentType, body, headers };
+    return { status: 200, contentType, body: encoded, headers: { ...headers, 'Content-Encoding': encoding } };
   };
 }
 
@@ -69,19 +64,19 @@ class CachedDocument {
   readonly document: Document;
   /** Weak, because it is the same for every encoding. */
   readonly tag: string;
-  readonly #encoded = new Map<Encoding, Promise<Buffer>>();
+  readonly #encoded = new Map<Encoding, Promise<Buffer | undefined>>();
 
   constructor(document: Document) {
     this.document = document;
     this.tag = `W/"${hash('sha256', document.body, 'base64url').slice(0, 22)}"`;
   }
 
-  /** Returns the document itself if compressing it gains nothing. */
-  encoded(encoding: Encoding): Promise<Buffer> {
+  /** Resolves with undefined if compressing gains nothing. */
+  encoded(encoding: Encoding): Promise<Buffer | undefined> {
     let encoded = this.#encoded.get(encoding);
     if (encoded === undefined) {
       const { body } = this.document;
-      encoded = ENCODINGS[encoding](body).then((bytes) => (bytes.length < body.length ? bytes : body));
+      encoded = ENCODINGS[encoding](body).then((bytes) => (bytes.length < body.length ? bytes : undefined));
       this.#encoded.set(encoding, encoded);
     }
     return encoded;

@@ -4,32 +4,35 @@ import { exampleOf } from './examples.ts';
 import { refusalResponses } from './operations.ts';
 import type { SchemaComponents, SchemaObject } from './schemas.ts';
 
+const SERVED: readonly ErrorCondition[] = [
+  'resource_not_found',
+  'head_too_large',
+  'internal_error',
+  'service_unavailable',
+];
+const STORED: readonly ErrorCondition[] = ['external_service_error', 'timeout', 'connection_error'];
 const REFUSALS: readonly ErrorCondition[] = [
   'invalid_format',
   'insufficient_permissions',
-  'resource_not_found',
   'resource_gone',
-  'head_too_large',
-  'internal_error',
-  'service_unavailable',
+  ...SERVED,
 ];
-
-const AVATAR_REFUSALS: readonly ErrorCondition[] = [
-  'resource_not_found',
-  'head_too_large',
-  'internal_error',
-  'service_unavailable',
-  'external_service_error',
-  'timeout',
-  'connection_error',
-];
-
 const UPLOAD_REFUSALS: readonly ErrorCondition[] = [
   ...REFUSALS,
   'resource_conflict',
   'payload_too_large',
   'validation_failed',
   'request_timeout',
+];
+const MAIL_REFUSALS: readonly ErrorCondition[] = [
+  'invalid_credentials',
+  'invalid_format',
+  'payload_too_large',
+  'unsupported_media_type',
+  'request_timeout',
+  'rate_limit_exceeded',
+  ...SERVED,
+  ...STORED,
 ];
 
 /**
@@ -46,18 +49,10 @@ export const FILE_PATHS = {
       description:
         'Returns the image of a user, agent or group. The address is the `avatar_url` of an actor, used as it is, in a page for example; it works until the image is replaced or cleared.',
       security: [],
-      parameters: [
-        {
-          name: 'id',
-          in: 'path',
-          required: true,
-          description: 'Part of the address, which cannot be guessed.',
-          schema: { type: 'string' },
-        },
-      ],
+      parameters: [parameter('id', 'path', 'Part of the address, which cannot be guessed.')],
       responses: {
         200: { description: 'The bytes of the image.', content: bytes('image/*') },
-        ...refusalResponses(AVATAR_REFUSALS),
+        ...refusalResponses([...SERVED, ...STORED]),
       },
     },
   },
@@ -91,43 +86,19 @@ function operation(operationId: string, summary: string): object {
     summary,
     security: [],
     parameters: [
-      {
-        name: 'key',
-        in: 'path',
-        required: true,
-        description: 'Key of the file, which may hold slashes.',
-        schema: { type: 'string' },
-      },
-      {
-        name: 'signature',
-        in: 'query',
-        required: true,
-        description: 'Signature of the whole address, its other parameters among it.',
-        schema: { type: 'string' },
-      },
+      parameter('key', 'path', 'Key of the file, which may hold slashes.'),
+      parameter('signature', 'query', 'Signature of the whole address, its other parameters among it.'),
     ],
   };
+}
+
+function parameter(name: string, place: 'path' | 'query', description: string): object {
+  return { name, in: place, required: true, description, schema: { type: 'string' } };
 }
 
 function bytes(type = 'application/octet-stream'): object {
   return { [type]: { schema: { type: 'string', format: 'binary' } } };
 }
-
-const MAIL_REFUSALS: readonly ErrorCondition[] = [
-  'invalid_credentials',
-  'invalid_format',
-  'payload_too_large',
-  'unsupported_media_type',
-  'head_too_large',
-  'resource_not_found',
-  'request_timeout',
-  'rate_limit_exceeded',
-  'internal_error',
-  'service_unavailable',
-  'external_service_error',
-  'timeout',
-  'connection_error',
-];
 
 /** Mail over HTTP, signed by the sender's server, so no API header is required. */
 export function mailPaths(schemas: SchemaComponents): object {
@@ -156,7 +127,7 @@ export function mailPaths(schemas: SchemaComponents): object {
         requestBody: {
           required: true,
           description: 'The source of the mail, 25 MiB at most.',
-          content: { 'message/rfc822': { schema: { type: 'string', format: 'binary' } } },
+          content: bytes('message/rfc822'),
         },
         responses: {
           200: {

@@ -2,43 +2,6 @@ import type { IdKind } from '../../../../contract/protocol/ids.ts';
 
 /** Values of examples (examples.ts), by the name of a field or by `resource.field`. */
 
-/** By the name of the resource, if it is not the name of the kind. */
-export const KINDS: Readonly<Record<string, IdKind | undefined>> = {
-  account: 'account',
-  actor: 'actor',
-  agent_action: 'agentAction',
-  agent_definition: 'agent',
-  agent_run: 'agentRun',
-  agent_run_action: 'agentAction',
-  agent_run_step: 'agentStep',
-  agent_step: 'agentStep',
-  api_key: 'apiKey',
-  artifact: 'artifact',
-  audit_event: 'auditEvent',
-  available_tool: 'agentTool',
-  block: 'block',
-  chat_message: 'message',
-  conversation: 'conversation',
-  conversation_participant: 'participant',
-  entity: 'entity',
-  erasure: 'erasure',
-  event: 'event',
-  email: 'mail',
-  export: 'export',
-  inbox: 'inbox',
-  conversation_file: 'attachment',
-  message_attachment: 'attachment',
-  messaging_group: 'group',
-  notification: 'notification',
-  push_subscription: 'pushSubscription',
-  person: 'actor',
-  role: 'role',
-  session: 'session',
-  user: 'actor',
-  webhook: 'webhook',
-  webhook_delivery: 'webhookDelivery',
-};
-
 /** By the noun in a field such as `role_id`, or in a path. */
 export const NOUNS: Readonly<Record<string, IdKind | undefined>> = {
   account: 'account',
@@ -69,6 +32,32 @@ export const NOUNS: Readonly<Record<string, IdKind | undefined>> = {
   user: 'actor',
   webhook: 'webhook',
   delivery: 'webhookDelivery',
+};
+
+/** By the name of the resource, if it is no noun. */
+export const KINDS: Readonly<Record<string, IdKind | undefined>> = {
+  ...NOUNS,
+  agent_action: 'agentAction',
+  agent_definition: 'agent',
+  agent_run: 'agentRun',
+  agent_run_action: 'agentAction',
+  agent_run_step: 'agentStep',
+  agent_step: 'agentStep',
+  api_key: 'apiKey',
+  artifact: 'artifact',
+  audit_event: 'auditEvent',
+  available_tool: 'agentTool',
+  block: 'block',
+  chat_message: 'message',
+  conversation_participant: 'participant',
+  event: 'event',
+  email: 'mail',
+  conversation_file: 'attachment',
+  message_attachment: 'attachment',
+  messaging_group: 'group',
+  push_subscription: 'pushSubscription',
+  person: 'actor',
+  webhook_delivery: 'webhookDelivery',
 };
 
 /** Optional fields of a request that most callers send. */

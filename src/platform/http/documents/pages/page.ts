@@ -16,29 +16,23 @@ export const PAGES = {
 export type PageName = keyof typeof PAGES;
 
 export interface PageContent {
+  /** Default: that of the navigation. */
+  readonly title?: string;
   readonly main: Html;
   /** Below /docs/assets/, in the order of loading; `styles` beside those of every page. */
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
 }
 
-export function pageOf(name: PageName, content: PageContent): Document {
-  return documentOf(name, PAGES[name].title, content);
-}
-
-/** A guide; the navigation lists the guides as a whole. */
-export function guidePage(title: string, content: PageContent): Document {
-  return documentOf('guides', title, content);
-}
-
-export function unlistedPage(title: string, content: PageContent): Document {
-  return documentOf(undefined, title, content);
-}
-
-function documentOf(
+/** A guide has the name of their list; the page of a mistyped address has none. */
+export function pageOf(
   name: PageName | undefined,
-  title: string,
-  { main, styles = [], scripts = [] }: PageContent,
+  {
+    title = name === undefined ? 'No such page' : PAGES[name].title,
+    main,
+    styles = [],
+    scripts = [],
+  }: PageContent,
 ): Document {
   return htmlPage({
     title,

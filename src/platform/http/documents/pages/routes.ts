@@ -1,26 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { STATE_MACHINES, type StateMachine } from '../../../../contract/protocol/states/state-machines.ts';
 import type { PublicRoutes } from '../../pipeline/public-routes.ts';
-import type { Route } from '../../pipeline/route.ts';
 import { DOCUMENT_HEADERS, type Document, documentRoute } from '../documents.ts';
 import { asyncApiDocument } from '../openapi/asyncapi.ts';
-import { openApiDocument } from '../openapi/openapi.ts';
+import { type OpenApiOptions, openApiDocument } from '../openapi/openapi.ts';
 import { accessPage } from './access-page.ts';
 import { agentsPage } from './agents-page.ts';
 import { errorsPage } from './errors-page.ts';
 import { GUIDES, guidesPage, pageOfGuide, pathOf } from './guides/guides.ts';
 import { code, type Html, html, prose, table } from './html.ts';
-import { PAGES, pageOf, unlistedPage } from './page.ts';
+import { PAGES, pageOf } from './page.ts';
 import { type ReferenceDocument, referencePage } from './reference-page.ts';
 import { socketPage } from './socket-page.ts';
 
-export interface DocsOptions {
-  readonly routes: readonly Route[];
-  readonly docsUrl: string;
-}
-
 /** Serves /v1/openapi.json, /v1/asyncapi.json and the pages under /docs. */
-export function docsRoutes({ routes, docsUrl }: DocsOptions): PublicRoutes {
+export function docsRoutes({ routes, docsUrl }: OpenApiOptions): PublicRoutes {
   const openApi = () => openApiDocument({ routes, docsUrl });
   const reference = documentRoute(() => referencePage(openApi() as ReferenceDocument));
   const assets = Object.entries(ASSETS).map(([name, read]) => [`/docs/assets/${name}`, documentRoute(read)]);
@@ -68,7 +62,7 @@ function ours(file: string, contentType: string) {
 
 /** Answers mistyped addresses below /docs. */
 function missingPage(): Document {
-  return unlistedPage('No such page', {
+  return pageOf(undefined, {
     main: html`<h1>There is no such page</h1>
 <p>The address may be mistyped, or the page may be of another version of this server. These are
 there:</p>

@@ -7,7 +7,7 @@ import {
 import { CURRENT_VERSION } from '../../../../../contract/protocol/versions.ts';
 import type { Document } from '../../documents.ts';
 import { command, Html, html, table } from '../html.ts';
-import { guidePage, pageOf } from '../page.ts';
+import { pageOf } from '../page.ts';
 
 /**
  * The guides in reading order, each a Markdown file here. Its heading is the title, the quote below
@@ -51,7 +51,8 @@ ${guides.map(({ path, title, summary }) => html`<li><a href="${path}">${title}</
 export async function pageOfGuide(name: GuideName): Promise<Document> {
   const index = GUIDES.indexOf(name);
   const { title, text } = await readGuide(name);
-  return guidePage(title, {
+  return pageOf('guides', {
+    title,
     scripts: ['copy.js'],
     main: html`<h1>${title}</h1>
 ${await renderMarkdown(text)}
