@@ -36,24 +36,19 @@ export interface PipelinedConnectionOptions {
  * was executed.
  */
 export class PipelinedConnection implements Querier {
-  readonly #options: SessionOptions;
-  readonly #log: Logger;
-  readonly #onStatement: ((name: string) => void) | undefined;
-  readonly #onError: ((error: unknown) => void) | undefined;
-  readonly #onRestored: (() => void) | undefined;
+  readonly #options: PipelinedConnectionOptions;
+  readonly #session: SessionOptions;
   #current: Session | undefined;
   #closed = false;
   #retry: NodeJS.Timeout | undefined;
   #backoffMs = MIN_BACKOFF_MS;
 
-  constructor({ url, log, queryTimeoutMs = 10_000, gather = 1, ...options }: PipelinedConnectionOptions) {
+  constructor(options: PipelinedConnectionOptions) {
+    const { url, queryTimeoutMs = 10_000, gather = 1, settings } = options;
     const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
-    const config = connectionOptions({ url, statementTimeoutMs, queryTimeoutMs, settings: options.settings });
-    this.#options = { config, queryTimeoutMs, gather, onLost: (reason) => this.#lost(reason) };
-    this.#log = log;
-    this.#onStatement = options.onStatement;
-    this.#onError = options.onError;
-    this.#onRestored = options.onRestored;
+    const config = connectionOptions({ url, statementTimeoutMs, queryTimeoutMs, settings });
+    this.#options = options;
+    this.#session = { config, queryTimeoutMs, gather, onLost: (reason) => this.#lost(reason) };
   }
 
   get connected(): boolean {
@@ -79,13 +74,14 @@ export class PipelinedConnection implements Querier {
     ...values: NoInfer<Params>
   ): Promise<Row[]> {
     const bound = bindable(values);
-    this.#onStatement?.(statement.name);
+    this.#options.onStatement?.(statement.name);
     try {
-      return (await this.#session().query(statement, bound)) as Row[];
+      if (this.#current === undefined) throw this.#unavailable();
+      return (await this.#current.query(statement, bound)) as Row[];
     } catch (error) {
       // Its stack is that of the read that brought it; this one names the caller.
       if (error instanceof Error) Error.captureStackTrace(error);
-      this.#onError?.(error);
+      this.#options.onError?.(error);
       throw wrapUnavailable(error);
     }
   }
@@ -103,15 +99,14 @@ export class PipelinedConnection implements Querier {
     clearTimeout(timer);
   }
 
-  #session(): Session {
-    if (this.#current !== undefined) return this.#current;
-    throw new DatabaseUnavailableError(
+  #unavailable(): DatabaseUnavailableError {
+    return new DatabaseUnavailableError(
       this.#closed ? 'the connection to Postgres was closed' : 'there is no connection to Postgres',
     );
   }
 
   async #connect(): Promise<void> {
-    const session = await Session.open(this.#options);
+    const session = await Session.open(this.#session);
     if (this.#closed) return session.end();
     this.#current = session;
     this.#backoffMs = MIN_BACKOFF_MS;
@@ -119,7 +114,7 @@ export class PipelinedConnection implements Querier {
 
   #lost(reason: Error): void {
     this.#current = undefined;
-    this.#log.warn({ reason: reason.message }, 'lost the pipelined connection to Postgres');
+    this.#options.log.warn({ reason: reason.message }, 'lost the pipelined connection to Postgres');
     this.#reconnectLater();
   }
 
@@ -133,8 +128,8 @@ export class PipelinedConnection implements Querier {
     this.#retry = undefined;
     this.#connect().then(
       () => {
-        this.#log.info('the pipelined connection to Postgres is back');
-        this.#onRestored?.();
+        this.#options.log.info('the pipelined connection to Postgres is back');
+        this.#options.onRestored?.();
       },
       () => {
         if (!this.#closed) this.#reconnectLater();

@@ -33,9 +33,7 @@ export interface InFlightRowsOptions {
  * again by a sweep.
  */
 export class InFlightRows {
-  readonly #database: Database;
-  readonly #listeners: InFlightRowsOptions['listeners'];
-  readonly #log: Logger;
+  readonly #options: InFlightRowsOptions;
   /** When each row began, oldest first. */
   readonly #begunMs = new Map<number, number>();
   readonly #renewals: Loop;
@@ -45,20 +43,18 @@ export class InFlightRows {
   #timer: NodeJS.Timeout | undefined;
   #removing: Promise<void> = Promise.resolve();
 
-  constructor({ database, listeners, log }: InFlightRowsOptions) {
-    this.#database = database;
-    this.#listeners = listeners;
-    this.#log = log;
+  constructor(options: InFlightRowsOptions) {
+    this.#options = options;
     this.#renewals = new Loop({
       intervalMs: RENEW_EVERY_MS,
       run: () => this.#renew(),
-      onError: (error) => log.warn({ err: error }, 'could not renew outbox rows in flight'),
+      onError: (error) => options.log.warn({ err: error }, 'could not renew outbox rows in flight'),
     });
   }
 
   /** The revision for `done`. Take it before the handling of a row begins. */
   get revision(): ListenersRevision {
-    return this.#listeners.revision;
+    return this.#options.listeners.revision;
   }
 
   begin(id: number): void {
@@ -102,7 +98,7 @@ export class InFlightRows {
       if (ageMs < MOST_IN_FLIGHT_MS) ids.push(id);
       else this.#begunMs.delete(id);
     }
-    if (ids.length > 0) await renew(this.#database.relaxed, ids);
+    if (ids.length > 0) await renew(this.#options.database.relaxed, ids);
   }
 
   #remove(): void {
@@ -113,7 +109,7 @@ export class InFlightRows {
     this.#done = [];
     const removed = this.#removeRows(ids, this.#handledAt)
       .catch((error: unknown) => {
-        this.#log.warn(
+        this.#options.log.warn(
           { err: error, rows: ids.length },
           'could not remove done outbox rows, a sweep handles them again',
         );
@@ -123,7 +119,7 @@ export class InFlightRows {
   }
 
   async #removeRows(ids: readonly number[], handledAt: ListenersRevision): Promise<void> {
-    const revision = await removeDone(this.#database.relaxed, ids, handledAt);
-    if (revision !== handledAt) await this.#listeners.renew();
+    const revision = await removeDone(this.#options.database.relaxed, ids, handledAt);
+    if (revision !== handledAt) await this.#options.listeners.renew();
   }
 }
