@@ -17,7 +17,10 @@ class FakeLink {
   readonly #joined = new Set<string>();
 
   constructor(t: Test) {
-    this.arrivals = new Arrivals({ onMissed: (missed) => this.missed.push(missed), now: () => this.nowMs });
+    this.arrivals = new Arrivals(
+      (missed) => this.missed.push(missed),
+      () => this.nowMs,
+    );
     t.teardown(() => this.arrivals.forget());
     this.announce(true);
   }

@@ -8,13 +8,6 @@ import {
 import type { Missed } from './engine.ts';
 import { Recent } from './envelope.ts';
 
-export interface ArrivalsOptions {
-  /** Called for each loss. */
-  readonly onMissed: (missed: Missed) => void;
-  /** Milliseconds of a clock that never goes back. */
-  readonly now?: () => number;
-}
-
 /**
  * Compares the frames of other nodes with their counters and with their publishers' announcements,
  * and reports frames that were lost on a link that stays up. Only frames that the broker accepted
@@ -32,7 +25,8 @@ export class Arrivals {
   /** When this connection began; earlier losses are not reported here. */
   #beganMs: number;
 
-  constructor({ onMissed, now = () => performance.now() }: ArrivalsOptions) {
+  /** `onMissed` is called for each loss; `now`: milliseconds of a clock that never goes back. */
+  constructor(onMissed: (missed: Missed) => void, now = () => performance.now()) {
     this.#onMissed = onMissed;
     this.#now = now;
     this.#beganMs = now();

@@ -20,20 +20,7 @@ import {
 import { NODE_ID_BYTES, openEnvelope, Sealer } from './envelope.ts';
 import type { Frame } from './frame.ts';
 import { decodeFrame, encodeFrame } from './frame-codec.ts';
-import {
-  CONNECTION,
-  describe,
-  end,
-  isSlowness,
-  LEAST_REDIS,
-  PUBLISH,
-  RESERVE,
-  requireVersion,
-  reset,
-  TALLY,
-  withoutArguments,
-  withoutSecrets,
-} from './redis-connection.ts';
+import * as redis from './redis-connection.ts';
 import { RedisLink } from './redis-link.ts';
 import { Subscriptions } from './subscriptions.ts';
 
@@ -60,7 +47,7 @@ export class RedisEngine implements Engine {
   readonly #link: RedisLink;
   readonly #departures = new Departures(this.nodeId);
   readonly #uncounted = new Sealer(this.nodeId, 0);
-  readonly #arrivals = new Arrivals({ onMissed: (missed) => this.#missed(missed) });
+  readonly #arrivals = new Arrivals((missed) => this.#missed(missed));
   readonly #announcing: Loop;
   readonly #missedListeners = new Set<(missed: Missed) => void>();
   /** Up to when everything had arrived when a connection was lost; Infinity while none is lost. */
@@ -86,16 +73,16 @@ export class RedisEngine implements Engine {
         await engine.#open();
         return engine;
       } catch (error) {
-        reason = engine.#lastError ?? withoutArguments(error);
+        reason = engine.#lastError ?? redis.withoutArguments(error);
         await engine.close();
       }
-      if (isSlowness(reason) && performance.now() < deadlineMs) {
+      if (redis.isSlowness(reason) && performance.now() < deadlineMs) {
         options.log.warn({ err: reason }, 'Redis does not answer in time: trying again');
         continue;
       }
       throw new Error(
-        `cannot use Redis at ${withoutSecrets(options.url)}: ${describe(reason)}; ` +
-          `start Redis ${LEAST_REDIS} or newer there, or correct REDIS_URL, or unset it to run a single node without Redis`,
+        `cannot use Redis at ${redis.withoutSecrets(options.url)}: ${redis.describe(reason)}; ` +
+          `start Redis ${redis.LEAST_REDIS} or newer there, or correct REDIS_URL, or unset it to run a single node without Redis`,
         { cause: reason },
       );
     }
@@ -104,8 +91,10 @@ export class RedisEngine implements Engine {
   private constructor({ url, log, metrics }: RedisEngineOptions) {
     this.#log = log;
     this.#roundTrip = metrics?.redisRoundTrip;
-    this.#commands = new Redis(url, { ...CONNECTION, connectionName: `parley-${this.nodeId}-commands` });
-    this.#subscriber = new Redis(url, { ...CONNECTION, connectionName: `parley-${this.nodeId}-subscriber` });
+    const connection = (role: string) =>
+      new Redis(url, { ...redis.CONNECTION, connectionName: `parley-${this.nodeId}-${role}` });
+    this.#commands = connection('commands');
+    this.#subscriber = connection('subscriber');
     this.#channels = new Channels((channel) => {
       this.#subscriptions.settle(channel).catch(() => {});
     });
@@ -124,8 +113,8 @@ export class RedisEngine implements Engine {
       prepare: () => this.#subscriptions.restore(),
       send: (proof) => this.#sendProof(proof),
       restart: () => {
-        reset(this.#commands);
-        reset(this.#subscriber);
+        redis.reset(this.#commands);
+        redis.reset(this.#subscriber);
       },
       recovered: (healthySinceMs) => {
         const sinceMs = Math.min(healthySinceMs, this.#wholeBeforeMs);
@@ -183,7 +172,8 @@ export class RedisEngine implements Engine {
     return this.#inScripts(claims, async (some) => {
       const keys = some.map(({ stream }) => redisName('seq', stream));
       const amounts = some.flatMap((claim) => [claim.count, claim.floor ?? '']);
-      return (await this.#commands.eval(RESERVE, keys.length, ...keys, ...amounts)) as (number | null)[];
+      const answer = await this.#commands.eval(redis.RESERVE, keys.length, ...keys, ...amounts);
+      return answer as (number | null)[];
     });
   }
 
@@ -197,7 +187,7 @@ export class RedisEngine implements Engine {
         take?.limit ?? 0,
         Math.ceil(windowMs),
       ]);
-      const answer = await this.#commands.eval(TALLY, keys.length, ...keys, ...amounts);
+      const answer = await this.#commands.eval(redis.TALLY, keys.length, ...keys, ...amounts);
       const rows = answer as [total: number, taken: number, window: number, leftMs: number][];
       return rows.map(([total, taken, window, leftMs]) => ({ total, taken, window, leftMs }));
     });
@@ -216,7 +206,7 @@ export class RedisEngine implements Engine {
 
   async #open(): Promise<void> {
     await Promise.all([this.#commands.connect(), this.#subscriber.connect()]);
-    this.serverVersion = await requireVersion(this.#commands);
+    this.serverVersion = await redis.requireVersion(this.#commands);
     await this.#link.open();
     this.#announce();
   }
@@ -231,7 +221,7 @@ export class RedisEngine implements Engine {
       await this.#sentAll();
     }
     const linkClosed = this.#link.close();
-    await Promise.all([end(this.#commands), end(this.#subscriber)]);
+    await Promise.all([redis.end(this.#commands), redis.end(this.#subscriber)]);
     await linkClosed;
     this.#missedListeners.clear();
     this.#arrivals.forget();
@@ -247,7 +237,7 @@ export class RedisEngine implements Engine {
   #watch(connection: Redis): void {
     // ioredis reports every attempt of its retries; the two lines of the link say enough.
     connection.on('error', (error) => {
-      this.#lastError = withoutArguments(error);
+      this.#lastError = redis.withoutArguments(error);
       this.#log.debug({ err: this.#lastError }, 'redis connection');
     });
     connection.on('close', () =>
@@ -299,7 +289,7 @@ export class RedisEngine implements Engine {
   async #send(departing: readonly Departing[]): Promise<[]> {
     const names = departing.map(({ name }) => name);
     const messages = departing.map(({ message }) => message);
-    const time = await this.#commands.eval(PUBLISH, names.length, ...names, ...messages);
+    const time = await this.#commands.eval(redis.PUBLISH, names.length, ...names, ...messages);
     const atUs = microseconds(time as [string, string]);
     for (const { counter, number } of departing) {
       if (counter !== undefined) this.#departures.taken(counter, number, atUs);
@@ -320,7 +310,7 @@ export class RedisEngine implements Engine {
       this.#arrivals.joining(channels);
       return microseconds(await this.#commands.time());
     } catch (error) {
-      throw withoutArguments(error);
+      throw redis.withoutArguments(error);
     }
   }
 
@@ -387,7 +377,7 @@ export class RedisEngine implements Engine {
 
   #unavailable(cause: unknown): EngineUnavailableError {
     this.#link.check();
-    return new EngineUnavailableError(withoutArguments(cause));
+    return new EngineUnavailableError(redis.withoutArguments(cause));
   }
 }
 
