@@ -62,7 +62,10 @@ export function readHead(request: IncomingRequest): RequestHead | ApiError {
   const method = request.getCaseSensitiveMethod();
   const path = request.getUrl();
   const query = request.getQuery() ?? '';
-  if (method.length + path.length + query.length + headers.bytes > MAX_HEAD_BYTES) return headTooLarge();
+  if (method.length + path.length + query.length + headers.bytes > MAX_HEAD_BYTES) {
+    const message = `Request line and headers are larger than ${MAX_HEAD_BYTES} bytes.`;
+    return new ApiError('head_too_large', message);
+  }
   if (!isMethod(method)) return unreadable('The method is not a valid HTTP method.');
   if (!TARGET.test(path) || (query !== '' && !TARGET.test(query))) {
     return unreadable('The request target has characters that must be percent-encoded.');
@@ -85,10 +88,6 @@ export function readHead(request: IncomingRequest): RequestHead | ApiError {
 
 function unreadable(message: string): ApiError {
   return new ApiError('invalid_format', message);
-}
-
-function headTooLarge(): ApiError {
-  return new ApiError('head_too_large', `Request line and headers are larger than ${MAX_HEAD_BYTES} bytes.`);
 }
 
 /** Enough for a token and the cookies of other applications on the same host. */

@@ -12,12 +12,10 @@ export interface FailuresOptions {
 
 /** The only place that decides how a thrown value is answered. */
 export class ErrorMapper {
-  readonly #docsUrl: string;
-  readonly #requestLogUrl: string | null;
+  readonly #options: FailuresOptions;
 
-  constructor({ docsUrl, requestLogUrl }: FailuresOptions) {
-    this.#docsUrl = docsUrl;
-    this.#requestLogUrl = requestLogUrl;
+  constructor(options: FailuresOptions) {
+    this.#options = options;
   }
 
   /** Logs nothing, because the cause of a failure is logged with its request. */
@@ -32,8 +30,10 @@ export class ErrorMapper {
 
   /** Returns the error envelope (docs/contract.md#errors); `requestId` is null if there is none. */
   toBody(error: ApiError, requestId: string | null = null): string {
-    const logUrl = requestLogUrlOf(this.#requestLogUrl, requestId);
-    return JSON.stringify({ error: toErrorObject(error, this.#docsUrl, logUrl) });
+    const { docsUrl, requestLogUrl } = this.#options;
+    return JSON.stringify({
+      error: toErrorObject(error, docsUrl, requestLogUrlOf(requestLogUrl, requestId)),
+    });
   }
 }
 

@@ -7,7 +7,7 @@ import type { Exchange, RequestHandler } from '../connection/exchange.ts';
 import { AllowedOrigins } from '../connection/origins.ts';
 import { CursorSeal } from './cursor-seal.ts';
 import { type Endpoint, prepareEndpoint } from './endpoint.ts';
-import { ErrorMapper } from './failure.ts';
+import { ErrorMapper, type FailuresOptions } from './failure.ts';
 import { answerPublic, type PublicHost, type PublicRoutes, PublicTable } from './public-routes.ts';
 import { type AnsweredRequest, RequestLog } from './request-log.ts';
 import { type Entrance, RequestRun, type RunHost, type RunParts } from './request-run.ts';
@@ -15,15 +15,13 @@ import type { Route } from './route.ts';
 import { type Match, Router } from './router.ts';
 import { deprecationHeaders } from './spoken-version.ts';
 
-export interface HttpOptions extends RunParts {
+export interface HttpOptions extends RunParts, FailuresOptions {
   readonly routes: readonly Route[];
   /** Answered before any check: /healthz, /readyz, /metrics, documents. */
   readonly publicRoutes?: PublicRoutes;
   /** Signs cursors on every node. Without it they are valid in this process only. */
   readonly cursorSecret?: string;
   readonly metrics: Pick<Metrics, 'httpRequests' | 'httpSeconds' | 'httpRefusals'>;
-  readonly docsUrl: string;
-  readonly requestLogUrl: string | null;
   readonly origins?: AllowedOrigins;
 }
 

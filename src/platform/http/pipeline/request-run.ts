@@ -158,8 +158,9 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #findRoute(): void {
     const { path } = this.#exchange.head;
     const match = this.#entrance.find(path);
-    if (match === undefined) throw decodeText(path) === undefined ? undecodable() : notFound('endpoint');
-    this.#checkMethod(match);
+    if (match !== undefined) this.#checkMethod(match);
+    else if (decodeText(path) !== undefined) throw notFound('endpoint');
+    else throw new ApiError('invalid_format', 'The path must be percent-encoded UTF-8 text.');
   }
 
   #checkMethod(match: Match<Endpoint>): void {
@@ -459,10 +460,6 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
       (thrown: unknown) => this.#fail(thrown),
     );
   }
-}
-
-function undecodable(): ApiError {
-  return new ApiError('invalid_format', 'The path must be percent-encoded UTF-8 text.');
 }
 
 /** In the newest form, with marks (platform/engine/marked-json.ts), for every version's callers. */

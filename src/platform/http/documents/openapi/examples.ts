@@ -1,15 +1,5 @@
 import { ID_PREFIXES, type IdKind } from '../../../../contract/protocol/ids.ts';
-import {
-  KINDS,
-  NOUNS,
-  NUMBERS,
-  OFTEN_SENT,
-  RARE,
-  TEXTS,
-  TIMES,
-  USUAL_MEMBERS,
-  USUAL_TIMES,
-} from './samples.ts';
+import * as samples from './samples.ts';
 import { nameOf, type SchemaObject } from './schemas.ts';
 
 export type FindSchema = (name: string) => SchemaObject | undefined;
@@ -35,7 +25,7 @@ export function bodyExampleOf(schema: SchemaObject, find: FindSchema, owner: str
 export function pathExampleOf(path: string, name: string): string {
   const collection = /([a-z]+)\/:id(?:\/|$)/.exec(path)?.[1] ?? '';
   const noun = collection.replace(/ies$/, 'y').replace(/(?<=x)es$|s$/, '');
-  const kind = name === 'id' ? NOUNS[noun] : kindOf(name);
+  const kind = name === 'id' ? samples.NOUNS[noun] : kindOf(name);
   return kind === undefined ? ANY_TEXT : idOf(kind);
 }
 
@@ -80,8 +70,8 @@ const VALUES: Readonly<Record<string, (schema: SchemaObject, place: SamplePath) 
   object: objectOf,
   array: arrayOf,
   string: textOf,
-  integer: ({ minimum = 0 }, { field }) => Math.max(NUMBERS[field] ?? 1, minimum),
-  number: ({ minimum = 0 }, { field }) => Math.max(NUMBERS[field] ?? 0, minimum),
+  integer: ({ minimum = 0 }, { field }) => Math.max(samples.NUMBERS[field] ?? 1, minimum),
+  number: ({ minimum = 0 }, { field }) => Math.max(samples.NUMBERS[field] ?? 0, minimum),
   boolean: () => false,
 };
 
@@ -92,7 +82,7 @@ function objectOf(
   const object = properties.object?.const;
   const owner = typeof object === 'string' ? object : place.owner;
   const fields = Object.entries(properties)
-    .filter(([field]) => !place.sparse || required.includes(field) || OFTEN_SENT.has(field))
+    .filter(([field]) => !place.sparse || required.includes(field) || samples.OFTEN_SENT.has(field))
     .map(([field, property]) => [field, valueFor(property, { ...place, field, owner })]);
   return Object.fromEntries(fields);
 }
@@ -105,18 +95,18 @@ function arrayOf({ items, minItems = 0 }: SchemaObject, place: SamplePath): unkn
 }
 
 function memberOf(members: readonly unknown[], { owner, field }: SamplePath): unknown {
-  const usual = USUAL_MEMBERS[`${owner}.${field}`] ?? USUAL_MEMBERS[field];
+  const usual = samples.USUAL_MEMBERS[`${owner}.${field}`] ?? samples.USUAL_MEMBERS[field];
   return members.includes(usual) ? usual : members[0];
 }
 
 function textOf(schema: SchemaObject, { field, owner }: SamplePath): string {
   const { format, maxLength = Infinity } = schema;
-  if (format === 'date-time') return TIMES[field] ?? '2026-03-02T09:30:00.123456Z';
+  if (format === 'date-time') return samples.TIMES[field] ?? '2026-03-02T09:30:00.123456Z';
   if (format === 'email') return 'ada@example.com';
   if (format === 'uri' || field.endsWith('url')) return 'https://example.com/manual';
-  const text = TEXTS[`${owner}.${field}`] ?? TEXTS[field];
+  const text = samples.TEXTS[`${owner}.${field}`] ?? samples.TEXTS[field];
   if (text !== undefined) return text.slice(0, maxLength);
-  const kind = field === 'id' ? KINDS[owner] : kindOf(field);
+  const kind = field === 'id' ? samples.KINDS[owner] : kindOf(field);
   return kind === undefined ? ANY_TEXT : idOf(kind);
 }
 
@@ -128,8 +118,8 @@ function typeOf({ type }: SchemaObject): [type: string, isNullable: boolean] {
 
 /** True for events that an ordinary resource has not had, missing pages, and rare fields. */
 function isUsuallyNull({ owner, field }: SamplePath): boolean {
-  if (field.endsWith('_at')) return !USUAL_TIMES.has(field);
-  return field.endsWith('page_url') || RARE.has(field) || RARE.has(`${owner}.${field}`);
+  if (field.endsWith('_at')) return !samples.USUAL_TIMES.has(field);
+  return field.endsWith('page_url') || samples.RARE.has(field) || samples.RARE.has(`${owner}.${field}`);
 }
 
 /** Returns the same id for every resource of a kind. */
@@ -141,7 +131,7 @@ function idOf(kind: IdKind): string {
 function kindOf(field: string): IdKind | undefined {
   if (/_by(?:_id)?$/.test(field)) return 'actor';
   const noun = /^(?:.*_)?([a-z]+?)_ids?(?:\[\])?$/.exec(field)?.[1] ?? (field === 'mentions' ? 'user' : '');
-  return NOUNS[noun];
+  return samples.NOUNS[noun];
 }
 
 /** For texts of unknown content. No published example has it (test/http/openapi.test.ts). */

@@ -12,14 +12,6 @@ import { tagOf } from './tags.ts';
 const OPERATIONS = readTexts('operations.md');
 const PARAMETERS = readTexts('parameters.md');
 
-function operationText(operation: string): string | undefined {
-  return OPERATIONS.get(operation);
-}
-
-function parameterText(operation: string, parameter: string): string | undefined {
-  return PARAMETERS.get(`${operation}.${parameter}`) ?? PARAMETERS.get(parameter);
-}
-
 function readTexts(file: string): ReadonlyMap<string, string> {
   const [, ...sections] = readFileSync(new URL(file, import.meta.url), 'utf8').split(/^## /m);
   return new Map(
@@ -65,7 +57,7 @@ export function reference(section: string, name: string): { readonly $ref: strin
 /** Returns the effect of the operation, its permission, and its first version. */
 function describe(route: Route): string {
   const { name, secret, since, mayExist, unsubscribed } = route;
-  const text = operationText(name);
+  const text = OPERATIONS.get(name);
   const sentences = [
     ...(route.open === true
       ? ['No credential is asked for: the body says who is calling.']
@@ -116,7 +108,7 @@ function queryParameters({ name: operation, query }: Route, schemas: SchemaCompo
       name,
       in: 'query',
       ...(required.includes(name) ? { required: true } : {}),
-      description: schema.description ?? parameterText(operation, name),
+      description: schema.description ?? PARAMETERS.get(`${operation}.${name}`) ?? PARAMETERS.get(name),
       // `include[]=sender&include[]=author`
       ...(schema.type === 'array' ? { style: 'form', explode: true } : {}),
       schema: schemas.convert(schema),

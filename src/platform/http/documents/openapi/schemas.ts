@@ -54,7 +54,8 @@ export class SchemaComponents {
   /** Returns `schema` with references instead of named schemas. */
   convert(schema: SchemaObject): SchemaObject {
     const { [SINCE]: since, [MEMBERS_SINCE]: members, ...known } = schema;
-    if (since !== undefined) return { ...this.convert(withSince(known, since)), [SINCE]: since };
+    if (since !== undefined)
+      return { ...this.convert(withSentence(known, `Since version \`${since}\`.`)), [SINCE]: since };
     if (members !== undefined) return { ...withMembersSince(known, members), [MEMBERS_SINCE]: members };
     if (isMention(schema)) return withDescription(this.#mention(schema.title), schema);
     const converted = this.#convertParts(schema);
@@ -130,10 +131,6 @@ const SINGLE = new Set(['items', 'additionalProperties', 'not', 'propertyNames']
 /** Keeps a place's description: AsyncAPI allows none by a reference, so that becomes a part. */
 function withDescription(reference: SchemaObject, { description }: SchemaObject): SchemaObject {
   return description === undefined ? reference : { description, allOf: [reference] };
-}
-
-function withSince(schema: SchemaObject, since: string): SchemaObject {
-  return withSentence(schema, `Since version \`${since}\`.`);
 }
 
 function withMembersSince(schema: SchemaObject, since: MembersSince): SchemaObject {

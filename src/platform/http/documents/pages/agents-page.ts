@@ -5,7 +5,7 @@ import { BUILT_IN_TOOLS, toolSlugOf } from '../../../../contract/protocol/resour
 import { APPROVAL_MS } from '../../../../contract/protocol/states/agent-run-states.ts';
 import type { Route } from '../../pipeline/route.ts';
 import type { Document } from '../documents.ts';
-import { code, type Html, html, table } from './html.ts';
+import { code, html, table } from './html.ts';
 import { pageOf } from './page.ts';
 
 /** Triggers of agents, the limits of their runs, and the controls for people. */
@@ -38,7 +38,7 @@ that changes something, <code>create-agent</code> and <code>update-agent</code>.
 does. After ${APPROVAL_MS / 3_600_000} hours a call expires, and the run goes on without it. What becomes of runs and calls
 stands with the <a href="/docs/states#agent_run.status">states</a>.</p>
 <h2 id="tools">Tools</h2>
-<p>Built-in tools are attached one by one under <code>tools</code>: ${listed(BUILT_IN_TOOLS)}. Every endpoint below is a
+<p>Built-in tools are attached one by one under <code>tools</code>: ${BUILT_IN_TOOLS.map(code)}. Every endpoint below is a
 tool too, granted by its slug in <code>endpoint_tool_slugs</code>, or all of them with <code>*</code>. The slug is the operation id of the
 <a href="/docs">reference</a> with dashes; <code>x-tool-slug</code> has it in <a href="/v1/openapi.json">openapi.json</a>.</p>
 ${table(
@@ -56,10 +56,6 @@ ${table(
   LIMITS.map(([of, most]) => [html`${of}`, code(most.toLocaleString('en'))]),
 )}`,
   });
-}
-
-function listed(slugs: readonly string[]): Html {
-  return html`${slugs.map(code)}`;
 }
 
 const EVENT_TEXTS: Readonly<Record<TriggerEventName, string>> = {
