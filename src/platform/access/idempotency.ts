@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import type { Selectable } from 'kysely';
 import { nanoid } from 'nanoid';
 import { canonicalJson } from '../../contract/protocol/canonical-json.ts';
 import { ApiError, unavailable } from '../../contract/protocol/errors.ts';
@@ -6,6 +7,7 @@ import type { Database } from '../db/connection/database.ts';
 import type { Tx } from '../db/connection/handle.ts';
 import { statement } from '../db/connection/statement.ts';
 import { isUnavailable } from '../db/connection/unavailable.ts';
+import type { Schema } from '../db/tables/schema.ts';
 
 /** The same key in another scope is another key. `path` includes its ids, not the query. */
 export interface IdempotencyScope {
@@ -184,12 +186,10 @@ interface Holder {
   readonly owner: string;
 }
 
-interface KeyRow {
-  readonly fingerprint: Buffer;
-  readonly status: number | null;
-  readonly response: Buffer | null;
-  readonly encrypted: boolean;
-}
+type KeyRow = Pick<
+  Selectable<Schema['idempotency_keys']>,
+  'fingerprint' | 'status' | 'response' | 'encrypted'
+>;
 
 const MAX_KEY_LENGTH = 255;
 /** Other bytes are decoded differently or cut off along the way, so two keys could become one. */

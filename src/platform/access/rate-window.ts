@@ -1,4 +1,3 @@
-import type { ApiError } from '../../contract/protocol/errors.ts';
 import type { Addition, Tally } from '../engine/engine.ts';
 
 /**
@@ -95,10 +94,7 @@ export interface RateState {
 }
 
 /** A request that the next exchange decides. */
-export interface Waiting {
-  readonly resolve: (state: RateState) => void;
-  readonly reject: (refusal: ApiError) => void;
-}
+export type Waiting = Pick<PromiseWithResolvers<RateState>, 'resolve' | 'reject'>;
 
 /** The largest share of the remaining limit that is taken in advance. */
 const MAX_ADVANCED = 1 / 4;

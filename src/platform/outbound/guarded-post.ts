@@ -25,11 +25,6 @@ export interface Posted {
   readonly retryAfterMs: number | undefined;
 }
 
-export interface GuardedPostOptions {
-  /** Milliseconds from the head of a response to the end of its body. Default 20,000. */
-  readonly bodyMs?: number;
-}
-
 /**
  * POST to hosts that accounts name, limited to the addresses that the guard permits. It follows no
  * redirects, keeps nothing of a response but its status, and keeps connections for further
@@ -46,7 +41,8 @@ export class GuardedPost {
   #begun = 0;
   #isClosed = false;
 
-  constructor(guard: AddressGuard, { bodyMs = MAX_IDLE_MS }: GuardedPostOptions = {}) {
+  /** `bodyMs`: milliseconds from the head of a response to the end of its body. */
+  constructor(guard: AddressGuard, { bodyMs = MAX_IDLE_MS } = {}) {
     this.#guard = guard;
     this.#bodyMs = bodyMs;
   }

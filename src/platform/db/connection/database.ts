@@ -171,7 +171,9 @@ export class Database implements Db {
     this.#countStatement(statement.name);
     let client: pg.PoolClient | undefined;
     try {
-      client = await this.#client();
+      const beganMs = performance.now();
+      client = await this.pool.connect();
+      this.#metrics?.postgresPoolWait.observe((performance.now() - beganMs) / 1_000);
       const { rows } = await client.query(query);
       client.release();
       return rows;
@@ -184,13 +186,6 @@ export class Database implements Db {
 
   #countStatement(name: string): void {
     this.#metrics?.statements.inc({ name });
-  }
-
-  async #client(): Promise<pg.PoolClient> {
-    const beganMs = performance.now();
-    const client = await this.pool.connect();
-    this.#metrics?.postgresPoolWait.observe((performance.now() - beganMs) / 1_000);
-    return client;
   }
 
   /** The resource that Postgres has recently run out of, if any. */
