@@ -161,10 +161,7 @@ export class Client extends Api {
     return this.#requests.request(op, fields, options);
   }
 
-  /**
-   * Sends a message once over REST, repeating the request until it is answered, aborted or overdue.
-   * Rejects as Rest.send does.
-   */
+  /** Sends a message once over REST, in as many tries as it takes. Rejects as Rest.send does. */
   send(
     conversationId: string,
     body: string | SendMessageBody,

@@ -244,10 +244,7 @@ export class ConversationFeed {
   }
 }
 
-/**
- * Returns whether the event is news. Events without a resource, such as typing, always are. Parts
- * of a message have times of their own.
- */
+/** Returns whether it is news, as typing always is. Parts of a message have times of their own. */
 export function isNewsOf(seen: DeliveredVersions, { event, at, data }: EventFrame): boolean {
   if ('id' in data && typeof data.id === 'string') return seen.isNews(data.id, at, event);
   return !('message_id' in data) || seen.isNews(`${data.message_id} ${event}`, at, event);

@@ -156,9 +156,7 @@ export class LiveConversation {
     return this.#listeners.add(event, listener);
   }
 
-  /**
-   * Loads the page before the oldest message; resolves with `hasOlder`, rejects as Client.fetch.
-   */
+  /** Loads the page before the oldest one. Resolves with `hasOlder`, rejects as Client.fetch. */
   loadOlder(): Promise<boolean> {
     return this.#inTurn(async () => {
       const before = this.#timeline.first?.sequence ?? (this.#liveAfter ?? 0) + 1;
@@ -197,10 +195,7 @@ export class LiveConversation {
     this.#changed();
   }
 
-  /**
-   * Call it at each keystroke, with `false` for a removed text. Asks the server every three seconds
-   * at most.
-   */
+  /** For each keystroke; `false` for a removed text. Asks the server every 3 s at most. */
   typing(isTyping = true): void {
     const isDeclared = this.#stopDeclaring !== undefined;
     if (isTyping === isDeclared) return;
@@ -249,10 +244,7 @@ export class LiveConversation {
     return this.#host.upload(file, options);
   }
 
-  /**
-   * Yields pages of members in the order of joining. Requires version 1.2.harbor. Rejects as
-   * Client.fetch does.
-   */
+  /** Yields members in the order of joining. Requires 1.2.harbor. Rejects as Client.fetch does. */
   members(filter: MemberFilter = {}): AsyncGenerator<List<Participant>, void, undefined> {
     return pagesOf<Participant>(this.#host.fetch, `${this.#path}/participants`, { ...filter });
   }

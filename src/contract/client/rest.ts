@@ -79,10 +79,7 @@ export class Rest {
     return this.#retry<T>({ method, path, ...key, ...text }, options, MOST_TRIES);
   }
 
-  /**
-   * Returns up to `limit` messages on one side of a number, with the sub-objects of events; those
-   * after it oldest first.
-   */
+  /** Returns messages on one side of a number, expanded as in events; later ones oldest first. */
   async messages(
     conversationId: string,
     range: { readonly after: number } | { readonly before: number },

@@ -19,10 +19,7 @@ export function canonicalJson(value: unknown, depth = 0): string {
 
 const MAX_DEPTH = 500;
 
-/**
- * Returns an instant as every time on the wire is written: RFC 3339 in UTC with six decimals, as
- * Postgres has them.
- */
+/** Returns a time as on the wire: RFC 3339 in UTC with six decimals, as Postgres has them. */
 export function wireTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
 }

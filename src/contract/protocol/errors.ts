@@ -97,10 +97,7 @@ export class ApiError extends Error {
   }
 }
 
-/**
- * Returns the refusal for a resource that does not exist or is hidden from the caller; both get the
- * same answer.
- */
+/** Returns the refusal for a resource that does not exist, or is hidden: the answer is the same. */
 export function notFound(noun: string, param: string | null = null): ApiError {
   return new ApiError('resource_not_found', `There is no such ${noun}.`, { param });
 }
@@ -130,10 +127,7 @@ export function deactivatedActor(param: string): ApiError {
   return invalid(param, 'This actor is deactivated. Activate it first, or choose another one.');
 }
 
-/**
- * Returns the refusal of a new resource with a value that another one of the account has. `field`:
- * as people call it.
- */
+/** Returns the refusal of a value that another resource has. `field`: as people call it. */
 export function alreadyExists(noun: string, param: string, field: string = param): ApiError {
   const message = `Another ${noun} of the account has this ${field}. Choose another one.`;
   return new ApiError('resource_exists', message, { param });

@@ -33,10 +33,7 @@ export const EventType = Type.String({
   examples: ['order.created'],
 });
 
-/**
- * Returns whether only Parley raises events, or notifies, under this name: `message.created`,
- * `agent.alert`.
- */
+/** Returns whether the name, such as `message.created` or `agent.alert`, is Parley's alone. */
 export function isOwnType(type: string): boolean {
   return OWN_AREAS.has(areaOf(type));
 }
@@ -45,10 +42,7 @@ function areaOf(type: string): string {
   return type.split('.', 1)[0]!;
 }
 
-/**
- * The areas of everything that Parley raises or records, and its resources, about which later
- * versions may raise events.
- */
+/** Areas of what Parley raises or records, and of its resources, for events of later versions. */
 const OWN_AREAS: ReadonlySet<string> = new Set([
   ...[...Object.keys(EVENTS), ...TRIGGER_EVENTS, ...AUDIT_ACTIONS, ...NOTIFICATION_CATEGORIES].map(areaOf),
   ...Object.keys(ID_PREFIXES).map((kind) => kind.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
@@ -59,10 +53,7 @@ const OWN_AREAS: ReadonlySet<string> = new Set([
 export const OWN_TYPE_REFUSED =
   'This area is reserved for Parley itself. Name the area after a resource of your application, such as order.created.';
 
-/**
- * Parley's own events that a webhook can be sent (docs/contract.md#webhooks). Events of producers
- * are further ones, in areas of their own.
- */
+/** Parley's own events for webhooks (docs/contract.md#webhooks), beside those of producers. */
 export const WEBHOOK_EVENTS = [
   'message.created',
   'message.updated',

@@ -60,9 +60,7 @@ export function newId(kind: IdKind): string {
   return `${ID_PREFIXES[kind]}_${lastTime}${random()}`;
 }
 
-/**
- * Returns the same id for the same key, so that a repeated creation finds the row of the first one.
- */
+/** Returns the same id for the same key: a repeated creation finds the row of the first one. */
 export function derivedId(kind: IdKind, key: string): string {
   return `${ID_PREFIXES[kind]}_${hash('sha256', `${kind} ${key}`, 'hex').slice(0, 24)}`;
 }

@@ -1,16 +1,10 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { describe, Nullable } from './schema/schema.ts';
 
-/**
- * Rows per page: the default, and the maximum; a `limit` outside is `parameter_invalid`
- * (docs/contract.md#lists).
- */
+/** Rows per page; a `limit` outside is `parameter_invalid` (docs/contract.md#lists). */
 export const PAGE_LIMIT = { default: 25, most: 100 } as const;
 
-/**
- * Most JSON of a page's rows: most memory that one answer may hold for a client that does not read.
- * A row has at most 240 kB.
- */
+/** Most JSON of a page: clients that do not read hold it in memory. A row has 240 kB at most. */
 export const MAX_PAGE_BYTES = 1024 * 1024;
 
 /** The body of every list (docs/contract.md#lists). */

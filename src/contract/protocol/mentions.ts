@@ -2,10 +2,7 @@ import type { TSchema } from 'typebox';
 import { ErrorEnvelope } from './error-envelope.ts';
 import { ChatMessage } from './resources/chat-message.ts';
 
-/**
- * Resources that contain each other refer to one another by name
- * (`{ type: 'object', title: 'chat_message' }`). These are the names in use.
- */
+/** The schemas that others mention by name: `{ type: 'object', title: 'chat_message' }`. */
 const MENTIONED: Readonly<Record<string, TSchema>> = {
   chat_message: ChatMessage,
   error: ErrorEnvelope.properties.error,

@@ -1,7 +1,4 @@
-/**
- * Every permission that a role can be given, `{permission}:{action}`
- * (docs/contract.md#permissions).
- */
+/** Permissions that a role can be given: `{permission}:{action}` (docs/contract.md#permissions). */
 export const PERMISSIONS = [
   'messaging:read',
   'messaging:create',
@@ -30,10 +27,7 @@ export const PERMISSIONS = [
 
 export type Permission = (typeof PERMISSIONS)[number];
 
-/**
- * Permissions that only admin roles have, whatever other roles are given
- * (docs/contract.md#permissions).
- */
+/** Permissions that only admin roles have (docs/contract.md#permissions). */
 export const ADMIN_PERMISSIONS = [
   'api_keys:read',
   'api_keys:create',

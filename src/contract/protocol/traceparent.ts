@@ -10,20 +10,14 @@ export interface TraceContext {
   readonly flags: number;
 }
 
-/**
- * Returns undefined for what is absent or breaks the grammar: the standard has such a header
- * ignored, not refused.
- */
+/** Returns undefined if it is absent or malformed: the standard ignores such a header. */
 export function parseTraceparent(text: string | null | undefined): TraceContext | undefined {
   const [, version, traceId, spanId, flags, rest] = GRAMMAR.exec(text ?? '') ?? [];
   if (version === undefined || (version === CURRENT && rest !== undefined)) return undefined;
   return { traceId: traceId!, spanId: spanId!, flags: Number.parseInt(flags!, 16) };
 }
 
-/**
- * Lower case alone; neither id is all zeros, and no version is ff. Later versions may add fields
- * behind a dash.
- */
+/** Lower case alone; no id is all zeros, no version is ff. Later versions may add fields. */
 const GRAMMAR = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 const CURRENT = '00';
@@ -34,10 +28,7 @@ export function formatTraceparent({ traceId, spanId, flags }: TraceContext): str
   return `${CURRENT}-${traceId}-${spanId}-${known}`;
 }
 
-/**
- * Returns the place of a step that this one leads to: a call of another service has a span of its
- * own.
- */
+/** Returns a place for a step that this one leads to, such as a call of another service. */
 export function childTrace({ traceId, flags }: TraceContext): TraceContext {
   let spanId: string;
   do spanId = randomBytes(8).toString('hex');

@@ -19,9 +19,7 @@ export interface FormerName {
   readonly deprecatedAtS: number;
 }
 
-/**
- * Former names of stable versions, oldest first. A caller that sends one gets the stable version.
- */
+/** Former names of stable versions, oldest first. One that is sent means the stable version. */
 export const FORMER_NAMES: ReadonlyMap<string, FormerName> = new Map([
   ['1.2.harbor-preview.1', { version: '1.2.harbor', deprecatedAtS: Date.UTC(2026, 10, 23) / 1_000 }],
 ]);
@@ -30,9 +28,7 @@ export function isVersion(value: string): value is Version {
   return (VERSIONS as readonly string[]).includes(value);
 }
 
-/**
- * Returns the version that `name` stands for, also by a former name; undefined if there is none.
- */
+/** Returns the version of this name, also of a former one; undefined if there is none. */
 export function versionNamed(name: string): Version | undefined {
   return isVersion(name) ? name : FORMER_NAMES.get(name)?.version;
 }
@@ -46,10 +42,7 @@ export function keptName(version: Version): string {
   return version;
 }
 
-/**
- * Returns the version that a row keeps. A name that only newer nodes know stands for the newest
- * version of this one.
- */
+/** Returns the version of a row; the newest of this node if only newer nodes know the name. */
 export function keptVersion(name: string): Version {
   return versionNamed(name) ?? NEWEST_VERSION;
 }

@@ -4,10 +4,7 @@ import { describe, Identity, OneOf, Times } from '../schema/schema.ts';
 export const PLANS = ['free', 'pro'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/**
- * If it is not active, every request except the refresh of a token and GET /v1/account answers
- * `payment_required`.
- */
+/** If inactive, all but the refresh of a token and GET /v1/account answer `payment_required`. */
 export const SUBSCRIPTIONS = ['active', 'inactive'] as const;
 export type AccountPlan = (typeof SUBSCRIPTIONS)[number];
 

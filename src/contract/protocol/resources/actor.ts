@@ -2,10 +2,7 @@ import { type Static, Type } from 'typebox';
 import { describe, Identity, Nullable, OneOf, Times } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 
-/**
- * A user, API key, agent or group that acts (docs/contract.md#actors). `role` is null in the five
- * endpoints of 1.0.
- */
+/** A user, API key, agent or group (docs/contract.md#actors). In 1.0 `role` is always null. */
 export const Actor = Type.Object({
   ...Identity('actor'),
   type: OneOf(['user', 'api_key', 'agent', 'group']),

@@ -49,10 +49,7 @@ export const EVERY_ENDPOINT_TOOL = '*';
 export const AGENT_INCLUDES = ['config', 'tools', 'role'] as const;
 export type AgentInclude = (typeof AGENT_INCLUDES)[number];
 
-/**
- * What starts the agent; fields of other trigger types are null. Create Agent shows null in its
- * place.
- */
+/** What starts the agent; fields of other types are null. Create Agent shows null for it. */
 export const TriggerConfig = Type.Object({
   cron_schedule: Nullable(Type.String()),
   timezone: Nullable(Type.String()),
@@ -87,10 +84,7 @@ describe(AgentDefinitionTool, {
   sort_order: 'Display order; lower comes first.',
 });
 
-/**
- * The configuration of an agent (docs/contract.md#agents). A null `tier` is chosen from the trigger
- * when the agent runs.
- */
+/** The configuration of an agent (docs/contract.md#agents). The trigger decides a null `tier`. */
 export const AgentDefinitionConfig = Type.Object({
   object: Type.Literal('agent_definition_config'),
   system_prompt: Nullable(Type.String()),

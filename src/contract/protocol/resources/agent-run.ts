@@ -28,17 +28,11 @@ export const RUN_LIMITS = {
   steps: 25,
   /** Tool calls per turn. */
   callsPerStep: 16,
-  /**
-   * Bytes, as JSON, of everything that the run has written, called and read, after which it has no
-   * further turn.
-   */
+  /** Bytes, as JSON, of all that the run wrote, called and read; then it has no further turn. */
   bytes: 4_194_304,
   /** Length of a chain of runs that start runs by their messages or ends. */
   depth: 5,
-  /**
-   * Runs that descend from one run, in total; runs that begin at the same moment may exceed it by a
-   * few.
-   */
+  /** Runs that descend from one run, in all; runs that begin together may exceed it by a few. */
   chain: 100,
 } as const;
 
@@ -213,10 +207,7 @@ export type OccurrenceOutcome = (typeof OCCURRENCE_OUTCOMES)[number];
 const SKIP_REASONS = ['missed', 'too_late', 'overlap', 'unsubscribed'] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
-/**
- * A time at which an agent's schedule was due, and its outcome. There is one for each agent and
- * time.
- */
+/** A time at which a schedule was due, and its outcome: one for each agent and time. */
 export const AgentOccurrence = Type.Object({
   object: Type.Literal('agent_occurrence'),
   agent_id: Type.String(),

@@ -63,10 +63,7 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/**
- * A change of a conversation or of the account with its actor and time (docs/contract.md#audit).
- * `details` depends on the action.
- */
+/** What was done by which actor (docs/contract.md#audit). `details` depends on the action. */
 export const AuditEvent = Type.Object({
   ...Identity('audit_event'),
   conversation_id: Since('1.2.harbor', Nullable(Type.String())),
@@ -84,10 +81,7 @@ describe(AuditEvent, {
   details: 'What else is known of the action; the fields depend on `action`.',
 });
 
-/**
- * The signed end of an account's audit (docs/contract.md#audit). Kept elsewhere, it shows later
- * whether history was changed.
- */
+/** The signed end of the audit (docs/contract.md#audit). Kept elsewhere, it shows later changes. */
 export const AuditHead = Type.Object({
   object: Type.Literal('audit_head'),
   account_id: Type.String(),

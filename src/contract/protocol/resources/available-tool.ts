@@ -1,20 +1,14 @@
 import { type Static, Type } from 'typebox';
 import { describe, Identity, OneOf } from '../schema/schema.ts';
 
-/**
- * `built_in`: Parley's own tools, attached one by one. `api_endpoint`: a call of one endpoint as
- * the agent, granted by slug.
- */
+/** `built_in` tools are attached one by one; `api_endpoint` tools call an endpoint as the agent. */
 export const TOOL_CATEGORIES = ['built_in', 'api_endpoint'] as const;
 
 /** The built-in tools by their slugs (docs/contract.md#tools). */
 export const BUILT_IN_TOOLS = ['create_artifact', 'read_doc', 'fetch_url'] as const;
 export type BuiltInTool = (typeof BUILT_IN_TOOLS)[number];
 
-/**
- * A tool that an agent can be given (docs/contract.md#tools). `config_schema` is the JSON Schema of
- * its configuration.
- */
+/** A tool for agents (docs/contract.md#tools), with the JSON Schema of its configuration. */
 export const AvailableTool = Type.Object({
   ...Identity('available_tool'),
   slug: Type.String(),

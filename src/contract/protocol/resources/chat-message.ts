@@ -165,10 +165,7 @@ describe(ChatMessage, {
   agent_run_id: 'Id of the run that `agent_run` expands. Null for messages of people, and to customers.',
 });
 
-/**
- * The parameter `include[]` of Send Message, and of the others that answer with one message that a
- * caller wrote.
- */
+/** The parameter `include[]` of Send Message and others that answer with the caller's message. */
 export const IncludeInSend = Include(['sender', 'author', 'resource', 'attachments', 'reply_to'], {
   attachments: '1.2.harbor',
   reply_to: '1.2.harbor',
@@ -346,9 +343,7 @@ describe(RedactMessageBody, {
     'Why the message is redacted. The team sees it on the tombstone and in the audit: it must not repeat the text.',
 });
 
-/**
- * Body of Approve Reply Draft (docs/contract.md#drafts): the versions that the approver has seen.
- */
+/** Body of Approve Reply Draft (docs/contract.md#drafts): what the approver has seen. */
 export const ApproveDraftBody = Body({
   if_version: Type.Optional(Timestamp),
   if_last_sequence: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
@@ -393,10 +388,7 @@ describe(MessageRevision, {
 /** How a draft or a scheduled message can end. */
 export const MESSAGE_RESULTS = ['sent', 'canceled', 'failed', 'rejected', 'superseded'] as const;
 
-/**
- * The outcome of a message (docs/contract.md#outcomes); `result`, `reason` and `at` are null until
- * there is one.
- */
+/** The outcome of a message (docs/contract.md#outcomes). Fields are null until there is one. */
 export const MessageOutcome = Type.Object({
   object: Type.Literal('message_outcome'),
   message_id: Type.String(),

@@ -2,10 +2,7 @@ import { type Static, Type } from 'typebox';
 import { describe, Identity, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { Actor } from './actor.ts';
 
-/**
- * A file of a sent message, as the list of a conversation's files shows it
- * (docs/contract.md#attachments).
- */
+/** A sent file in the list of its conversation's files (docs/contract.md#attachments). */
 export const ConversationFile = Type.Object({
   ...Identity('conversation_file'),
   kind: OneOf(['file', 'image']),

@@ -32,10 +32,7 @@ export type ConversationType = (typeof CONVERSATION_TYPES)[number];
 export type ConversationAudience = (typeof AUDIENCES)[number];
 export type WorkflowStatus = (typeof WORKFLOW_STATUSES)[number];
 
-/**
- * A conversation (docs/contract.md#conversations). `status` and `unread` differ from reader to
- * reader.
- */
+/** A conversation (docs/contract.md#conversations) with the reader's own `status` and `unread`. */
 export const Conversation = Type.Object({
   ...Identity('conversation'),
   type: OneOf(CONVERSATION_TYPES),
@@ -101,9 +98,7 @@ describe(Conversation, {
   topic_id: 'Id of the resource that `topic` expands. Null where there is none, and to customers.',
 });
 
-/**
- * What `include[]` of the companions that show conversations may name (docs/contract.md#expansion).
- */
+/** Values of `include[]` where companions show conversations (docs/contract.md#expansion). */
 export const CONVERSATION_INCLUDES = ['assignee', 'group', 'participants', 'topic', 'last_message'] as const;
 export type ConversationInclude = (typeof CONVERSATION_INCLUDES)[number];
 
@@ -149,17 +144,11 @@ describe(GroupInput, {
     'The inbox through which replies of a customer case leave as mail. Only with `audience` `customer`, and at least one customer; each has an email address. The case is assigned to the assignee of the inbox.',
 });
 
-/**
- * Body of Create Conversation (docs/contract.md#creating-a-conversation). Only the service makes
- * `system` conversations.
- */
+/** Body of Create Conversation (docs/contract.md#creating-a-conversation). `system` is reserved. */
 export const CreateConversationBody = ByType([DirectMessageInput, GroupInput]);
 export type CreateConversationBody = Static<typeof CreateConversationBody>;
 
-/**
- * Body of Update Conversation (docs/contract.md#updating-a-conversation): absent fields stay, null
- * clears.
- */
+/** Body of Update Conversation (docs/contract.md#updating-a-conversation): null clears. */
 export const UpdateConversationBody = Body({
   title: Type.Optional(Nullable(Name)),
   workflow_status: Type.Optional(OneOf(WORKFLOW_STATUSES)),

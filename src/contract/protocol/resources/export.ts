@@ -15,10 +15,7 @@ describe(Progress, {
   total: 'Parts that are known so far, 0 before the work began.',
 });
 
-/**
- * A copy of a conversation, or of everything about a person, as one signed file
- * (docs/contract.md#exports).
- */
+/** A signed file of a conversation, or of all about a person (docs/contract.md#exports). */
 export const Export = Type.Object({
   ...Identity('export'),
   subject_type: OneOf(['conversation', 'user']),

@@ -2,10 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Body, describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { CATEGORY } from './notification.ts';
 
-/**
- * The ways on which a notification reaches its user beside the feed, which shows every
- * notification.
- */
+/** How a notification reaches its user beside the feed, which shows every notification. */
 export type NotificationChannel = 'socket' | 'push' | 'mail';
 
 export const WEEKDAYS = [

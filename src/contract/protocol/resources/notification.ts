@@ -16,10 +16,7 @@ import {
 import { MEMBERS_SINCE, type MembersSince, Since } from '../schema/since.ts';
 import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 
-/**
- * The categories that chats produce and that can be filtered by. The set is open-ended
- * (docs/contract.md#notifications).
- */
+/** Categories of chats, by which feeds can be filtered (docs/contract.md#notifications). */
 export const MESSAGING_CATEGORIES = ['chat.message', 'chat.mention', 'chat.added'] as const;
 /** The categories that Parley itself makes. Producers add others. */
 export const NOTIFICATION_CATEGORIES = [

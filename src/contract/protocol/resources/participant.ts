@@ -77,9 +77,7 @@ describe(UserInput, {
   role: 'Role in the conversation. Default `member`.',
 });
 
-/**
- * The policy is `mention` by default; `keyword` requires keywords (core/conversations/roster.ts).
- */
+/** Default policy: `mention`. `keyword` requires keywords (core/conversations/roster.ts). */
 const AgentInput = Body({
   type: Type.Literal('agent'),
   actor_id: Id,
@@ -122,10 +120,7 @@ describe(CustomerInput, {
 });
 demand(CustomerInput, [{ required: ['actor_id'] }, { required: ['name'] }, { required: ['email'] }]);
 
-/**
- * Body of Add Participant, and an item of a new conversation's `participants`
- * (docs/contract.md#participants).
- */
+/** Body of Add Participant, and a participant of a new group (docs/contract.md#participants). */
 export const ParticipantInput = ByType([UserInput, AgentInput, CustomerInput]);
 export type ParticipantInput = Static<typeof ParticipantInput>;
 

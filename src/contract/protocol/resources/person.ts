@@ -2,9 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Body, describe, Id, Identity, Line, Name, Nullable, OneOf } from '../schema/schema.ts';
 import { DECLARED_STATUSES, PRESENCE_STATUSES } from '../socket/activity.ts';
 
-/**
- * A user or agent that one may write to (docs/contract.md#people). Its id is the id of its actor.
- */
+/** A user or agent that one may write to, by its actor's id (docs/contract.md#people). */
 export const Person = Type.Object({
   ...Identity('person'),
   type: OneOf(['user', 'agent']),

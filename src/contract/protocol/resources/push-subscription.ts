@@ -4,10 +4,7 @@ import { Body, describe, Identity, Nullable, Times, Timestamp } from '../schema/
 /** Push subscriptions that a user can have, one for each browser and device. */
 export const MAX_PUSH_SUBSCRIPTIONS = 20;
 
-/**
- * A browser or device that receives a user's notifications while no page is open
- * (docs/contract.md#web-push).
- */
+/** A browser that gets a user's notifications while no page is open (docs/contract.md#web-push). */
 export const PushSubscription = Type.Object({
   ...Identity('push_subscription'),
   endpoint: Type.String(),

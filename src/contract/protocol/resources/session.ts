@@ -1,10 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { describe, Identity, Timestamp } from '../schema/schema.ts';
 
-/**
- * A sign-in of a user: a family of refresh tokens, with the access tokens and sockets that came
- * from it (docs/contract.md#sessions).
- */
+/** A sign-in: its refresh tokens, access tokens and sockets (docs/contract.md#sessions). */
 export const Session = Type.Object({
   ...Identity('session'),
   user_id: Type.String(),

@@ -1,14 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, Id, Timestamp } from '../schema/schema.ts';
 
-/**
- * Days for which a refresh token can be used; each use gives a new one (docs/contract.md#tokens).
- */
+/** Days for which a refresh token works; each use gives a new one (docs/contract.md#tokens). */
 export const REFRESH_TOKEN_DAYS = 30;
 
-/**
- * A person's credentials (docs/contract.md#tokens); `expires_at` is when the access token expires.
- */
+/** A person's credentials (docs/contract.md#tokens). The access token expires at `expires_at`. */
 export const Token = Type.Object({
   object: Type.Literal('token'),
   access_token: Type.String(),
@@ -33,9 +29,7 @@ describe(RefreshTokenBody, {
   refresh_token: 'The refresh token; it can be used once.',
 });
 
-/**
- * A credential that opens one socket without a key or token in the URL (docs/realtime.md#opening).
- */
+/** Opens one socket without a key or token in the URL (docs/realtime.md#opening). */
 export const RealtimeTicket = Type.Object({
   object: Type.Literal('realtime_ticket'),
   ticket: Type.String(),

@@ -11,19 +11,13 @@ export const UPLOAD_LIMITS = {
   contentTypeCharacters: 255,
 } as const;
 
-/**
- * Hours for which an uploaded file may be attached to a message, counted from the request for its
- * URL.
- */
+/** Hours from the request for its URL in which an uploaded file may be attached. */
 export const ATTACHABLE_HOURS = 24;
 
 /** Seconds for which a URL for an upload or a download works. */
 export const FILE_URL_S = 15 * 60;
 
-/**
- * Body of Create Upload URL (docs/contract.md#attachments). `maxBytes` depends on where files are
- * stored.
- */
+/** Body of Create Upload URL (docs/contract.md#attachments); the storage decides `maxBytes`. */
 export function UploadRequest(maxBytes: number) {
   const schema = Body({
     filename: Line(UPLOAD_LIMITS.filenameCharacters),
@@ -39,10 +33,7 @@ export function UploadRequest(maxBytes: number) {
 }
 export type UploadRequest = Static<ReturnType<typeof UploadRequest>>;
 
-/**
- * Where and how to send the bytes: `method` to `url` with exactly these `headers`, once, until
- * `expires_at`.
- */
+/** How to send the bytes: once, until `expires_at`, with exactly these `headers`. */
 export const UploadUrl = Type.Object({
   object: Type.Literal('upload_url'),
   s3_key: Type.String(),

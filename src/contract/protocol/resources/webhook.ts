@@ -21,10 +21,7 @@ const EventTypes = Type.Array(
 const URL_CHARACTERS = 2_000;
 const Url = Type.String({ minLength: 1, maxLength: URL_CHARACTERS });
 
-/**
- * An address that an account has its events sent to (docs/contract.md#webhooks). The secret cannot
- * be read again.
- */
+/** Where an account has its events sent (docs/contract.md#webhooks). The secret is shown once. */
 export const Webhook = Type.Object({
   ...Identity('webhook'),
   url: Type.String(),

@@ -20,18 +20,12 @@ export function isEmail(text: string): boolean {
   return text.length <= 254 && EMAIL.test(text);
 }
 
-/**
- * `type/subtype`, with or without parameters (RFC 9110, 8.3.1), as a header carries it: visible
- * ASCII and single blanks.
- */
+/** `type/subtype` with any parameters (RFC 9110, 8.3.1): visible ASCII and single blanks. */
 export function isMediaType(text: string): boolean {
   return MEDIA_TYPE.test(text);
 }
 
-/**
- * An IANA name such as Europe/Berlin. Intl also takes an offset such as +01:00, which has no
- * daylight saving.
- */
+/** An IANA name: Europe/Berlin. Intl also takes offsets (+01:00), without daylight saving. */
 export function isTimezone(text: string): boolean {
   if (!/^[a-z]/i.test(text)) return false;
   try {

@@ -45,10 +45,7 @@ export function shapeOf(schema: TSchema): Shape | undefined {
   return shape;
 }
 
-/**
- * Works out the shapes of a schema and of its parts now, which otherwise the first value of each
- * waits for.
- */
+/** Works out the shapes of a schema and its parts now, not at the first value of each. */
 export function prepareForms(schema: TSchema): void {
   if (SHAPES.has(schema)) return;
   const shape = shapeOf(schema);

@@ -58,10 +58,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   per_page: 'limit',
 };
 
-/**
- * Returns the name of `names` that a caller meant by the unknown `name`: our word for its synonym,
- * or the correct spelling.
- */
+/** Returns the name that the unknown `name` stands for: of a synonym, or correctly spelled. */
 export function nameMeant(name: string, names: readonly string[]): string | undefined {
   const ours = Object.hasOwn(SYNONYMS, name) ? SYNONYMS[name] : undefined;
   if (ours !== undefined && names.includes(ours)) return ours;

@@ -31,10 +31,7 @@ export function Text(maxLength: number) {
   return Type.String({ maxLength, whitespace: 'blank' });
 }
 
-/**
- * Text of any number of lines that must say something: surrounding white space is removed, and the
- * rest must not be empty.
- */
+/** Text of any number of lines that is not empty once surrounding white space is removed. */
 export function Label(maxLength: number) {
   return Type.String({
     minLength: 1,

@@ -14,16 +14,10 @@ export function Since<S extends TSchema>(version: Version, schema: S) {
 /** The keyword that carries the version. Validators skip it, documents print it. */
 export const SINCE = 'x-since';
 
-/**
- * The keyword of a closed set of strings that names its members of a later version, each with its
- * version.
- */
+/** The keyword that names the members of a closed set that came with a later version. */
 export const MEMBERS_SINCE = 'x-members-since';
 
-/**
- * Members of a closed set, with the version that each came with; the others have been there from
- * the beginning.
- */
+/** The versions of later members of a closed set; the others were there from the beginning. */
 export type MembersSince<Member extends string = string> = Readonly<Partial<Record<Member, Version>>>;
 
 /** Returns the version that a field's schema was declared with. */
@@ -37,10 +31,7 @@ export function ageOf(version: Version): number {
   return VERSIONS.indexOf(version);
 }
 
-/**
- * Returns the schema without the fields, choices and members that are newer than `version`; the
- * same schema if it has none.
- */
+/** Returns the schema without what is newer than `version`; the same object if nothing is. */
 export function schemaAt<S extends object>(version: Version, schema: S): S {
   return copyAt(ageOf(version), schema) as S;
 }

@@ -7,10 +7,7 @@ import { isDateTime, isEmail, isMediaType } from './formats.ts';
 import { nameMeant } from './nearest-name.ts';
 import { MEMBERS_SINCE, SINCE } from './since.ts';
 
-/**
- * Returns the value with the schema's type, or throws the ApiError for the first problem
- * (docs/contract.md#values-and-their-errors).
- */
+/** Returns the typed value, or throws an ApiError (docs/contract.md#values-and-their-errors). */
 export type Validator<T> = (value: unknown) => T;
 
 /**
@@ -194,10 +191,7 @@ function namedBreak(text: string, error: unknown): number | undefined {
   return position === undefined ? undefined : Number(position);
 }
 
-/**
- * Called before parsing, since functions that walk the value later recurse. Few texts have enough
- * brackets to need a closer look.
- */
+/** Called before parsing, because later walks recurse. Few texts need a closer look. */
 function isTooDeep(text: string): boolean {
   if (countUpTo(MAX_DEPTH + 1, text, '[') + countUpTo(MAX_DEPTH + 1, text, '{') <= MAX_DEPTH) return false;
   let depth = 0;
@@ -246,10 +240,7 @@ function unclean(param: string): ApiError {
   return wrong('invalid_format', 'Strings must not hold U+0000 or lone surrogates.', param);
 }
 
-/**
- * Removes nulls that count as absent: where null clears, those within objects and lists. Returns
- * whether there were any.
- */
+/** Removes nulls that count as absent: if null clears, only nested ones. Returns whether it did. */
 function removeNulls(schema: JsonSchema, value: unknown, nullClears: boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
   let removed = false;
@@ -331,10 +322,7 @@ function queryError(errors: readonly AjvError[]): ApiError {
   return new ApiError('parameter_invalid', message, { param });
 }
 
-/**
- * Returns the error of the branch that matched furthest, else the first: Nullable names its type
- * before null.
- */
+/** Returns the error of the branch that matched furthest, else the first: not that of null. */
 function mostTelling(errors: readonly AjvError[]): AjvError {
   const [first, ...others] = errors;
   if (first === undefined) throw new Error('the validator refused without saying why');
@@ -352,10 +340,7 @@ function repetitionIn(list: readonly unknown[]): number {
   return texts.findIndex((text, index) => texts.indexOf(text) < index);
 }
 
-/**
- * The tag of a choice, such as a conversation's `type`, is null, not a string, or not a value of
- * any branch.
- */
+/** The tag of a choice, such as a conversation's `type`, is null, no string, or unknown. */
 function tagError(error: AjvError, param: string): ApiError {
   const { tag, tagValue } = error.params;
   const allowed = tagsOf(error, tag);
@@ -364,10 +349,7 @@ function tagError(error: AjvError, param: string): ApiError {
   return new ApiError('validation_failed', `Must be one of: ${allowed.join(', ')}.`, { param });
 }
 
-/**
- * Returns the values that the branches of a choice have for this field; an empty list if the field
- * does not distinguish them.
- */
+/** Returns the values of the field in the branches of a choice; none if they share one. */
 function tagsOf({ parentSchema }: AjvError, field: string): string[] {
   const { discriminator, oneOf = [] } = parentSchema as JsonSchema;
   if (discriminator?.propertyName !== field) return [];
@@ -405,10 +387,7 @@ function wrong(condition: 'invalid_format' | 'validation_failed', message: strin
   return new ApiError(condition, message, { param: at === '' ? null : at });
 }
 
-/**
- * Returns `/attachments/0/url` as `attachments[0].url`. The value decides whether 0 is an index or
- * a name.
- */
+/** Returns `/attachments/0/url` as `attachments[0].url`; the value decides what is an index. */
 function pathOf(instancePath: string, root: unknown): string {
   let path = '';
   let value = root;

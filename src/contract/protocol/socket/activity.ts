@@ -1,10 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { describe, OneOf } from '../schema/schema.ts';
 
-/**
- * The current activity of an actor (docs/realtime.md#events): the data of ephemeral events, which
- * is in no table.
- */
+/** The current activity of an actor (docs/realtime.md#events), which is in no table. */
 
 /** The statuses that a socket may declare for its actor. */
 export const DECLARED_STATUSES = ['online', 'away'] as const;
@@ -15,10 +12,7 @@ export type PresenceStatus = (typeof PRESENCE_STATUSES)[number];
 
 export const TYPING_STATES = ['start', 'stop'] as const;
 
-/**
- * Readers end it themselves 8 s after the last `start`, so a client repeats it every few seconds
- * while its user types.
- */
+/** Readers end it 8 s after the last `start`, so clients repeat it every few seconds. */
 export const Typing = Type.Object({ actor_id: Type.String(), state: OneOf(TYPING_STATES) });
 export type Typing = Static<typeof Typing>;
 

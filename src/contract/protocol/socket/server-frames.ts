@@ -13,9 +13,7 @@ const ConversationId = described(Id, 'Id of the conversation.');
 const Cursor = Type.String({ description: 'Where to `resume` from. Keep the newest one.' });
 const Time = Type.Number({ description: 'The clock of the server, in milliseconds since 1970.' });
 
-/**
- * Every frame that a server sends besides `event` (events.ts), by its `type` (docs/realtime.md).
- */
+/** Every frame that a server sends besides `event` (events.ts), by `type` (docs/realtime.md). */
 export const SERVER_FRAMES = {
   /** The first frame on every socket. */
   hello: frame('hello', {
@@ -61,10 +59,7 @@ export const SERVER_FRAMES = {
     ),
   }),
   resumed: frame('resumed', { cursor: Cursor }),
-  /**
-   * The heartbeat. `t` is milliseconds since 1970; `heads` has the conversations whose head moved
-   * since the last one.
-   */
+  /** The heartbeat. `heads`: the conversations whose head moved since the last one. */
   ping: frame('ping', {
     t: Time,
     cursor: Cursor,
@@ -73,9 +68,7 @@ export const SERVER_FRAMES = {
         'Map from the id of each conversation that moved since the last ping to its highest `sequence`.',
     }),
   }),
-  /**
-   * Sent in place of a reply to the op `ping`. `t` is the server's clock, in milliseconds since 1970.
-   */
+  /** Replaces the reply to the op `ping`. `t`: the server's clock, in milliseconds since 1970. */
   pong: frame('pong', { id: described(Id, 'The `id` of the request.'), t: Time }),
   goaway: frame('goaway', {
     reconnect_in_ms: Type.Integer({ description: 'Milliseconds after which to connect again.' }),
@@ -93,10 +86,7 @@ export type ServerFrame = { [T in ServerFrameType]: Static<(typeof SERVER_FRAMES
 /** Since when a refusal that may pass says after how many milliseconds to try again. */
 export const RETRY_AFTER_SINCE = '1.2.harbor';
 
-/**
- * The answer to a request frame. `error` is the error object of REST; `id` is null if the request
- * had no readable one.
- */
+/** The answer to a request; `error` as in REST. `id` is null if the request had no readable one. */
 export const ReplyFrame = Type.Union([
   frame('reply', { id: Type.String(), ok: Type.Literal(true), result: Type.Object({}) }),
   frame('reply', {

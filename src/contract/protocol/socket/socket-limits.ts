@@ -1,14 +1,8 @@
-/**
- * The default limits of a socket (docs/realtime.md#limits). Each can be set as
- * PARLEY_SOCKET_<NAME>. Times are in milliseconds.
- */
+/** Default limits of a socket (docs/realtime.md#limits); PARLEY_SOCKET_<NAME> sets each. */
 export const SOCKET_LIMITS = {
   /** Conversations that one socket may be subscribed to. */
   subscriptions: 1_000,
-  /**
-   * Frames per second that one socket may send. It is a bucket: this is its size and its rate of
-   * refill.
-   */
+  /** Frames per second that one socket may send: the size of its bucket, and the rate of refill. */
   requestsPerSecond: 20,
   /** Bytes of one frame from a client. A longer frame ends the connection without a close frame. */
   frameBytes: 65_536,
@@ -26,10 +20,7 @@ export const SOCKET_LIMITS = {
   durableBytes: 1_048_576,
   /** Time that a closing socket has to take its queued bytes before the connection is cut. */
   cutMs: 10_000,
-  /**
-   * How long an actor stays present after its last socket closed, and a node's announcement without
-   * a new one.
-   */
+  /** How long actors stay present after their last socket, and nodes after their announcement. */
   presenceMs: 30_000,
   /** Malformed or unknown frames in one minute after which the socket is closed with 4400. */
   badFramesPerMinute: 10,

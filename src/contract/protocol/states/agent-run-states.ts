@@ -45,10 +45,7 @@ export type ActionStatus = (typeof ACTION_STATUSES)[number];
 /** `none`: before there is a call. */
 export type ActionState = ActionStatus | 'none';
 
-/**
- * Every way in which `agent_run_action.status` changes. An approval counts once, for the arguments
- * that were shown.
- */
+/** How `agent_run_action.status` changes. An approval counts once, for the arguments shown. */
 export const ACTION_MOVES = {
   propose: { from: ['none'], to: 'pending_review', when: 'the agent calls a tool that needs review' },
   allow: { from: ['none'], to: 'approved', when: 'the agent calls a tool that needs none' },

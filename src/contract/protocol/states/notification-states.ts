@@ -12,9 +12,7 @@ export const NOTIFICATION_MOVES = {
 
 export type NotificationMove = keyof typeof NOTIFICATION_MOVES;
 
-/**
- * States in which a move has already happened. Repeating it changes nothing and is not an error.
- */
+/** States in which a move has already happened. To repeat it changes nothing, without an error. */
 export const NOTIFICATION_MOVED_ALREADY = {
   see: ['seen', 'read'],
   read: ['read'],

@@ -11,10 +11,7 @@ export interface Transition<State extends string> {
 /** A state machine: its moves by name. A move that it lacks cannot happen. */
 export type Transitions<State extends string> = Readonly<Record<string, Transition<State>>>;
 
-/**
- * Returns the state after a move. Throws ApiError `resource_conflict` if the table has no such move
- * from `state`.
- */
+/** Returns the state after a move. Throws ApiError `resource_conflict` for any other move. */
 export function transition<Table extends Transitions<string>, Move extends keyof Table & string>(
   table: Table,
   move: Move,

@@ -1,10 +1,7 @@
 import type { WorkflowStatus } from '../resources/conversation.ts';
 import type { Transitions } from './transitions.ts';
 
-/**
- * Statuses that a user can change by hand. `needs_approval` is not one: it ends when the draft is
- * decided.
- */
+/** Statuses that a user can change by hand; `needs_approval` ends when the draft is decided. */
 const BY_HAND = ['new', 'open', 'waiting_internal', 'waiting_external', 'resolved'] as const;
 
 /**

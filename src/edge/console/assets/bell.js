@@ -34,10 +34,7 @@ export class Bell {
     });
   }
 
-  /**
-   * Asks the server for the count, because reading a conversation, here or elsewhere, changes
-   * entries that the list does not have.
-   */
+  /** The server counts, as reading a conversation changes entries that the list does not have. */
   recount() {
     this.recounting ??= setTimeout(() => {
       this.recounting = undefined;

@@ -1,10 +1,7 @@
 import { button, element } from './element.js';
 import { timeOf } from './time.js';
 
-/**
- * Milliseconds from the last event of a burst, or keystroke of a search, to the request for the
- * list.
- */
+/** Milliseconds from the last event of a burst, or keystroke, to the request for the list. */
 const RELOAD_MS = 250;
 const PAGE = 20;
 

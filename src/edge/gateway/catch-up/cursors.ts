@@ -14,10 +14,7 @@ const MARGIN_MS = 10_000;
 const SAMPLE_EVERY_MS = 1_000;
 /** A node that handed out no cursor for this long has no sockets, as heartbeats carry one. */
 const QUIET_AFTER_MS = 60_000;
-/**
- * Such a node takes one of this many samples: its first cursor is some seconds older, so that a
- * resume from it reads more.
- */
+/** Such a node takes one of this many samples: a resume from its first cursor reads more. */
 const QUIET_EVERY = 10;
 /** A client that resumes from further back must reload (docs/realtime.md#catching-up). */
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
@@ -134,10 +131,7 @@ export class Cursors {
     return { xid, began: new Date(beganMs).toISOString(), ageMs, expired: ageMs >= LIFETIME_MS };
   }
 
-  /**
-   * Returns the moment since which a node that was last whole at `healthySinceMs`
-   * (`performance.now()`) may have missed changes.
-   */
+  /** Returns since when a node that was last whole at `healthySinceMs` may have missed changes. */
   before(healthySinceMs: number): Since {
     const safe = this.#samples.filter((sample) => sample.takenAtMs <= healthySinceMs - MARGIN_MS);
     return (safe.at(-1) ?? this.#samples[0]!).point;

@@ -3,10 +3,7 @@ import { type CommittedFrame, isOfPart } from '../../../platform/engine/frame.ts
 
 export type ReadChanges = () => Promise<readonly CommittedFrame[] | 'too_many'>;
 
-/**
- * The changes of one stream that a reader has missed. Nothing that can be read again is kept while
- * the reader is waited for.
- */
+/** The changes of a stream that a reader missed. None is kept while the reader is waited for. */
 export class MissedChanges {
   readonly #read: ReadChanges;
   /** Undefined if they must be read again. */

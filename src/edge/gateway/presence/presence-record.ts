@@ -7,10 +7,7 @@ export interface PresenceRecordOptions {
   readonly database: Pick<Database, 'query'>;
   /** New for every start of a node; the rows of an earlier start end with its id. */
   readonly nodeId: string;
-  /**
-   * How long an actor counts as present after its last socket closed, and how long the rows of a
-   * dead node count.
-   */
+  /** How long an actor is present after its last socket, and the rows of a dead node count. */
   readonly holdMs: number;
   readonly onError: (error: unknown) => void;
 }

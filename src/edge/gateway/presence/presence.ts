@@ -83,10 +83,7 @@ export class Presence {
     if (known?.presence.empty === true) this.#conversations.delete(conversationId);
   }
 
-  /**
-   * Must be called when the reader begins to receive ephemeral events: it is sent the present
-   * statuses, then counts itself.
-   */
+  /** Call it when a reader joins the ephemeral topic: it gets the statuses, then counts itself. */
   entered(conversationId: string, reader: Reader): void {
     const known = this.#of(conversationId);
     if (known !== undefined) {

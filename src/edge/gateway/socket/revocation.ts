@@ -100,10 +100,7 @@ export class Revocation {
     }
   }
 
-  /**
-   * Checks all sessions again while the link between nodes is in doubt, because changes on other
-   * nodes may not arrive here.
-   */
+  /** Checks all sessions again while the link is in doubt, as changes elsewhere may not arrive. */
   #repeat(): void {
     for (const [session, what] of this.#undecided) this.#add(this.#due, session, what);
     this.#undecided.clear();

@@ -35,10 +35,7 @@ export class Tickets {
     return { ticket, expiresAt: rows[0]!.expires_at };
   }
 
-  /**
-   * Returns the ticket's identity. Throws ApiError `invalid_credentials` (unknown, used, expired)
-   * or `service_unavailable`.
-   */
+  /** Throws ApiError `invalid_credentials` (unknown, used, expired) or `service_unavailable`. */
   async redeem(ticket: string): Promise<Identity> {
     const rows = FORM.test(ticket) ? await reached(this.#database.query(TAKE, hashOf(ticket))) : [];
     const row = rows[0];

@@ -107,10 +107,7 @@ export class StreamingMessages {
     admission.askedAtMs = performance.now();
   }
 
-  /**
-   * Must be called when the link to the writers is whole again: a later piece might show a gap only
-   * after a long time.
-   */
+  /** Call it when the link to the writers is whole again: a later piece may show a gap too late. */
   askAll(): void {
     for (const [messageId, text] of this.#texts) {
       text.askedAtMs = NEVER;
@@ -217,10 +214,7 @@ const MAX_EARLY = 100;
 const NEVER = Number.NEGATIVE_INFINITY;
 const BEGINNING: TextPosition = { attempt: 1, from: 0, to: 0 };
 
-/**
- * Returns whether the piece is a delta at the end of the text, or a reset that begins the next
- * attempt within it.
- */
+/** Returns whether the piece continues the text, or resets it for the next attempt. */
 function follows(piece: TextPosition, { attempt, to }: TextPosition): boolean {
   if (piece.attempt === attempt) return piece.from === to;
   const isReset = piece.from === piece.to;
