@@ -194,7 +194,7 @@ function open(position: number | undefined) {
       onPurged: (through) => log.push(`purged ${through}`),
       onComplete: (through) => log.push(`through ${through}`),
     },
-    { reload: (messageId) => reloaded.push(messageId) },
+    (messageId) => reloaded.push(messageId),
   );
   return { feed, log, reloaded };
 }

@@ -432,7 +432,7 @@ t.test('in any order of answers and events, each message is shown once', async (
  * any time, some are refused. Returns what is wrong.
  */
 function shuffledTimeline(random: Random): string | undefined {
-  const timeline = new Timeline({ actor: () => ({ id: 'act_me' }) as never });
+  const timeline = new Timeline(() => ({ id: 'act_me' }) as never);
   const stored: ChatMessage[] = [];
   const pending: { key: string; message: ChatMessage | undefined }[] = [];
   const done = new Set<string>();

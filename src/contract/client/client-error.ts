@@ -67,14 +67,10 @@ const BY_CLOSE: Readonly<Record<CloseReason, ClientErrorReason | undefined>> = {
   forbidden: 'forbidden',
 };
 
-/** Closed by the client itself: 1000 to start over, 3000 for a frame that is not JSON. */
-const OWN = [
+/** The client itself closes with 1000 to start over, with 3000 for a frame that is not JSON. */
+const BY_CODE = new Map<number, { readonly reason: ClientErrorReason | undefined }>([
   [1000, { reason: undefined }],
   [3000, { reason: 'protocol' }],
-] as const;
-
-const BY_CODE = new Map<number, { readonly reason: ClientErrorReason | undefined }>([
-  ...OWN,
   ...(Object.keys(BY_CLOSE) as CloseReason[]).map(
     (name) => [CLOSE_CODES[name].code, { reason: BY_CLOSE[name] }] as const,
   ),

@@ -123,12 +123,10 @@ export class Client extends Api {
     // Otherwise it is known when the feed has caught up.
     const isNewest = current !== undefined && !this.#unsettled.has(feed);
     const newest = isNewest ? Math.max(0, feed.through - backlog) : undefined;
-    const follower: FollowedConversation = new FollowedConversation(conversationId, {
-      position: afterSequence ?? newest,
-      backlog,
-      handlers,
-      host: { reload: (messageId) => this.#reload(follower, messageId) },
-    });
+    const start = { position: afterSequence ?? newest, backlog };
+    const follower: FollowedConversation = new FollowedConversation(conversationId, start, handlers, (id) =>
+      this.#reload(follower, id),
+    );
     feed.add(follower);
     const { position } = follower;
     if (position !== undefined) {
@@ -170,10 +168,7 @@ export class Client extends Api {
     return this.#rest.send(conversationId, typeof body === 'string' ? { body } : body, options);
   }
 
-  /**
-   * Opens a conversation for showing it. Each call returns its own view, which follows the
-   * conversation until its `close()` or the client's.
-   */
+  /** Opens a conversation for showing it: a view of its own until its `close()` or the client's. */
   conversation(conversationId: string, options: ConversationOptions = {}): LiveConversation {
     const host = {
       timing: this.#timing,
@@ -344,10 +339,7 @@ export class Client extends Api {
     }
   }
 
-  /**
-   * Handles a head that should have arrived by now: the message was lost. A resume also brings
-   * other changes between the two requests.
-   */
+  /** Handles a head that should have arrived: its message was lost. A resume brings changes too. */
   #verify(connection: Connection, id: string, head: number): void {
     const feed = this.#sentBy(connection, id);
     if (feed === undefined || this.#unsettled.has(feed) || head <= feed.through) return;

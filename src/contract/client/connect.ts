@@ -27,10 +27,7 @@ export interface ConnectOptions {
   readonly timing?: Timing;
 }
 
-/**
- * Connects, and reconnects until `close()` or until the server forbids it (event `end`). Throws
- * TypeError if the URL, the account or the credential is malformed.
- */
+/** Connects and reconnects until `close()` or `end`. Throws TypeError for malformed options. */
 export function connect({ url, account, token, getToken, version, ...rest }: ConnectOptions): Client {
   const timing = rest.timing ?? SYSTEM_TIMING;
   const base = typeof url === 'function' ? undefined : Promise.resolve(baseUrlOf(url));
@@ -41,7 +38,7 @@ export function connect({ url, account, token, getToken, version, ...rest }: Con
     origin: () => base ?? askSource('url_source', url as Source, baseUrlOf, timing),
     account,
     version: version ?? CURRENT_VERSION,
-    credential: new Credential({ token, getToken, timing }),
+    credential: new Credential(token, getToken, timing),
     WebSocket: rest.WebSocket ?? WebSocket,
     // Browsers refuse to call it as a method of another object.
     fetch: rest.fetch ?? ((input, init) => fetch(input, init)),

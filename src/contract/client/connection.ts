@@ -41,10 +41,7 @@ export type CommandAnswer =
   | { readonly ok: true; readonly result: object }
   | { readonly ok: false; readonly error: ErrorObject | null };
 
-/**
- * One socket. It authenticates, matches replies to requests, answers heartbeats, keeps to the rate
- * limit of a socket, and notices when frames stop arriving.
- */
+/** One socket: authentication, replies, heartbeats, its rate limit, and the end of a silent one. */
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #socket: SocketLike;
@@ -64,8 +61,7 @@ export class Connection {
     this.#socket = new options.WebSocket(options.url);
     this.#socket.addEventListener('message', ({ data }) => this.#receive(String(data)));
     this.#socket.addEventListener('close', ({ code, reason }) => this.#end({ code, reason }));
-    // Node's WebSocket reports a failed handshake only here; elsewhere a close without a code
-    // follows.
+    // Node's WebSocket reports a failed handshake only here; others close without a code too.
     this.#socket.addEventListener('error', () => this.#end({ code: 1006, reason: 'The connection failed.' }));
     this.#watch();
   }

@@ -50,12 +50,6 @@ export interface ConversationHandlers {
   onEnd?(why: ErrorObject | 'revoked'): void;
 }
 
-/** The requests of a feed to its client. */
-export interface FeedHost {
-  /** The assembled text of this message does not match its seal. */
-  reload(messageId: string): void;
-}
-
 /**
  * One conversation of a client: delivers messages in order and once, over any connection
  * (docs/realtime.md#catching-up). Invariants: `position` never goes back; `onMessage` has received
@@ -65,7 +59,7 @@ export interface FeedHost {
 export class ConversationFeed {
   readonly id: string;
   readonly handlers: ConversationHandlers;
-  readonly #host: FeedHost;
+  readonly #reload: (messageId: string) => void;
   readonly #messages = new DeliveredVersions();
   readonly #others = new DeliveredVersions();
   /** Changes that arrived before their message. */
@@ -77,13 +71,21 @@ export class ConversationFeed {
   #completeThrough = 0;
   #purgedThrough = 0;
 
-  /** `position` is the number after which messages are wanted; undefined until it is known. */
-  constructor(id: string, position: number | undefined, handlers: ConversationHandlers, host: FeedHost) {
+  /**
+   * `position` is the number after which messages are wanted; undefined until it is known. `reload`
+   * is called for a message whose text does not match its seal.
+   */
+  constructor(
+    id: string,
+    position: number | undefined,
+    handlers: ConversationHandlers,
+    reload: (messageId: string) => void,
+  ) {
     this.id = id;
     this.#position = position;
     this.#completeThrough = position ?? 0;
     this.handlers = handlers;
-    this.#host = host;
+    this.#reload = reload;
   }
 
   get position(): number | undefined {
@@ -178,13 +180,14 @@ export class ConversationFeed {
   #finish({ id, body, streaming_state, stream: seal }: Message): void {
     const text = this.#writing.get(id);
     this.#writing.delete(id);
-    if (streaming_state === 'complete') addBounded(this.#written, id);
+    if (streaming_state === 'complete') this.#written.add(id);
+    if (this.#written.size > MAX_WRITING) this.#written.delete(this.#written.values().next().value!);
     if (text !== undefined) {
       const matched = seal === undefined ? text.whole && text.body === body : text.matches(seal);
       this.handlers.onStreamEnd?.({ messageId: id, matched });
     }
     // Damaged on the way: the text from REST counts.
-    if (body !== null && seal !== undefined && !isSealed(body, seal)) this.#host.reload(id);
+    if (body !== null && seal !== undefined && !isSealed(body, seal)) this.#reload(id);
   }
 
   /** Sets the whole text so far, from any source. */
@@ -199,7 +202,10 @@ export class ConversationFeed {
       .map(([message_id, { attempt, body }]) => ({ message_id, attempt, body }));
   }
 
-  #write<Piece extends Named>(piece: Piece, apply: (text: StreamText, piece: Piece) => boolean): void {
+  #write<Piece extends Pick<MessageDelta, 'message_id' | 'attempt'>>(
+    piece: Piece,
+    apply: (text: StreamText, piece: Piece) => boolean,
+  ): void {
     const messageId = piece.message_id;
     if (this.#written.has(messageId)) return;
     let text = this.#writing.get(messageId);
@@ -248,16 +254,6 @@ export class ConversationFeed {
 export function isNewsOf(seen: DeliveredVersions, { event, at, data }: EventFrame): boolean {
   if ('id' in data && typeof data.id === 'string') return seen.isNews(data.id, at, event);
   return !('message_id' in data) || seen.isNews(`${data.message_id} ${event}`, at, event);
-}
-
-function addBounded(set: Set<string>, value: string): void {
-  set.add(value);
-  if (set.size > MAX_WRITING) set.delete(set.values().next().value!);
-}
-
-interface Named {
-  readonly message_id: string;
-  readonly attempt: number;
 }
 
 const MAX_EARLY = 1_000;

@@ -1,12 +1,6 @@
 import { askSource, type Source, type SourceFailed } from './source.ts';
 import type { Timing } from './timing.ts';
 
-export interface CredentialOptions {
-  readonly token?: string | undefined;
-  readonly getToken?: Source | undefined;
-  readonly timing: Pick<Timing, 'after'>;
-}
-
 /** A key or token that never changes, or tokens that are requested when needed. */
 export class Credential {
   readonly renewable: boolean;
@@ -17,7 +11,7 @@ export class Credential {
   #token: string | undefined;
 
   /** Throws TypeError if both or neither are given, or if the token is malformed. */
-  constructor({ token, getToken, timing }: CredentialOptions) {
+  constructor(token: string | undefined, getToken: Source | undefined, timing: Pick<Timing, 'after'>) {
     if ((token === undefined) === (getToken === undefined)) {
       throw new TypeError('Give either token or getToken.');
     }

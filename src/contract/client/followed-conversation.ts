@@ -1,30 +1,27 @@
 import type { EventFrame } from '../protocol/socket/events.ts';
 import { isolate } from './client-events.ts';
-import { ConversationFeed, type ConversationHandlers, type FeedHost } from './conversation-feed.ts';
+import { ConversationFeed, type ConversationHandlers } from './conversation-feed.ts';
 import type { Page } from './rest.ts';
-
-export interface FollowerOptions {
-  /** The number after which messages are wanted; undefined until it is known. */
-  readonly position: number | undefined;
-  /** Begins this many numbers before the newest, if `position` is undefined. */
-  readonly backlog: number;
-  readonly handlers: ConversationHandlers;
-  readonly host: FeedHost;
-}
 
 /**
  * One subscription, with its own position in a stream that others may share. If the stream is
  * ahead, the messages in between are fetched over REST, and new ones wait for them.
  */
 export class FollowedConversation extends ConversationFeed {
+  /** Begins this many numbers before the newest, if the position is not known. */
   readonly backlog: number;
   /** Messages since the request for the current page; undefined if none are missing. */
   #held: EventFrame[] | undefined;
   /** The current page does not reach up to the held messages. */
   #outrun = false;
 
-  constructor(id: string, { position, backlog, handlers, host }: FollowerOptions) {
-    super(id, position, isolated(handlers), host);
+  constructor(
+    id: string,
+    { position, backlog }: Pick<FollowedConversation, 'position' | 'backlog'>,
+    handlers: ConversationHandlers,
+    reload: (messageId: string) => void,
+  ) {
+    super(id, position, isolated(handlers), reload);
     this.backlog = backlog;
   }
 
@@ -50,8 +47,7 @@ export class FollowedConversation extends ConversationFeed {
 
   /**
    * Fetches missing messages. Every page is requested after everything that had arrived, so it has
-   * what is not held. Rejects as `pageAfter` does; the subscription is then as far behind as
-   * before.
+   * what is not held. Rejects as `pageAfter` does; the subscription is then as far behind.
    */
   async catchUp(pageAfter: (sequence: number) => Promise<Page>, isOver: () => boolean): Promise<void> {
     let isMore = true;

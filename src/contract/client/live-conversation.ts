@@ -51,9 +51,8 @@ export interface ConversationHost {
 }
 
 /**
- * A conversation as a page shows it: its newest messages, kept current, older ones on request, and
- * local echoes of messages that are being sent. It is subscribed to before it is loaded, so nothing
- * is missed in between.
+ * A conversation as a page shows it: its newest messages, older ones on request, and local echoes
+ * of messages that are being sent. It is subscribed to before it is loaded, so nothing is missed.
  */
 export class LiveConversation {
   readonly id: string;
@@ -82,7 +81,7 @@ export class LiveConversation {
     this.id = id;
     this.#host = host;
     this.#pageSize = pageSize;
-    this.#timeline = new Timeline(host);
+    this.#timeline = new Timeline(() => host.actor());
     const opening = Promise.withResolvers<void>();
     this.opened = opening.promise;
     void handled(this.opened);

@@ -38,10 +38,7 @@ export class Pauses {
 
 const FIRST_MS = 250;
 
-/**
- * The wait before the next try: a random time below a doubling bound ("full jitter"), so that the
- * clients of a lost node do not come back at the same moment.
- */
+/** The wait before a try: random below a doubling bound, as a lost node had many clients. */
 export class Backoff {
   readonly #timing: Pick<Timing, 'random'>;
   readonly #mostMs: number;

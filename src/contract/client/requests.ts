@@ -38,10 +38,9 @@ interface Pending {
 }
 
 /**
- * The application's requests, over any connection. A request without a connection, or whose
- * connection ends before the answer, is sent on the next one: all may be repeated. The last
- * declared presence is declared again on each new connection, because presence belongs to a
- * connection.
+ * The application's requests. One without a connection, or whose connection ends before the answer,
+ * is sent on the next one: all may be repeated. The last declared presence is declared again on
+ * each new connection, because presence belongs to a connection.
  */
 export class Requests {
   readonly #host: RequestsHost;

@@ -53,9 +53,8 @@ export class Rest {
   }
 
   /**
-   * Sends a message: tries until the server has accepted or definitely refused it. Every try has
-   * the same `client_message_id` (made here unless the body has one), so the message is sent once.
-   * Rejects as `fetch` does.
+   * Sends a message, in as many tries as it takes. Every try has the same `client_message_id` (made
+   * here unless the body has one), so it is sent once. Rejects as `fetch` does.
    */
   send(conversationId: string, body: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
     const parts = [
@@ -68,11 +67,7 @@ export class Rest {
     return this.#retry<ChatMessage>({ method: 'POST', path, body: text }, options);
   }
 
-  /**
-   * Sends a request to a path of the API, at most five times. Each try has the same
-   * Idempotency-Key, so a change happens once. Rejects with RestRefused, as CallOptions say, or
-   * with ClientClosed.
-   */
+  /** Implements Api.fetch. */
   fetch<T>(path: string, { method = 'GET', body, ...options }: FetchOptions = {}): Promise<T> {
     const key = method === 'GET' ? {} : { idempotencyKey: randomId() };
     const text = body === undefined ? {} : { body: JSON.stringify(body) };

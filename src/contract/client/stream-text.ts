@@ -75,10 +75,7 @@ export function isSealed(body: string, { length, sha256: expected }: StreamSeal)
   return body.length === length && sha256(body) === expected;
 }
 
-/**
- * Returns the SHA-256 (FIPS 180-4) of a text's UTF-8 bytes, in hex. Written by hand, because the
- * browser's is asynchronous and absent on pages without TLS.
- */
+/** Returns SHA-256 (FIPS 180-4) in hex. The browser's is asynchronous, and absent without TLS. */
 export function sha256(text: string): string {
   const bytes = padded(new TextEncoder().encode(text));
   const view = new DataView(bytes.buffer);

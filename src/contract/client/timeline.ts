@@ -29,12 +29,6 @@ export interface LocalMessage {
 
 export type TimelineMessage = SentMessage | LocalMessage;
 
-/** The caller, as a timeline needs it. */
-export interface TimelineHost {
-  /** Undefined until the first connection. */
-  actor(): Actor | undefined;
-}
-
 /**
  * The messages of a conversation as a page shows them: those of the server by number, then local
  * echoes in the order of their sending. Events for the team carry no `client_message_id`, so an own
@@ -43,7 +37,7 @@ export interface TimelineHost {
  * arrived, each message is shown once.
  */
 export class Timeline {
-  readonly #host: TimelineHost;
+  readonly #actor: () => Actor | undefined;
   #sent: SentMessage[] = [];
   #echoes: LocalMessage[] = [];
   /** Replaced echoes, by the id of the message that replaced them. */
@@ -54,8 +48,9 @@ export class Timeline {
   #heldReactions = new Map<string, readonly ReactionCount[]>();
   #all: readonly TimelineMessage[] | undefined;
 
-  constructor(host: TimelineHost) {
-    this.#host = host;
+  /** `actor` returns the caller; undefined until the first connection. */
+  constructor(actor: () => Actor | undefined) {
+    this.#actor = actor;
   }
 
   /** The same array until something changes. */
@@ -108,7 +103,7 @@ export class Timeline {
       if (this.#held !== undefined) this.#heldReactions.set(messageId, reactions);
       return;
     }
-    const own = this.#host.actor()?.id ?? '';
+    const own = this.#actor()?.id ?? '';
     const wasMine = new Set(known.reactions?.filter(({ mine }) => mine).map(({ emoji }) => emoji));
     const isMine = ({ emoji, count, actor_ids: ids }: ReactionCount) =>
       ids.includes(own) || (count > ids.length && wasMine.has(emoji));
@@ -157,7 +152,7 @@ export class Timeline {
       sequence: null,
       client_message_id: key,
       body: request.body ?? null,
-      sender: this.#host.actor(),
+      sender: this.#actor(),
       created_at: this.#echoes[at]?.created_at ?? new Date().toISOString(),
       request,
     };
@@ -245,7 +240,7 @@ export class Timeline {
   #mayBe({ body }: LocalMessage, message: Message): boolean {
     const author = message.author_id ?? message.sender?.id;
     // A persona stands for authors whom this version does not name.
-    const isOwn = author === this.#host.actor()?.id || message.sender?.type === 'group';
+    const isOwn = author === this.#actor()?.id || message.sender?.type === 'group';
     return isOwn && (message.body ?? '') === (body ?? '');
   }
 

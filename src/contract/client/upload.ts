@@ -51,9 +51,8 @@ export interface UploadHost {
 }
 
 /**
- * Uploads a file and returns its attachment. A URL takes the bytes once, so each of three tries
- * requests its own. Rejects with RestRefused, with the error of the network, as CallOptions say, or
- * with ClientClosed.
+ * Uploads a file. A URL takes the bytes once, so each of three tries requests its own. Rejects with
+ * RestRefused, with the error of the network, as CallOptions say, or with ClientClosed.
  */
 export async function upload(
   host: UploadHost,
