@@ -1,23 +1,8 @@
 import { ID_PREFIXES } from '../../contract/protocol/ids.ts';
-import type { SocketLimits } from '../../contract/protocol/socket/socket-limits.ts';
-import type { ConversationDirectory } from '../../core/conversations/directory.ts';
-import type { Timeline } from '../../core/messages/timeline/timeline.ts';
-import type { Downloads } from '../../core/resources/attachment.ts';
-import type { Authenticator } from '../../platform/access/authenticate.ts';
-import type { RateLimits } from '../../platform/access/rate-limit.ts';
-import type { Rights } from '../../platform/access/rights.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
-import type { Engine } from '../../platform/engine/engine.ts';
-import type { Exchange } from '../../platform/http/connection/exchange.ts';
-import type { AllowedOrigins } from '../../platform/http/connection/origins.ts';
-import type { HttpServer } from '../../platform/http/connection/server.ts';
-import type { ErrorMapper } from '../../platform/http/pipeline/failure.ts';
-import type { Logger } from '../../platform/log.ts';
-import type { Metrics } from '../../platform/metrics.ts';
-import type { Cursors } from './catch-up/cursors.ts';
 import { HeartbeatCursors } from './catch-up/heartbeat-cursor.ts';
 import { Resume } from './catch-up/resume.ts';
 import { InboxUpdates } from './inbox-updates.ts';
+import type { GatewayOptions } from './options.ts';
 import { Activity } from './presence/activity.ts';
 import { Presence } from './presence/presence.ts';
 import { PresenceRecord } from './presence/presence-record.ts';
@@ -28,32 +13,9 @@ import { Revocation } from './socket/revocation.ts';
 import { SocketServer } from './socket/server.ts';
 import type { Session } from './socket/session.ts';
 import { Sessions } from './socket/sessions.ts';
-import type { Tickets } from './socket/tickets.ts';
 import { Fanout } from './stream/fanout.ts';
 import type { Broadcast } from './stream/reader.ts';
 import { Streams } from './stream/streams.ts';
-
-export interface GatewayOptions {
-  readonly database: Database;
-  readonly files: Downloads;
-  readonly engine: Engine;
-  readonly rights: Rights;
-  readonly authenticator: Authenticator;
-  readonly rateLimits: RateLimits;
-  readonly directory: ConversationDirectory;
-  readonly timeline: Timeline;
-  /** The same instance that REST issues tickets from. */
-  readonly tickets: Tickets;
-  readonly cursors: Pick<Cursors, 'current' | 'read'>;
-  readonly http: Pick<HttpServer, 'ws' | 'receive' | 'numSubscribers' | 'publish'>;
-  /** Answers a request that is not upgraded. */
-  readonly refuse: (exchange: Exchange, thrown: unknown) => void;
-  readonly failures: ErrorMapper;
-  readonly origins: Pick<AllowedOrigins, 'allows'>;
-  readonly limits: SocketLimits;
-  readonly metrics: Metrics;
-  readonly log: Logger;
-}
 
 /** Puts the parts of the gateway together. It serves as soon as the HttpServer listens. */
 export class Gateway {
@@ -62,7 +24,7 @@ export class Gateway {
   readonly broadcast: Broadcast;
   readonly #server: SocketServer;
   readonly #parts: readonly { close(): Promise<void> }[];
-  readonly #unregister: () => void;
+  readonly #unregister: readonly (() => void)[];
 
   constructor(options: GatewayOptions) {
     const { rights, authenticator, directory, cursors, http, limits, metrics, log } = options;
@@ -101,14 +63,12 @@ export class Gateway {
       heartbeatCursors,
     });
     const inboxUpdates = new InboxUpdates({ ...options, sessions, broadcast: fanout.broadcast });
-    const unregister = options.engine.onMissed(({ channels }) => streams.askOthers(channels));
-    const stopListening = rights.onChange((subject) => {
-      if (subject.startsWith(ACTOR)) streams.forgetFrames();
-    });
-    this.#unregister = () => {
-      unregister();
-      stopListening();
-    };
+    this.#unregister = [
+      options.engine.onMissed(({ channels }) => streams.askOthers(channels)),
+      rights.onChange((subject) => {
+        if (subject.startsWith(ACTOR)) streams.forgetFrames();
+      }),
+    ];
     this.streams = streams;
     this.broadcast = fanout.broadcast;
     this.#server = new SocketServer({
@@ -135,7 +95,7 @@ export class Gateway {
 
   /** Must be called after `drain`. The HttpServer cuts sockets that are still open. */
   async close(): Promise<void> {
-    this.#unregister();
+    for (const unregister of this.#unregister) unregister();
     await Promise.all(this.#parts.map((part) => part.close()));
   }
 }

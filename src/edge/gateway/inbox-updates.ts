@@ -1,27 +1,22 @@
 import { EVENTS } from '../../contract/protocol/socket/events.ts';
 import { covers } from '../../contract/protocol/versions.ts';
-import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import { readInboxSummary } from '../../core/inbox/summary-store.ts';
 import { INBOX_CHANNEL } from '../../core/inbox/writer.ts';
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
-import { type Engine, EngineUnavailableError, type Subscription } from '../../platform/engine/engine.ts';
+import { EngineUnavailableError, type Subscription } from '../../platform/engine/engine.ts';
 import type { InboxChangedFrame } from '../../platform/engine/frame.ts';
 import { toEphemeralFrame } from '../../platform/engine/publish.ts';
 import { Loop } from '../../platform/lifecycle.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { GatewayOptions } from './options.ts';
 import type { Session } from './socket/session.ts';
 import type { Sessions } from './socket/sessions.ts';
 import type { Broadcast } from './stream/reader.ts';
 
-export interface InboxUpdatesOptions {
-  readonly database: Database;
-  readonly engine: Engine;
-  readonly directory: Pick<ConversationDirectory, 'facts'>;
+export interface InboxUpdatesOptions
+  extends Pick<GatewayOptions, 'database' | 'engine' | 'directory' | 'log'> {
   readonly sessions: Pick<Sessions<Session>, 'of' | 'all'>;
   /** Publishes to the sockets of this node only. */
   readonly broadcast: Broadcast;
-  readonly log: Logger;
 }
 
 /**

@@ -3,9 +3,8 @@ import { button, element } from './element.js';
 const CATEGORY = 'approval.requested';
 
 /**
- * The tool calls of agents that wait for a decision of this person, also in runs of others. Their
- * notifications go to everyone with the right to decide, and are withdrawn after the first
- * decision.
+ * The tool calls that wait for a decision of this person, also in runs of others. Everyone with the
+ * right to decide has their notifications, which are withdrawn after the first decision.
  */
 export class Approvals {
   constructor(person, report) {

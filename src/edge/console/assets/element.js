@@ -1,7 +1,4 @@
-/**
- * Makes an element with properties and children; strings among the children become text, and
- * undefined ones are left out. `on…` properties are listeners.
- */
+/** Makes an element. Children may be strings, or undefined; `on…` properties are listeners. */
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {

@@ -18,9 +18,8 @@ export interface Changes {
 }
 
 /**
- * Reads what readers of these streams may have missed, from every source of events
- * (core/features/event-sources.ts), but no new messages: they are replayed by number. One query if
- * nothing changed.
+ * Reads what readers of these streams may have missed, from every source of events, but no new
+ * messages: they are replayed by number. One query if nothing changed.
  */
 export async function readChanges(
   from: EventReads,

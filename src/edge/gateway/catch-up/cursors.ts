@@ -112,10 +112,7 @@ export class Cursors {
     return this.#current;
   }
 
-  /**
-   * Returns undefined for a text that no node of this database issued. Cursors are signed, so
-   * clients cannot choose how far back Postgres is read.
-   */
+  /** Returns undefined if no node issued it. The seal keeps clients from reading back at will. */
   read(cursor: string): ReadCursor | undefined {
     const [content = '', seal = '', ...rest] = cursor.split('.');
     const given = Buffer.from(seal, 'base64url');
@@ -137,10 +134,7 @@ export class Cursors {
     return (safe.at(-1) ?? this.#samples[0]!).point;
   }
 
-  /**
-   * Keeps the cursor before `atMs` (`performance.now()`) until the returned function is called,
-   * because later changes may not have been delivered here.
-   */
+  /** Keeps the cursor before `atMs` until the result is called: later ones may be missing here. */
   hold(atMs: number): () => void {
     const hold = { atMs };
     this.#holds.add(hold);
@@ -185,9 +179,8 @@ export class Cursors {
   }
 
   /**
-   * Returns the last snapshot taken before the first undone row in `snapshot` was inserted. The
-   * transactions of such rows are committed and their events are not published yet, so no cursor
-   * may pass them.
+   * Returns the last snapshot taken before the first undone row in `snapshot` was inserted. Such
+   * rows are committed and their events are not published yet, so no cursor may pass them.
    */
   #lastPublished(snapshot: Snapshot): Snapshot {
     const { first_undone_id: undoneFrom } = snapshot;

@@ -58,8 +58,7 @@ interface Subscriber extends Progress {
 
 /**
  * Returns the heads for a session's heartbeat: of its live conversations whose head moved for it at
- * `sinceMs` (`performance.now()`) or later. Undefined if none did, so that an idle socket costs
- * nothing.
+ * `sinceMs` (`performance.now()`) or later. Undefined if none did: an idle socket costs nothing.
  */
 export function movedHeads(
   session: Subscriber,

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import type { Downloads } from '../../../core/resources/attachment.ts';
 import { withLargeBodies } from '../../../core/resources/large-bodies.ts';
 import {
   type BriefRow,
@@ -8,11 +7,11 @@ import {
   messageEvent,
   withParts,
 } from '../../../core/resources/message.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { CreatedFrame } from '../../../platform/engine/frame.ts';
 import { toFrame } from '../../../platform/engine/publish.ts';
+import type { GatewayOptions } from '../options.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';
 
 /** Numbers read by one query; larger ranges take several queries, one after the other. */
@@ -54,7 +53,7 @@ export interface RangePart {
  * waits for its socket.
  */
 export class RangeCache {
-  readonly #options: { readonly database: Database; readonly files: Downloads };
+  readonly #options: Pick<GatewayOptions, 'database' | 'files'>;
   readonly #reads = new GatheredReads((asks: readonly DeliveredRange[]) => this.#readAll(asks));
   /** The last range read of each stream. */
   readonly #recent = new LRUCache<ConversationStream, Recent>({
@@ -65,7 +64,7 @@ export class RangeCache {
 
   #erasures = 0;
 
-  constructor(options: { readonly database: Database; readonly files: Downloads }) {
+  constructor(options: Pick<GatewayOptions, 'database' | 'files'>) {
     this.#options = options;
   }
 

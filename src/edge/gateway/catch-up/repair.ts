@@ -1,26 +1,19 @@
 import { earlier, type Since } from '../../../core/events/event-source.ts';
 import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
-import type { Downloads } from '../../../core/resources/attachment.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
-import type { Engine, Missed } from '../../../platform/engine/engine.ts';
+import type { Missed } from '../../../platform/engine/engine.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
-import type { Logger } from '../../../platform/log.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
+import type { GatewayOptions } from '../options.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';
 import type { Broadcast } from '../stream/reader.ts';
 import type { Streams } from '../stream/streams.ts';
 import { readChanges } from './changes.ts';
 import type { Cursors } from './cursors.ts';
 
-export interface RepairOptions {
-  readonly database: Database;
-  readonly files: Downloads;
-  readonly engine: Engine;
+export interface RepairOptions
+  extends Pick<GatewayOptions, 'database' | 'files' | 'engine' | 'metrics' | 'log'> {
   readonly streams: Streams;
   readonly cursors: Cursors;
   readonly broadcast: Broadcast;
-  readonly metrics: Metrics;
-  readonly log: Logger;
 }
 
 /** Streams read by one query. */

@@ -182,8 +182,7 @@ function sendJournal(
 ): 'joined' | 'ended' | 'lost' | undefined {
   const frames = stream.journal.since(position.journal);
   if (frames === undefined) {
-    // The stream delivered faster than this reads: messages are found again by number, changes are
-    // not.
+    // The stream delivered faster than this reads. Only messages are found again, by number.
     if (stream.journal.lostChange(position.journal)) return 'lost';
     position.journal = stream.journal.start;
     return undefined;

@@ -1,32 +1,26 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { CommandFrame } from '../../../contract/protocol/socket/commands.ts';
 import type { ResyncReason, ServerFrame } from '../../../contract/protocol/socket/server-frames.ts';
-import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
-import type { ConversationDirectory, ConversationFacts } from '../../../core/conversations/directory.ts';
+import type { ConversationFacts } from '../../../core/conversations/directory.ts';
 import { type EventReads, earlier, type Since } from '../../../core/events/event-source.ts';
-import type { Timeline } from '../../../core/messages/timeline/timeline.ts';
 import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import type { CommittedFrame } from '../../../platform/engine/frame.ts';
+import type { GatewayOptions } from '../options.ts';
 import { mayFollow, sendRevoked } from '../socket/revocation.ts';
 import type { Session } from '../socket/session.ts';
 import { type SocketSubscription, tooManySubscriptions } from '../socket/session-state.ts';
 import type { Joined, Streams } from '../stream/streams.ts';
 import { type Changes, readChanges } from './changes.ts';
-import type { Cursors, ReadCursor } from './cursors.ts';
+import type { ReadCursor } from './cursors.ts';
 import type { HeartbeatCursors } from './heartbeat-cursor.ts';
 import { MissedChanges } from './missed-changes.ts';
 import { MAX_REPLAY } from './replay.ts';
 
-export interface ResumeOptions extends EventReads {
-  readonly database: Database;
-  readonly directory: Pick<ConversationDirectory, 'facts'>;
+export interface ResumeOptions
+  extends Pick<GatewayOptions, 'database' | 'files' | 'directory' | 'timeline' | 'cursors' | 'limits'> {
   readonly streams: Pick<Streams, 'join' | 'leave' | 'sendChanges'>;
-  readonly timeline: Pick<Timeline, 'visibleHeads'>;
-  readonly cursors: Pick<Cursors, 'current' | 'read'>;
   readonly heartbeatCursors: HeartbeatCursors;
-  readonly limits: Pick<SocketLimits, 'subscriptions'>;
 }
 
 /** A resume that was accepted and has sent nothing yet. */
@@ -74,13 +68,18 @@ export class Resume {
   accept(session: Session, { cursor, conversations }: CommandFrame<'resume'>): Resumption {
     const { cursors, limits } = this.#options;
     const since = cursors.read(cursor);
-    if (since === undefined) throw unknownCursor();
+    if (since === undefined) {
+      const message = 'The cursor is broken, or belongs to another database.';
+      throw new ApiError('invalid_format', message, { param: 'cursor' });
+    }
     const entries = Object.entries(conversations);
     const known = entries.filter(([id]) => session.subscription(id) !== undefined);
     const used = session.subscriptionCount + entries.length - known.length;
     if (used > limits.subscriptions) throw tooManySubscriptions(limits.subscriptions, used);
-    for (const [id, after] of known) {
-      if (after < session.subscription(id)!.fromSequence) throw alreadyFurther();
+    if (known.some(([id, after]) => after < session.subscription(id)!.fromSequence)) {
+      const message =
+        'The socket follows one of these conversations from a later message. Unsubscribe first.';
+      throw new ApiError('resource_conflict', message, { param: 'conversations' });
     }
     return { cursor, since, conversations: entries.map(([id, after]) => register(session, id, after)) };
   }
@@ -323,14 +322,4 @@ function* inQueries(asks: readonly ChangesAsk[]) {
       actorIds: actorIds.slice(start, start + READ_STREAMS),
     };
   }
-}
-
-function unknownCursor(): ApiError {
-  const message = 'The cursor is broken, or belongs to another database.';
-  return new ApiError('invalid_format', message, { param: 'cursor' });
-}
-
-function alreadyFurther(): ApiError {
-  const message = 'The socket follows one of these conversations from a later message. Unsubscribe first.';
-  return new ApiError('resource_conflict', message, { param: 'conversations' });
 }

@@ -3,22 +3,17 @@ import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
 import type { Typing } from '../../../contract/protocol/socket/activity.ts';
 import type { CommandFrame, CommandResult } from '../../../contract/protocol/socket/commands.ts';
 import { requireSender } from '../../../core/conversations/access.ts';
-import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
 import { markRead, publishRead } from '../../../core/conversations/own-state.ts';
 import { expandConversations } from '../../../core/resources/conversation.ts';
 import { requirePermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
-import type { Engine } from '../../../platform/engine/engine.ts';
 import { publish } from '../../../platform/engine/publish.ts';
+import type { GatewayOptions } from '../options.ts';
 import type { Session } from '../socket/session.ts';
 import type { Presence } from './presence.ts';
 import type { PresenceRecord } from './presence-record.ts';
 
-export interface ActivityOptions {
-  readonly database: Database;
-  readonly engine: Engine;
-  readonly directory: Pick<ConversationDirectory, 'facts'>;
+export interface ActivityOptions extends Pick<GatewayOptions, 'database' | 'engine' | 'directory'> {
   readonly presence: Presence;
   readonly record: Pick<PresenceRecord, 'declare'>;
 }
@@ -37,9 +32,8 @@ export class Activity {
   }
 
   /**
-   * Publishes `typing`: at most one `start` a second, and a `stop` only after a `start`. Throws
-   * ApiError: `resource_not_found` if the socket is not subscribed, `insufficient_permissions` if
-   * the caller may not send.
+   * Publishes `typing`: at most one `start` a second, and a `stop` only after one. Throws ApiError:
+   * `resource_not_found` if not subscribed, `insufficient_permissions` if the caller may not send.
    */
   async type(session: Session, frame: CommandFrame<'typing'>): Promise<CommandResult<'typing'>> {
     const { conversation_id: id, state } = frame;

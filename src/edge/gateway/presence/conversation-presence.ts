@@ -7,10 +7,7 @@ export interface Declared {
   status: DeclaredStatus;
 }
 
-/**
- * The presence in one conversation: what sockets here declared and what other nodes report. Times
- * are milliseconds of one clock that never goes back.
- */
+/** Presence in one conversation: of sockets here, and by reports. Times never go back. */
 export class ConversationPresence {
   readonly #sockets = new Map<object, Declared>();
   /** Actors whose last socket here closed, until they count as gone. */

@@ -87,13 +87,11 @@ export class PresenceRecord {
     if (isIdle && performance.now() > this.#sweptUntilMs) return;
     const [node] = await database.query(RENEW_NODE, nodeId, holdMs);
     // The earlier rows are gone: Postgres crashed, or this node was silent for long.
-    if (node!.is_new) this.#repeatAll();
+    if (node!.is_new) {
+      for (const [actorId, sockets] of this.#actors) this.#unwritten.set(actorId, best(sockets));
+    }
     await this.#write();
     await database.query(SWEEP, nodeId);
-  }
-
-  #repeatAll(): void {
-    for (const [actorId, sockets] of this.#actors) this.#unwritten.set(actorId, best(sockets));
   }
 
   async #write(): Promise<void> {

@@ -74,18 +74,21 @@ export class Presence {
 
   /** Must be called when this node begins to listen: asks the other nodes for reports. */
   opened(conversationId: string): void {
-    this.#publish(conversationId, { asks: true, present: this.#of(conversationId)?.presence.own() ?? [] });
+    this.#publish(conversationId, {
+      asks: true,
+      present: this.#conversations.get(conversationId)?.presence.own() ?? [],
+    });
   }
 
   closed(conversationId: string): void {
-    const known = this.#of(conversationId);
+    const known = this.#conversations.get(conversationId);
     known?.presence.forgetOthers();
     if (known?.presence.empty === true) this.#conversations.delete(conversationId);
   }
 
   /** Call it when a reader joins the ephemeral topic: it gets the statuses, then counts itself. */
   entered(conversationId: string, reader: Reader): void {
-    const known = this.#of(conversationId);
+    const known = this.#conversations.get(conversationId);
     if (known !== undefined) {
       for (const [actorId, status] of known.presence.published()) {
         if (status !== 'offline') send(reader, conversationId, actorId, status);
@@ -99,12 +102,13 @@ export class Presence {
 
   left(conversationId: string, reader: Reader): void {
     const untilMs = performance.now() + this.#options.holdMs;
-    if (this.#of(conversationId)?.presence.leave(reader, untilMs) === true) this.#touch(conversationId);
+    if (this.#conversations.get(conversationId)?.presence.leave(reader, untilMs) === true)
+      this.#touch(conversationId);
   }
 
   /** Repeats all statuses, including `offline`, for a reader whose events were withheld. */
   repeat(conversationId: string, reader: Reader): void {
-    for (const [actorId, status] of this.#of(conversationId)?.presence.published() ?? []) {
+    for (const [actorId, status] of this.#conversations.get(conversationId)?.presence.published() ?? []) {
       send(reader, conversationId, actorId, status);
     }
   }
@@ -112,19 +116,15 @@ export class Presence {
   /** Never throws. */
   onReport(conversationId: string, { nodeId, report }: PresenceFrame): void {
     if (nodeId === this.#options.engine.nodeId || report === undefined) return;
-    if (report.present.length > 0 || this.#of(conversationId) !== undefined) {
+    if (report.present.length > 0 || this.#conversations.get(conversationId) !== undefined) {
       const { presence } = this.#open(conversationId);
       presence.update(nodeId, report.present, performance.now() + this.#options.holdMs);
       this.#touch(conversationId);
     }
-    const known = this.#of(conversationId);
+    const known = this.#conversations.get(conversationId);
     if (!report.asks || known === undefined || known.published === NOTHING) return;
     known.published = ASKED_FOR;
     this.#touch(conversationId);
-  }
-
-  #of(conversationId: string): Known | undefined {
-    return this.#conversations.get(conversationId);
   }
 
   #open(conversationId: string): Known {
@@ -155,7 +155,7 @@ export class Presence {
 
   /** Sends the other nodes and the readers here what they lack. */
   #settle(conversationId: string): void {
-    const known = this.#of(conversationId);
+    const known = this.#conversations.get(conversationId);
     if (known === undefined) return;
     const own = known.presence.own();
     if (JSON.stringify(own) !== known.published) this.#announce(conversationId, known, own);

@@ -1,19 +1,16 @@
 import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import { ApiError } from '../../../contract/protocol/errors.ts';
-import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Cursors } from '../catch-up/cursors.ts';
+import type { GatewayOptions } from '../options.ts';
 import type { Streams } from '../stream/streams.ts';
 import { mayHaveFeed, type Revocation } from './revocation.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 
-export interface AdmissionOptions {
+export interface AdmissionOptions extends Pick<GatewayOptions, 'cursors' | 'limits'> {
   readonly sessions: Sessions<Session>;
   readonly streams: Pick<Streams, 'joinFeed' | 'leaveFeed'>;
   readonly revocation: Pick<Revocation, 'changes' | 'check'>;
-  readonly cursors: Pick<Cursors, 'current'>;
-  readonly limits: Pick<SocketLimits, 'socketsPerActor'>;
 }
 
 /** Makes a session with a known caller `ready`, however the caller became known. */

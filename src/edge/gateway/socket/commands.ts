@@ -5,19 +5,17 @@ import { RETRY_AFTER_SINCE, type ReplyFrame } from '../../../contract/protocol/s
 import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
 import { covers, SOCKETS_SINCE } from '../../../contract/protocol/versions.ts';
 import { requirePresent } from '../../../core/conversations/access.ts';
-import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
-import type { Authenticator } from '../../../platform/access/authenticate.ts';
 import {
   requireAccount,
   requirePermission,
   requireSubscription,
 } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import { type ErrorMapper, logFailure } from '../../../platform/http/pipeline/failure.ts';
+import { logFailure } from '../../../platform/http/pipeline/failure.ts';
 import { requireVersion } from '../../../platform/http/pipeline/spoken-version.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
 import type { HeartbeatCursors } from '../catch-up/heartbeat-cursor.ts';
 import type { Resume } from '../catch-up/resume.ts';
+import type { GatewayOptions } from '../options.ts';
 import type { Activity } from '../presence/activity.ts';
 import type { Joined, Streams } from '../stream/streams.ts';
 import { type Admission, expiryShown } from './admission.ts';
@@ -27,18 +25,14 @@ import { mayFollow, type Revocation } from './revocation.ts';
 import type { Session } from './session.ts';
 import { type SocketSubscription, tooManySubscriptions } from './session-state.ts';
 
-export interface CommandsOptions {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly directory: Pick<ConversationDirectory, 'facts'>;
+export interface CommandsOptions
+  extends Pick<GatewayOptions, 'authenticator' | 'directory' | 'limits' | 'failures' | 'metrics'> {
   readonly streams: Pick<Streams, 'join' | 'leave'>;
   readonly admission: Admission;
   readonly revocation: Pick<Revocation, 'check'>;
   readonly activity: Activity;
   readonly resume: Resume;
   readonly heartbeatCursors: HeartbeatCursors;
-  readonly limits: Pick<SocketLimits, 'subscriptions' | 'requestsPerSecond'>;
-  readonly failures: ErrorMapper;
-  readonly metrics: Pick<Metrics, 'subscriptions'>;
 }
 
 /**
@@ -112,7 +106,10 @@ export class Commands {
   #handle(session: Session, { id, op, frame, error }: Request): Promise<void> | undefined {
     if (frame?.type === 'authenticate') return this.#authenticate(session, frame);
     const early = op !== undefined && op !== 'authenticate' && !session.ready;
-    if (early) return this.#fault(session, id, notYetKnown());
+    if (early) {
+      const message = 'The socket is not authenticated yet. Send an authenticate frame first.';
+      return this.#fault(session, id, new ApiError('invalid_credentials', message));
+    }
     if (frame === undefined) return this.#fault(session, id, error);
     switch (frame.type) {
       case 'refresh':
@@ -138,7 +135,8 @@ export class Commands {
     const { authenticator, admission } = this.#options;
     try {
       if (session.principal !== undefined) {
-        this.#refuse(session, frame.id, alreadyKnown());
+        const message = 'The socket is already authenticated. Use refresh for a newer token.';
+        this.#refuse(session, frame.id, new ApiError('resource_conflict', message));
         return;
       }
       const version = requireVersion(
@@ -268,7 +266,9 @@ export class Commands {
   ): void {
     const { conversation_id: id, after_sequence: after = fromSequence } = frame;
     if (after < fromSequence) {
-      this.#refuse(session, frame.id, alreadyFurther(fromSequence));
+      const message = `The socket is subscribed after ${fromSequence}. Unsubscribe first to get earlier messages.`;
+      const refusal = new ApiError('resource_conflict', message, { param: 'after_sequence' });
+      this.#refuse(session, frame.id, refusal);
       return;
     }
     this.#reply<'subscribe'>(session, frame.id, { conversation_id: id, head_sequence: headSequence });
@@ -319,11 +319,8 @@ export class Commands {
 
   #closeFor(session: Session, error: ApiError): void {
     const reason = REASONS[error.condition] ?? (error.status >= 500 ? 'overloaded' : 'credentials_revoked');
-    const retryAfterMs = error.retryAfterS === undefined ? RETRY_MS : error.retryAfterS * 1_000;
-    session.close(
-      reason,
-      reason === 'overloaded' || reason === 'rate_limited' ? { retryAfterMs } : undefined,
-    );
+    const mustWait = reason === 'overloaded' || reason === 'rate_limited';
+    session.close(reason, mustWait ? { retryAfterMs: retryAfterOf(error) ?? RETRY_MS } : undefined);
   }
 
   #toApiError(session: Session, thrown: unknown, frame?: AnyFrame): ApiError {
@@ -366,19 +363,4 @@ function tooFast({ requestsPerSecond }: Pick<SocketLimits, 'requestsPerSecond'>,
 
 function retryAfterOf({ retryAfterS }: ApiError): number | undefined {
   return retryAfterS === undefined ? undefined : retryAfterS * 1_000;
-}
-
-function notYetKnown(): ApiError {
-  const message = 'The socket is not authenticated yet. Send an authenticate frame first.';
-  return new ApiError('invalid_credentials', message);
-}
-
-function alreadyKnown(): ApiError {
-  const message = 'The socket is already authenticated. Use refresh for a newer token.';
-  return new ApiError('resource_conflict', message);
-}
-
-function alreadyFurther(fromSequence: number): ApiError {
-  const message = `The socket is subscribed after ${fromSequence}. Unsubscribe first to get earlier messages.`;
-  return new ApiError('resource_conflict', message, { param: 'after_sequence' });
 }

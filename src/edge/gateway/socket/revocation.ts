@@ -1,27 +1,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { isGone, mayRead } from '../../../core/conversations/access.ts';
-import type { ConversationDirectory, ConversationFacts } from '../../../core/conversations/directory.ts';
+import type { ConversationFacts } from '../../../core/conversations/directory.ts';
 import { deletedEvent } from '../../../core/conversations/events.ts';
-import type { Authenticator } from '../../../platform/access/authenticate.ts';
 import { hasPermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import { EVERYTHING, type Rights } from '../../../platform/access/rights.ts';
+import { EVERYTHING } from '../../../platform/access/rights.ts';
 import { toFrame } from '../../../platform/engine/publish.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
-import type { Logger } from '../../../platform/log.ts';
+import type { GatewayOptions } from '../options.ts';
 import { bytesFor } from '../stream/forms.ts';
 import type { Streams } from '../stream/streams.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 
-export interface RevocationOptions {
-  readonly rights: Rights;
-  readonly authenticator: Pick<Authenticator, 'principalOf'>;
-  readonly directory: Pick<ConversationDirectory, 'facts'>;
+export interface RevocationOptions
+  extends Pick<GatewayOptions, 'rights' | 'authenticator' | 'directory' | 'log'> {
   readonly streams: Pick<Streams, 'leave' | 'joinFeed' | 'leaveFeed'>;
   readonly sessions: Sessions<Session>;
-  readonly log: Logger;
 }
 
 /** Returns whether the caller may follow a conversation: if it may read it over REST. */
@@ -29,19 +25,15 @@ export function mayFollow(principal: Principal, facts: ConversationFacts): boole
   return mayRead(principal, facts) && mayHaveFeed(principal);
 }
 
-/**
- * Returns whether the caller may read messages, of which the feed shows previews. Customers have no
- * role, and may read the conversations that they take part in.
- */
+/** Returns whether it may read messages, as the feed shows them. Customers have no role. */
 export function mayHaveFeed(principal: Principal): boolean {
   return principal.customer || hasPermission(principal, 'messaging:read');
 }
 
 /**
  * Keeps open sockets to the rights of their callers (docs/architecture.md#rights-that-end): when a
- * right changes, on any node, the sessions that depend on it are checked again and lose what is
- * gone. Sessions register under a subject before their right is read, so that no change falls in
- * between.
+ * right changes, on any node, sessions that depend on it are checked and lose what is gone. They
+ * register under a subject before their right is read, so that no change falls in between.
  */
 export class Revocation {
   readonly #options: RevocationOptions;
@@ -159,10 +151,7 @@ export class Revocation {
     }
   }
 
-  /**
-   * Returns the caller with its present rights, or undefined if it has none. The session itself
-   * handles the expiry, which has a grace period.
-   */
+  /** Returns the caller with its present rights, if any. The session itself handles the expiry. */
   async #current({ accountId, actor, credential }: Principal): Promise<Principal | undefined> {
     try {
       return await this.#options.authenticator.principalOf({

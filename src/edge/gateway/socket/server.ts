@@ -9,39 +9,29 @@ import { connect } from 'node:net';
 import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
-import type { Authenticator } from '../../../platform/access/authenticate.ts';
 import { requireAccount, requireSubscription } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { RateLimits } from '../../../platform/access/rate-limit.ts';
-import type { Exchange } from '../../../platform/http/connection/exchange.ts';
-import type { AllowedOrigins } from '../../../platform/http/connection/origins.ts';
 import type { RequestHead } from '../../../platform/http/connection/request-head.ts';
-import type { HttpServer } from '../../../platform/http/connection/server.ts';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../platform/http/connection/uws.ts';
 import { deprecationHeaders } from '../../../platform/http/pipeline/spoken-version.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
+import type { GatewayOptions } from '../options.ts';
 import type { PresenceRecord } from '../presence/presence-record.ts';
 import type { Fanout } from '../stream/fanout.ts';
 import type { Admission } from './admission.ts';
 import type { Commands } from './commands.ts';
 import { type Handshake, readHandshake, spokenIn } from './handshake.ts';
 import { Session, type SessionHost } from './session.ts';
-import type { Tickets } from './tickets.ts';
 
-export interface SocketServerOptions extends Omit<SessionHost, 'gapped' | 'ended'> {
-  readonly http: Pick<HttpServer, 'ws' | 'receive'>;
-  /** Answers a request that is not upgraded with the error envelope, whatever was thrown. */
-  readonly refuse: (exchange: Exchange, thrown: unknown) => void;
-  readonly authenticator: Pick<Authenticator, 'authenticate' | 'principalOf'>;
-  readonly tickets: Pick<Tickets, 'redeem'>;
-  readonly rateLimits: RateLimits;
+export interface SocketServerOptions
+  extends Omit<SessionHost, 'gapped' | 'ended'>,
+    Pick<
+      GatewayOptions,
+      'http' | 'refuse' | 'authenticator' | 'tickets' | 'rateLimits' | 'origins' | 'metrics'
+    > {
   readonly admission: Admission;
   readonly commands: Commands;
   readonly fanout: Fanout;
   readonly record: Pick<PresenceRecord, 'left'>;
-  readonly origins: Pick<AllowedOrigins, 'allows'>;
-  readonly limits: SocketLimits;
-  readonly metrics: Metrics;
 }
 
 /**
@@ -79,14 +69,12 @@ export class SocketServer {
     };
     options.http.ws<SocketData>('/v1/realtime', {
       maxPayloadLength: limits.frameBytes,
-      // uWS skips sockets above this limit. It compares before a write, so the last frame exceeds
-      // it.
+      // uWS skips sockets above this limit. It compares before a write: the last frame exceeds it.
       maxBackpressure: limits.durableBytes,
       // True would close with 1006, without the queued bytes and without a close frame.
       closeOnBackpressureLimit: false,
       // Heartbeats are our own frames, because browsers do not show pings. This timeout is for
-      // clients that do not answer our FIN (uWS gives them up to 16 s), and a second net under the
-      // heartbeat.
+      // clients that do not answer our FIN (uWS gives them up to 16 s), and a second net.
       idleTimeout: idleTimeoutS(limits),
       sendPingsAutomatically: false,
       // A compression context costs more than an idle socket may (bench/README.md, P7).

@@ -420,8 +420,8 @@ export class Session implements Reader, Timed {
 
   /**
    * Ends the socket only when everything queued is in the kernel: uWS drops even the close frame of
-   * a socket over maxBackpressure, and its `end` releases the object, so that the socket could not
-   * be cut any more.
+   * a socket over maxBackpressure, and its `end` releases the object, which could not be cut any
+   * more.
    */
   #endWhenSent(): void {
     if (this.#state !== 'closing' || this.#wire.getBufferedAmount() > 0) return;

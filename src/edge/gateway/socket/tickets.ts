@@ -9,8 +9,7 @@ import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
 
 /**
  * Tickets for sockets (docs/realtime.md#opening): usable once on any node, valid for 30 s by
- * Postgres's clock, bound to actor and account. The socket ends with the credential for which the
- * ticket was issued.
+ * Postgres's clock, bound to actor and account. The socket ends with the credential of its ticket.
  */
 export class Tickets {
   readonly #database: Database;

@@ -1,9 +1,7 @@
 import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
-import { SETTLING, type Timeline } from '../../../core/messages/timeline/timeline.ts';
+import { SETTLING } from '../../../core/messages/timeline/timeline.ts';
 import type { TimelineHead } from '../../../core/messages/timeline/timeline-store.ts';
-import type { Downloads } from '../../../core/resources/attachment.ts';
 import { messageEvent, withParts } from '../../../core/resources/message.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import type {
   CommittedFrame,
   CreatedFrame,
@@ -11,15 +9,11 @@ import type {
   VoidFrame,
 } from '../../../platform/engine/frame.ts';
 import { toFrame } from '../../../platform/engine/publish.ts';
-import type { Logger } from '../../../platform/log.ts';
+import type { GatewayOptions } from '../options.ts';
 import type { Broadcast, Reader } from './reader.ts';
 
-export interface StreamContext {
-  readonly database: Database;
-  readonly files: Downloads;
-  readonly timeline: Timeline;
+export interface StreamContext extends Pick<GatewayOptions, 'database' | 'files' | 'timeline' | 'log'> {
   readonly broadcast: Broadcast;
-  readonly log: Logger;
 }
 
 /** Frames held beyond this are dropped and read later from Postgres: bounds a gap's memory. */
@@ -65,9 +59,8 @@ export class ConversationStream {
   #closed = false;
 
   /**
-   * Everything up to `settled` is settled; numbers between it and the head are filled in. `visible`
-   * is the last message up to there. `onDelivered` is called after each frame that was published to
-   * the topics.
+   * Everything up to `settled` is settled; numbers from there to the head are filled in. `visible`
+   * is the last message up to there. `onDelivered` is called after each frame that was published.
    */
   constructor(
     id: string,

@@ -1,5 +1,4 @@
 import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
-import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
 import type { TimelineHead } from '../../../core/messages/timeline/timeline-store.ts';
 import type { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import type { Engine, Subscription } from '../../../platform/engine/engine.ts';
@@ -7,15 +6,14 @@ import type { BroadcastFrame, CommittedFrame, Frame, VoidFrame } from '../../../
 import { isCommitted } from '../../../platform/engine/frame.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { RangeCache } from '../catch-up/range-cache.ts';
+import type { GatewayOptions } from '../options.ts';
 import type { Presence } from '../presence/presence.ts';
 import { ConversationStream, type StreamContext } from './conversation-stream.ts';
 import { type Broadcast, type Reader, topics } from './reader.ts';
 import { StreamingMessages } from './streaming-messages.ts';
 
 /** The state that the open streams of a node share. */
-export interface StreamHost extends StreamContext {
-  readonly engine: Engine;
-  readonly directory: ConversationDirectory;
+export interface StreamHost extends StreamContext, Pick<GatewayOptions, 'engine' | 'directory'> {
   readonly presence: Presence;
   readonly heads: GatheredReads<string, TimelineHead>;
   readonly ranges: Pick<RangeCache, 'erase'>;

@@ -118,7 +118,9 @@ export class Streams {
       const facts = await this.#options.directory.facts(conversationId);
       const isTooOld = afterSequence !== undefined && afterSequence < (facts?.purgedThrough ?? 0);
       if (afterSequence !== undefined && afterSequence > stream.delivered) {
-        await this.#catchUpWith(stream, afterSequence);
+        // It would get again what it has, from another node or over REST, if it joined earlier.
+        // Numbers that Postgres does not have are left alone.
+        await stream.fill(Math.min(await this.#heads.ask(stream.id), afterSequence));
       }
       const delivered = stream.delivered;
       const { end: journal } = stream.journal;
@@ -255,15 +257,6 @@ export class Streams {
   ): Promise<boolean> {
     const position = { sequence: Number.POSITIVE_INFINITY };
     return sendChanges(this.#replays.room, changes, { reader, position, cancelled, onPause });
-  }
-
-  /**
-   * Delivers what a reader has already, from another node or over REST. If it joined earlier, it
-   * would get those messages again. Numbers that Postgres does not have are left alone.
-   */
-  async #catchUpWith(stream: ConversationStream, sequence: number): Promise<void> {
-    const head = await this.#heads.ask(stream.id);
-    await stream.fill(Math.min(head, sequence));
   }
 
   /** Ends the subscription of a reader that misses too much: it reloads and subscribes again. */

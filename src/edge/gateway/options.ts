@@ -1,0 +1,40 @@
+import type { SocketLimits } from '../../contract/protocol/socket/socket-limits.ts';
+import type { ConversationDirectory } from '../../core/conversations/directory.ts';
+import type { Timeline } from '../../core/messages/timeline/timeline.ts';
+import type { Downloads } from '../../core/resources/attachment.ts';
+import type { Authenticator } from '../../platform/access/authenticate.ts';
+import type { RateLimits } from '../../platform/access/rate-limit.ts';
+import type { Rights } from '../../platform/access/rights.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Engine } from '../../platform/engine/engine.ts';
+import type { Exchange } from '../../platform/http/connection/exchange.ts';
+import type { AllowedOrigins } from '../../platform/http/connection/origins.ts';
+import type { HttpServer } from '../../platform/http/connection/server.ts';
+import type { ErrorMapper } from '../../platform/http/pipeline/failure.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import type { Cursors } from './catch-up/cursors.ts';
+import type { Tickets } from './socket/tickets.ts';
+
+/** What the gateway is given. Its parts pick theirs from here, and add one another. */
+export interface GatewayOptions {
+  readonly database: Database;
+  readonly files: Downloads;
+  readonly engine: Engine;
+  readonly rights: Rights;
+  readonly authenticator: Authenticator;
+  readonly rateLimits: RateLimits;
+  readonly directory: ConversationDirectory;
+  readonly timeline: Timeline;
+  /** The same instance that REST issues tickets from. */
+  readonly tickets: Tickets;
+  readonly cursors: Pick<Cursors, 'current' | 'read'>;
+  readonly http: Pick<HttpServer, 'ws' | 'receive' | 'numSubscribers' | 'publish'>;
+  /** Answers a request that is not upgraded with the error envelope, whatever was thrown. */
+  readonly refuse: (exchange: Exchange, thrown: unknown) => void;
+  readonly failures: ErrorMapper;
+  readonly origins: Pick<AllowedOrigins, 'allows'>;
+  readonly limits: SocketLimits;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
