@@ -2,8 +2,7 @@ import { ApiError } from './errors.ts';
 
 /**
  * Returns JSON with the fields of every object in the order of their names and without white space
- * (RFC 8785), for hashes and signatures. Throws ApiError `invalid_format` for a value that is
- * nested too deeply.
+ * (RFC 8785). Throws ApiError `invalid_format` for a value that is nested too deeply.
  */
 export function canonicalJson(value: unknown, depth = 0): string {
   if (depth > MAX_DEPTH) {

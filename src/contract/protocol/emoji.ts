@@ -19,8 +19,5 @@ const MAX_UNITS = 64;
 
 const SELECTORS = /[\uFE0E\uFE0F]/g;
 
-/**
- * Made at first use, from the tables of Unicode. `needsSelector`: characters that are shown as text
- * by themselves, unless a skin tone follows.
- */
+/** Made at first use. `needsSelector`: what is shown as text, unless a skin tone follows. */
 let patterns: { readonly emoji: RegExp; readonly needsSelector: RegExp } | undefined;

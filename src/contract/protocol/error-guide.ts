@@ -13,10 +13,7 @@ interface ErrorAdvice {
   readonly param: string | null;
 }
 
-/**
- * Conditions and handling rules of the errors, in words for people (docs/contract.md#errors): the
- * sections of error-guide.md, each by its heading.
- */
+/** The conditions of the errors and how to handle them: the sections of error-guide.md. */
 export const ERROR_GUIDE: Readonly<Record<ErrorCondition, ErrorAdvice>> = readGuide();
 
 function readGuide(): Record<ErrorCondition, ErrorAdvice> {

@@ -47,10 +47,7 @@ const random = customAlphabet(ALPHABET, 16);
 let lastMs = -1;
 let lastTime = '';
 
-/**
- * Returns `<prefix>_`, 8 characters that grow with time (so that neighbours in time are neighbours
- * in an index), and 16 random ones.
- */
+/** Returns `<prefix>_`, 8 characters that grow with time (neighbours in an index) and 16 random. */
 export function newId(kind: IdKind): string {
   const nowMs = Date.now();
   if (nowMs !== lastMs) {

@@ -32,9 +32,8 @@ describe(AvailableTool, {
 });
 
 /**
- * Returns the slug of the tool that calls an endpoint: its operation id with dashes. Returns
- * undefined if the endpoint is closed to agents, or shows a secret, which would remain in the run
- * that called it.
+ * Returns the slug of an endpoint's tool: its operation id with dashes. Undefined if it is closed
+ * to agents, or shows a secret, which would remain in the run that called it.
  */
 export function toolSlugOf(endpoint: {
   readonly name: string;

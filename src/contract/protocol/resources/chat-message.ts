@@ -234,11 +234,7 @@ demand(EditedAttachment, [
   ...KINDS_OF_ATTACHMENT.map((kind) => ({ ...kind, required: ['kind', ...(kind.required ?? [])] })),
 ]);
 
-/**
- * Body of Send Message (docs/contract.md#sending-a-message). core/messages/sending/send-rules.ts
- * checks what one field demands of another (body or attachment, client_message_id in mode send,
- * paired link fields).
- */
+/** Body of Send Message (docs/contract.md#sending-a-message). send-rules.ts has further rules. */
 export const SendMessageBody = Body({
   body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),
   mode: Type.Optional(OneOf(['send', 'draft'])),

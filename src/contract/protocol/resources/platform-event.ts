@@ -47,10 +47,7 @@ describe(PlatformEvent, {
   created_by: 'Id of the actor that raised the event.',
 });
 
-/**
- * Body of Create Event (docs/contract.md#events). features/platform-events/create-event.ts checks
- * what a schema cannot say.
- */
+/** Body of Create Event (docs/contract.md#events). create-event.ts has further rules. */
 export const CreateEventBody = Body({
   type: EventType,
   data: Data,

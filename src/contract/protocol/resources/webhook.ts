@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { EVENT_FILTER_PATTERN, EVENT_TYPE_LIMITS } from '../event-areas.ts';
-import { Body, describe, Identity, Nullable, OneOf, Times, Timestamp } from '../schema/schema.ts';
+import { Body, describe, described, Identity, Nullable, OneOf, Times, Timestamp } from '../schema/schema.ts';
 
 export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
@@ -69,29 +69,22 @@ export const NewWebhook = Type.Object(
 );
 export type NewWebhook = Static<typeof NewWebhook>;
 
-const BODY_TEXTS = {
-  url: 'An absolute https URL without a user name or password. http is accepted for hosts that the operator allows.',
-  event_types: EVENT_TYPES_TEXT,
-  include_direct: 'Whether to send events of direct messages between users as well. Setting it is audited.',
-};
-
 export const CreateWebhookBody = Body({
   url: Url,
   event_types: EventTypes,
   include_direct: Type.Optional(Type.Boolean()),
 });
-describe(CreateWebhookBody, BODY_TEXTS);
+describe(CreateWebhookBody, {
+  url: 'An absolute https URL without a user name or password. http is accepted for hosts that the operator allows.',
+  event_types: EVENT_TYPES_TEXT,
+  include_direct: 'Whether to send events of direct messages between users as well. Setting it is audited.',
+});
 
+const Status = Type.Optional(OneOf(WEBHOOK_STATUSES));
 export const UpdateWebhookBody = Body(
   {
-    url: Type.Optional(Url),
-    event_types: Type.Optional(EventTypes),
-    include_direct: Type.Optional(Type.Boolean()),
-    status: Type.Optional(OneOf(WEBHOOK_STATUSES)),
+    ...Type.Partial(CreateWebhookBody).properties,
+    status: described(Status, '`disabled` stops the sending, `enabled` starts it again.'),
   },
   { minProperties: 1, examples: [{ status: 'enabled' }] },
 );
-describe(UpdateWebhookBody, {
-  ...BODY_TEXTS,
-  status: '`disabled` stops the sending, `enabled` starts it again.',
-});

@@ -1,18 +1,15 @@
-/**
- * Formats that callers can get wrong. They are stricter than those of the libraries: a text that
- * passes here means the same to Postgres and to Date.
- */
+/** Formats, stricter than those of libraries: what passes means the same to Postgres and Date. */
 
 /**
  * RFC 3339 with offset, a day that exists, no leap second (Date has none), and a year and an offset
- * that Postgres accepts. The check of the library accepts a blank for the `T`, and offsets such as
- * `+01`.
+ * for Postgres. The check of the library accepts a blank for the `T`, and offsets such as `+01`.
  */
 export function isDateTime(text: string): boolean {
   const parts = DATE_TIME.exec(text);
   if (parts === null) return false;
   const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
-  return year > 0 && day <= daysIn(year, month);
+  // Date.UTC would take years below 100 as 19xx.
+  return year > 0 && new Date(new Date(0).setUTCFullYear(year, month - 1, day)).getUTCDate() === day;
 }
 
 /** The rule of ajv-formats, within the length that mail allows (RFC 5321, 4.5.3.1). */
@@ -44,10 +41,3 @@ const EMAIL =
 
 const MEDIA_TYPE =
   /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?: ?; ?[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/;
-
-function daysIn(year: number, month: number): number {
-  // Day 0 of the next month. Date.UTC takes years below 100 as 19xx.
-  const last = new Date(Date.UTC(2000, month, 0));
-  if (month !== 2) return last.getUTCDate();
-  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
-}

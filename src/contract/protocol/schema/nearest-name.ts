@@ -23,8 +23,7 @@ const MAX_EDITS = 2;
 
 /** Restricted Damerau-Levenshtein distance. */
 function editsBetween(a: string, b: string): number {
-  // Names that differ more in length cannot be near, so no table is filled for most variables of
-  // the environment.
+  // Names that differ more in length cannot be near: most variables fill no table.
   if (Math.abs(a.length - b.length) > MAX_EDITS) return Number.POSITIVE_INFINITY;
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, at) => at);

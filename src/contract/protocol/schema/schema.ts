@@ -23,10 +23,7 @@ export function Identity<const O extends string>(object: O) {
 /** When a resource was made, and last changed. */
 export const Times = { created_at: Timestamp, updated_at: Timestamp };
 
-/**
- * Free text, kept as it was written; text of white space alone becomes ""
- * (docs/decisions.md#blank-is-empty). Validation replaces it in the value.
- */
+/** Free text; white space alone becomes "" in the value (docs/decisions.md#blank-is-empty). */
 export function Text(maxLength: number) {
   return Type.String({ maxLength, whitespace: 'blank' });
 }
@@ -117,10 +114,7 @@ export function demand(schema: object, ...choices: readonly (readonly Alternativ
   Object.assign(schema, { conditions: choices.map((alternatives) => ({ anyOf: alternatives })) });
 }
 
-/**
- * Returns an alternative: the field has this value, or is absent where this value is its default,
- * and `required` fields are present.
- */
+/** Returns an alternative: the field has this value, also by default, and `required` are there. */
 export function where(field: string, value: string, ...required: readonly string[]): Alternative {
   return { properties: { [field]: { const: value } }, required };
 }

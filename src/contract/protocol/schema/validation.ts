@@ -180,10 +180,7 @@ function couldGoOn(text: string): boolean {
   }
 }
 
-/**
- * Returns the place that V8's message names, if it does. A message without a place may quote the
- * text, but never at its end.
- */
+/** Returns the place in V8's message, if any: text that it quotes never stands at its end. */
 function namedBreak(text: string, error: unknown): number | undefined {
   const { message } = error as SyntaxError;
   if (message === 'Unexpected end of JSON input') return text.length;

@@ -53,9 +53,8 @@ export type EphemeralEventName = {
 export type DurableEventName = Exclude<EventName, EphemeralEventName>;
 
 /**
- * Durable events but for a new message, which is found by its number. Each has a source
- * (core/features/event-sources.ts), from which it is published and, where it may have been missed,
- * read again.
+ * Durable events but for a new message, which is found by its number. Each has a source, from which
+ * it is published and, where it may have been missed, read again (core/features/event-sources.ts).
  */
 export type ChangeEventName = {
   [E in EventName]: (typeof EVENTS)[E]['order'] extends 'updated' | 'durable' ? E : never;

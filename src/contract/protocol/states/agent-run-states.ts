@@ -9,12 +9,9 @@ export const ENDED_RUNS = ['completed', 'failed', 'cancelled'] as const;
 export const RUN_STATUSES = [...OPEN_STATUSES, ...ENDED_RUNS] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-/** `none`: before there is a run. */
-export type RunState = RunStatus | 'none';
-
 /**
  * Every way in which `agent_run.status` changes (docs/contract.md#runs). No tool asks people for
- * more than approval, so no move leads to `awaiting_input`.
+ * more than approval, so no move leads to `awaiting_input`. `none`: before there is a run.
  */
 export const RUN_MOVES = {
   trigger: { from: ['none'], to: 'pending', when: 'a message, an event, a schedule or a person starts it' },
@@ -28,7 +25,7 @@ export const RUN_MOVES = {
     when: 'it cannot go on: no role, no model that answers, a node that died',
   },
   cancel: { from: OPEN_STATUSES, to: 'cancelled', when: 'a person cancels it' },
-} as const satisfies Transitions<RunState>;
+} as const satisfies Transitions<RunStatus | 'none'>;
 
 export const ACTION_STATUSES = [
   'pending_review',
@@ -41,9 +38,6 @@ export const ACTION_STATUSES = [
   'cancelled',
 ] as const;
 export type ActionStatus = (typeof ACTION_STATUSES)[number];
-
-/** `none`: before there is a call. */
-export type ActionState = ActionStatus | 'none';
 
 /** How `agent_run_action.status` changes. An approval counts once, for the arguments shown. */
 export const ACTION_MOVES = {
@@ -64,7 +58,7 @@ export const ACTION_MOVES = {
     to: 'cancelled',
     when: 'its run ended before it was executed',
   },
-} as const satisfies Transitions<ActionState>;
+} as const satisfies Transitions<ActionStatus | 'none'>;
 
 /** How long a call waits for a decision, in milliseconds (docs/contract.md#tools). */
 export const APPROVAL_MS = 24 * 60 * 60 * 1_000;

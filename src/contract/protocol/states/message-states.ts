@@ -1,10 +1,7 @@
 import type { MessageStatus } from '../resources/chat-message.ts';
 import type { Transitions } from './transitions.ts';
 
-/** `none`: before there is a message. */
-export type MessageState = MessageStatus | 'none';
-
-/** Every way in which `chat_message.status` changes (docs/contract.md#messages). */
+/** How `chat_message.status` changes (docs/contract.md#messages). `none`: no message yet. */
 export const MESSAGE_MOVES = {
   send: { from: ['none'], to: 'sent', when: 'Send Message in mode send, without scheduled_at' },
   schedule: { from: ['none'], to: 'scheduled', when: 'Send Message in mode send, with scheduled_at' },
@@ -25,4 +22,4 @@ export const MESSAGE_MOVES = {
   },
   cancel: { from: ['scheduled'], to: 'canceled', when: 'it is canceled, or over a day late' },
   fail: { from: ['scheduled'], to: 'failed', when: 'the fifth attempt to deliver it is refused' },
-} as const satisfies Transitions<MessageState>;
+} as const satisfies Transitions<MessageStatus | 'none'>;

@@ -5,10 +5,7 @@ import { NOTIFICATION_MOVES } from './notification-states.ts';
 import type { Transitions } from './transitions.ts';
 import { WORKFLOW } from './workflow.ts';
 
-/**
- * Every way in which a participant's `membership` changes (docs/contract.md#participants). A
- * participant that hides a conversation is still a member of it.
- */
+/** How a `membership` changes (docs/contract.md#participants). A `hidden` member is still one. */
 export const MEMBERSHIP_MOVES = {
   join: { from: ['left', 'removed'], to: 'active', when: 'it is added again' },
   leave: { from: ['active', 'hidden'], to: 'left', when: 'it leaves' },

@@ -5,9 +5,8 @@ import type { Transitions } from './transitions.ts';
 const BY_HAND = ['new', 'open', 'waiting_internal', 'waiting_external', 'resolved'] as const;
 
 /**
- * Every way in which a case's `workflow_status` changes (docs/contract.md#workflow). While a draft
- * is open the case stays in `needs_approval`, and the other moves change the status that it returns
- * to.
+ * How a case's `workflow_status` changes (docs/contract.md#workflow). While a draft is open the
+ * case stays in `needs_approval`, and the other moves change the status that it returns to.
  */
 export const WORKFLOW = {
   customer_wrote: { from: BY_HAND, to: 'open', when: 'the customer writes; this reopens a resolved case' },
