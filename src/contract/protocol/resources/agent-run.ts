@@ -171,9 +171,7 @@ describe(AgentRun, {
 /** Body of Trigger Agent Run: any JSON value as input (docs/contract.md#runs). */
 export const TriggerRunBody = Body({ input: Type.Optional(Type.Unknown()) });
 
-describe(TriggerRunBody, {
-  input: 'What the agent is given to work on, any JSON value of at most 64 KiB.',
-});
+describe(TriggerRunBody, { input: 'What the agent is given to work on, any JSON value of at most 64 KiB.' });
 
 const Decision = Body({
   action_id: Id,

@@ -3,6 +3,7 @@ import {
   Body,
   ByType,
   describe,
+  described,
   Id,
   Identity,
   Name,
@@ -105,10 +106,9 @@ export type ConversationInclude = (typeof CONVERSATION_INCLUDES)[number];
 /** What `include[]` of Set Legal Hold may name (docs/contract.md#expansion). */
 export const LEGAL_HOLD_INCLUDES = ['assignee', 'group', 'participants'] as const;
 
-const Topic = Body({ type: OneOf(ENTITY_TYPES), id: Id });
-describe(Topic, {
-  type: 'Kind of the resource that `id` names.',
-  id: 'Id of the resource.',
+const Topic = Body({
+  type: described(OneOf(ENTITY_TYPES), 'Kind of the resource that `id` names.'),
+  id: described(Id, 'Id of the resource.'),
 });
 
 /** Between two users: the caller and another user, or two users if the caller is an API key. */
@@ -189,6 +189,4 @@ describe(SnoozeBody, {
 });
 
 export const CustomerTokenBody = Body({ participant_id: Id });
-describe(CustomerTokenBody, {
-  participant_id: "Id of the customer's participant in this conversation.",
-});
+describe(CustomerTokenBody, { participant_id: "Id of the customer's participant in this conversation." });

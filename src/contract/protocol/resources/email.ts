@@ -165,6 +165,4 @@ export const MailReceipt = Type.Object(
 );
 export type MailReceipt = Static<typeof MailReceipt>;
 
-describe(MailReceipt, {
-  mails: 'The mail at each inbox that it is for. All of it is committed.',
-});
+describe(MailReceipt, { mails: 'The mail at each inbox that it is for. All of it is committed.' });

@@ -30,6 +30,4 @@ export const UpdateMeBody = Body({
   name: Type.Optional(Name),
   avatar_s3_key: Type.Optional(AvatarKey),
 });
-describe(UpdateMeBody, {
-  name: 'The new name of the person.',
-});
+describe(UpdateMeBody, { name: 'The new name of the person.' });

@@ -88,11 +88,7 @@ describe(NotificationSettings, {
   updated_at: 'When the settings were last changed. Null: they are the defaults.',
 });
 
-const ChannelsInput = Body({
-  socket: Type.Optional(Type.Boolean()),
-  push: Type.Optional(Type.Boolean()),
-  mail: Type.Optional(Type.Boolean()),
-});
+const ChannelsInput = Body(Type.Partial(CategoryChannels).properties);
 describe(ChannelsInput, {
   socket: `${CHANNELS.socket} Default true.`,
   push: `${CHANNELS.push} Default true.`,

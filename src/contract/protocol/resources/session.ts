@@ -26,6 +26,4 @@ export const EndedSessions = Type.Object({
 });
 export type EndedSessions = Static<typeof EndedSessions>;
 
-describe(EndedSessions, {
-  count: 'How many sessions were ended.',
-});
+describe(EndedSessions, { count: 'How many sessions were ended.' });

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Timestamp } from '../schema/schema.ts';
+import { Body, describe, described, Id, Timestamp } from '../schema/schema.ts';
 
 /** Days for which a refresh token works; each use gives a new one (docs/contract.md#tokens). */
 export const REFRESH_TOKEN_DAYS = 30;
@@ -19,14 +19,10 @@ describe(Token, {
   expires_at: 'When the access token expires.',
 });
 
-export const CreateTokenBody = Body({ user_id: Id });
-describe(CreateTokenBody, {
-  user_id: 'Id of the user for whom the tokens are.',
-});
+export const CreateTokenBody = Body({ user_id: described(Id, 'Id of the user for whom the tokens are.') });
 
-export const RefreshTokenBody = Body({ refresh_token: Type.String() });
-describe(RefreshTokenBody, {
-  refresh_token: 'The refresh token; it can be used once.',
+export const RefreshTokenBody = Body({
+  refresh_token: described(Type.String(), 'The refresh token; it can be used once.'),
 });
 
 /** Opens one socket without a key or token in the URL (docs/realtime.md#opening). */

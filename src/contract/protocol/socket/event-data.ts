@@ -111,9 +111,7 @@ export const MessagesPurged = Type.Object(
   { title: 'messages_purged' },
 );
 export type MessagesPurged = Static<typeof MessagesPurged>;
-describe(MessagesPurged, {
-  through_sequence: 'The highest `sequence` that is gone.',
-});
+describe(MessagesPurged, { through_sequence: 'The highest `sequence` that is gone.' });
 
 export const MessageReacted = Type.Object(
   {
