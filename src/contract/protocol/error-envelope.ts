@@ -9,11 +9,7 @@ export const ERROR_CODES: readonly string[] = [
 
 export const ERROR_TYPES = ['invalid_request_error', 'api_error', 'idempotency_error'] as const;
 
-const Quota = Type.Object({
-  limit: Type.Integer(),
-  used: Type.Integer(),
-  reset_at: Nullable(Timestamp),
-});
+const Quota = Type.Object({ limit: Type.Integer(), used: Type.Integer(), reset_at: Nullable(Timestamp) });
 describe(Quota, {
   limit: 'How many the plan allows.',
   used: 'How many there are.',

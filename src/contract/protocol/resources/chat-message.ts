@@ -330,9 +330,7 @@ describe(ForwardMessageBody, {
 });
 
 /** Body of Redact Message (docs/contract.md#redaction). */
-export const RedactMessageBody = Body({
-  reason: Label(MESSAGE_LIMITS.redactionReasonCharacters),
-});
+export const RedactMessageBody = Body({ reason: Label(MESSAGE_LIMITS.redactionReasonCharacters) });
 
 describe(RedactMessageBody, {
   reason:

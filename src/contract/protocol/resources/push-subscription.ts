@@ -29,10 +29,7 @@ describe(PushSubscription, {
 });
 
 /** What a browser needs before it subscribes. */
-export const PushKey = Type.Object({
-  ...Identity('push_key'),
-  public_key: Type.String(),
-});
+export const PushKey = Type.Object({ ...Identity('push_key'), public_key: Type.String() });
 export type PushKey = Static<typeof PushKey>;
 
 describe(PushKey, {

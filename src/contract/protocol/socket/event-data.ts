@@ -104,20 +104,14 @@ export const MessageSnapshot = Type.Object({
 export type MessageSnapshot = Static<typeof MessageSnapshot>;
 
 export const MessagesPurged = Type.Object(
-  {
-    conversation_id: Id,
-    through_sequence: Type.Integer({ minimum: 0 }),
-  },
+  { conversation_id: Id, through_sequence: Type.Integer({ minimum: 0 }) },
   { title: 'messages_purged' },
 );
 export type MessagesPurged = Static<typeof MessagesPurged>;
 describe(MessagesPurged, { through_sequence: 'The highest `sequence` that is gone.' });
 
 export const MessageReacted = Type.Object(
-  {
-    message_id: Id,
-    reactions: Type.Array(ReactionCount, { maxItems: REACTION_LIMITS.kinds }),
-  },
+  { message_id: Id, reactions: Type.Array(ReactionCount, { maxItems: REACTION_LIMITS.kinds }) },
   { title: 'message_reacted' },
 );
 export type MessageReacted = Static<typeof MessageReacted>;
