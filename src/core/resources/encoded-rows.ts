@@ -328,12 +328,12 @@ function bytesOf({ json, body_json }: Encoded<unknown>): number {
   return units + (body_json?.length ?? 0);
 }
 
-/** Returns JSON with the large text in its place, as bytes if there is such a text. */
-export function withText(json: string, { body_json }: LargeText): string | Buffer {
+/** Returns JSON with the large text in its place, as pieces if there is such a text. */
+export function withText(json: string, { body_json }: LargeText): string | Buffer[] {
   if (!body_json) return json;
   const at = json.indexOf(PLACE);
   const [head, tail] = [json.slice(0, at), json.slice(at + PLACE.length)];
-  return Buffer.concat([Buffer.from(head), body_json, Buffer.from(tail)]);
+  return [Buffer.from(head), body_json, Buffer.from(tail)];
 }
 
 /** Within another text its backslash would be escaped. */

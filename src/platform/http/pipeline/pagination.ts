@@ -112,7 +112,7 @@ export function toEncodedList<Row>(
   page: PageRequest,
   url: string,
   keyOf: (row: Row) => Key,
-  encoded: (row: Row) => string | Buffer,
+  encoded: (row: Row) => ItemJson,
 ): Page<never> {
   const { shown, infoOf } = laidOut(rows, page, url, keyOf);
   return new Page([], page.direction, infoOf, shown.map(encoded));
@@ -155,13 +155,16 @@ function laidOut<Row>(
   return { shown, infoOf };
 }
 
+/** The JSON of an item: a text, or bytes in pieces, which are copied once into the page. */
+export type ItemJson = string | readonly Buffer[];
+
 /** One page of a list. Its JSON ends after the requested rows, or at MAX_PAGE_BYTES. */
 export class Page<Item> implements List<Item> {
   readonly object = 'list';
   readonly data: readonly Item[];
   readonly #direction: PageRequest['direction'];
   readonly #infoOf: Layout<Item>['infoOf'];
-  readonly #encoded: readonly (string | Buffer)[] | undefined;
+  readonly #encoded: readonly ItemJson[] | undefined;
   /** The JSON of further fields of the list, each followed by a comma. */
   #facts = '';
 
@@ -170,7 +173,7 @@ export class Page<Item> implements List<Item> {
     direction: PageRequest['direction'],
     infoOf: Layout<Item>['infoOf'],
     /** The JSON of items that are not in `data`. */
-    encoded?: readonly (string | Buffer)[],
+    encoded?: readonly ItemJson[],
   ) {
     this.data = data;
     this.#direction = direction;
@@ -202,19 +205,19 @@ export class Page<Item> implements List<Item> {
   #assemble<Source>(
     seal: CursorSeal,
     items: readonly Source[],
-    encode: (item: Source) => string | Buffer,
+    encode: (item: Source) => ItemJson,
   ): string | Buffer {
     const isForward = this.#direction === 'next';
-    const texts: (string | Buffer)[] = [];
+    const texts: ItemJson[] = [];
     let units = 0;
     let bytes: number | undefined;
     for (const item of isForward ? items : items.toReversed()) {
       const text = encode(item);
-      units += text.length;
+      units += typeof text === 'string' ? text.length : bytesOf(text);
       // Counting bytes takes time, and no UTF-16 unit has more than three of them.
       if (units * 3 > MAX_PAGE_BYTES) {
-        bytes ??= texts.reduce((sum, one) => sum + Buffer.byteLength(one), 0);
-        bytes += Buffer.byteLength(text);
+        bytes ??= texts.reduce((sum, one) => sum + bytesOf(one), 0);
+        bytes += bytesOf(text);
         if (bytes > MAX_PAGE_BYTES && texts.length > 0) break;
       }
       texts.push(text);
@@ -239,8 +242,14 @@ export function openCursor(query: unknown, seal: CursorSeal): void {
   parameters.cursor = seal.open(parameters.cursor);
 }
 
+function bytesOf(json: ItemJson): number {
+  return typeof json === 'string'
+    ? Buffer.byteLength(json)
+    : json.reduce((sum, { length }) => sum + length, 0);
+}
+
 /** Returns bytes if one of the items is bytes. */
-function joined(head: string, items: readonly (string | Buffer)[], end: string): string | Buffer {
+function joined(head: string, items: readonly ItemJson[], end: string): string | Buffer {
   if (items.every((item) => typeof item === 'string')) {
     // One copy: a large text made of a joined one would be copied again when it is sent.
     const texts = [...items];
@@ -250,7 +259,7 @@ function joined(head: string, items: readonly (string | Buffer)[], end: string):
   }
   const parts = items.flatMap((item, index) => [
     Buffer.from(index === 0 ? head : ','),
-    typeof item === 'string' ? Buffer.from(item) : item,
+    ...(typeof item === 'string' ? [Buffer.from(item)] : item),
   ]);
   return Buffer.concat([...parts, Buffer.from(end)]);
 }
