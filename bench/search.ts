@@ -2,9 +2,10 @@ import { sql } from 'kysely';
 import { newId } from '../src/contract/protocol/ids.ts';
 import { presentActor } from '../src/contract/protocol/resources/actor.ts';
 import { createAccount } from '../src/core/accounts/accounts.ts';
-import { indexSome } from '../src/features/search/indexer.ts';
+import { indexPart } from '../src/features/search/indexer.ts';
 import { parseQuery } from '../src/features/search/query.ts';
-import { searchMessages } from '../src/features/search/search-messages.ts';
+import { readResults } from '../src/features/search/results.ts';
+import { MESSAGES } from '../src/features/search/search-messages.ts';
 import type { Principal } from '../src/platform/access/principal.ts';
 import { migrate } from '../src/platform/db/migration/migrate.ts';
 import { createLog } from '../src/platform/log.ts';
@@ -114,22 +115,19 @@ class Archive {
           FROM generate_series(1, ${sql.lit(WORDS)}) AS word WHERE n IS NOT NULL
         ) t`.execute(kysely);
     }
-    await sql`TRUNCATE search_changes`.execute(kysely);
-    await sql`UPDATE search_progress SET filled_through = ''`.execute(kysely);
+    await sql`TRUNCATE search_notes`.execute(kysely);
+    await sql`UPDATE search_state SET filled_through = ''`.execute(kysely);
     const meter = startMeter({ postgres });
     const startMs = performance.now();
     for (let isFilled = false; !isFilled; ) {
       // Without rests.
-      await sql`UPDATE search_progress SET next_round_at = clock_timestamp()`.execute(kysely);
-      await indexSome(database, async () => true);
-      const { rows } = await sql`SELECT FROM search_progress WHERE filled_through IS NULL
-        AND NOT EXISTS (SELECT FROM search_changes)`.execute(kysely);
-      isFilled = rows.length === 1;
+      await sql`UPDATE search_state SET next_part_at = clock_timestamp()`.execute(kysely);
+      isFilled = (await indexPart(database))?.isFull !== true;
     }
     const indexing = meter(messages);
     say(`  ${count(messages)} messages indexed after ${Math.round((performance.now() - startMs) / 1_000)} s`);
-    await sql`SELECT gin_clean_pending_list('search_blocks_terms')`.execute(kysely);
-    await sql`ANALYZE search_blocks, messages, conversations, participants`.execute(kysely);
+    await sql`SELECT gin_clean_pending_list('search_entries_terms')`.execute(kysely);
+    await sql`VACUUM ANALYZE search_entries, messages, conversations, participants`.execute(kysely);
     await checkpoint(postgres);
     return new Archive(postgres, ids, indexing);
   }
@@ -169,7 +167,7 @@ class Archive {
         for (; performance.now() - startMs < blockMs; searches++) {
           const deadlineMs = Number.POSITIVE_INFINITY;
           const search = { ...filters, phrases: parseQuery(q), deadlineMs };
-          hits += (await searchMessages(database, this.#callers[by], search, page)).length;
+          hits += (await readResults(database, this.#callers[by], MESSAGES, search, page)).length;
         }
         const figure = (performance.now() - startMs) / searches;
         return { figure, processor: meter(searches), notes: { hits: hits / searches } };

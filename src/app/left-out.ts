@@ -15,8 +15,11 @@ export const TOPICS_OF_FEATURES: readonly string[] = [
   'platform_events.raised',
 ];
 export const TASKS_OF_FEATURES: readonly string[] = ['compliance_job', 'finish_redaction'];
-/** The settings by which triggers know that a node has their feature. */
-export const SETTINGS_OF_FEATURES: readonly string[] = ['feature_search'];
+/**
+ * The settings by which triggers know that a node has their feature; `feature_search` is that of
+ * nodes of the version before.
+ */
+export const SETTINGS_OF_FEATURES: readonly string[] = ['feature_search', 'feature_search_entries'];
 
 /** Adds handlers for names that have none: they drop the rows, with one log line each. */
 export function withDropped(

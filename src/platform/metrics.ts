@@ -136,7 +136,7 @@ export function createMetrics() {
     ),
     searchIndexed: counter(
       'parley_search_indexed_messages_total',
-      'Messages that this node read to index them for search; those of a block that is written again count again',
+      'Messages and conversations that this node read to index them for search',
     ),
     searchLagSeconds: gauge(
       'parley_search_lag_seconds',

@@ -58,9 +58,13 @@ const KEPT: Readonly<Record<string, string>> = {
   'pins.pinned_by': BLANKED,
   'presences.actor_id': 'gone within a minute',
   'reactions.actor_id': 'an erasure removes them with the messages (eraser.ts)',
-  'search_blocks.conversation_id': 'a trigger notes the deletion of its messages, and it is indexed again',
+  'search_blocks.account_id': 'of nodes of the version before; a trigger deletes it with its conversation',
+  'search_blocks.conversation_id': 'a trigger deletes it with its messages or empties it',
   'search_changes.actor_ids': 'a note of ids, deleted once it is indexed',
   'search_changes.conversation_ids': 'a note of ids, deleted once it is indexed',
+  'search_entries.account_id': 'a trigger deletes it with its message or its conversation',
+  'search_entries.conversation_id': 'a trigger deletes it with its message or its conversation',
+  'search_notes.conversation_ids': 'a note of ids, deleted once it is indexed',
   'thread_reads.actor_id': BLANKED,
   'uploads.account_id': 'withdrawn, and removed once nothing shows them (account-removal.ts)',
   'uploads.actor_id': 'goes with the row that refers to the file',
@@ -94,6 +98,8 @@ const NOT_EXPORTED: Readonly<Record<string, string>> = {
   retention_policies: BY_ADMINS,
   search_blocks: 'made of messages',
   search_changes: IDS,
+  search_entries: 'made of messages',
+  search_notes: IDS,
   stored_bytes: IDS,
   thread_reads: IDS,
   tickets: 'a credential',
@@ -123,8 +129,8 @@ const { rows: references } = await sql<Reference>`
       SELECT FROM pg_constraint k JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY(k.conkey)
       WHERE k.contype = 'f' AND k.confdeltype = 'c' AND k.conrelid::regclass::text = c.table_name
         AND a.attname = c.column_name) AS cascades
-  FROM information_schema.columns c
-  WHERE c.table_schema = 'public' AND (c.column_name ~ ${NAMES} OR EXISTS (
+  FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
+  WHERE table_schema = 'public' AND t.table_type = 'BASE TABLE' AND (c.column_name ~ ${NAMES} OR EXISTS (
     SELECT FROM pg_constraint k JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY(k.conkey)
     WHERE k.contype = 'f' AND k.conrelid::regclass::text = c.table_name AND a.attname = c.column_name
       AND k.confrelid::regclass::text IN ('accounts', 'actors', 'users', 'conversations')))

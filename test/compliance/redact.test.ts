@@ -64,7 +64,7 @@ t.test('nothing of the message is left but its place', async (t) => {
   const [link] = (await read(sent.id, 'include[]=attachments')).attachments!;
   t.equal((await fetch(link!.url!)).status, 200);
   const isIndexed = async () =>
-    (await storedText(database, 'swordfish')).includes('public.search_blocks.terms');
+    (await storedText(database, 'swordfish')).includes('public.search_entries.terms');
   await until(isIndexed, { what: 'the message is indexed' });
   t.strictSame(await storedText(database, 'swordfish'), [
     'public.attachments.filename',
@@ -73,7 +73,7 @@ t.test('nothing of the message is left but its place', async (t) => {
     'public.message_revisions.body',
     'public.messages.body',
     'public.notifications.body',
-    'public.search_blocks.terms',
+    'public.search_entries.terms',
     'public.uploads.filename',
   ]);
 

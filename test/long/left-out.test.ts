@@ -120,7 +120,7 @@ t.test('search that was left out leaves no notes, and finds all once it is back'
   t.teardown(() => database.close());
   const { pool } = database;
   const setting = async () =>
-    (await pool.query(`SELECT value FROM settings WHERE name = 'feature_search'`)).rows[0]?.value;
+    (await pool.query(`SELECT value FROM settings WHERE name = 'feature_search_entries'`)).rows[0]?.value;
 
   await t.test('a node without search accepts sends', async (t) => {
     const { features } = await without('search');
@@ -136,26 +136,26 @@ t.test('search that was left out leaves no notes, and finds all once it is back'
     };
     await until(async () => (await setting()) === 'there', { what: 'a row that says that search is there' });
     await send('corvette before');
-    t.ok((await rowsOf(pool, 'search_changes')) > 0, 'another node may have search: the notes stay');
+    t.ok((await rowsOf(pool, 'search_notes')) > 0, 'another node may have search: the notes stay');
+    t.equal(await rowsOf(pool, 'search_changes'), 0, 'no node of the version before was ever there');
 
     await pool.query(
-      `UPDATE settings SET created_at = created_at - interval '4 min' WHERE name = 'feature_search'`,
+      `UPDATE settings SET created_at = created_at - interval '4 min' WHERE name = 'feature_search_entries'`,
     );
     await noteFeatures(database, features);
     t.equal(await setting(), 'left out');
-    await pool.query('DELETE FROM search_changes');
+    await pool.query('DELETE FROM search_notes');
     await send('corvette meanwhile');
-    t.equal(await rowsOf(pool, 'search_changes'), 0);
-    t.equal(await rowsOf(pool, "search_progress WHERE filled_through = ''"), 1, 'the index is to be filled');
+    t.equal((await rowsOf(pool, 'search_notes')) + (await rowsOf(pool, 'search_changes')), 0);
   });
 
   await startTestApp(t, env);
   await until(async () => (await setting()) === 'there', { what: 'a row that says that search is back' });
-  await until(async () => (await rowsOf(pool, 'search_progress WHERE filled_through IS NULL')) === 1, {
+  await until(async () => (await rowsOf(pool, 'search_state WHERE filled_through IS NULL')) === 1, {
     what: 'a filled index',
   });
   const { rows } = await pool.query(
-    `SELECT sum(messages)::int AS messages FROM search_blocks WHERE conversation_id = $1 AND first_sequence > 0`,
+    `SELECT count(*)::int AS messages FROM search_entries WHERE conversation_id = $1 AND id <> conversation_id`,
     [conversationId],
   );
   t.strictSame(rows, [{ messages: 2 }]);

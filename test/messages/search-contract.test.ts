@@ -98,7 +98,7 @@ t.test(
         await indexed();
       }
       const { rows } = await database.pool.query(
-        `SELECT count(*)::int AS count FROM search_blocks WHERE terms::text LIKE '%:third''%'`,
+        `SELECT count(*)::int AS count FROM search_entries WHERE terms::text LIKE '%:third''%'`,
       );
       t.strictSame(rows, [{ count: 0 }], 'redacted words leave the index');
       await ok('DELETE', `/v1/messaging/messages/${edited!.id}`, as);
@@ -293,7 +293,7 @@ async function groupOf(...args: readonly string[]): Promise<string> {
 
 /** Resolves when the index has everything that was committed. */
 async function indexed(): Promise<void> {
-  const waiting = `SELECT FROM outbox UNION ALL SELECT FROM search_changes`;
+  const waiting = `SELECT FROM outbox UNION ALL SELECT FROM search_notes`;
   await until(async () => (await database.pool.query(waiting)).rowCount === 0, {
     what: 'everything is indexed',
   });

@@ -244,6 +244,6 @@ async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Pr
 }
 
 async function indexed(): Promise<void> {
-  const waiting = 'SELECT FROM outbox UNION ALL SELECT FROM search_changes';
+  const waiting = 'SELECT FROM outbox UNION ALL SELECT FROM search_notes';
   await until(async () => (await database.pool.query(waiting)).rowCount === 0, { what: 'all is indexed' });
 }

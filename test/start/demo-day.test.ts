@@ -278,7 +278,7 @@ async function messagesIn(title: string): Promise<readonly ChatMessage[]> {
 /** Rows that stand for effects of commits that are still to come. */
 async function effectsOf({ database }: TestApp): Promise<number> {
   const counts = await Promise.all(
-    (['outbox', 'inbox_due', 'search_changes'] as const).map((table) =>
+    (['outbox', 'inbox_due', 'search_notes'] as const).map((table) =>
       database.kysely
         .selectFrom(table)
         .select(({ fn }) => fn.countAll<number>().as('rows'))

@@ -144,9 +144,8 @@ async function makeTemplate(admin: pg.Pool, url: string): Promise<void> {
   const database = await openDatabase({ url: at(url, 'template_draft'), log, maxConnections: 1 });
   try {
     await migrate(database, log);
-    // A clone is another database than the one that was migrated, and has to be like a new one. A
-    // node of an earlier version may use it.
-    await database.kysely.deleteFrom('settings').where('name', '<>', 'schema_usable_from').execute();
+    // A clone is another database than the one that was migrated, and has to be like a new one.
+    await database.kysely.deleteFrom('settings').where('name', '=', 'changed_in_of').execute();
   } finally {
     await database.close();
   }

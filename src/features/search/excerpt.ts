@@ -1,13 +1,8 @@
 import type { SearchHighlight } from '../../contract/protocol/resources/search-hit.ts';
-import type { Field, Found, Range } from './match.ts';
-
-/** A text of a message or a conversation, with the member if it is a name. */
-export interface ShownField extends Field<SearchHighlight['field']> {
-  readonly actorId: string | null;
-}
+import type { Found, Range } from './match.ts';
 
 /** Returns excerpts of texts around the words of a query, with the ranges of the words. */
-export function highlightsOf(found: readonly Found<ShownField>[]): SearchHighlight[] {
+export function highlightsOf(found: readonly Found[]): SearchHighlight[] {
   return found.slice(0, MAX_HIGHLIGHTS).map(({ field: { name, text, actorId }, ranges }) => {
     const { start, end } = excerptOf(text, ranges);
     return {

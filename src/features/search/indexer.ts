@@ -1,25 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { codeOf } from '../../platform/db/connection/unavailable.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { writeBlocks, writeHeads } from './blocks.ts';
-import {
-  allowRound,
-  beginRound,
-  endRound,
-  HAS_WAITING,
-  lockIndex,
-  MAX_MESSAGES,
-  MESSAGES_A_MS,
-  PART_MESSAGES,
-  type Round,
-  readWaiting,
-  returnConversations,
-} from './changes.ts';
+import { writeEntries } from './entries.ts';
 
 interface IndexerOptions {
   readonly database: Database;
@@ -29,148 +17,174 @@ interface IndexerOptions {
 }
 
 /**
- * Keeps the blocks of a search up to date after commits. Every node has one; the node that has
- * claimed the index for a round works. Changes leave the queue after their blocks are written, so
- * that a node that dies loses nothing. Each transaction that writes blocks takes a lock, which
- * keeps two nodes apart after a claim has expired.
+ * Writes the entries of a search after commits. Every node has one. Each part of the work is a
+ * transaction of about 5 ms with a rest behind it, because work in one piece kept a core busy for
+ * 250 ms and doubled the p99 of sends. The node that finds a part due takes it; a node that dies
+ * leaves its part noted.
  *
- * A round takes up to MAX_MESSAGES, in parts of about 5 ms. The next part follows as soon as that
- * many messages may have been sent at the rate that search keeps up with, so 3,500 a second are
- * indexed within a second or two. At higher rates the index rests nine times as long as it works (a
- * tenth of a core) and lags. Searches read the rest directly (`readRecent`, search-messages.ts).
+ * Up to 3,500 messages a second are indexed as they arrive. Where more arrives, or while older
+ * messages are indexed, a part is followed by a rest of nine times its time (a tenth of a core),
+ * and the index lags. Searches read what is noted directly (candidates.ts).
  */
 export class Indexer {
   readonly #options: IndexerOptions;
   readonly #loop: Loop;
-  #next: NodeJS.Timeout | undefined;
 
   constructor(options: IndexerOptions) {
     this.#options = options;
     this.#loop = new Loop({
       intervalMs: UNWOKEN_EVERY_MS,
-      run: (signal) => this.#rounds(signal),
+      run: (signal) => this.#round(signal),
       onError: (error) => options.log.warn({ err: error }, 'indexing for search failed'),
     });
-    options.watch.add({ name: 'search', condition: HAS_WAITING, onDue: () => this.#loop.wake() });
+    options.watch.add({ name: 'search', condition: HAS_WORK, onDue: () => this.#loop.wake() });
   }
 
-  async close(): Promise<void> {
-    await this.#loop.close();
-    clearTimeout(this.#next);
+  close(): Promise<void> {
+    return this.#loop.close();
   }
 
-  async #rounds(signal: AbortSignal): Promise<void> {
+  /** Indexes parts until none is left or another node takes the next one. */
+  async #round(signal: AbortSignal): Promise<void> {
     const { database, metrics } = this.#options;
-    const waiting = await readWaiting(database);
-    metrics.searchLagSeconds.set(Math.max(0, waiting.lag ?? 0));
-    if (signal.aborted || !waiting.is_due || (waiting.lag === null && waiting.is_filled)) return;
+    const [oldest] = await database.query(READ_LAG);
+    metrics.searchLagSeconds.set(oldest?.lag ?? 0);
     const beganMs = performance.now();
-    const done = await indexSome(database, async (restMs) => {
-      await delay(restMs, undefined, { signal }).catch(() => undefined);
-      return !signal.aborted;
-    });
-    if (done === undefined) return;
-    clearTimeout(this.#next);
-    // A smaller round has taken everything that waited.
-    if (done.messages < MAX_MESSAGES / 2) metrics.searchLagSeconds.set(0);
-    else this.#next = setTimeout(() => this.#loop.wake(), done.restMs + 1);
-    metrics.searchIndexed.inc(done.messages);
+    for (let isFull = true; isFull && !signal.aborted; ) {
+      const part = await indexPart(database);
+      if (part === undefined) return;
+      metrics.searchIndexed.inc(part.size);
+      metrics.searchLagSeconds.set(part.isFull ? part.lag : 0);
+      isFull = part.isFull;
+      if (isFull) await delay(part.restMs, undefined, { signal }).catch(() => undefined);
+    }
     metrics.searchRoundSeconds.observe((performance.now() - beganMs) / 1_000);
   }
 }
 
-interface Indexed {
-  /** The number of messages that were read. */
-  readonly messages: number;
-  /** Milliseconds that the index is to rest after the round, as recorded. */
+interface Part {
+  /** Messages and conversations that were read. */
+  readonly size: number;
+  /** Whether more may be waiting. */
+  readonly isFull: boolean;
+  /** The age of the oldest note in seconds, 0 if there was none. */
+  readonly lag: number;
+  /** Milliseconds before the next part may begin, on any node. */
   readonly restMs: number;
 }
 
 /**
- * Indexes the oldest changes. Returns undefined if another node indexes, the index rests, or `rest`
- * ended the round: it waits that many milliseconds after each part, and resolves with whether to
- * continue.
- *
- * Each part is a short transaction followed by a rest, because a round in one piece kept a core
- * busy for 250 ms and doubled the p99 of sends. The changes leave the queue in the last
- * transaction. The round after an interrupted one checks what that has indexed, but does not index
- * it again.
+ * Indexes about PART of what is noted, and of what is older than search. Returns undefined if
+ * nothing is, another node works, the index rests, or a change of a message takes long to commit.
  */
-export async function indexSome(
-  database: Database,
-  rest: (ms: number) => Promise<boolean>,
-): Promise<Indexed | undefined> {
-  let beganMs = performance.now();
-  const round = await database.transaction(beginRound);
-  if (round === undefined) return undefined;
-  const restAfter = (size: number): number => {
-    const workedMs = performance.now() - beganMs;
-    const longestMs = workedMs * REST;
-    const pacedMs = Math.max(0, size / MESSAGES_A_MS - workedMs);
-    return Math.round(round.isTooMuch ? longestMs : Math.min(longestMs, pacedMs));
-  };
-  let messages = 0;
-  for (let part = nextPart(round); part !== undefined; part = nextPart(round)) {
-    const { heads, fresh, changedIds } = part;
-    const write = async (tx: Tx) => {
-      if (!(await lockIndex(tx, [...heads, ...fresh]))) return undefined;
-      await writeHeads(tx, heads);
-      const written = await writeBlocks(tx, fresh, changedIds, PART_MESSAGES);
-      if (written.unread.length === 0 || messages < MAX_MESSAGES) return written;
-      await returnConversations(tx, written.unread);
-      return { ...written, unread: [] };
-    };
-    const written = await database.transaction(write).catch((error: unknown) => {
+export function indexPart(database: Database): Promise<Part | undefined> {
+  const beganMs = performance.now();
+  return database
+    .transaction((tx) => takePart(tx, beganMs))
+    .catch((error: unknown) => {
       if (codeOf(error) !== LOCK_TIMEOUT) throw error;
-      return database.transaction((tx) => allowRound(tx, 0));
-    });
-    if (!written) return undefined;
-    messages += written.messages;
-    for (const id of written.unread) round.fresh.set(id, PART_MESSAGES);
-    if (!(await rest(restAfter(written.messages + heads.length * HEAD_SIZE)))) {
-      await database.transaction((tx) => allowRound(tx, 0));
       return undefined;
-    }
-    beganMs = performance.now();
-  }
-  return database.transaction(async (tx) => {
-    if (!(await lockIndex(tx))) return undefined;
-    await endRound(tx, round);
-    const restMs = restAfter(0);
-    await allowRound(tx, restMs);
-    return { messages, restMs };
-  });
+    });
 }
 
-/** The work of one transaction. */
-interface Part {
-  readonly heads: string[];
-  readonly fresh: string[];
-  readonly changedIds: string[];
+async function takePart(tx: Tx, beganMs: number): Promise<Part | undefined> {
+  const [turn] = await tx.query(TAKE_TURN, INDEX_LOCK);
+  if (!turn!.is_ours) return undefined;
+  const rows = await tx.query(READ_NOTES, PART);
+  const notes = rows.filter(({ id }) => id !== null);
+  const { filled_through, lag } = rows[0]!;
+  const noted = new Map(
+    notes.flatMap(({ entry_ids, conversation_ids }) => entry_ids.map((id, n) => [id, conversation_ids[n]!])),
+  );
+
+  let filledThrough = filled_through;
+  const room = PART - noted.size;
+  if (filled_through !== null && room > 0) {
+    const unfilled = await tx.query(READ_UNFILLED, filled_through, room);
+    for (const { id, conversation_id } of unfilled) noted.set(id, conversation_id);
+    filledThrough = unfilled.length < room ? null : unfilled.at(-1)!.id;
+  }
+  if (noted.size === 0 && filledThrough === filled_through) return undefined;
+
+  await tx.query(LOCK_CONVERSATIONS, [...new Set(noted.values())]);
+  await writeEntries(tx, [...noted.keys()]);
+  const workedMs = performance.now() - beganMs;
+  const isBehind = filledThrough !== null || lag > LAG_SECONDS;
+  const pacedMs = isBehind ? Number.POSITIVE_INFINITY : Math.max(0, noted.size / MESSAGES_A_MS - workedMs);
+  const restMs = Math.round(Math.min(workedMs * REST, pacedMs));
+  await tx.query(
+    END_PART,
+    notes.map(({ id }) => id!),
+    filledThrough,
+    restMs,
+  );
+  const isFull = noted.size >= PART || notes.length === MOST_NOTES || filledThrough !== null;
+  return { size: noted.size, isFull, lag, restMs };
 }
 
-/** Takes about PART_MESSAGES of the rest of a round, or returns undefined if nothing is left. */
-function nextPart({ heads, fresh, changed }: Round): Part | undefined {
-  const part: Part = { heads: [], fresh: [], changedIds: [] };
-  let size = 0;
-  for (const id of heads) {
-    if (size >= PART_MESSAGES) return part;
-    heads.delete(id);
-    part.heads.push(id);
-    size += HEAD_SIZE;
-  }
-  for (const [id, count] of fresh) {
-    if (size >= PART_MESSAGES) return part;
-    fresh.delete(id);
-    part.fresh.push(id);
-    part.changedIds.push(...(changed.get(id) ?? []));
-    size += count;
-  }
-  return size === 0 ? undefined : part;
-}
-
-/** The cost of writing the head of a conversation, in messages. */
-const HEAD_SIZE = 4;
+/** Messages of a part: about 5 ms of a core, for which sends wait. A note has as many at most. */
+const PART = 64;
+const MOST_NOTES = 16;
+/** The rate up to which everything is indexed within about a second: 3,500 messages a second. */
+const MESSAGES_A_MS = 3.5;
+/** An index that lags more gets messages at a higher rate. */
+const LAG_SECONDS = 2;
 const REST = 9;
 /** SQLSTATE: a change of a message did not commit in the time for which a part waits. */
 const LOCK_TIMEOUT = '55P03';
+/** An arbitrary number that no other advisory lock of Parley uses. */
+const INDEX_LOCK = 7_230_915_036;
+
+/** SQL: whether a part may begin and has something to index. */
+const HAS_WORK = `EXISTS (SELECT FROM search_state WHERE next_part_at <= statement_timestamp()
+      AND (filled_through IS NOT NULL OR (SELECT id FROM search_notes ORDER BY id LIMIT 1) IS NOT NULL))`;
+
+// The transaction does not wait for the disk: notes go with the commit of their entries, so what a
+// crash of Postgres loses is indexed again.
+const TAKE_TURN = statement<[key: number], { is_ours: boolean }>('search-take-turn')`
+    SELECT pg_try_advisory_xact_lock($1) AND next_part_at <= clock_timestamp() AS is_ours,
+      set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '400ms', true)
+    FROM search_state`;
+
+const READ_LAG = statement<[], { lag: number }>('search-read-lag')`
+    SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 AS lag FROM search_notes ORDER BY id LIMIT 1`;
+
+interface Waiting {
+  readonly filled_through: string | null;
+  readonly lag: number;
+  /** Null if nothing is noted. */
+  readonly id: number | null;
+  readonly entry_ids: readonly string[];
+  readonly conversation_ids: readonly string[];
+}
+
+// Rows of open transactions are not visible yet; a later part reads them.
+const READ_NOTES = statement<[about: number], Waiting>('search-read-notes')`
+    SELECT s.filled_through, n.id, n.entry_ids, n.conversation_ids,
+      coalesce(extract(epoch FROM clock_timestamp() - min(n.created_at) OVER ()), 0)::float8 AS lag
+    FROM search_state s LEFT JOIN (
+      SELECT *, sum(cardinality(entry_ids)) OVER (ORDER BY id) - cardinality(entry_ids) AS before
+      FROM (SELECT * FROM search_notes ORDER BY id LIMIT ${MOST_NOTES}) oldest
+    ) n ON n.before < $1
+    ORDER BY n.id`;
+
+const READ_UNFILLED = statement<[through: string, limit: number], { id: string; conversation_id: string }>(
+  'search-read-unfilled',
+)`
+    (SELECT id, id AS conversation_id FROM conversations WHERE id > $1 ORDER BY id LIMIT $2)
+    UNION ALL
+    (SELECT id, conversation_id FROM messages WHERE id > $1 ORDER BY id LIMIT $2)
+    ORDER BY id LIMIT $2`;
+
+// Changes hold one of these locks until they commit (migration 0034), so that no message changes
+// between reading and writing.
+const LOCK_CONVERSATIONS = statement<[conversationIds: readonly string[]]>('search-lock-conversations')`
+    SELECT count(pg_advisory_xact_lock(29, key)) FROM (
+      SELECT DISTINCT hashtext(id) & 255 AS key FROM unnest($1::text[]) AS id ORDER BY 1
+    ) keys`;
+
+const END_PART = statement<[noteIds: readonly number[], filledThrough: string | null, restMs: number]>(
+  'search-end-part',
+)`
+    WITH done AS (DELETE FROM search_notes WHERE id = ANY($1))
+    UPDATE search_state SET filled_through = $2, next_part_at = clock_timestamp() + $3 * interval '1 ms'`;

@@ -1,17 +1,19 @@
+import type { SearchHighlight } from '../../contract/protocol/resources/search-hit.ts';
 import type { Phrase } from './query.ts';
 import { isOfPairs, isPlain, type Word, wordsOf } from './words.ts';
 
 type WantedWord = Phrase['words'][number];
 
-/** A text to compare with a query. */
-export interface Field<Name extends string = string> {
-  readonly name: Name;
+/** A text of a message or a conversation, with the member if it is a name. */
+export interface Field {
+  readonly name: SearchHighlight['field'];
   readonly text: string;
+  readonly actorId: string | null;
 }
 
 /** The ranges of a query's words in a text: UTF-16 units, in order, without overlaps. */
-export interface Found<F extends Field = Field> {
-  readonly field: F;
+export interface Found {
+  readonly field: Field;
   readonly ranges: readonly Range[];
 }
 
@@ -20,18 +22,15 @@ export interface Range {
   readonly end: number;
 }
 
-export interface Match<F extends Field = Field> {
-  readonly found: readonly Found<F>[];
+export interface Match {
+  readonly found: readonly Found[];
   /** The quality of the match, regardless of age. */
   readonly weight: number;
 }
 
 /** Returns undefined unless each phrase occurs in one of the texts. */
-export function matchFields<F extends Field>(
-  phrases: readonly Phrase[],
-  fields: readonly F[],
-): Match<F> | undefined {
-  const texts = fields.map((field) => ({ field, words: new WordIndex(field.text), ranges: [] as Range[] }));
+export function matchFields(phrases: readonly Phrase[], fields: readonly Field[]): Match | undefined {
+  const texts = fields.map((field) => ({ field, words: new TextWords(field.text), ranges: [] as Range[] }));
   let weight = 0;
   for (const phrase of phrases) {
     let best = 0;
@@ -46,26 +45,19 @@ export function matchFields<F extends Field>(
     if (times === 0) return undefined;
     weight += best + Math.min(times - 1, MAX_REPEATS) * REPEATED + (phrase.words.length - 1) * LONGER;
   }
-  const found = texts.flatMap(({ field, ranges }) =>
-    ranges.length === 0 ? [] : [{ field, ranges: joined(ranges) }],
-  );
-  if (
-    phrases.length > 1 &&
-    found.some(({ ranges, field }) => isTogether(ranges, field.text, phrases.length))
-  ) {
-    weight += TOGETHER;
-  }
+  const found = texts
+    .filter(({ ranges }) => ranges.length > 0)
+    .map(({ field, ranges }) => ({ field, ranges: joined(ranges) }));
+  const parts = phrases.length;
+  if (parts > 1 && found.some((it) => isTogether(it.ranges, it.field.text, parts))) weight += TOGETHER;
   return { found, weight };
 }
 
-/** The words of one text, which are computed on first use. */
-class WordIndex {
+/** The words of one text, which are cut on first use. Their positions are their indexes. */
+class TextWords {
   readonly #text: string;
   readonly #lowered: string | undefined;
   #words: readonly Word[] | undefined;
-  readonly #byText = new Map<string, Word[]>();
-  readonly #byCharacter = new Map<string, Word[]>();
-  readonly #byPosition: Word[] = [];
 
   constructor(text: string) {
     this.#text = text;
@@ -73,20 +65,21 @@ class WordIndex {
   }
 
   find(phrase: Phrase): { isWhole: boolean; range: Range }[] {
-    const [first, ...others] = phrase.words;
     if (this.#lacks(phrase)) return [];
+    this.#words ??= wordsOf(this.#text, 'document');
+    const words = this.#words;
     const found: { isWhole: boolean; range: Range }[] = [];
-    for (const word of this.#those(first!)) {
-      let end = this.#endOf(word, first!.text);
-      let isWhole = word.text === first!.text;
-      const isThere = others.every((wanted) => {
-        const next = this.#byPosition[word.position + wanted.offset];
-        if (next === undefined || !isWanted(next, wanted)) return false;
-        isWhole &&= next.text === wanted.text;
-        end = Math.max(end, this.#endOf(next, wanted.text));
+    for (const { position, start } of words) {
+      let end = start;
+      let isWhole = true;
+      const isThere = phrase.words.every((wanted) => {
+        const word = words[position + wanted.offset];
+        if (word === undefined || !isWanted(word, wanted)) return false;
+        isWhole &&= word.text === wanted.text;
+        end = Math.max(end, endOf(word, wanted, words[word.position + 1]));
         return true;
       });
-      if (isThere) found.push({ isWhole, range: { start: word.start, end } });
+      if (isThere) found.push({ isWhole, range: { start, end } });
       if (found.length === MAX_RANGES) break;
     }
     return found;
@@ -97,44 +90,16 @@ class WordIndex {
     const lowered = this.#lowered;
     return lowered !== undefined && words.some(({ text }) => !lowered.includes(text));
   }
+}
 
-  #read(): readonly Word[] {
-    if (this.#words !== undefined) return this.#words;
-    this.#words = wordsOf(this.#text, 'document');
-    for (const word of this.#words) {
-      add(this.#byText, word.text, word);
-      add(this.#byCharacter, firstCharacterOf(word.text), word);
-      this.#byPosition[word.position] = word;
-    }
-    return this.#words;
-  }
-
-  #those(wanted: WantedWord): readonly Word[] {
-    this.#read();
-    if (!wanted.isPrefix) return this.#byText.get(wanted.text) ?? [];
-    const candidates = this.#byCharacter.get(firstCharacterOf(wanted.text)) ?? [];
-    return candidates.filter((word) => isWanted(word, wanted));
-  }
-
-  /** If one character of a script without blanks is found in a pair, only it is marked. */
-  #endOf(word: Word, wanted: string): number {
-    const isOne = word.text !== wanted && isOfPairs(word.text);
-    return isOne ? (this.#byPosition[word.position + 1]?.start ?? word.end) : word.end;
-  }
+/** If one character of a script without blanks is found in a pair, only it is marked. */
+function endOf(word: Word, wanted: WantedWord, next: Word | undefined): number {
+  const isOne = word.text !== wanted.text && isOfPairs(word.text);
+  return isOne ? (next?.start ?? word.end) : word.end;
 }
 
 function isWanted({ text }: Word, wanted: WantedWord): boolean {
   return wanted.isPrefix ? text.startsWith(wanted.text) : text === wanted.text;
-}
-
-function firstCharacterOf(text: string): string {
-  return String.fromCodePoint(text.codePointAt(0)!);
-}
-
-function add(index: Map<string, Word[]>, key: string, word: Word): void {
-  const same = index.get(key);
-  if (same === undefined) index.set(key, [word]);
-  else same.push(word);
 }
 
 function joined(ranges: readonly Range[]): Range[] {

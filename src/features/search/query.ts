@@ -44,65 +44,7 @@ function phraseOf(text: string, isOpen: boolean): Phrase | undefined {
   };
 }
 
-/**
- * Returns a tsquery for blocks that may have a match. It has only the longest words of a long
- * query, because they narrow most; every word is compared with the message later.
- */
-export function indexQuery(
-  phrases: readonly Phrase[],
-  lexemeOf: (word: string) => string,
-  further: readonly string[] = [],
-): string {
-  const words = new Map<string, string>();
-  for (const { text, isPrefix } of phrases.flatMap((phrase) => phrase.words)) {
-    words.set(text, `${quoted(lexemeOf(text))}${isPrefix ? ':*' : ''}`);
-  }
-  const longest = [...words].sort(([a], [b]) => b.length - a.length).slice(0, MAX_INDEX_WORDS);
-  return [...longest.map(([, condition]) => condition), ...further].join(' & ');
-}
-
-/**
- * The entries of a block (search_blocks.terms). Words begin with the end of the account's id, so
- * that a query reads no postings of other accounts. Only the row decides which account a block
- * belongs to.
- */
-export interface Lexemes {
-  /** A word of a message. */
-  word(text: string): string;
-  /** A word of a conversation's title, or of the name or address of a member. */
-  name(text: string): string;
-  /** The conversation of the block. */
-  conversation(id: string): string;
-  /** The author of a message of the block, or the actor whose name it is shown under. */
-  author(id: string): string;
-  /** Marks blocks with a message that has an attached file. */
-  readonly file: string;
-}
-
-export function lexemesOf(accountId: string): Lexemes {
-  const code = accountId.slice(-CODE_LENGTH);
-  return {
-    word: (text) => `${code}:${text}`,
-    name: (text) => `${code}^${text}`,
-    conversation: (id) => `#${id}`,
-    author: (id) => `@${id}`,
-    file: `${code}%`,
-  };
-}
-
-/** Returns a lexeme in the text form of a tsvector or a tsquery. */
-export function quoted(lexeme: string): string {
-  return `'${lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
-}
-
-/** Returns a condition that one of the lexemes fulfils. */
-export function anyOf(lexemes: readonly string[]): string {
-  return `(${lexemes.map(quoted).join(' | ')})`;
-}
-
 const PARTS = /"(?<quoted>[^"]+)"|\S+?(?="|\s|$)/gu;
 const QUOTATION_MARKS = /[“”„«»]/g;
 /** A single letter would be the prefix of too many words. */
 const MIN_PREFIX = 2;
-const MAX_INDEX_WORDS = 16;
-const CODE_LENGTH = 6;

@@ -1,53 +1,36 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SearchHighlight } from '../../contract/protocol/resources/search-hit.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
 import type { KeysetPage } from '../../platform/db/connection/keyset.ts';
-import type { ShownField } from './excerpt.ts';
-import type { BlockReader, FoundBlock } from './find-blocks.ts';
-import { type Match, matchFields } from './match.ts';
-import type { Phrase } from './query.ts';
-import type { Period, Scope } from './scope.ts';
+import {
+  type Candidate,
+  type CandidateReader,
+  type CandidateStatements,
+  candidateReader,
+} from './candidates.ts';
+import { highlightsOf } from './excerpt.ts';
+import { type Field, type Match, matchFields } from './match.ts';
+import { type Period, readScope, type Scope, type Search } from './scope.ts';
+import { indexQuery } from './terms.ts';
 
-/** A match before it is ranked. */
-export interface Hit<Item> {
-  readonly item: Item;
-  readonly match: Match<ShownField>;
-}
-
-/** The present row of a hit, and the ranges of the words in it. */
-export interface Found<Row> {
-  readonly row: Row;
-  readonly highlights: readonly SearchHighlight[];
+/** What is searched. */
+export interface Kind<Item extends Candidate, Row extends { readonly id: string }> {
+  /** The lexemes of its words. */
+  readonly words: 'word' | 'name';
+  readonly candidates: CandidateStatements<Item>;
+  readonly fieldsOf: (item: Item) => readonly Field[];
+  /** Reads the present rows of hits, without those that may no longer be shown. */
+  readonly readRows: (db: Db, scope: Scope, ids: readonly string[]) => Promise<readonly Row[]>;
+  /** The fields of a row, which are compared again if it has them. */
+  readonly fieldsOfRow?: (row: Row) => readonly Field[];
 }
 
 /** A result with the key after which a cursor continues. */
-export interface Result<Row> extends Found<Row> {
+export interface Result<Row> {
+  readonly row: Row;
+  readonly highlights: readonly SearchHighlight[];
   readonly key: ResultKey;
-}
-
-interface Timed {
-  readonly id: string;
-  readonly at: string;
-}
-
-/** The parameters of a search. */
-export interface Wanted {
-  readonly phrases: readonly Phrase[];
-  /** Milliseconds of `performance.now()` after which the search gives up. */
-  readonly deadlineMs: number;
-}
-
-export interface WindowOptions<Item extends Timed> extends Wanted {
-  readonly readBlocks: BlockReader;
-  /** Reads the items of the period that are in these blocks. */
-  readonly readItems: (period: Period, blocks: readonly FoundBlock[]) => Promise<readonly Item[]>;
-  /** Reads the items of the period that may be in no block. */
-  readonly readRecent: (period: Period) => Promise<readonly Item[]>;
-  readonly fieldsOf: (item: Item) => readonly ShownField[];
-}
-
-export interface ResultsOptions<Item extends Timed, Row> extends WindowOptions<Item> {
-  /** Returns the present rows of hits, by id, without those that may no longer be shown. */
-  readonly confirm: (hits: readonly Hit<Item>[]) => Promise<ReadonlyMap<string, Found<Row>>>;
 }
 
 /** The parts of a cursor: when the search began, the window, and the position of a hit in it. */
@@ -65,47 +48,50 @@ type ResultKey = readonly [
  * Returns the results of a page. Hits are ranked within windows of time, newest window first, so
  * that a page costs the reading of one or two windows however many hits exist. A window is as long
  * as it takes to fill a page. The cursor has its bounds, so that a later page finds the same
- * window, and messages that are sent in the meantime are in none.
+ * window, and messages that are sent in the meantime are in none. The caller must be allowed to
+ * read `search.conversationId`; this is not checked.
  */
-export async function readResults<Item extends Timed, Row>(
-  options: ResultsOptions<Item, Row>,
-  { now, period }: Scope,
+export async function readResults<Item extends Candidate, Row extends { readonly id: string }>(
+  db: Db,
+  principal: Principal,
+  kind: Kind<Item, Row>,
+  search: Search,
   { after, fetch }: KeysetPage,
 ): Promise<Result<Row>[]> {
-  const place = after as ResultKey | null;
-  const [beganAt, ...bounds] = place ?? [now, period.upper, period.lower];
-  let [upper, lower] = bounds;
-  // The window of a cursor is read as a whole.
-  let enough = place === null ? fetch : Number.POSITIVE_INFINITY;
+  const scope = await readScope(db, principal, search);
+  if (scope.few?.length === 0) return [];
+  const candidates = candidateReader(db, scope, kind.candidates, indexQuery(kind.words, search, scope));
+  let place = after as ResultKey | null;
+  let [beganAt, upper, lower] = place ?? [scope.now, scope.period.upper, scope.period.lower];
   const results: Result<Row>[] = [];
-  while (upper > lower) {
-    const window = await readWindow(options, { upper, lower }, enough);
-    const { period: read } = window;
-    let ranked = window.hits
-      .map((hit): RankedHit<Item> => {
-        const score = scoreOf(hit.match.weight, Date.parse(beganAt) - Date.parse(hit.item.at));
-        return { ...hit, key: [beganAt, read.upper, read.lower, score, hit.item.at, hit.item.id] };
+  while (upper > lower && results.length < fetch) {
+    const enough = place === null ? fetch : null;
+    const window = await readWindow(candidates, kind.fieldsOf, search, { upper, lower }, enough);
+    const ranked = window.hits
+      .map(({ item, match }) => {
+        const score = scoreOf(match.weight, Date.parse(beganAt) - Date.parse(item.at));
+        const key: ResultKey = [beganAt, upper, window.lower, score, item.at, item.id];
+        return { id: item.id, match, key };
       })
+      .filter(({ key }) => place === null || compareKeys(key, place) > 0)
       .sort((a, b) => compareKeys(a.key, b.key));
-    if (enough !== fetch) ranked = ranked.filter(({ key }) => compareKeys(key, place!) > 0);
     while (ranked.length > 0 && results.length < fetch) {
       const next = ranked.splice(0, fetch - results.length);
-      const confirmed = await options.confirm(next);
-      for (const { key, item } of next) {
-        const found = confirmed.get(item.id);
-        if (found !== undefined) results.push({ ...found, key });
+      const ids = next.map(({ id }) => id);
+      const rows = new Map((await kind.readRows(db, scope, ids)).map((row) => [row.id, row]));
+      for (const { id, key, match } of next) {
+        const row = rows.get(id);
+        if (row === undefined) continue;
+        const fields = kind.fieldsOfRow?.(row);
+        const present = fields === undefined ? match : matchFields(search.phrases, fields);
+        if (present !== undefined) results.push({ row, key, highlights: highlightsOf(present.found) });
       }
     }
-    if (results.length === fetch) break;
-    upper = read.lower;
-    lower = period.lower;
-    enough = fetch;
+    upper = window.lower;
+    lower = scope.period.lower;
+    place = null;
   }
   return results;
-}
-
-interface RankedHit<Item> extends Hit<Item> {
-  readonly key: ResultKey;
 }
 
 /** The best hit comes first, then the newest. */
@@ -132,16 +118,23 @@ export class SearchTooLongError extends Error {
   override readonly name = 'SearchTooLongError';
 }
 
+/** A match before it is ranked. */
+interface Hit<Item> {
+  readonly item: Item;
+  readonly match: Match;
+}
+
 /**
- * Reads the hits of a period, newest first, until there are `enough`; the result then has a shorter
- * period. Its bounds are times of hits, not of blocks, so that a hit that moves into a block, or
- * from one block to another, keeps its position. Throws SearchTooLongError.
+ * Reads the hits of a period, newest first, until there are `enough`, and returns them with the
+ * time down to which they are all; for null it reads the whole period. Throws SearchTooLongError.
  */
-export async function readWindow<Item extends Timed>(
-  { readBlocks, readItems, readRecent, phrases, fieldsOf, deadlineMs }: WindowOptions<Item>,
-  period: Period,
-  enough: number,
-): Promise<{ readonly period: Period; readonly hits: readonly Hit<Item>[] }> {
+async function readWindow<Item extends Candidate>(
+  candidates: CandidateReader<Item>,
+  fieldsOf: (item: Item) => readonly Field[],
+  { phrases, deadlineMs }: Search,
+  wanted: Period,
+  enough: number | null,
+): Promise<{ readonly lower: string; readonly hits: readonly Hit<Item>[] }> {
   const hits = new Map<string, Hit<Item>>();
   const compareItems = async (items: readonly Item[]): Promise<void> => {
     let pausedMs = performance.now();
@@ -154,41 +147,30 @@ export async function readWindow<Item extends Timed>(
       if (pausedMs > deadlineMs) throw new SearchTooLongError();
     }
   };
-  // Read before the blocks, so that messages that are indexed in between are in both, not in
-  // neither.
-  await compareItems(await readRecent(period));
-  // Read before the blocks: messages indexed in between are in both, not in neither.
-  let open: readonly FoundBlock[] = [];
-  let upper = period.upper;
-  let after: FoundBlock | undefined;
-  let limit = FIRST_BLOCKS;
-  for (;;) {
-    const blocks = await readBlocks(after, limit, period);
-    after = blocks.at(-1);
-    const isLast = blocks.length < limit;
-    // Unread blocks end at `lower` at the latest.
-    const lower = isLast ? period.lower : after!.to_at;
-    open = [...open, ...blocks];
-    // Blocks of many conversations end at about the same time, so only their messages between the
-    // two times are read.
-    if (lower < upper) {
-      await compareItems(await readItems({ upper, lower }, open));
-      open = open.filter(({ from_at }) => from_at <= lower);
-      upper = lower;
-    }
+  const period = enough === null ? wanted : await candidates.shorten(wanted);
+  // Read before the entries: what is indexed in between is in both, not in neither.
+  await compareItems(await candidates.readRecent(period));
+  let after: Item | undefined;
+  for (let limit = FIRST; ; limit = Math.min(limit * GROWTH, MOST)) {
+    const items = await candidates.readIndexed(period, limit, after);
+    await compareItems(items);
+    after = items.at(-1);
+    const isLast = items.length < limit;
+    // Further candidates may have the same time as the last one.
+    const lower = isLast ? period.lower : after!.at;
     const complete = [...hits.values()].filter(({ item }) => item.at > lower);
-    if (isLast || (lower < period.upper && complete.length >= enough)) {
-      return { period: { upper: period.upper, lower }, hits: complete };
-    }
+    const isEnd = isLast && lower === wanted.lower;
+    if (isEnd || (enough !== null && complete.length >= enough)) return { lower, hits: complete };
     if (performance.now() > deadlineMs) throw new SearchTooLongError();
-    limit = Math.min(limit * GROWTH, MOST_BLOCKS);
+    if (isLast) return { lower, hits: complete };
   }
 }
 
 /** The score that a hit loses each time its age doubles. */
 const A_DOUBLING = 40;
-const FIRST_BLOCKS = 32;
+/** Candidates that are read at once, at first and at most. */
+const FIRST = 32;
+const MOST = 1_024;
 const GROWTH = 4;
-const MOST_BLOCKS = 1_024;
 /** Milliseconds for which the comparison may block other requests. */
 const TURN_MS = 5;

@@ -2,24 +2,47 @@ import { IS_DIRECT } from '../../core/resources/conversation.ts';
 import { IS_MEMBER } from '../../core/resources/participant.ts';
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
-import { statement, type Value } from '../../platform/db/connection/statement.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Phrase } from './query.ts';
+
+/** The parameters of a search. */
+export interface Search {
+  readonly phrases: readonly Phrase[];
+  /** Milliseconds of `performance.now()` after which the search gives up. */
+  readonly deadlineMs: number;
+  readonly conversationId: string | null;
+  /** The actor that the caller's kind of reader sees as the author. */
+  readonly authorId: string | null;
+  readonly hasFile: boolean;
+  /** Excluded. RFC 3339. */
+  readonly before: string | null;
+  /** Excluded. RFC 3339. */
+  readonly after: string | null;
+}
 
 /** The extent of what a caller may find. */
 export interface Scope {
-  readonly accountId: string;
-  readonly actorId: string;
-  /** Whether the caller may read every conversation of its account. */
-  readonly isWhole: boolean;
-  readonly isCustomer: boolean;
-  /** The only conversation to search, or null for all. */
-  readonly conversationId: string | null;
-  /** The caller's conversations, if it may read only those and they are few. */
+  /** The first parameters of each statement. */
+  readonly values: ScopeValues;
+  /** The conversation to search, or those of a caller that may read only those and they are few. */
   readonly few: readonly string[] | undefined;
   /** The time of Postgres before the search began. */
   readonly now: string;
   /** The times that the search is limited to. */
   readonly period: Period;
+  /** Whether everything that is older than the index is in it. */
+  readonly isFilled: boolean;
 }
+
+export type ScopeValues = readonly [
+  accountId: string,
+  actorId: string,
+  seesWholeAccount: boolean,
+  isCustomer: boolean,
+  conversationId: string | null,
+  authorId: string | null,
+  hasFile: boolean,
+];
 
 /** A range of times: after `lower`, up to and including `upper`. */
 export interface Period {
@@ -27,54 +50,27 @@ export interface Period {
   readonly upper: string;
 }
 
-/** The limits that a request sets. */
-export interface Limits {
-  readonly conversationId: string | null;
-  /** Excluded. RFC 3339. */
-  readonly before: string | null;
-  /** Excluded. RFC 3339. */
-  readonly after: string | null;
-}
-
-export async function readScope(
-  db: Querier,
-  principal: Principal,
-  { conversationId, before, after }: Limits,
-): Promise<Scope> {
+export async function readScope(db: Querier, principal: Principal, search: Search): Promise<Scope> {
+  const { conversationId, authorId, hasFile, before, after } = search;
+  const { accountId, actor, customer } = principal;
   const isWhole = seesWholeAccount(principal);
-  const { accountId, actor, customer: isCustomer } = principal;
-  const [row] = await db.query(READ_SCOPE, isWhole ? null : actor.id, FEW + 1, before, after);
-  const { now, own, lower, upper } = row!;
+  const [row] = await db.query(READ_SCOPE, isWhole ? null : actor.id, before, after);
+  const { now, own, lower, upper, is_filled } = row!;
   const few = isWhole || own.length > FEW ? undefined : own;
   return {
-    accountId,
-    actorId: actor.id,
-    isWhole,
-    isCustomer,
-    conversationId,
-    now,
-    period: { lower: lower ?? FIRST_TIME, upper: upper === null || upper > now ? now : upper },
+    values: [accountId, actor.id, isWhole, customer, conversationId, authorId, hasFile],
     few: conversationId === null ? few : [conversationId],
+    now,
+    period: { lower, upper: upper === null || upper > now ? now : upper },
+    isFilled: is_filled,
   };
-}
-
-export type ScopeValues = readonly [
-  accountId: string,
-  actorId: string,
-  isWhole: boolean,
-  isCustomer: boolean,
-  conversationId: string | null,
-];
-
-export function scopeValues(scope: Scope): ScopeValues {
-  return [scope.accountId, scope.actorId, scope.isWhole, scope.isCustomer, scope.conversationId];
 }
 
 /**
  * SQL: whether the caller may find messages of this conversation (`c`, a row of conversations) at
  * the snapshot of the statement. Differs from readableConversation in direct messages of others:
  * callers of the whole account find those only if they name the conversation. The parameters are
- * those of `scopeValues`, from $1 on.
+ * ScopeValues, from $1 on.
  */
 export const IS_READABLE = `c.account_id = $1 AND c.deleted_at IS NULL AND ($5::text IS NULL OR c.id = $5)
       AND (NOT $4::boolean OR c.audience = 'customer')
@@ -82,25 +78,15 @@ export const IS_READABLE = `c.account_id = $1 AND c.deleted_at IS NULL AND ($5::
         SELECT FROM participants p WHERE p.conversation_id = c.id AND p.actor_id = $2 AND p.${IS_MEMBER} OFFSET 0
       ))`;
 
-export type Scoped<Params extends readonly Value[]> = readonly [...ScopeValues, ...Params];
-
-/** Up to this many conversations are looked up one by one; no other block is read. */
+/** Up to this many conversations are looked up one by one; no other entry is read. */
 const FEW = 64;
 
-const FIRST_TIME = '0001-01-01T00:00:00.000000Z';
-
-interface ScopeRow {
-  readonly now: string;
-  readonly own: readonly string[];
-  readonly lower: string | null;
-  readonly upper: string | null;
-}
-
 const READ_SCOPE = statement<
-  [actorId: string | null, limit: number, before: string | null, after: string | null],
-  ScopeRow
+  [actorId: string | null, before: string | null, after: string | null],
+  { now: string; lower: string; upper: string | null; own: readonly string[]; is_filled: boolean }
 >('search-read-scope')`
-    SELECT clock_timestamp() AS now, $4::timestamptz AS lower,
-      $3::timestamptz - interval '1 microsecond' AS upper, ARRAY(
-        SELECT conversation_id FROM participants WHERE actor_id = $1 AND ${IS_MEMBER} LIMIT $2
-      ) AS own`;
+    SELECT clock_timestamp() AS now, coalesce($3::timestamptz, '0001-01-01T00:00:00Z') AS lower,
+      $2::timestamptz - interval '1 microsecond' AS upper, ARRAY(
+        SELECT conversation_id FROM participants WHERE actor_id = $1 AND ${IS_MEMBER} LIMIT ${FEW + 1}
+      ) AS own, s.filled_through IS NULL AS is_filled
+    FROM search_state s`;

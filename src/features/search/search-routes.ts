@@ -16,7 +16,6 @@ import { expandConversations } from '../../core/resources/conversation.ts';
 import { expandMessages } from '../../core/resources/expanded-message.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import type { Db } from '../../platform/db/connection/handle.ts';
 import { codeOf } from '../../platform/db/connection/unavailable.ts';
 import {
   defineList,
@@ -29,9 +28,10 @@ import {
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { KeyedLimiter } from '../../platform/lifecycle.ts';
 import { type Phrase, parseQuery } from './query.ts';
-import { RESULT_KEY, type Result, SearchTooLongError, type Wanted } from './results.ts';
-import { searchConversations } from './search-conversations.ts';
-import { type MessageSearch, searchMessages } from './search-messages.ts';
+import { RESULT_KEY, readResults, SearchTooLongError } from './results.ts';
+import type { Search } from './scope.ts';
+import { CONVERSATIONS } from './search-conversations.ts';
+import { MESSAGES } from './search-messages.ts';
 
 export interface SearchRoutesOptions {
   readonly database: Database;
@@ -79,23 +79,26 @@ export function searchRoutes({ database, files, directory }: SearchRoutesOptions
           'author_id',
           author_id === undefined ? [] : [author_id],
         );
-        const include = query['include[]'] ?? [];
+        const search = {
+          phrases,
+          conversationId: conversation_id ?? null,
+          authorId: authors[0] ?? null,
+          hasFile: has === 'file',
+          before: before ?? null,
+          after: after ?? null,
+        };
+        const list = type === 'messages' ? listMessages : listConversations;
         return limiter.run(principal.actor.id, () =>
-          withinTime(async (deadlineMs) => {
-            const common = { phrases, deadlineMs };
-            if (type === 'conversations') {
-              return showConversations(database, principal, common, page, url, include);
-            }
-            const search = {
-              ...common,
-              conversationId: conversation_id ?? null,
-              authorId: authors[0] ?? null,
-              hasFile: has === 'file',
-              before: before ?? null,
-              after: after ?? null,
-            };
-            return showMessages({ database, files }, principal, search, page, url, include);
-          }),
+          withinTime((deadlineMs) =>
+            list(
+              { database, files },
+              principal,
+              { ...search, deadlineMs },
+              page,
+              url,
+              query['include[]'] ?? [],
+            ),
+          ),
         );
       },
     }),
@@ -107,63 +110,49 @@ type SearchInclude = (typeof INCLUDES)[number];
 
 const RESULTS = defineList('search', RESULT_KEY, { isForwardOnly: true });
 
-async function showMessages(
-  { database, files }: Pick<SearchRoutesOptions, 'database' | 'files'>,
+type ListHits = (
+  sources: Pick<SearchRoutesOptions, 'database' | 'files'>,
   principal: Principal,
-  search: MessageSearch,
+  search: Search,
   page: PageRequest,
   url: string,
   include: readonly SearchInclude[],
-): Promise<Page<SearchHit>> {
-  const results = await searchMessages(database, principal, search, page);
+) => Promise<Page<SearchHit>>;
+
+const listMessages: ListHits = async ({ database, files }, principal, search, page, url, include) => {
+  const results = await readResults(database, principal, MESSAGES, search, page);
   const rows = results.map(({ row }) => row);
   const wanted = include.filter((name): name is MessageInclude => isOneOf(MESSAGE_INCLUDES, name));
   const messages = await expandMessages(database, files, principal, rows, wanted);
-  return listHits(results, page, url, (row) => ({
+  return toList(results, page, url, keyOf, ({ row, highlights }) => ({
+    object: 'search_hit',
     type: 'message',
     conversation_id: row.conversation_id,
     message: messages.get(row)!,
     conversation: null,
+    highlights: [...highlights],
   }));
-}
+};
 
-async function showConversations(
-  db: Db,
-  principal: Principal,
-  search: Wanted,
-  page: PageRequest,
-  url: string,
-  include: readonly SearchInclude[],
-): Promise<Page<SearchHit>> {
-  const results = await searchConversations(db, principal, search, page);
+const listConversations: ListHits = async ({ database }, principal, search, page, url, include) => {
+  const results = await readResults(database, principal, CONVERSATIONS, search, page);
   const rows = results.map(({ row }) => row);
   const wanted = include.filter((name): name is ConversationInclude => isOneOf(CONVERSATION_INCLUDES, name));
-  const conversations = await expandConversations(db, principal, rows, wanted, { participantActors: true });
-  return listHits(results, page, url, (row) => ({
+  const conversations = await expandConversations(database, principal, rows, wanted, {
+    participantActors: true,
+  });
+  return toList(results, page, url, keyOf, ({ row, highlights }) => ({
+    object: 'search_hit',
     type: 'conversation',
     conversation_id: row.id,
     message: null,
     conversation: conversations.get(row.id)!,
+    highlights: [...highlights],
   }));
-}
+};
 
-function listHits<Row>(
-  results: readonly Result<Row>[],
-  page: PageRequest,
-  url: string,
-  hitOf: (row: Row) => Omit<SearchHit, 'object' | 'highlights'>,
-): Page<SearchHit> {
-  return toList(
-    results,
-    page,
-    url,
-    ({ key }) => key,
-    ({ row, highlights }) => ({
-      object: 'search_hit',
-      ...hitOf(row),
-      highlights: [...highlights],
-    }),
-  );
+function keyOf<Key>({ key }: { readonly key: Key }): Key {
+  return key;
 }
 
 function isOneOf(names: readonly string[], name: string): boolean {

@@ -32,7 +32,7 @@ export function wordsOf(text: string, purpose: Purpose): Word[] {
     } else {
       for (const piece of fold(run[0]).match(PIECES) ?? []) {
         const place = { position: position++, start, end: start + run[0].length };
-        words.push({ text: cut(piece), ...place });
+        words.push({ text: piece.slice(0, MAX_WORD), ...place });
       }
     }
   }
@@ -86,10 +86,6 @@ function addPairs(words: Word[], characters: readonly Character[], position: num
 /** Returns whether a word belongs to a script without blanks. */
 export function isOfPairs(word: string): boolean {
   return OF_PAIRS.test(word);
-}
-
-function cut(word: string): string {
-  return word.length > MAX_WORD ? word.slice(0, MAX_WORD) : word;
 }
 
 /** Longer words are found by this many characters. */

@@ -2,39 +2,29 @@ import type { Generated } from 'kysely';
 import type { Time } from './touched.ts';
 
 export interface SearchTables {
-  /** The words of consecutive messages; `first_sequence` 0 has those of the title and members. */
-  search_blocks: {
+  /** The words of a message, or of the title and members of a conversation, which has the same id. */
+  search_entries: {
+    id: string;
     conversation_id: string;
-    first_sequence: number;
-    last_sequence: number;
     account_id: string;
-    /** The number of messages with words in `terms`. */
-    messages: number;
-    from_at: string;
-    to_at: string;
-    /** The numbers of the range whose words are not in `terms`. */
-    missing: Generated<number[]>;
+    /** When the message was sent, or the conversation was made. */
+    at: string;
     terms: string;
   };
 
-  /** Changes that no block has yet, written by triggers. Arrays of the same name are parallel. */
-  search_changes: {
+  /** Ids that have no entry yet or a former one, written by triggers. The arrays are parallel. */
+  search_notes: {
     id: Generated<number>;
-    /** An empty id stands for all messages of the conversation that are in no block. */
-    sent_ids: Generated<string[]>;
-    sent_of: Generated<string[]>;
-    changed_ids: Generated<string[]>;
-    changed_of: Generated<string[]>;
-    conversation_ids: Generated<string[]>;
-    actor_ids: Generated<string[]>;
+    entry_ids: string[];
+    conversation_ids: string[];
     created_at: Time;
   };
 
   /** A table of one row. */
-  search_progress: {
+  search_state: {
     id: Generated<boolean>;
-    /** Conversations up to this id were indexed when search was added, or null if all were. */
+    /** Messages and conversations of before up to this id have entries; null if all have. */
     filled_through: string | null;
-    next_round_at: Time;
+    next_part_at: Time;
   };
 }

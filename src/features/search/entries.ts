@@ -1,0 +1,78 @@
+import { IS_MEMBER } from '../../core/resources/participant.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import { lexemesOf, quoted } from './terms.ts';
+import { wordsOf } from './words.ts';
+
+/** A row of search_entries. */
+interface Entry {
+  readonly id: string;
+  readonly conversation_id: string;
+  readonly account_id: string;
+  readonly at: string;
+  /** The text of a tsvector. */
+  readonly terms: string;
+}
+
+/** What a message or a conversation is found by. */
+interface Indexed extends Omit<Entry, 'terms'> {
+  readonly texts: readonly (string | null)[];
+  readonly authors: readonly (string | null)[];
+  readonly has_attachments: boolean;
+}
+
+/**
+ * Writes the entries of messages and conversations as these are now. Those that cannot be found
+ * have none: the change that made it so has deleted it.
+ */
+export async function writeEntries(tx: Tx, ids: readonly string[]): Promise<void> {
+  const indexed = await tx.query(READ_INDEXED, ids);
+  await tx.query(WRITE_ENTRIES, JSON.stringify(indexed.map(entryOf)));
+}
+
+function entryOf({ texts, authors, has_attachments, ...row }: Indexed): Entry {
+  const lexemes = lexemesOf(row.account_id);
+  const lexemeOf = row.id === row.conversation_id ? lexemes.name : lexemes.word;
+  const terms = new Set([lexemes.conversation(row.conversation_id)]);
+  for (const text of texts) {
+    for (const word of wordsOf(text ?? '', 'document')) terms.add(lexemeOf(word.text));
+  }
+  for (const id of authors) if (id !== null) terms.add(lexemes.author(id));
+  if (has_attachments) terms.add(lexemes.file);
+  return { ...row, terms: Array.from(terms, quoted).join(' ') };
+}
+
+/** SQL: when a message was sent. */
+export const SENT_AT = "coalesce((m.outcome ->> 'at')::timestamptz, m.created_at)";
+
+/**
+ * SQL: whether a search can find a message. The service's own messages have no searchable words.
+ */
+export const IS_SEARCHABLE = `m.sequence IS NOT NULL AND m.status = 'sent' AND m.deleted_at IS NULL
+      AND m.kind <> 'system_event'`;
+
+/** Characters of a text that are indexed and searched. */
+export const SEARCHED_CHARACTERS = 20_000;
+
+/**
+ * SQL: the members of a conversation (`c`) by whom it is found: those that were added first.
+ */
+export const FOUND_MEMBERS = `SELECT a.id, a.name, a.handle FROM participants p JOIN actors a ON a.id = p.actor_id
+        WHERE p.conversation_id = c.id AND p.${IS_MEMBER} ORDER BY p.created_at, p.id LIMIT 500`;
+
+const READ_INDEXED = statement<[ids: readonly string[]], Indexed>('search-read-indexed')`
+    SELECT m.id, m.conversation_id, m.account_id, ${SENT_AT} AS at,
+      ARRAY[left(m.body, ${SEARCHED_CHARACTERS}), m.subject] AS texts, ARRAY[m.author_id, m.sender_id] AS authors,
+      m.has_attachments
+    FROM messages m WHERE m.id = ANY($1) AND ${IS_SEARCHABLE}
+    UNION ALL
+    SELECT c.id, c.id, c.account_id, c.created_at, c.title || ARRAY(
+        SELECT concat_ws(' ', a.name, a.handle) FROM (${FOUND_MEMBERS}) a
+      ), '{}', false
+    FROM conversations c WHERE c.id = ANY($1)`;
+
+const WRITE_ENTRIES = statement<[entries: string]>('search-write-entries')`
+    INSERT INTO search_entries AS e (id, conversation_id, account_id, at, terms)
+    SELECT * FROM json_to_recordset($1::json) AS n(id text, conversation_id text, account_id text,
+      at timestamptz, terms tsvector)
+    ON CONFLICT (id) DO UPDATE SET terms = excluded.terms WHERE e.terms <> excluded.terms`;
