@@ -127,7 +127,7 @@ class Archive {
     const indexing = meter(messages);
     say(`  ${count(messages)} messages indexed after ${Math.round((performance.now() - startMs) / 1_000)} s`);
     await sql`SELECT gin_clean_pending_list('search_entries_terms')`.execute(kysely);
-    await sql`VACUUM ANALYZE search_entries, messages, conversations, participants`.execute(kysely);
+    await sql`ANALYZE search_entries, messages, conversations, participants`.execute(kysely);
     await checkpoint(postgres);
     return new Archive(postgres, ids, indexing);
   }
