@@ -1,3 +1,5 @@
+/** One file, since the commands of `app/` and the metrics say the same build. */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

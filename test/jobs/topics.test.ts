@@ -8,7 +8,7 @@ const text = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts'))
   .map((path) => readFileSync(join(SOURCE, path), 'utf8'))
   .join('\n');
-const defined = [...text.matchAll(/^export const (\w+) = defineTopic<.+>\('([^']+)'\);$/gm)];
+const defined = [...text.matchAll(/^export const (\w+) = defineTopic<.+>\(\s*'([^']+)',?\s*\);$/gm)];
 
 t.test('every topic has one handler on a node', async (t) => {
   for (const [, constant, name] of defined) {

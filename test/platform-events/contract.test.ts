@@ -8,7 +8,7 @@ import { RUN_LIMITS } from '../../src/contract/protocol/resources/agent-run.ts';
 import type { PlatformEvent } from '../../src/contract/protocol/resources/platform-event.ts';
 import type { RunRow } from '../../src/core/resources/run.ts';
 import { purgeEvents } from '../../src/features/platform-events/event-store.ts';
-import { PLATFORM_EVENT } from '../../src/features/platform-events/outbox-topics.ts';
+import { PLATFORM_EVENT } from '../../src/features/platform-events/platform-event.ts';
 import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import { personWith } from '../accounts/fixture.ts';
 import { AGENTS, accepted, asNeighbour } from '../agents/bodies.ts';

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 /**
  * Wraps comments and the prose of Markdown at 100 columns. The formatter wraps code alone. Only a
@@ -13,7 +13,9 @@ export function wrapProse(path: string, text: string): string {
 /** Returns the paths, from the root of the checkout, of the files that have prose of ours. */
 export function filesWithProse(): string[] {
   const listed = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n');
-  return listed.filter((path) => /\.(md|ts|js|cjs|mjs|css)$/.test(path) && !KEPT.test(path));
+  return listed.filter(
+    (path) => /\.(md|ts|js|cjs|mjs|css)$/.test(path) && !KEPT.test(path) && existsSync(path),
+  );
 }
 
 /** The migrations' checksums are known to databases; the others are output. */

@@ -181,8 +181,10 @@ export class SentEffects {
 
   #fail(rows: readonly PublishedRow[], error: unknown): void {
     this.#options.inFlight.release(outboxIdsOf(rows));
-    const message = 'effects of sent messages failed, the next outbox sweep retries them';
-    this.#options.log.warn({ err: error }, message);
+    this.#options.log.warn(
+      { err: error },
+      'effects of sent messages failed, the next outbox sweep retries them',
+    );
   }
 
   async #cause(messages: readonly Caused[]): Promise<void> {

@@ -6,7 +6,6 @@ import type { Principal } from '../../platform/access/principal.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { isComing } from '../../platform/db/migration/coming.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
@@ -97,9 +96,14 @@ export async function requireComing(
   param: string,
   readKnown?: () => Promise<object | undefined>,
 ): Promise<void> {
-  if ((await isComing(db, time)) || (await readKnown?.()) !== undefined) return;
+  const [found] = await db.query(READ_IS_COMING, time);
+  if (found?.is_coming || (await readKnown?.()) !== undefined) return;
   throw invalid(param, 'Must be a time within the next year.');
 }
+
+const READ_IS_COMING = statement<[time: string], { is_coming: boolean }>('read-is-coming')`
+    SELECT $1::timestamptz > clock_timestamp() AND $1::timestamptz <= clock_timestamp() + interval '1 year'
+      AS is_coming`;
 
 export interface MarkedRead {
   readonly conversation: ConversationRow;

@@ -1,3 +1,5 @@
+/** One file, since both the mail that is accepted and the face of the feature name the topic. */
+
 import { defineTopic } from '../../platform/db/queue/topic.ts';
 
 /** A mail became a message of a customer: `email.received` starts agents and goes to webhooks. */

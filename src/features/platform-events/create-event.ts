@@ -12,8 +12,7 @@ import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { jsonbBytes } from '../../platform/db/tables/touched.ts';
-import { PLATFORM_EVENT } from './outbox-topics.ts';
-import type { PlatformEventRow } from './platform-event.ts';
+import { PLATFORM_EVENT, type PlatformEventRow } from './platform-event.ts';
 
 /**
  * Create Event (docs/contract.md#events). An event with a known `event_id` is returned as it was

@@ -10,8 +10,7 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
 import { eventRoutes } from './event-routes.ts';
 import { purgeEvents, readEvents } from './event-store.ts';
-import { PLATFORM_EVENT } from './outbox-topics.ts';
-import { type PlatformEventRow, presentEvent } from './platform-event.ts';
+import { PLATFORM_EVENT, type PlatformEventRow, presentEvent } from './platform-event.ts';
 
 const holdings: Holdings = {
   tables: { platform_events: { account: 'content', created_by: 'erased', exported: 'events' } },

@@ -1,3 +1,5 @@
+/** One file, since the embedded Postgres, the file store and the signing key make files durable. */
+
 import { open } from 'node:fs/promises';
 
 /** Flushes a directory, because a new name is durable only once its directory is. */

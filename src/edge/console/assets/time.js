@@ -1,3 +1,5 @@
+// One file, since the inbox and the timeline show the same time of a moment.
+
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 

@@ -2,7 +2,9 @@ import type { Generated } from 'kysely';
 import type { Time } from './touched.ts';
 
 export interface SearchTables {
-  /** The words of a message, or of the title and members of a conversation, which has the same id. */
+  /**
+   * The words of a message, or of the title and members of a conversation, which has the same id.
+   */
   search_entries: {
     id: string;
     conversation_id: string;
