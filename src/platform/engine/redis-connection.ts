@@ -44,7 +44,7 @@ export function end(connection: Redis): Promise<void> {
 }
 
 /** Major version of the oldest Redis that has all features used here. */
-export const LEAST_REDIS = 7;
+export const MIN_REDIS = 7;
 
 /**
  * Returns the version of a Redis, such as `7.0.15`; null where INFO is not permitted. Rejects for
@@ -56,8 +56,8 @@ export async function requireVersion(connection: Redis): Promise<string | null> 
     throw error;
   });
   const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? null;
-  if (version === null || Number.parseInt(version, 10) >= LEAST_REDIS) return version;
-  throw new Error(`it is version ${version}, and Parley needs ${LEAST_REDIS} or newer`);
+  if (version === null || Number.parseInt(version, 10) >= MIN_REDIS) return version;
+  throw new Error(`it is version ${version}, and Parley needs ${MIN_REDIS} or newer`);
 }
 
 /** Functions that put errors and addresses into a form that may be logged. */

@@ -82,7 +82,7 @@ export class RedisEngine implements Engine {
       }
       throw new Error(
         `cannot use Redis at ${redis.withoutSecrets(options.url)}: ${redis.describe(reason)}; ` +
-          `start Redis ${redis.LEAST_REDIS} or newer there, or correct REDIS_URL, or unset it to run a single node without Redis`,
+          `start Redis ${redis.MIN_REDIS} or newer there, or correct REDIS_URL, or unset it to run a single node without Redis`,
         { cause: reason },
       );
     }

@@ -213,11 +213,11 @@ export interface Address {
 export const SOCKET_PORT = 5432;
 
 /** Longest path of a socket in bytes: the kernel's structure has this and a zero byte. */
-const LONGEST_PATH = process.platform === 'linux' ? 107 : 103;
+const MAX_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
 
 /** Returns whether the path of a socket in `directory` is short enough for the kernel. */
 export function fitsSocket(directory: string, port: number): boolean {
-  return Buffer.byteLength(join(directory, socketName(port))) <= LONGEST_PATH;
+  return Buffer.byteLength(join(directory, socketName(port))) <= MAX_PATH_BYTES;
 }
 
 /** Returns the files that Postgres makes for a socket: the socket, and the lock on its name. */

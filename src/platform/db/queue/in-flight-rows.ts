@@ -15,7 +15,7 @@ const MAX_REMOVED = 500;
 const RENEW_EVERY_MS = 250;
 
 /** A row that has been in flight for longer is left to the sweeps: its handler may never return. */
-const MOST_IN_FLIGHT_MS = 60_000;
+const MAX_IN_FLIGHT_MS = 60_000;
 
 export interface InFlightRowsOptions {
   readonly database: Database;
@@ -64,7 +64,7 @@ export class InFlightRows {
 
   /** Returns whether this node is still handling the row. */
   has(id: number): boolean {
-    return performance.now() - (this.#begunMs.get(id) ?? Number.NEGATIVE_INFINITY) < MOST_IN_FLIGHT_MS;
+    return performance.now() - (this.#begunMs.get(id) ?? Number.NEGATIVE_INFINITY) < MAX_IN_FLIGHT_MS;
   }
 
   /** Leaves rows to the sweeps, which find those that are still there. */
@@ -95,7 +95,7 @@ export class InFlightRows {
     for (const [id, begunMs] of this.#begunMs) {
       const ageMs = nowMs - begunMs;
       if (ageMs < RENEW_EVERY_MS) break;
-      if (ageMs < MOST_IN_FLIGHT_MS) ids.push(id);
+      if (ageMs < MAX_IN_FLIGHT_MS) ids.push(id);
       else this.#begunMs.delete(id);
     }
     if (ids.length > 0) await renew(this.#options.database.relaxed, ids);

@@ -23,7 +23,7 @@ export interface RemindedRows<Row extends object> {
 
 /** Least milliseconds between two rounds: a row may be overdue and have its job. */
 const LOOK_EVERY_MS = 1_000;
-const MOST_AT_ONCE = 100;
+const MAX_AT_ONCE = 100;
 
 /** Adds lost jobs again, for example those of a killed node. Every node looks. */
 export class Reminders<Row extends object> {
@@ -63,7 +63,7 @@ export class Reminders<Row extends object> {
     const find = statement<[], object>(`find-lost-${name}`)`SELECT 1 ${lost} LIMIT 1`;
     if ((await this.#database.query(find)).length === 0) return 0;
     const lock = statement<[], Row>(`lock-lost-${name}`)`
-    SELECT ${returning} ${lost} ORDER BY ${order} LIMIT ${MOST_AT_ONCE} FOR UPDATE OF q SKIP LOCKED`;
+    SELECT ${returning} ${lost} ORDER BY ${order} LIMIT ${MAX_AT_ONCE} FOR UPDATE OF q SKIP LOCKED`;
     return this.#database.transaction(async (tx) => {
       const rows = await tx.query(lock);
       for (const row of rows) await remind(tx, row);
