@@ -3,9 +3,9 @@ import { newId } from '../src/contract/protocol/ids.ts';
 import { presentActor } from '../src/contract/protocol/resources/actor.ts';
 import { createAccount } from '../src/core/accounts/accounts.ts';
 import { indexPart } from '../src/features/search/indexer.ts';
+import { MESSAGES } from '../src/features/search/kinds.ts';
 import { parseQuery } from '../src/features/search/query.ts';
 import { readResults } from '../src/features/search/results.ts';
-import { MESSAGES } from '../src/features/search/search-messages.ts';
 import type { Principal } from '../src/platform/access/principal.ts';
 import { migrate } from '../src/platform/db/migration/migrate.ts';
 import { createLog } from '../src/platform/log.ts';
@@ -156,7 +156,6 @@ class Archive {
   side(name: string, { q, by }: Search): Side {
     const { database } = this.#postgres;
     const page = { direction: 'next', after: null, fetch: 26, search: q } as const;
-    const filters = { authorId: null, hasFile: false, conversationId: null, before: null, after: null };
     return {
       name,
       run: async (blockMs) => {
@@ -166,7 +165,7 @@ class Archive {
         let hits = 0;
         for (; performance.now() - startMs < blockMs; searches++) {
           const deadlineMs = Number.POSITIVE_INFINITY;
-          const search = { ...filters, phrases: parseQuery(q), deadlineMs };
+          const search = { phrases: parseQuery(q), deadlineMs };
           hits += (await readResults(database, this.#callers[by], MESSAGES, search, page)).length;
         }
         const figure = (performance.now() - startMs) / searches;

@@ -9,10 +9,10 @@ import { deleteEmptyConversation } from '../../src/core/conversations/conversati
 import { insertVoids } from '../../src/core/messages/timeline/timeline-store.ts';
 import { purgeConversation, purgePrefix } from '../../src/features/compliance/purge.ts';
 import { Indexer, indexPart } from '../../src/features/search/indexer.ts';
+import { MESSAGES } from '../../src/features/search/kinds.ts';
 import { matchFields } from '../../src/features/search/match.ts';
 import { parseQuery } from '../../src/features/search/query.ts';
 import { readResults } from '../../src/features/search/results.ts';
-import { MESSAGES } from '../../src/features/search/search-messages.ts';
 import { DueWatch } from '../../src/platform/db/queue/due-watch.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { addConversation, createGround, log } from '../support/timeline.ts';
@@ -46,15 +46,7 @@ t.test('a search that finds candidates without an end, and no hit in them, is gi
         permissions: new Set(),
       } as never,
       MESSAGES,
-      {
-        phrases: parseQuery(q),
-        deadlineMs,
-        conversationId: id,
-        authorId: null,
-        hasFile: false,
-        before: null,
-        after: null,
-      },
+      { phrases: parseQuery(q), deadlineMs, conversation_id: id },
       { direction: 'next', after: null, fetch: 26, search: q },
     );
   t.strictSame(await search('"two one"', Number.POSITIVE_INFINITY), []);

@@ -1,5 +1,7 @@
+import type { SearchType } from '../../contract/protocol/resources/search-hit.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import { lexemesOf, quoted } from './entries.ts';
 import { IS_READABLE, type Period, type Scope, type ScopeValues } from './scope.ts';
 
 /** A message or a conversation that may match. */
@@ -13,53 +15,84 @@ type RecentValues = readonly [...ScopeValues, upper: string, lower: string];
 type IndexedValues = readonly [...RecentValues, terms: string, limit: number, at: string, id: string];
 
 export type CandidateStatements<Item extends Candidate> = ReturnType<typeof candidateStatements<Item>>;
-export type CandidateReader<Item extends Candidate> = ReturnType<typeof candidateReader<Item>>;
 
-/** Returns a reader of candidates that the caller may find, and whose terms match a tsquery. */
-export function candidateReader<Item extends Candidate>(
+/**
+ * Yields the candidates of a period that the caller may find, with the time down to which there are
+ * no others: those that may not be indexed yet, then the indexed ones, newest first. Unless the
+ * period `isWhole`, it is shortened to what can be read at once, which matters while the index is
+ * filled. Throws SearchTooLongError.
+ */
+export async function* readCandidates<Item extends Candidate>(
   db: Querier,
-  { values, few, isFilled }: Scope,
   statements: CandidateStatements<Item>,
-  terms: string,
-) {
-  let way: 'newest' | 'words' = few === undefined && isFilled ? 'newest' : 'words';
-  return {
-    /** Reads the indexed ones after a candidate, newest first. Fewer than `limit` are the last. */
-    async readIndexed({ upper, lower }: Period, limit: number, after: Candidate | undefined) {
-      const { at, id } = after ?? { at: 'infinity', id: '' };
-      const indexed = [...values, upper, lower, terms, limit, at, id] as const;
-      if (!isFilled) return db.query(statements.unfilled[way], ...indexed);
-      const items = await db.query(statements[way], ...indexed);
-      if (way === 'words' || items.length === limit) return items;
+  scope: Scope,
+  { upper, lower }: Period,
+  isWhole: boolean,
+): AsyncGenerator<{ readonly items: readonly Item[]; readonly lower: string }> {
+  const { values, few, isFilled } = scope;
+  const terms = indexQuery(statements.type, scope);
+  const ways = isFilled ? statements : statements.unfilled;
+  const [reach] = isFilled || isWhole ? [] : await db.query(READ_REACH, values[0], upper, terms);
+  if (reach !== undefined && reach.at > lower) lower = reach.at;
+  // Only messages are so many that the newest of them are worth a look.
+  const mayBeFrequent = isFilled ? few === undefined && statements.type === 'messages' : reach !== undefined;
+  let way: 'newest' | 'words' = mayBeFrequent ? 'newest' : 'words';
+  // Read before the entries: what is indexed in between is in both, not in neither.
+  yield { items: await db.query(statements.recent, ...values, upper, lower), lower: upper };
+  let after: Candidate = { at: 'infinity', id: '' };
+  for (let limit = FIRST; ; limit = Math.min(limit * GROWTH, MOST)) {
+    if (performance.now() > scope.deadlineMs) throw new SearchTooLongError();
+    const indexed = [...values, upper, lower, terms, limit, after.at, after.id] as const;
+    let items = await db.query(ways[way], ...indexed);
+    if (isFilled && way === 'newest' && items.length < limit) {
       way = 'words';
-      return db.query(statements.words, ...indexed);
-    },
+      items = await db.query(ways.words, ...indexed);
+    }
+    if (items.length < limit) return yield { items, lower };
+    after = items.at(-1)!;
+    // Further candidates may have the same time as the last one.
+    yield { items, lower: after.at };
+  }
+}
 
-    /** Reads those that may not be indexed yet. */
-    readRecent: ({ upper, lower }: Period) => db.query(statements.recent, ...values, upper, lower),
-
-    /** Shortens a period to what can be read at once, which matters while the index is filled. */
-    async shorten({ upper, lower }: Period): Promise<Period> {
-      if (isFilled) return { upper, lower };
-      const [reach] = await db.query(READ_REACH, values[0], upper, terms);
-      way = reach === undefined ? 'words' : 'newest';
-      return { upper, lower: reach === undefined || reach.at < lower ? lower : reach.at };
-    },
-  };
+/** The search has examined too much. */
+export class SearchTooLongError extends Error {
+  override readonly name = 'SearchTooLongError';
 }
 
 /**
- * Returns the statements of a kind. `item` is SQL that selects a candidate by `f.id` and
+ * Returns a tsquery for entries that may match. It has only the longest words of a long query,
+ * because they narrow most; every word is compared with the message later.
+ */
+function indexQuery(type: SearchType, { phrases, author_id, has, values, few }: Scope): string {
+  const lexemes = lexemesOf(values[0]);
+  const words = new Map<string, string>();
+  for (const { text, isPrefix } of phrases.flat()) {
+    const lexeme = type === 'messages' ? lexemes.word(text) : lexemes.name(text);
+    words.set(text, `${quoted(lexeme)}${isPrefix ? ':*' : ''}`);
+  }
+  const longest = [...words].sort(([a], [b]) => b.length - a.length).slice(0, MAX_INDEX_WORDS);
+  const conditions = longest.map(([, condition]) => condition);
+  if (author_id !== undefined) conditions.push(quoted(lexemes.author(author_id)));
+  if (has === 'file') conditions.push(quoted(lexemes.file));
+  if (few !== undefined)
+    conditions.push(`(${few.map((id) => quoted(lexemes.conversation(id))).join(' | ')})`);
+  return conditions.join(' & ');
+}
+
+/**
+ * Returns the statements of a type. `item` is SQL that selects a candidate by `f.id` and
  * `f.conversation_id`, by the parameters of RecentValues.
  */
-export function candidateStatements<Item extends Candidate>(name: string, item: string) {
+export function candidateStatements<Item extends Candidate>(type: SearchType, item: string) {
   const itemsOf = (found: string) =>
     `SELECT item.* FROM (${found}) f CROSS JOIN LATERAL (${item} OFFSET 0) item`;
   const indexed = (way: string, found: string) =>
-    statement<IndexedValues, Item>(`search-${name}-by-${way}`)`
+    statement<IndexedValues, Item>(`search-${type}-by-${way}`)`
     WITH found AS ${found}
     ${itemsOf(`SELECT * FROM found WHERE ${IN_PERIOD} OFFSET 0`)} WHERE ${IN_READABLE} LIMIT $11`;
   return {
+    type,
     /** Looks among the newest entries, for words that many have. */
     newest: indexed('newest', `(${NEWEST})`),
     // The index of the words must be the only path to the rows: the planner cannot estimate their
@@ -70,7 +103,7 @@ export function candidateStatements<Item extends Candidate>(name: string, item: 
       newest: indexed('newest-unfilled', `MATERIALIZED (${NEWEST} UNION ALL ${UNFILLED})`),
       words: indexed('words-unfilled', `MATERIALIZED (${WORDS} UNION ALL ${UNFILLED})`),
     },
-    recent: statement<RecentValues, Item>(`search-${name}-recent`)`
+    recent: statement<RecentValues, Item>(`search-${type}-recent`)`
     WITH noted AS (
       SELECT n.id, n.conversation_id
       FROM (SELECT * FROM search_notes ORDER BY id DESC LIMIT ${RECENT.notes}) s,
@@ -88,11 +121,13 @@ export function candidateStatements<Item extends Candidate>(name: string, item: 
 
 /** The most recent changes that are searched directly: those of some seconds at full load. */
 const RECENT = { notes: 2_000, outboxRows: 500, items: 5_000 } as const;
-
-/**
- * Entries that are examined for a word that many have: those of the page, and this many at most.
- */
+/** Entries examined for a word that many have: those of the page, and this many at most. */
 const MOST_NEWEST = 4_000;
+/** Candidates that are read at once, at first and at most. */
+const FIRST = 32;
+const MOST = 1_024;
+const GROWTH = 4;
+const MAX_INDEX_WORDS = 16;
 
 const COLUMNS = 'id, conversation_id, account_id, at';
 const IN_READABLE = `EXISTS (SELECT FROM conversations c WHERE c.id = f.conversation_id AND ${IS_READABLE} OFFSET 0)`;

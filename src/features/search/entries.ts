@@ -1,7 +1,6 @@
 import { IS_MEMBER } from '../../core/resources/participant.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { lexemesOf, quoted } from './terms.ts';
 import { wordsOf } from './words.ts';
 
 /** A row of search_entries. */
@@ -41,6 +40,33 @@ function entryOf({ texts, authors, has_attachments, ...row }: Indexed): Entry {
   if (has_attachments) terms.add(lexemes.file);
   return { ...row, terms: Array.from(terms, quoted).join(' ') };
 }
+
+/**
+ * What an entry (search_entries.terms) is found by. Words begin with the end of the account's id,
+ * so that a query reads no postings of other accounts. Only the row decides which account it
+ * belongs to.
+ */
+export function lexemesOf(accountId: string) {
+  const code = accountId.slice(-CODE_LENGTH);
+  return {
+    /** A word of a message. */
+    word: (text: string) => `${code}:${text}`,
+    /** A word of a conversation's title, or of the name or address of a member. */
+    name: (text: string) => `${code}^${text}`,
+    conversation: (id: string) => `#${id}`,
+    /** The author of a message, or the actor whose name it is shown under. */
+    author: (id: string) => `@${id}`,
+    /** Marks messages with an attached file. */
+    file: `${code}%`,
+  };
+}
+
+/** Returns a lexeme in the text form of a tsvector or a tsquery. */
+export function quoted(lexeme: string): string {
+  return `'${lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+}
+
+const CODE_LENGTH = 6;
 
 /** SQL: when a message was sent. */
 export const SENT_AT = "coalesce((m.outcome ->> 'at')::timestamptz, m.created_at)";

@@ -1,8 +1,8 @@
 import type { SearchHighlight } from '../../contract/protocol/resources/search-hit.ts';
-import type { Found, Range } from './match.ts';
+import type { Match, Range } from './match.ts';
 
 /** Returns excerpts of texts around the words of a query, with the ranges of the words. */
-export function highlightsOf(found: readonly Found[]): SearchHighlight[] {
+export function highlightsOf(found: Match['found']): SearchHighlight[] {
   return found.slice(0, MAX_HIGHLIGHTS).map(({ field: { name, text, actorId }, ranges }) => {
     const { start, end } = excerptOf(text, ranges);
     return {
@@ -26,16 +26,12 @@ function excerptOf(text: string, ranges: readonly Range[]): Range {
   const blank = text.slice(start, first.start).search(/\s/);
   if (start > 0 && blank !== -1) start += blank + 1;
   let end = Math.min(text.length, Math.max(start + EXCERPT, first.end));
-  if (isLowSurrogate(text, start)) start++;
-  if (isLowSurrogate(text, end)) end++;
+  if (LOW_SURROGATE.test(text.charAt(start))) start++;
+  if (LOW_SURROGATE.test(text.charAt(end))) end++;
   return { start, end };
 }
 
-function isLowSurrogate(text: string, index: number): boolean {
-  const unit = text.charCodeAt(index);
-  return unit >= 0xdc00 && unit <= 0xdfff;
-}
-
+const LOW_SURROGATE = /[\udc00-\udfff]/;
 const EXCERPT = 240;
 const BEFORE = 80;
 const MAX_HIGHLIGHTS = 5;

@@ -112,12 +112,8 @@ async function takePart(tx: Tx, beganMs: number): Promise<Part | undefined> {
   const isBehind = filledThrough !== null || lag > LAG_SECONDS;
   const pacedMs = isBehind ? Number.POSITIVE_INFINITY : Math.max(0, noted.size / MESSAGES_A_MS - workedMs);
   const restMs = Math.round(Math.min(workedMs * REST, pacedMs));
-  await tx.query(
-    END_PART,
-    notes.map(({ id }) => id!),
-    filledThrough,
-    restMs,
-  );
+  const noteIds = notes.map(({ id }) => id!);
+  await tx.query(END_PART, noteIds, filledThrough, restMs);
   const isFull = noted.size >= PART || notes.length === MOST_NOTES || filledThrough !== null;
   return { size: noted.size, isFull, lag, restMs };
 }

@@ -2,19 +2,11 @@ import type { SearchHighlight } from '../../contract/protocol/resources/search-h
 import type { Phrase } from './query.ts';
 import { isOfPairs, isPlain, type Word, wordsOf } from './words.ts';
 
-type WantedWord = Phrase['words'][number];
-
 /** A text of a message or a conversation, with the member if it is a name. */
 export interface Field {
   readonly name: SearchHighlight['field'];
   readonly text: string;
   readonly actorId: string | null;
-}
-
-/** The ranges of a query's words in a text: UTF-16 units, in order, without overlaps. */
-export interface Found {
-  readonly field: Field;
-  readonly ranges: readonly Range[];
 }
 
 export interface Range {
@@ -23,27 +15,26 @@ export interface Range {
 }
 
 export interface Match {
-  readonly found: readonly Found[];
+  /** The ranges of the query's words in each text: UTF-16 units, in order, without overlaps. */
+  readonly found: readonly { readonly field: Field; readonly ranges: readonly Range[] }[];
   /** The quality of the match, regardless of age. */
   readonly weight: number;
 }
 
 /** Returns undefined unless each phrase occurs in one of the texts. */
 export function matchFields(phrases: readonly Phrase[], fields: readonly Field[]): Match | undefined {
-  const texts = fields.map((field) => ({ field, words: new TextWords(field.text), ranges: [] as Range[] }));
+  const texts = fields.map((field) => ({ field, find: finderIn(field.text), ranges: [] as Range[] }));
   let weight = 0;
   for (const phrase of phrases) {
-    let best = 0;
-    let times = 0;
-    for (const { words, ranges } of texts) {
-      for (const { isWhole, range } of words.find(phrase)) {
-        if (ranges.length < MAX_RANGES) ranges.push(range);
-        best = Math.max(best, isWhole ? WHOLE : BEGINNING);
-        times++;
-      }
-    }
-    if (times === 0) return undefined;
-    weight += best + Math.min(times - 1, MAX_REPEATS) * REPEATED + (phrase.words.length - 1) * LONGER;
+    const places = texts.flatMap(({ find, ranges }) => {
+      const inText = find(phrase);
+      ranges.push(...inText.slice(0, MAX_RANGES - ranges.length));
+      return inText;
+    });
+    if (places.length === 0) return undefined;
+    const best = places.some(({ isWhole }) => isWhole) ? WHOLE : BEGINNING;
+    const repeated = Math.min(places.length - 1, MAX_REPEATS) * REPEATED;
+    weight += best + repeated + (phrase.length - 1) * LONGER;
   }
   const found = texts
     .filter(({ ranges }) => ranges.length > 0)
@@ -53,53 +44,42 @@ export function matchFields(phrases: readonly Phrase[], fields: readonly Field[]
   return { found, weight };
 }
 
-/** The words of one text, which are cut on first use. Their positions are their indexes. */
-class TextWords {
-  readonly #text: string;
-  readonly #lowered: string | undefined;
-  #words: readonly Word[] | undefined;
-
-  constructor(text: string) {
-    this.#text = text;
-    this.#lowered = isPlain(text) ? text.toLowerCase() : undefined;
-  }
-
-  find(phrase: Phrase): { isWhole: boolean; range: Range }[] {
-    if (this.#lacks(phrase)) return [];
-    this.#words ??= wordsOf(this.#text, 'document');
-    const words = this.#words;
-    const found: { isWhole: boolean; range: Range }[] = [];
-    for (const { position, start } of words) {
-      let end = start;
-      let isWhole = true;
-      const isThere = phrase.words.every((wanted) => {
-        const word = words[position + wanted.offset];
-        if (word === undefined || !isWanted(word, wanted)) return false;
-        isWhole &&= word.text === wanted.text;
-        end = Math.max(end, endOf(word, wanted, words[word.position + 1]));
-        return true;
-      });
-      if (isThere) found.push({ isWhole, range: { start, end } });
-      if (found.length === MAX_RANGES) break;
-    }
-    return found;
-  }
-
-  /** Rejects most texts cheaply. */
-  #lacks({ words }: Phrase): boolean {
-    const lowered = this.#lowered;
-    return lowered !== undefined && words.some(({ text }) => !lowered.includes(text));
-  }
+interface Place extends Range {
+  readonly isWhole: boolean;
 }
 
-/** If one character of a script without blanks is found in a pair, only it is marked. */
-function endOf(word: Word, wanted: WantedWord, next: Word | undefined): number {
-  const isOne = word.text !== wanted.text && isOfPairs(word.text);
-  return isOne ? (next?.start ?? word.end) : word.end;
+/** Returns a function that finds a phrase in a text, whose words are cut on first use. */
+function finderIn(text: string): (phrase: Phrase) => readonly Place[] {
+  const lowered = isPlain(text) ? text.toLowerCase() : undefined;
+  let words: readonly Word[] | undefined;
+  return (phrase) => {
+    // Rejects most texts cheaply.
+    if (lowered !== undefined && phrase.some((wanted) => !lowered.includes(wanted.text))) return [];
+    words ??= wordsOf(text, 'document');
+    return placesOf(phrase, words);
+  };
 }
 
-function isWanted({ text }: Word, wanted: WantedWord): boolean {
-  return wanted.isPrefix ? text.startsWith(wanted.text) : text === wanted.text;
+/** The positions of the words of a document are their indexes. */
+function placesOf(phrase: Phrase, words: readonly Word[]): Place[] {
+  const places: Place[] = [];
+  for (const { position, start } of words) {
+    let end = start;
+    let isWhole = true;
+    const isThere = phrase.every(({ text, offset, isPrefix }) => {
+      const word = words[position + offset];
+      if (!word?.text.startsWith(text)) return false;
+      const isSame = word.text === text;
+      isWhole &&= isSame;
+      // If one character of a script without blanks is found in a pair, only it is marked.
+      const next = isSame || !isOfPairs(text) ? undefined : words[word.position + 1];
+      end = Math.max(end, next?.start ?? word.end);
+      return isSame || isPrefix;
+    });
+    if (isThere) places.push({ start, end, isWhole });
+    if (places.length === MAX_RANGES) break;
+  }
+  return places;
 }
 
 function joined(ranges: readonly Range[]): Range[] {

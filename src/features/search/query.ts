@@ -1,9 +1,7 @@
 import { isOfPairs, wordsOf } from './words.ts';
 
 /** A part of a query: adjacent words. */
-export interface Phrase {
-  readonly words: readonly WantedWord[];
-}
+export type Phrase = readonly WantedWord[];
 
 interface WantedWord {
   readonly text: string;
@@ -20,28 +18,23 @@ interface WantedWord {
  * quotation mark ends it.
  */
 export function parseQuery(text: string): Phrase[] {
-  const phrases: Phrase[] = [];
-  for (const { groups, index, 0: all } of text.replace(QUOTATION_MARKS, '"').matchAll(PARTS)) {
+  const parts = [...text.replace(QUOTATION_MARKS, '"').matchAll(PARTS)];
+  const phrases = parts.map(({ groups, index, 0: all }) => {
     const isOpen = groups!.quoted === undefined && index + all.length === text.length;
-    const phrase = phraseOf(groups!.quoted ?? all, isOpen);
-    if (phrase !== undefined) phrases.push(phrase);
-  }
-  return phrases;
+    return phraseOf(groups!.quoted ?? all, isOpen);
+  });
+  return phrases.filter((phrase) => phrase.length > 0);
 }
 
-function phraseOf(text: string, isOpen: boolean): Phrase | undefined {
-  const words = wordsOf(text, 'query');
-  const [first] = words;
-  if (first === undefined) return undefined;
-  return {
-    words: words.map(({ text, position }, index) => ({
-      text,
-      offset: position - first.position,
-      isPrefix: isOfPairs(text)
-        ? [...text].length === 1
-        : isOpen && index === words.length - 1 && text.length >= MIN_PREFIX,
-    })),
-  };
+function phraseOf(phrase: string, isOpen: boolean): Phrase {
+  const words = wordsOf(phrase, 'query');
+  return words.map(({ text, position }, index) => ({
+    text,
+    offset: position,
+    isPrefix: isOfPairs(text)
+      ? [...text].length === 1
+      : isOpen && index === words.length - 1 && text.length >= MIN_PREFIX,
+  }));
 }
 
 const PARTS = /"(?<quoted>[^"]+)"|\S+?(?="|\s|$)/gu;

@@ -5,31 +5,28 @@ import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Phrase } from './query.ts';
 
-/** The parameters of a search. */
+/** The words and the filters of a search, which have the names of the query. */
 export interface Search {
   readonly phrases: readonly Phrase[];
   /** Milliseconds of `performance.now()` after which the search gives up. */
   readonly deadlineMs: number;
-  readonly conversationId: string | null;
+  readonly conversation_id?: string | undefined;
   /** The actor that the caller's kind of reader sees as the author. */
-  readonly authorId: string | null;
-  readonly hasFile: boolean;
-  /** Excluded. RFC 3339. */
-  readonly before: string | null;
-  /** Excluded. RFC 3339. */
-  readonly after: string | null;
+  readonly author_id?: string | undefined;
+  readonly has?: 'file' | undefined;
+  /** RFC 3339, excluded, as is `after`. */
+  readonly before?: string | undefined;
+  readonly after?: string | undefined;
 }
 
-/** The extent of what a caller may find. */
-export interface Scope {
+/** A search with the extent of what its caller may find, and the times that it is limited to. */
+export interface Scope extends Search, Period {
   /** The first parameters of each statement. */
   readonly values: ScopeValues;
   /** The conversation to search, or those of a caller that may read only those and they are few. */
   readonly few: readonly string[] | undefined;
   /** The time of Postgres before the search began. */
   readonly now: string;
-  /** The times that the search is limited to. */
-  readonly period: Period;
   /** Whether everything that is older than the index is in it. */
   readonly isFilled: boolean;
 }
@@ -51,18 +48,17 @@ export interface Period {
 }
 
 export async function readScope(db: Querier, principal: Principal, search: Search): Promise<Scope> {
-  const { conversationId, authorId, hasFile, before, after } = search;
+  const { conversation_id = null, author_id = null, has, before = null, after = null } = search;
   const { accountId, actor, customer } = principal;
   const isWhole = seesWholeAccount(principal);
   const [row] = await db.query(READ_SCOPE, isWhole ? null : actor.id, before, after);
-  const { now, own, lower, upper, is_filled } = row!;
+  const { own, ...extent } = row!;
   const few = isWhole || own.length > FEW ? undefined : own;
   return {
-    values: [accountId, actor.id, isWhole, customer, conversationId, authorId, hasFile],
-    few: conversationId === null ? few : [conversationId],
-    now,
-    period: { lower, upper: upper === null || upper > now ? now : upper },
-    isFilled: is_filled,
+    ...search,
+    ...extent,
+    values: [accountId, actor.id, isWhole, customer, conversation_id, author_id, has === 'file'],
+    few: conversation_id === null ? few : [conversation_id],
   };
 }
 
@@ -83,10 +79,10 @@ const FEW = 64;
 
 const READ_SCOPE = statement<
   [actorId: string | null, before: string | null, after: string | null],
-  { now: string; lower: string; upper: string | null; own: readonly string[]; is_filled: boolean }
+  Pick<Scope, 'now' | 'lower' | 'upper' | 'isFilled'> & { readonly own: readonly string[] }
 >('search-read-scope')`
-    SELECT clock_timestamp() AS now, coalesce($3::timestamptz, '0001-01-01T00:00:00Z') AS lower,
-      $2::timestamptz - interval '1 microsecond' AS upper, ARRAY(
+    SELECT now, coalesce($3::timestamptz, '0001-01-01T00:00:00Z') AS lower,
+      least($2::timestamptz - interval '1 microsecond', now) AS upper, ARRAY(
         SELECT conversation_id FROM participants WHERE actor_id = $1 AND ${IS_MEMBER} LIMIT ${FEW + 1}
-      ) AS own, s.filled_through IS NULL AS is_filled
-    FROM search_state s`;
+      ) AS own, s.filled_through IS NULL AS "isFilled"
+    FROM search_state s, clock_timestamp() AS now`;

@@ -1,37 +1,23 @@
 import { Type } from 'typebox';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { ListOf } from '../../contract/protocol/lists.ts';
-import { MESSAGE_INCLUDES, type MessageInclude } from '../../contract/protocol/resources/chat-message.ts';
-import {
-  CONVERSATION_INCLUDES,
-  type ConversationInclude,
-} from '../../contract/protocol/resources/conversation.ts';
+import { MESSAGE_INCLUDES } from '../../contract/protocol/resources/chat-message.ts';
+import { CONVERSATION_INCLUDES } from '../../contract/protocol/resources/conversation.ts';
 import { SEARCH_TYPES, SearchHit } from '../../contract/protocol/resources/search-hit.ts';
 import { Id, Include, OneOf, Timestamp } from '../../contract/protocol/schema/schema.ts';
 import { requireConversationFilter } from '../../core/conversations/access.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import { readActorFilter } from '../../core/resources/actor-filter.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
-import { expandConversations } from '../../core/resources/conversation.ts';
-import { expandMessages } from '../../core/resources/expanded-message.ts';
-import type { Principal } from '../../platform/access/principal.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { codeOf } from '../../platform/db/connection/unavailable.ts';
-import {
-  defineList,
-  type Page,
-  type PageRequest,
-  readPage,
-  SearchQuery,
-  toList,
-} from '../../platform/http/pipeline/pagination.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { KeyedLimiter } from '../../platform/lifecycle.ts';
+import { type Candidate, SearchTooLongError } from './candidates.ts';
+import { CONVERSATIONS, type Kind, MESSAGES } from './kinds.ts';
 import { type Phrase, parseQuery } from './query.ts';
-import { RESULT_KEY, readResults, SearchTooLongError } from './results.ts';
-import type { Search } from './scope.ts';
-import { CONVERSATIONS } from './search-conversations.ts';
-import { MESSAGES } from './search-messages.ts';
+import { RESULT_KEY, readResults } from './results.ts';
 
 export interface SearchRoutesOptions {
   readonly database: Database;
@@ -60,7 +46,7 @@ export function searchRoutes({ database, files, directory }: SearchRoutesOptions
         before: Type.Optional(Timestamp),
         after: Type.Optional(Timestamp),
         has: Type.Optional(OneOf(['file'])),
-        'include[]': Include(INCLUDES),
+        'include[]': Include([...MESSAGE_INCLUDES, ...CONVERSATION_INCLUDES]),
       }),
       status: 200,
       response: ListOf(SearchHit),
@@ -69,97 +55,39 @@ export function searchRoutes({ database, files, directory }: SearchRoutesOptions
         const filters = { conversation_id, author_id, before, after, has };
         if (type === 'conversations') refuseFilters(filters);
         const page = readPage(RESULTS, query, { actor: principal.actor.id, type, ...filters });
-        const phrases = phrasesOf(page);
+        const phrases = phrasesOf(page.search);
         if (conversation_id !== undefined) {
           await requireConversationFilter(directory, principal, conversation_id);
         }
-        const authors = await readActorFilter(
-          database,
-          principal,
-          'author_id',
-          author_id === undefined ? [] : [author_id],
-        );
-        const search = {
-          phrases,
-          conversationId: conversation_id ?? null,
-          authorId: authors[0] ?? null,
-          hasFile: has === 'file',
-          before: before ?? null,
-          after: after ?? null,
+        const named = author_id === undefined ? [] : [author_id];
+        const [author] = await readActorFilter(database, principal, 'author_id', named);
+        const list = async <Item extends Candidate, Row extends { readonly id: string }>(
+          kind: Kind<Item, Row>,
+        ) => {
+          const deadlineMs = performance.now() + SEARCH_MS;
+          const search = { ...filters, author_id: author, phrases, deadlineMs };
+          const results = await readResults(database, principal, kind, search, page);
+          const rows = results.map(({ row }) => row);
+          const shown = await kind.present(database, files, principal, rows, query['include[]'] ?? []);
+          return toList(
+            results,
+            page,
+            url,
+            ({ key }) => key,
+            ({ row, highlights }) => ({ object: 'search_hit' as const, ...shown(row), highlights }),
+          );
         };
-        const list = type === 'messages' ? listMessages : listConversations;
         return limiter.run(principal.actor.id, () =>
-          withinTime((deadlineMs) =>
-            list(
-              { database, files },
-              principal,
-              { ...search, deadlineMs },
-              page,
-              url,
-              query['include[]'] ?? [],
-            ),
-          ),
+          (type === 'messages' ? list(MESSAGES) : list(CONVERSATIONS)).catch(refuseIfTooLong),
         );
       },
     }),
   ];
 }
 
-const INCLUDES = [...MESSAGE_INCLUDES, ...CONVERSATION_INCLUDES] as const;
-type SearchInclude = (typeof INCLUDES)[number];
-
 const RESULTS = defineList('search', RESULT_KEY, { isForwardOnly: true });
 
-type ListHits = (
-  sources: Pick<SearchRoutesOptions, 'database' | 'files'>,
-  principal: Principal,
-  search: Search,
-  page: PageRequest,
-  url: string,
-  include: readonly SearchInclude[],
-) => Promise<Page<SearchHit>>;
-
-const listMessages: ListHits = async ({ database, files }, principal, search, page, url, include) => {
-  const results = await readResults(database, principal, MESSAGES, search, page);
-  const rows = results.map(({ row }) => row);
-  const wanted = include.filter((name): name is MessageInclude => isOneOf(MESSAGE_INCLUDES, name));
-  const messages = await expandMessages(database, files, principal, rows, wanted);
-  return toList(results, page, url, keyOf, ({ row, highlights }) => ({
-    object: 'search_hit',
-    type: 'message',
-    conversation_id: row.conversation_id,
-    message: messages.get(row)!,
-    conversation: null,
-    highlights: [...highlights],
-  }));
-};
-
-const listConversations: ListHits = async ({ database }, principal, search, page, url, include) => {
-  const results = await readResults(database, principal, CONVERSATIONS, search, page);
-  const rows = results.map(({ row }) => row);
-  const wanted = include.filter((name): name is ConversationInclude => isOneOf(CONVERSATION_INCLUDES, name));
-  const conversations = await expandConversations(database, principal, rows, wanted, {
-    participantActors: true,
-  });
-  return toList(results, page, url, keyOf, ({ row, highlights }) => ({
-    object: 'search_hit',
-    type: 'conversation',
-    conversation_id: row.id,
-    message: null,
-    conversation: conversations.get(row.id)!,
-    highlights: [...highlights],
-  }));
-};
-
-function keyOf<Key>({ key }: { readonly key: Key }): Key {
-  return key;
-}
-
-function isOneOf(names: readonly string[], name: string): boolean {
-  return names.includes(name);
-}
-
-function phrasesOf({ search }: PageRequest): readonly Phrase[] {
+function phrasesOf(search: string | null): readonly Phrase[] {
   if (search === null) {
     throw new ApiError('parameter_missing', 'Send the words to search for as q.', { param: 'q' });
   }
@@ -175,16 +103,12 @@ function refuseFilters(filters: Readonly<Record<string, unknown>>): void {
   throw new ApiError('parameters_exclusive', message, { param });
 }
 
-/** Throws ApiError `timeout` if the search examines too much. */
-async function withinTime<T>(search: (deadlineMs: number) => Promise<T>): Promise<T> {
-  try {
-    return await search(performance.now() + SEARCH_MS);
-  } catch (cause) {
-    if (!(cause instanceof SearchTooLongError) && codeOf(cause) !== CANCELED) throw cause;
-    const message =
-      'The search took too long. Add a word, or narrow it with conversation_id, author_id, before or after.';
-    throw new ApiError('timeout', message, { param: 'q', cause });
-  }
+/** Throws ApiError `timeout` if the search examined too much. */
+function refuseIfTooLong(cause: unknown): never {
+  if (!(cause instanceof SearchTooLongError) && codeOf(cause) !== CANCELED) throw cause;
+  const message =
+    'The search took too long. Add a word, or narrow it with conversation_id, author_id, before or after.';
+  throw new ApiError('timeout', message, { param: 'q', cause });
 }
 
 const SEARCHES_AT_ONCE = 4;

@@ -8,39 +8,38 @@ export interface Word {
   readonly end: number;
 }
 
-/** `document` adds words that make single characters findable in scripts without blanks. */
-type Purpose = 'document' | 'query';
-
 /**
  * Returns the words of a text, in order: runs of letters and digits, without case, marks and
  * variants of form. Scripts without blanks between words give each pair of adjacent characters. A
  * document also has the last character of a run, so that one character is found as the prefix of a
  * pair. Emoji are words.
  */
-export function wordsOf(text: string, purpose: Purpose): Word[] {
+export function wordsOf(text: string, purpose: 'document' | 'query'): Word[] {
   const words: Word[] = [];
   let position = 0;
-  for (const run of text.matchAll(RUNS)) {
-    const start = run.index;
-    const { pairs, emoji } = run.groups!;
-    if (pairs !== undefined) {
-      const characters = charactersOf(pairs, start);
-      addPairs(words, characters, position, purpose);
-      position += characters.length;
-    } else if (emoji !== undefined) {
-      words.push({ text: emoji, position: position++, start, end: start + run[0].length });
-    } else {
-      for (const piece of fold(run[0]).match(PIECES) ?? []) {
-        const place = { position: position++, start, end: start + run[0].length };
-        words.push({ text: piece.slice(0, MAX_WORD), ...place });
+  for (const { 0: run, index: start, groups } of text.matchAll(RUNS)) {
+    const { pairs, emoji } = groups!;
+    const characters = pairs === undefined ? [] : charactersOf(run, start);
+    for (const [index, character] of characters.entries()) {
+      const next = characters[index + 1];
+      if (next !== undefined) {
+        words.push({ ...character, text: character.text + next.text, end: next.end, position });
+      } else if (purpose === 'document' || index === 0) {
+        words.push({ ...character, position });
       }
+      position++;
+    }
+    if (pairs !== undefined) continue;
+    const pieces = emoji === undefined ? fold(run).match(PIECES) : [emoji];
+    for (const piece of pieces ?? []) {
+      words.push({ text: piece.slice(0, MAX_WORD), position: position++, start, end: start + run.length });
     }
   }
   return words;
 }
 
 /** Returns the text in the form for comparison: NFKC, without case and without marks on letters. */
-export function fold(text: string): string {
+function fold(text: string): string {
   if (isPlain(text)) return text.toLowerCase();
   return (
     text
@@ -55,32 +54,15 @@ export function fold(text: string): string {
   );
 }
 
-interface Character {
-  readonly text: string;
-  readonly start: number;
-  readonly end: number;
-}
-
-function charactersOf(run: string, start: number): Character[] {
-  const characters: Character[] = [];
-  let at = start;
+function charactersOf(run: string, runStart: number): Omit<Word, 'position'>[] {
+  const characters: Omit<Word, 'position'>[] = [];
+  let start = runStart;
   for (const original of run.match(CHARACTERS) ?? []) {
-    const end = at + original.length;
-    for (const text of fold(original)) characters.push({ text, start: at, end });
-    at = end;
+    const end = start + original.length;
+    for (const text of fold(original)) characters.push({ text, start, end });
+    start = end;
   }
   return characters;
-}
-
-function addPairs(words: Word[], characters: readonly Character[], position: number, purpose: Purpose): void {
-  for (const [index, { text, start, end }] of characters.entries()) {
-    const next = characters[index + 1];
-    if (next !== undefined) {
-      words.push({ text: text + next.text, position: position + index, start, end: next.end });
-    } else if (purpose === 'document' || characters.length === 1) {
-      words.push({ text, position: position + index, start, end });
-    }
-  }
 }
 
 /** Returns whether a word belongs to a script without blanks. */
