@@ -40,7 +40,7 @@ export async function* readCandidates<Item extends Candidate>(
   // Read before the entries: what is indexed in between is in both, not in neither.
   yield { items: await db.query(statements.recent, ...values, upper, lower), lower: upper };
   let after: Candidate = { at: 'infinity', id: '' };
-  for (let limit = FIRST; ; limit = Math.min(limit * GROWTH, MOST)) {
+  for (let limit = FIRST; ; limit = Math.min(limit * GROWTH, MAX_READ)) {
     if (performance.now() > scope.deadlineMs) throw new SearchTooLongError();
     const indexed = [...values, upper, lower, terms, limit, after.at, after.id] as const;
     let items = await db.query(ways[way], ...indexed);
@@ -122,10 +122,10 @@ export function candidateStatements<Item extends Candidate>(type: SearchType, it
 /** The most recent changes that are searched directly: those of some seconds at full load. */
 const RECENT = { notes: 2_000, outboxRows: 500, items: 5_000 } as const;
 /** Entries examined for a word that many have: those of the page, and this many at most. */
-const MOST_NEWEST = 4_000;
+const MAX_NEWEST = 4_000;
 /** Candidates that are read at once, at first and at most. */
 const FIRST = 32;
-const MOST = 1_024;
+const MAX_READ = 1_024;
 const GROWTH = 4;
 const MAX_INDEX_WORDS = 16;
 
@@ -135,7 +135,7 @@ const IN_PERIOD = `account_id = $1 AND at <= $8::timestamptz AND at > $9::timest
         AND (at, id) < ($12::timestamptz, $13) ORDER BY at DESC, id DESC`;
 const WORDS = `SELECT ${COLUMNS} FROM search_entries WHERE terms @@ $10::tsquery`;
 const NEWEST = `SELECT ${COLUMNS} FROM (
-        SELECT * FROM search_entries WHERE id <> conversation_id AND ${IN_PERIOD} LIMIT ${MOST_NEWEST}
+        SELECT * FROM search_entries WHERE id <> conversation_id AND ${IN_PERIOD} LIMIT ${MAX_NEWEST}
       ) e WHERE terms @@ $10::tsquery`;
 const UNFILLED = `SELECT ${COLUMNS} FROM search_unfilled
       WHERE terms @@ $10::tsquery AND from_at <= $8::timestamptz AND to_at > $9::timestamptz`;
@@ -144,4 +144,4 @@ const UNFILLED = `SELECT ${COLUMNS} FROM search_unfilled
 const READ_REACH = statement<[accountId: string, upper: string, terms: string], { at: string }>(
   'search-read-reach',
 )`
-    SELECT at FROM search_reach($1, $2::timestamptz, $3::tsquery, ${MOST_NEWEST}) AS at WHERE at IS NOT NULL`;
+    SELECT at FROM search_reach($1, $2::timestamptz, $3::tsquery, ${MAX_NEWEST}) AS at WHERE at IS NOT NULL`;

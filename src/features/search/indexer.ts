@@ -114,13 +114,13 @@ async function takePart(tx: Tx, beganMs: number): Promise<Part | undefined> {
   const restMs = Math.round(Math.min(workedMs * REST, pacedMs));
   const noteIds = notes.map(({ id }) => id!);
   await tx.query(END_PART, noteIds, filledThrough, restMs);
-  const isFull = noted.size >= PART || notes.length === MOST_NOTES || filledThrough !== null;
+  const isFull = noted.size >= PART || notes.length === MAX_NOTES || filledThrough !== null;
   return { size: noted.size, isFull, lag, restMs };
 }
 
 /** Messages of a part: about 5 ms of a core, for which sends wait. A note has as many at most. */
 const PART = 64;
-const MOST_NOTES = 16;
+const MAX_NOTES = 16;
 /** The rate up to which everything is indexed within about a second: 3,500 messages a second. */
 const MESSAGES_A_MS = 3.5;
 /** An index that lags more gets messages at a higher rate. */
@@ -160,7 +160,7 @@ const READ_NOTES = statement<[about: number], Waiting>('search-read-notes')`
       coalesce(extract(epoch FROM clock_timestamp() - min(n.created_at) OVER ()), 0)::float8 AS lag
     FROM search_state s LEFT JOIN (
       SELECT *, sum(cardinality(entry_ids)) OVER (ORDER BY id) - cardinality(entry_ids) AS before
-      FROM (SELECT * FROM search_notes ORDER BY id LIMIT ${MOST_NOTES}) oldest
+      FROM (SELECT * FROM search_notes ORDER BY id LIMIT ${MAX_NOTES}) oldest
     ) n ON n.before < $1
     ORDER BY n.id`;
 
