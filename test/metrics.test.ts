@@ -48,12 +48,18 @@ t.test('every metric that an alert names exists', async (t) => {
 });
 
 t.test('statements are named in one style', async (t) => {
+  const odd: string[] = [];
+  let found = 0;
   for (const path of globSync('src/**/*.ts', { cwd: ROOT })) {
     const text = readFileSync(join(ROOT, path), 'utf8');
-    for (const [, name = ''] of text.matchAll(/name: ['`]([^'`]+)['`],\s*text:/g)) {
-      t.match(name.replace(/\$\{\w+\}/g, 'x'), /^[a-z0-9]+(-[a-z0-9]+)*$/, `${path}: ${name}`);
+    // statement<…>('name')`SQL`
+    for (const [, name = ''] of text.matchAll(/\(\s*['`]([^'`]+)['`],?\s*\)`\s/g)) {
+      found += 1;
+      if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name.replace(/\$\{\w+\}/g, 'x'))) odd.push(`${path}: ${name}`);
     }
   }
+  t.strictSame(odd, []);
+  t.ok(found > 400, `${found} statements`);
 });
 
 interface Named {
