@@ -92,7 +92,7 @@ async function takePart(tx: Tx, beganMs: number): Promise<Part | undefined> {
   if (!turn!.is_ours) return undefined;
   const rows = await tx.query(READ_NOTES, PART);
   const notes = rows.filter(({ id }) => id !== null);
-  const { filled_through, lag } = rows[0]!;
+  const { filled_through, lag, waiting } = rows[0]!;
   const noted = new Map(
     notes.flatMap(({ entry_ids, conversation_ids }) => entry_ids.map((id, n) => [id, conversation_ids[n]!])),
   );
@@ -109,7 +109,7 @@ async function takePart(tx: Tx, beganMs: number): Promise<Part | undefined> {
   await tx.query(LOCK_CONVERSATIONS, [...new Set(noted.values())]);
   await writeEntries(tx, [...noted.keys()]);
   const workedMs = performance.now() - beganMs;
-  const isBehind = filledThrough !== null || lag > LAG_SECONDS;
+  const isBehind = filledThrough !== null || waiting > MESSAGES_A_MS * lag * 1_000;
   const pacedMs = isBehind ? Number.POSITIVE_INFINITY : Math.max(0, noted.size / MESSAGES_A_MS - workedMs);
   const restMs = Math.round(Math.min(workedMs * REST, pacedMs));
   const noteIds = notes.map(({ id }) => id!);
@@ -123,8 +123,6 @@ const PART = 64;
 const MAX_NOTES = 16;
 /** The rate up to which everything is indexed within about a second: 3,500 messages a second. */
 const MESSAGES_A_MS = 3.5;
-/** An index that lags more gets messages at a higher rate. */
-const LAG_SECONDS = 2;
 const REST = 9;
 /** SQLSTATE: a change of a message did not commit in the time for which a part waits. */
 const LOCK_TIMEOUT = '55P03';
@@ -148,6 +146,8 @@ const READ_LAG = statement<[], { lag: number }>('search-read-lag')`
 interface Waiting {
   readonly filled_through: string | null;
   readonly lag: number;
+  /** About how many messages and conversations are noted. */
+  readonly waiting: number;
   /** Null if nothing is noted. */
   readonly id: number | null;
   readonly entry_ids: readonly string[];
@@ -157,9 +157,11 @@ interface Waiting {
 // Rows of open transactions are not visible yet; a later part reads them.
 const READ_NOTES = statement<[about: number], Waiting>('search-read-notes')`
     SELECT s.filled_through, n.id, n.entry_ids, n.conversation_ids,
-      coalesce(extract(epoch FROM clock_timestamp() - min(n.created_at) OVER ()), 0)::float8 AS lag
+      coalesce(extract(epoch FROM clock_timestamp() - min(n.created_at) OVER ()), 0)::float8 AS lag,
+      coalesce(((SELECT max(id) FROM search_notes) - min(n.id) OVER () + 1) * n.mean, 0)::float8 AS waiting
     FROM search_state s LEFT JOIN (
-      SELECT *, sum(cardinality(entry_ids)) OVER (ORDER BY id) - cardinality(entry_ids) AS before
+      SELECT *, sum(cardinality(entry_ids)) OVER (ORDER BY id) - cardinality(entry_ids) AS before,
+        avg(cardinality(entry_ids)) OVER () AS mean
       FROM (SELECT * FROM search_notes ORDER BY id LIMIT ${MAX_NOTES}) oldest
     ) n ON n.before < $1
     ORDER BY n.id`;
