@@ -265,6 +265,7 @@ t.test('a Redis that hangs is noticed, and used again when it continues', async 
     channel,
     onCreated(({ sequence }) => received.push(sequence)),
   );
+  const reconnections = () => lines.filter((line) => line.includes('reconnecting')).length;
   let recoveries = 0;
   let healthySinceMs = 0;
   b.onMissed(({ sinceMs: since }) => {
@@ -278,16 +279,19 @@ t.test('a Redis that hangs is noticed, and used again when it continues', async 
     await isAway(t, a);
     await until(() => !a.healthy && !b.healthy, { what: 'the nodes notice' });
     server.resume();
+    const hungMs = performance.now() - hungAt;
     await until(() => a.healthy && b.healthy, { what: 'whole again' });
     t.equal(recoveries, 1);
     t.ok(healthySinceMs <= hungAt && healthySinceMs > beganAt);
-    t.notOk(lines.some((line) => line.includes('reconnecting')));
+    // A second proof can fail after two seconds, which a busy machine may take to get here.
+    t.ok(hungMs >= 2_000 || reconnections() === 0);
     await flushed(a, b, channel);
   });
 
   await t.test('for so long that the connections are replaced', async (t) => {
+    const before = reconnections();
     server.hang();
-    const anew = () => lines.filter((line) => line.includes('reconnecting')).length === 2;
+    const anew = () => reconnections() >= before + 2;
     await until(anew, { what: 'both nodes make their connections anew' });
     await isAway(t, a);
     server.resume();
