@@ -74,6 +74,18 @@ t.test('an error of a statement costs no connection', async (t) => {
   t.same(await database.query(BACKEND), before);
 });
 
+t.test('a statement goes on after a migration has added a column to its rows', async (t) => {
+  const database = await open(t, (await createTestDatabase(t)).url);
+  await database.query({ name: 'make', text: 'CREATE TABLE growing (a int)' });
+  await database.query({ name: 'add', text: 'INSERT INTO growing VALUES (1)' });
+  const all = { name: 'all', text: 'SELECT *, pg_sleep(0.05)::text AS slept FROM growing' };
+  const onAll = () => Promise.all(Array.from({ length: 10 }, () => database.query(all)));
+  await onAll();
+  t.ok(database.pool.totalCount > 1, 'several connections have prepared it');
+  await database.query({ name: 'grow', text: 'ALTER TABLE growing ADD COLUMN b int' });
+  t.same(await onAll(), Array(10).fill([{ a: 1, b: null, slept: '' }]));
+});
+
 t.test('a transaction is all or nothing', async (t) => {
   const database = await open(t, (await createTestDatabase(t)).url);
   await sql`CREATE TABLE things (n int PRIMARY KEY)`.execute(database.kysely);

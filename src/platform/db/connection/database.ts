@@ -11,7 +11,14 @@ import type { Db, Tx } from './handle.ts';
 import { PipelinedConnection } from './pipelined-connection.ts';
 import { requireServer } from './server-version.ts';
 import { bindable, type Statement, type Value } from './statement.ts';
-import { codeOf, isUnavailable, Shortage, type ShortageKind, wrapUnavailable } from './unavailable.ts';
+import {
+  CACHED_PLAN_CHANGED,
+  codeOf,
+  isUnavailable,
+  Shortage,
+  type ShortageKind,
+  wrapUnavailable,
+} from './unavailable.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
@@ -169,18 +176,23 @@ export class Database implements Db {
     }
     const query = { name: statement.name, text: statement.text, values: bindable(values) };
     this.#countStatement(statement.name);
-    let client: pg.PoolClient | undefined;
-    try {
-      const beganMs = performance.now();
-      client = await this.pool.connect();
-      this.#metrics?.postgresPoolWait.observe((performance.now() - beganMs) / 1_000);
-      const { rows } = await client.query(query);
-      client.release();
-      return rows;
-    } catch (error) {
-      // pool.query() would discard the connection after any error, even after a unique violation.
-      client?.release(isUnavailable(error) || !(error instanceof pg.DatabaseError));
-      throw this.#failed(error);
+    for (let attempt = 1; ; attempt++) {
+      let client: pg.PoolClient | undefined;
+      try {
+        const beganMs = performance.now();
+        client = await this.pool.connect();
+        this.#metrics?.postgresPoolWait.observe((performance.now() - beganMs) / 1_000);
+        const { rows } = await client.query(query);
+        client.release();
+        return rows;
+      } catch (error) {
+        // A migration of a later version has added a column. Nothing was run, and only a new
+        // connection prepares the statement again.
+        const isOutdated = codeOf(error) === CACHED_PLAN_CHANGED;
+        // pool.query() would discard the connection after any error, even after a unique violation.
+        client?.release(isOutdated || isUnavailable(error) || !(error instanceof pg.DatabaseError));
+        if (!isOutdated || attempt > this.pool.options.max) throw this.#failed(error);
+      }
     }
   }
 

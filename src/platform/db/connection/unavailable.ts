@@ -48,6 +48,9 @@ const UNAVAILABLE_CODE =
 const UNAVAILABLE_MESSAGE =
   /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end|driver has already been destroyed)/;
 
+/** SQLSTATE of a prepared statement whose columns a migration has changed; nothing was run. */
+export const CACHED_PLAN_CHANGED = '0A000';
+
 /** Returns whether Postgres rejected a row because of this unique key. */
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;

@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import pg from 'pg';
 import type { ConnectionOptions } from '../connection-options.ts';
 import type { Bindable } from '../statement.ts';
+import { CACHED_PLAN_CHANGED } from '../unavailable.ts';
 import { MessageReader, SERVER_MESSAGE } from './message-reader.ts';
 import { OutgoingBytes } from './outgoing-bytes.ts';
 import { RowDecoder, readColumns } from './row-decoder.ts';
@@ -334,7 +335,6 @@ const IGNORED: ReadonlySet<number> = new Set([
   SERVER_MESSAGE.parameterStatus,
 ]);
 
-const CACHED_PLAN_CHANGED = '0A000';
 const STATEMENT_MISSING = '26000';
 
 const READ_BYTES = 64 * 1024;
