@@ -124,8 +124,8 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
 }
 
 /**
- * Runs at most `most` works of one key at once; others wait in the order of the calls. A
- * work that need not wait begins at once.
+ * Runs at most `most` works of one key at once; others wait in the order of the calls. A work that
+ * need not wait begins at once.
  */
 export class TurnsByKey {
   readonly #most: number;

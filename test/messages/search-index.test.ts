@@ -8,7 +8,7 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import { deleteEmptyConversation } from '../../src/core/conversations/conversation-store.ts';
 import { insertVoids } from '../../src/core/messages/timeline/timeline-store.ts';
 import { purgeConversation, purgePrefix } from '../../src/features/compliance/purge.ts';
-import { Indexer, indexPart } from '../../src/features/search/indexer.ts';
+import { Indexer, indexPart, keepsUp } from '../../src/features/search/indexer.ts';
 import { MESSAGES } from '../../src/features/search/kinds.ts';
 import { matchFields } from '../../src/features/search/match.ts';
 import { parseQuery } from '../../src/features/search/query.ts';
@@ -142,6 +142,14 @@ t.test('parts: each is small, what is indexed stays, what is not stays noted', a
   await indexAll();
   t.strictSame(await indexed(id), numbers(1, 200));
   t.equal((await database.pool.query('SELECT FROM search_notes')).rowCount, 0);
+});
+
+t.test('an index rests as soon as more is noted than it keeps up with, however young it is', async (t) => {
+  t.ok(keepsUp(64, 0.05), 'a part each 50 ms');
+  t.ok(keepsUp(3_000, 1));
+  t.notOk(keepsUp(400, 0.05), '8,000 messages a second, from the first notes on');
+  t.notOk(keepsUp(8_000, 1));
+  t.ok(keepsUp(0, 0), 'nothing is noted');
 });
 
 t.test('two nodes at one time: one works, the other one finds nothing to do', async (t) => {

@@ -75,8 +75,7 @@ function indexQuery(type: SearchType, { phrases, author_id, has, values, few }: 
   const conditions = longest.map(([, condition]) => condition);
   if (author_id !== undefined) conditions.push(quoted(lexemes.author(author_id)));
   if (has === 'file') conditions.push(quoted(lexemes.file));
-  if (few !== undefined)
-    conditions.push(`(${few.map((id) => quoted(lexemes.conversation(id))).join(' | ')})`);
+  if (few) conditions.push(`(${few.map((id) => quoted(lexemes.conversation(id))).join(' | ')})`);
   return conditions.join(' & ');
 }
 

@@ -71,18 +71,14 @@ const CODE_LENGTH = 6;
 /** SQL: when a message was sent. */
 export const SENT_AT = "coalesce((m.outcome ->> 'at')::timestamptz, m.created_at)";
 
-/**
- * SQL: whether a search can find a message. The service's own messages have no searchable words.
- */
+/** SQL: whether a search can find a message. The service's own have no searchable words. */
 export const IS_SEARCHABLE = `m.sequence IS NOT NULL AND m.status = 'sent' AND m.deleted_at IS NULL
       AND m.kind <> 'system_event'`;
 
 /** Characters of a text that are indexed and searched. */
 export const SEARCHED_CHARACTERS = 20_000;
 
-/**
- * SQL: the members of a conversation (`c`) by whom it is found: those that were added first.
- */
+/** SQL: the members of a conversation (`c`) by whom it is found: those that were added first. */
 export const FOUND_MEMBERS = `SELECT a.id, a.name, a.handle FROM participants p JOIN actors a ON a.id = p.actor_id
         WHERE p.conversation_id = c.id AND p.${IS_MEMBER} ORDER BY p.created_at, p.id LIMIT 500`;
 

@@ -109,13 +109,18 @@ async function takePart(tx: Tx, beganMs: number): Promise<Part | undefined> {
   await tx.query(LOCK_CONVERSATIONS, [...new Set(noted.values())]);
   await writeEntries(tx, [...noted.keys()]);
   const workedMs = performance.now() - beganMs;
-  const isBehind = filledThrough !== null || waiting > MESSAGES_A_MS * lag * 1_000;
-  const pacedMs = isBehind ? Number.POSITIVE_INFINITY : Math.max(0, noted.size / MESSAGES_A_MS - workedMs);
+  const isPaced = filledThrough === null && keepsUp(waiting, lag);
+  const pacedMs = isPaced ? Math.max(0, noted.size / MESSAGES_A_MS - workedMs) : Number.POSITIVE_INFINITY;
   const restMs = Math.round(Math.min(workedMs * REST, pacedMs));
   const noteIds = notes.map(({ id }) => id!);
   await tx.query(END_PART, noteIds, filledThrough, restMs);
   const isFull = noted.size >= PART || notes.length === MAX_NOTES || filledThrough !== null;
   return { size: noted.size, isFull, lag, restMs };
+}
+
+/** Returns whether the noted messages came at a rate that the index keeps up with. */
+export function keepsUp(waiting: number, lagSeconds: number): boolean {
+  return waiting <= MESSAGES_A_MS * lagSeconds * 1_000;
 }
 
 /** Messages of a part: about 5 ms of a core, for which sends wait. A note has as many at most. */
