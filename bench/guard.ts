@@ -6,6 +6,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Disposer } from '../src/platform/lifecycle.ts';
+import { resumedBytes } from './garbage.ts';
+import { type Bytes, openTraffic, TRAFFIC, TRAFFIC_ENV } from './lib/allocations.ts';
 import { commit, ROOT } from './lib/checkout.ts';
 import { openFanout } from './lib/fanout.ts';
 import { judge, type Recorded, TOLERANCE, type Watched } from './lib/guard.ts';
@@ -85,7 +87,7 @@ const SOCKETS = 2_000;
 /** P2: processor time a send. */
 async function sends(session: Session): Promise<Watched[]> {
   const { parley } = await startPostgres(session.disposer, ['parley']);
-  const stand = await SendStand.open(session, parley);
+  const stand = await SendStand.open(session, parley, { env: TRAFFIC_ENV });
   const side = stand.side(64, 'direct');
   await side.run(TIMING.warmupMs);
   const times: { node: number[]; postgres: number[] } = { node: [], postgres: [] };
@@ -97,10 +99,19 @@ async function sends(session: Session): Promise<Watched[]> {
     times.postgres.push(processor?.postgres ?? Number.NaN);
   }
   const watched = { unit: 'µs', worse: 'more', ofMachine: true } as const;
+  const measureAllocations = await openTraffic(session, stand);
+  const allocated = await measureAllocations();
   return [
     { ...watched, name: 'P2 node, a send at 64 connections', value: spreadOf(times.node).median },
     { ...watched, name: 'P2 Postgres, a send at 64 connections', value: spreadOf(times.postgres).median },
+    ...TRAFFIC.map((name) => allocatedBy(name, allocated[name])),
   ];
+}
+
+/** Bytes of V8's heap. */
+function allocatedBy(operation: string, { heap }: Bytes): Watched {
+  const name = `bytes allocated, a ${operation}`;
+  return { name, unit: 'B', value: heap, worse: 'more', ofMachine: false };
 }
 
 /** P4: processor time of a delivery through the whole path, as times that of raw uWebSockets.js. */
@@ -126,6 +137,7 @@ async function resumes(session: Session): Promise<Watched[]> {
   const { comparisons = {} } = await measureResumes(session, SOCKETS, 2);
   const [comparison] = Object.values(comparisons);
   if (comparison === undefined) throw new Error('there were no resumes');
+  const bytes = comparison.ours.blocks.map(resumedBytes);
   const served = comparison.ours.blocks.map(({ notes }) => notes?.resumes_a_statement ?? 0);
   return [
     {
@@ -136,6 +148,7 @@ async function resumes(session: Session): Promise<Watched[]> {
       ...{ name: 'P10 resumes a statement', unit: 'resumes', value: spreadOf(served).median },
       ...({ worse: 'less', ofMachine: false } as const),
     },
+    allocatedBy('resume', { ...bytes[0]!, heap: spreadOf(bytes.map(({ heap }) => heap)).median }),
   ];
 }
 

@@ -6,6 +6,7 @@
 import { inspect } from 'node:util';
 import type { Disposer } from '../src/platform/lifecycle.ts';
 import { runAgainst } from './against.ts';
+import { GARBAGE } from './garbage.ts';
 import { runGuard } from './guard.ts';
 import { INBOX } from './inbox.ts';
 import { fingerprint } from './lib/checkout.ts';
@@ -45,6 +46,7 @@ const WORKS: readonly Work[] = [
   P12,
   P13,
   P14,
+  GARBAGE,
   SEARCH,
   SLOW_READERS,
   WEBHOOKS,

@@ -28,7 +28,8 @@ const pool = new pg.Pool({
 const statement = {
   name: 'feed',
   text: `
-    SELECT id, category, title, body, status, priority, seen_at, read_at, dismissed_at, created_at, updated_at
+    SELECT id, category, title, body, status, priority, sender_id, resource_type, resource_id, message_id,
+      agent_run_id, seen_at, read_at, dismissed_at, created_at, updated_at
     FROM notifications
     WHERE recipient_id = $1 AND status <> 'dismissed' AND ($2::text IS NULL OR status = $2)
       AND ($3::text IS NULL OR category = $3)
@@ -42,7 +43,9 @@ const NOTIFICATION = {
   type: 'object',
   properties: {
     ...{ id: text, object: text, category: text, title: text, body: nullableText, status: text },
-    ...{ priority: text, sender: nothing, resource: nothing, seen_at: nullableText },
+    ...{ priority: text, sender: nothing, resource: nothing, sender_id: nullableText },
+    ...{ resource_type: nullableText, resource_id: nullableText, message_id: nullableText },
+    ...{ agent_run_id: nullableText, seen_at: nullableText },
     ...{ read_at: nullableText, dismissed_at: nullableText, created_at: text, updated_at: text },
   },
 } as const;

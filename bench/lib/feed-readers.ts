@@ -74,6 +74,7 @@ export function pagesSide(options: PagesOptions): Side {
       });
       return {
         figure: report.perSecond,
+        operations: report.answered,
         processor: used(report.answered),
         notes: { p50_ms: report.p50Ms, p99_ms: report.p99Ms },
       };

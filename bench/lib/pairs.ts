@@ -5,6 +5,8 @@ import { type Spread, spreadOf } from './spread.ts';
 export interface Block {
   /** Work done a second: more is better, unless the work measures a time. */
   readonly figure: number;
+  /** How many sends, pages, deliveries … were done. */
+  readonly operations?: number;
   readonly processor?: ProcessorTime;
   /** Whatever else the block saw, by a name with its unit. */
   readonly notes?: Readonly<Record<string, number>>;

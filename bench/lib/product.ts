@@ -35,7 +35,7 @@ export async function startProduct(disposer: Disposer, options: ProductOptions):
     new ServerProcess({
       entry,
       args: entry === 'src/app/main.ts' ? ['start'] : [],
-      nodeFlags,
+      nodeFlags: ['--import=./bench/servers/allocated.ts', ...nodeFlags],
       env: {
         PORT: '0',
         DATABASE_URL: databaseUrl,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { WebSocket } from 'ws';
+import { countAllocations } from './allocations.ts';
 import { type ParleyCaller, parleyDialect, resumingDialect } from './dialects.ts';
 import { HttpConnections, postRequest } from './http-connections.ts';
 import type { Block } from './pairs.ts';
@@ -65,11 +66,14 @@ export async function resumeTogether(session: Session, options: ResumeOptions): 
   await delay(IDLE_MS);
   const statementsBefore = await readStatements(product);
   const ofLoops = difference(statementsBefore, idleFrom);
-  const block = await comeBack(session, { servers: [product.process], postgres }, port, sockets, (index) =>
-    resumingDialect(caller, of(resumes, index)),
-  );
+  const charged = { servers: [product.process], postgres };
+  const [block, bytes] = await countAllocations(product, async () => {
+    const dialect = (index: number) => resumingDialect(caller, of(resumes, index));
+    return [await comeBack(session, charged, port, sockets, dialect), sockets];
+  });
   const all = difference(await readStatements(product), statementsBefore);
-  return { ...block, statements: new Map([...all].filter(([name]) => !ofLoops.has(name))) };
+  const notes = { ...block.notes, allocated_bytes: bytes.heap, allocated_buffer_bytes: bytes.buffers };
+  return { ...block, notes, statements: new Map([...all].filter(([name]) => !ofLoops.has(name))) };
 }
 
 /** Long enough for every loop of a node that looks more than once a second. */

@@ -167,6 +167,7 @@ export class SendStand {
       const flushes = after.count - flushesBefore.count;
       return {
         answered: report.answered,
+        operations: report.answered,
         // The many notifications of a group are made behind the answers: they count.
         figure: kind === 'group' ? (report.answered * 1_000) / tookMs : report.perSecond,
         processor,
