@@ -1,7 +1,7 @@
 import { IS_MEMBER } from '../../core/resources/participant.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { wordsOf } from './words.ts';
+import { documentWords } from './words.ts';
 
 /** A row of search_entries. */
 interface Entry {
@@ -15,8 +15,10 @@ interface Entry {
 
 /** What a message or a conversation is found by. */
 interface Indexed extends Omit<Entry, 'terms'> {
-  readonly texts: readonly (string | null)[];
-  readonly authors: readonly (string | null)[];
+  readonly text: string;
+  /** Null for a conversation, like the next. */
+  readonly author_id: string | null;
+  readonly sender_id: string | null;
   readonly has_attachments: boolean;
 }
 
@@ -29,16 +31,19 @@ export async function writeEntries(tx: Tx, ids: readonly string[]): Promise<void
   await tx.query(WRITE_ENTRIES, JSON.stringify(indexed.map(entryOf)));
 }
 
-function entryOf({ texts, authors, has_attachments, ...row }: Indexed): Entry {
-  const lexemes = lexemesOf(row.account_id);
-  const lexemeOf = row.id === row.conversation_id ? lexemes.name : lexemes.word;
-  const terms = new Set([lexemes.conversation(row.conversation_id)]);
-  for (const text of texts) {
-    for (const word of wordsOf(text ?? '', 'document')) terms.add(lexemeOf(word.text));
-  }
-  for (const id of authors) if (id !== null) terms.add(lexemes.author(id));
-  if (has_attachments) terms.add(lexemes.file);
-  return { ...row, terms: Array.from(terms, quoted).join(' ') };
+function entryOf(row: Indexed): Entry {
+  const { id, conversation_id, account_id, at, text, author_id, sender_id, has_attachments } = row;
+  const lexemes = lexemesOf(account_id);
+  const lexemeOf = id === conversation_id ? lexemes.name : lexemes.word;
+  let terms = quoted(lexemes.conversation(conversation_id));
+  if (author_id !== null) terms += ` ${quoted(lexemes.author(author_id))}`;
+  if (sender_id !== null && sender_id !== author_id) terms += ` ${quoted(lexemes.author(sender_id))}`;
+  if (has_attachments) terms += ` ${quoted(lexemes.file)}`;
+  // One text, because a set of lexemes and a list of their quoted forms were a tenth of the garbage
+  // of a send. Words have no character to escape, and Postgres removes what is there twice.
+  const words = documentWords(text);
+  if (words.length > 0) terms += ` '${lexemeOf(words.join(`' '${lexemeOf('')}`))}'`;
+  return { id, conversation_id, account_id, at, terms };
 }
 
 /**
@@ -84,13 +89,13 @@ export const FOUND_MEMBERS = `SELECT a.id, a.name, a.handle FROM participants p 
 
 const READ_INDEXED = statement<[ids: readonly string[]], Indexed>('search-read-indexed')`
     SELECT m.id, m.conversation_id, m.account_id, ${SENT_AT} AS at,
-      ARRAY[left(m.body, ${SEARCHED_CHARACTERS}), m.subject] AS texts, ARRAY[m.author_id, m.sender_id] AS authors,
+      concat_ws(' ', left(m.body, ${SEARCHED_CHARACTERS}), m.subject) AS text, m.author_id, m.sender_id,
       m.has_attachments
     FROM messages m WHERE m.id = ANY($1) AND ${IS_SEARCHABLE}
     UNION ALL
-    SELECT c.id, c.id, c.account_id, c.created_at, c.title || ARRAY(
-        SELECT concat_ws(' ', a.name, a.handle) FROM (${FOUND_MEMBERS}) a
-      ), '{}', false
+    SELECT c.id, c.id, c.account_id, c.created_at, concat_ws(' ', c.title, (
+        SELECT string_agg(concat_ws(' ', a.name, a.handle), ' ') FROM (${FOUND_MEMBERS}) a
+      )), NULL, NULL, false
     FROM conversations c WHERE c.id = ANY($1)`;
 
 const WRITE_ENTRIES = statement<[entries: string]>('search-write-entries')`

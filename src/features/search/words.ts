@@ -38,6 +38,13 @@ export function wordsOf(text: string, purpose: 'document' | 'query'): Word[] {
   return words;
 }
 
+/** Returns the words of a document without their positions. */
+export function documentWords(text: string): readonly string[] {
+  // Most texts are plain: these steps allocate a quarter of what the others do.
+  if (isPlain(text)) return text.toLowerCase().match(PLAIN_WORDS) ?? [];
+  return wordsOf(text, 'document').map((word) => word.text);
+}
+
 /** Returns the text in the form for comparison: NFKC, without case and without marks on letters. */
 function fold(text: string): string {
   if (isPlain(text)) return text.toLowerCase();
@@ -78,6 +85,8 @@ export function isPlain(text: string): boolean {
   return PLAIN.test(text);
 }
 
+/** The beginning of each word, up to `MAX_WORD` characters. */
+const PLAIN_WORDS = new RegExp(`(?<![a-z0-9])[a-z0-9]{1,${MAX_WORD}}`, 'g');
 const PLAIN = /^[\t\r\n\x20-\x7e]*$/;
 
 /**
