@@ -18,7 +18,7 @@ import {
   cutMarked,
   markedJson,
   markedLike,
-  markWhole,
+  markedWithin,
   unmarkedForm,
 } from '../../src/platform/engine/marked-json.ts';
 import { toFrame } from '../../src/platform/engine/publish.ts';
@@ -77,22 +77,28 @@ t.test('an answer has the fields of its version, at any depth', async (t) => {
 });
 
 t.test('the bytes of the newest form hold those of the older ones', async (t) => {
-  const text = markedJson(Ship, SHIP);
-  t.strictSame(JSON.parse(text), SHIP, 'marks are white space');
-  const bytes = Buffer.from(text);
+  const bytes = markedJson(Ship, SHIP);
+  t.strictSame(JSON.parse(`${bytes}`), SHIP, 'marks are white space');
   for (const version of [FIRST, MIDDLE, NEWEST] as const) {
     t.strictSame(JSON.parse(`${cutMarked(version, bytes)}`), EXPECTED[version], version);
   }
   const unmarked = Buffer.from(JSON.stringify({ id: 'a\tb' }));
   t.equal(cutMarked(FIRST, unmarked), unmarked, 'what has no marks is passed on as it is');
-  t.strictSame(markedJson(Ship, { id: 's', object: 'ship' }), '{"id":"s","object":"ship"}');
-  const whole = Buffer.from(markWhole(NEWEST, text));
-  t.strictSame(JSON.parse(whole.toString()), SHIP);
+  t.strictSame(`${markedJson(Ship, { id: 's', object: 'ship' })}`, '{"id":"s","object":"ship"}');
+  const whole = markedWithin(['{"ship":', '}'], Ship, SHIP, NEWEST);
+  t.strictSame(JSON.parse(`${whole}`), { ship: SHIP });
   t.equal(cutMarked(MIDDLE, whole), undefined, 'what is newer as a whole is nothing');
 });
 
+t.test('a text longer than the collected bytes have room for, and one behind a failed one', async (t) => {
+  const log = { entry: 'Fähre 🚢'.repeat(50_000) };
+  t.strictSame(JSON.parse(`${markedJson(Ship, { ...SHIP, log })}`), { ...SHIP, log });
+  t.throws(() => markedJson(Ship, { ...SHIP, name: 1n }), TypeError);
+  t.strictSame(JSON.parse(`${markedJson(Ship, SHIP)}`), SHIP);
+});
+
 t.test('marks are taken out of an answer, and stay where its values are replaced', async (t) => {
-  const bytes = Buffer.from(markedJson(Ship, SHIP));
+  const bytes = markedJson(Ship, SHIP);
   for (const version of [FIRST, MIDDLE, NEWEST] as const) {
     const text = unmarkedForm(version, bytes);
     t.strictSame(JSON.parse(text), EXPECTED[version], version);
@@ -118,8 +124,7 @@ t.test('readers of one version share one derived form', async (t) => {
     ...{ event: 'conversation.updated', stream: 'cnv_1', conversationId: 'cnv_1', sequence: 0 },
     ...{ resource: 'cnv_1', at: '2026-01-01T00:00:00.000000Z', team: { id: 'cnv_1' }, customer: undefined },
   });
-  const text = markedJson(Ship, SHIP);
-  const marked = { ...frame, team: Buffer.from(text) };
+  const marked = { ...frame, team: markedJson(Ship, SHIP) };
   const reader = { audience: 'team', version: MIDDLE } as const;
   t.equal(
     bytesFor(marked, { ...reader, version: NEWEST }),

@@ -1,7 +1,8 @@
 import type { TSchema } from 'typebox';
-import { chosen, type Part, type Shape, shapeOf } from '../../contract/protocol/schema/forms.ts';
+import { chosen, type Field, type Newer, type Shape, shapeOf } from '../../contract/protocol/schema/forms.ts';
 import { ageOf } from '../../contract/protocol/schema/since.ts';
 import { VERSIONS, type Version } from '../../contract/protocol/versions.ts';
+import { JsonBytes } from './json-bytes.ts';
 
 /**
  * JSON in which the fields of later versions are marked, so that a node can cut them out for
@@ -14,14 +15,30 @@ import { VERSIONS, type Version } from '../../contract/protocol/versions.ts';
  * It is still JSON: sockets of the newest version get it unchanged, as soon as the parts are cut
  * that a node of a later release has marked as newer still (`mayHaveUnknown`).
  */
-export function markedJson(schema: TSchema, value: unknown): string {
-  return write(shapeOf(schema), value);
+export function markedJson(schema: TSchema, value: unknown): Buffer {
+  const into = JsonBytes.begin();
+  write(into, shapeOf(schema), value);
+  return into.end();
 }
 
-/** Marks a whole text as newer than every older version. */
-export function markWhole(since: Version, text: string): string {
+/**
+ * Returns `before`, the same JSON and `after` in one buffer, marked as a whole if all of it is newer
+ * than every older version.
+ */
+export function markedWithin(
+  [before, after]: readonly [string, string],
+  schema: TSchema,
+  value: unknown,
+  since: Version = VERSIONS[0],
+): Buffer {
   const age = ageOf(since);
-  return age === 0 ? text : `${opening(age)}${text}${MARK}`;
+  const into = JsonBytes.begin();
+  if (age > 0) into.add(opening(age));
+  into.add(before);
+  write(into, shapeOf(schema), value);
+  into.add(after);
+  if (age > 0) into.add(MARK);
+  return into.end();
 }
 
 /** Returns `bytes` without parts newer than `version`: itself if none is, undefined if all is. */
@@ -91,20 +108,26 @@ function agesIn(bytes: Buffer): number[] {
 function cutAt(age: number, bytes: Buffer): Buffer | undefined {
   let at = bytes.indexOf(TAB);
   if (at === -1) return bytes;
-  const kept: Buffer[] = [];
+  let cut: Buffer | undefined;
+  let length = 0;
   let from = 0;
+  const keep = (end: number) => {
+    if (end === from) return;
+    cut ??= Buffer.allocUnsafe(bytes.length);
+    length += bytes.copy(cut, length, from, end);
+  };
   while (at !== -1) {
     const spaces = spacesBehind(bytes, at);
     if (spaces <= age) {
       at = bytes.indexOf(TAB, at + 1);
       continue;
     }
-    if (at > from) kept.push(bytes.subarray(from, at));
+    keep(at);
     from = endOf(bytes, at + 1);
     at = bytes.indexOf(TAB, from);
   }
-  if (from < bytes.length) kept.push(bytes.subarray(from));
-  return kept.length === 0 ? undefined : Buffer.concat(kept);
+  keep(bytes.length);
+  return length === bytes.length ? bytes : cut?.subarray(0, length);
 }
 
 /**
@@ -145,45 +168,63 @@ function endOf(bytes: Buffer, from: number): number {
   throw new RangeError('A mark is not closed.');
 }
 
-function write(shape: Shape | undefined, value: unknown): string {
-  if (shape === undefined || typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (shape.kind === 'choice') return write(chosen(shape.byObject, value), value);
-  if (shape.kind === 'object') return writeObject(shape, value);
-  if (!Array.isArray(value)) return JSON.stringify(value);
-  const item = shapeOf(shape.item);
-  return `[${value.map((one) => write(item, one)).join(',')}]`;
+function write(into: JsonBytes, shape: Shape | undefined, value: unknown): void {
+  if (shape === undefined || !isObject(value)) into.add(JSON.stringify(value));
+  else if (shape.kind === 'choice') write(into, chosen(shape.byObject, value), value);
+  else if (shape.kind === 'object') writeObject(into, shape, value as Readonly<Record<string, unknown>>);
+  else if (Array.isArray(value)) writeList(into, shapeOf(shape.item), value);
+  else into.add(JSON.stringify(value));
+}
+
+function writeList(into: JsonBytes, item: Shape | undefined, list: readonly unknown[]): void {
+  into.add('[');
+  for (const [index, one] of list.entries()) {
+    if (index > 0) into.add(',');
+    write(into, item, one);
+  }
+  into.add(']');
 }
 
 /** Writes plain fields of every version, then parts with newer fields inside, then newer fields. */
-function writeObject({ newer, parts }: Shape & { kind: 'object' }, value: object): string {
-  const common: Record<string, unknown> = { ...value };
-  let tail = '';
-  for (let first = 0; first < newer.length; ) {
-    const { age } = newer[first]!;
-    const marked: Record<string, unknown> = {};
-    for (; newer[first]?.age === age; first++) {
-      const { name } = newer[first]!;
-      marked[name] = common[name];
-      common[name] = undefined;
-    }
-    const fields = writeFields(parts, marked);
-    if (fields !== '') tail += `${opening(age)},${fields}${MARK}`;
+function writeObject(
+  into: JsonBytes,
+  { newer, parts }: Shape & { kind: 'object' },
+  value: Readonly<Record<string, unknown>>,
+): void {
+  const common = { ...value };
+  for (const { name } of parts) if (isObject(common[name])) common[name] = undefined;
+  for (const { fields } of newer) for (const { name } of fields) common[name] = undefined;
+  // The others follow inside the braces. A comma precedes each of them, so a field must stand there:
+  // resources have at least `object` since their first version.
+  into.add(JSON.stringify(common));
+  into.takeBack(1);
+  for (const part of parts) {
+    if (!part.isNewer && isObject(value[part.name])) writeField(into, part, value[part.name]);
   }
-  const fields = writeFields(parts, common);
-  // A marked part begins with a comma, so a field must precede it: resources have at least `object`
-  // since their first version.
-  return fields === '' ? JSON.stringify(value) : `{${fields}${tail}}`;
+  for (const one of newer) writeNewer(into, one, value);
+  into.add('}');
 }
 
-/** Returns the fields without braces. Removes the parts from `fields`. */
-function writeFields(parts: readonly Part[], fields: Record<string, unknown>): string {
-  let texts = '';
-  for (const { name, schema } of parts) {
-    const part = fields[name];
-    if (typeof part !== 'object' || part === null) continue;
-    fields[name] = undefined;
-    texts += `,"${name}":${write(shapeOf(schema), part)}`;
+/** Writes the fields of one version: plain ones, then parts. Writes no mark if none has a value. */
+function writeNewer(into: JsonBytes, { age, fields }: Newer, value: Readonly<Record<string, unknown>>): void {
+  let isOpen = false;
+  for (const areParts of [false, true]) {
+    for (const field of fields) {
+      const one = value[field.name];
+      if (one === undefined || (field.schema !== undefined && isObject(one)) !== areParts) continue;
+      if (!isOpen) into.add(opening(age));
+      isOpen = true;
+      writeField(into, field, one);
+    }
   }
-  const plain = JSON.stringify(fields).slice(1, -1);
-  return plain === '' ? texts.slice(1) : plain + texts;
+  if (isOpen) into.add(MARK);
+}
+
+function writeField(into: JsonBytes, { name, schema }: Field, value: unknown): void {
+  into.add(`,"${name}":`);
+  write(into, schema && shapeOf(schema), value);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }

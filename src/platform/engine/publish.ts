@@ -9,7 +9,7 @@ import {
 import { SOCKETS_SINCE } from '../../contract/protocol/versions.ts';
 import type { Engine } from './engine.ts';
 import type { Committed, EphemeralFrame, PieceFrame, SnapshotFrame, TextFrame } from './frame.ts';
-import { markedJson, markWhole } from './marked-json.ts';
+import { markedWithin } from './marked-json.ts';
 import type { TextPosition } from './text-position.ts';
 
 interface EventContent {
@@ -117,10 +117,10 @@ function encodeEvent(event: EventContent, data: object): Buffer {
     sequence: event.sequence || undefined,
     at: event.at,
   };
-  const text = markedJson(EVENT_DATA[event.event].data, data);
-  const frame = `${JSON.stringify(head).slice(0, -1)},"data":${text}}`;
+  const before = `${JSON.stringify(head).slice(0, -1)},"data":`;
   const { since } = EVENTS[event.event];
-  return Buffer.from(since === SOCKETS_SINCE ? frame : markWhole(since, frame));
+  const isOld = since === SOCKETS_SINCE;
+  return markedWithin([before, '}'], EVENT_DATA[event.event].data, data, isOld ? undefined : since);
 }
 
 /** Converts `2026-11-21T01:02:03.123456Z` to microseconds since 1970, exact up to the year 2255. */

@@ -8,7 +8,7 @@ export type Shape =
   | {
       readonly kind: 'object';
       /** Oldest versions first. */
-      readonly newer: readonly NewerField[];
+      readonly newer: readonly Newer[];
       /** Fields whose values have newer fields inside. */
       readonly parts: readonly Part[];
     }
@@ -16,15 +16,24 @@ export type Shape =
   /** Resources of several kinds, by the constant in their `object`. */
   | { readonly kind: 'choice'; readonly byObject: ReadonlyMap<unknown, TSchema> };
 
-interface NewerField {
-  readonly name: string;
+/** The fields that came with one version. */
+export interface Newer {
   /** Position in VERSIONS. */
   readonly age: number;
+  readonly fields: readonly Field[];
 }
 
-export interface Part {
+export interface Field {
+  readonly name: string;
+  /** Present if its values have newer fields inside. */
+  readonly schema?: TSchema;
+}
+
+interface Part {
   readonly name: string;
   readonly schema: TSchema;
+  /** Whether the field itself is one of `newer`. */
+  readonly isNewer: boolean;
 }
 
 /**
@@ -79,7 +88,9 @@ function cutAs(age: number, shape: Shape, value: unknown): unknown {
     return Array.isArray(value) ? value.map((item) => cut(age, shape.item, item)) : value;
   }
   const copy: Record<string, unknown> = { ...value };
-  for (const field of shape.newer) if (field.age > age) copy[field.name] = undefined;
+  for (const newer of shape.newer) {
+    if (newer.age > age) for (const { name } of newer.fields) copy[name] = undefined;
+  }
   for (const { name, schema } of shape.parts) {
     const part = copy[name];
     if (typeof part === 'object' && part !== null) copy[name] = cut(age, schema, part);
@@ -107,16 +118,18 @@ function makeShape(schema: TSchema): Shape {
   const fields = Object.entries(properties ?? {});
   return {
     kind: 'object',
-    newer: fields
-      .flatMap(([name, property]) => {
-        const since = sinceOf(property);
-        return since === undefined ? [] : { name, age: ageOf(since) };
-      })
-      .sort((a, b) => a.age - b.age),
+    newer: VERSIONS.flatMap((version, age) => {
+      const own = fields.filter(([, property]) => sinceOf(property) === version);
+      return own.length === 0 ? [] : { age, fields: own.map(asField) };
+    }),
     parts: fields
       .filter(([, property]) => hasNewer(property))
-      .map(([name, part]) => ({ name, schema: part })),
+      .map(([name, part]) => ({ name, schema: part, isNewer: sinceOf(part) !== undefined })),
   };
+}
+
+function asField([name, schema]: readonly [string, TSchema]): Field {
+  return hasNewer(schema) ? { name, schema } : { name };
 }
 
 /** Whether every other choice is null. */

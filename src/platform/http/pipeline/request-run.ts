@@ -408,7 +408,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     const { status, value } = this.#outcome(reply);
     const { response } = this.#endpoint!.route;
     const whole = value instanceof Page ? JSON.parse(String(value.toText(this.#http.cursors))) : value;
-    return new StoredAnswer(status, Buffer.from(markedJson(response, whole)));
+    return new StoredAnswer(status, markedJson(response, whole));
   }
 
   #answerStored({ status, value }: StoredAnswer): void {
