@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { chosen, type Field, type Newer, type Shape, shapeOf } from '../../contract/protocol/schema/forms.ts';
 import { ageOf } from '../../contract/protocol/schema/since.ts';
 import { VERSIONS, type Version } from '../../contract/protocol/versions.ts';
-import { JsonBytes } from './json-bytes.ts';
+import { JsonBytes } from '../json-bytes.ts';
 
 /**
  * JSON in which the fields of later versions are marked, so that a node can cut them out for
@@ -220,8 +220,8 @@ function writeNewer(into: JsonBytes, { age, fields }: Newer, value: Readonly<Rec
   if (isOpen) into.add(MARK);
 }
 
-function writeField(into: JsonBytes, { name, schema }: Field, value: unknown): void {
-  into.add(`,"${name}":`);
+function writeField(into: JsonBytes, { key, schema }: Field, value: unknown): void {
+  into.add(key);
   write(into, schema && shapeOf(schema), value);
 }
 

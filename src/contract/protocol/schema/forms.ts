@@ -25,12 +25,13 @@ export interface Newer {
 
 export interface Field {
   readonly name: string;
+  /** What precedes its value in JSON behind another field. */
+  readonly key: string;
   /** Present if its values have newer fields inside. */
   readonly schema?: TSchema;
 }
 
-interface Part {
-  readonly name: string;
+interface Part extends Field {
   readonly schema: TSchema;
   /** Whether the field itself is one of `newer`. */
   readonly isNewer: boolean;
@@ -124,12 +125,15 @@ function makeShape(schema: TSchema): Shape {
     }),
     parts: fields
       .filter(([, property]) => hasNewer(property))
-      .map(([name, part]) => ({ name, schema: part, isNewer: sinceOf(part) !== undefined })),
+      .map(([name, schema]) => ({
+        ...{ ...asField([name, schema]), schema },
+        isNewer: sinceOf(schema) !== undefined,
+      })),
   };
 }
 
 function asField([name, schema]: readonly [string, TSchema]): Field {
-  return hasNewer(schema) ? { name, schema } : { name };
+  return { name, key: `,"${name}":`, ...(hasNewer(schema) && { schema }) };
 }
 
 /** Whether every other choice is null. */

@@ -1,5 +1,6 @@
 import type { Querier } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
+import { JsonBytes } from '../../../platform/json-bytes.ts';
 import { MESSAGES_SENT } from '../outbox-topics.ts';
 import { ATTACHMENT_COLUMNS, NEW_COLUMNS, type NewMessage } from './new-message.ts';
 import { insertPlanned, plannedRows } from './notified-store.ts';
@@ -64,11 +65,16 @@ export async function insertMessages(
   return [...inserted.values()];
 }
 
-function encodeMessages(messages: readonly NumberedMessage[]): string {
-  const rows = messages.map(
-    ({ message, sequence }) => `${JSON.stringify(message).slice(0, -1)},"sequence":${sequence}}`,
-  );
-  return `[${rows.join()}]`;
+function encodeMessages(messages: readonly NumberedMessage[]): Buffer {
+  const into = JsonBytes.begin();
+  for (const { message, sequence } of messages) {
+    into.add(into.isEmpty ? '[' : ',');
+    into.add(JSON.stringify(message));
+    into.takeBack(1);
+    into.add(`,"sequence":${sequence}}`);
+  }
+  into.add(messages.length > 0 ? ']' : '[]');
+  return into.end();
 }
 
 function encodePlans(messages: readonly NumberedMessage[]): string {
@@ -136,11 +142,11 @@ const INSERT_ATTACHMENTS = `attached AS (
         json_to_recordset(i.attachments) AS a(${definitions(ATTACHMENT_COLUMNS)})
     ),`;
 
-const INSERT_PLAIN = statement<[messages: string, plans: string], InsertedRow>('insert-messages')(
+const INSERT_PLAIN = statement<[messages: Buffer, plans: string], InsertedRow>('insert-messages')(
   insertText(false),
 );
 
-const INSERT_WITH_ATTACHMENTS = statement<[messages: string, plans: string], InsertedRow>(
+const INSERT_WITH_ATTACHMENTS = statement<[messages: Buffer, plans: string], InsertedRow>(
   'insert-messages-with-attachments',
 )(insertText(true));
 

@@ -29,20 +29,31 @@ type Notifying = Pick<MessageRow, 'kind' | 'mentions' | 'author_id'>;
  */
 function planned(row: Notifying, sender: Actor | null, facts: ConversationFacts): PlannedNotification[] {
   if (row.kind === 'system_event') return [];
-  const mentions = new Set(row.mentions);
+  const mentions = row.mentions && new Set(row.mentions);
   const mentioned: string[] = [];
   const others: string[] = [];
   const now = Date.now();
   for (const [actorId, member] of facts.members) {
     if (actorId === row.author_id || member.type !== 'user' || member.deactivated) continue;
-    if (mentions.has(actorId)) mentioned.push(actorId);
+    if (mentions?.has(actorId)) mentioned.push(actorId);
     else if (member.mutedUntilMs <= now) others.push(actorId);
   }
-  const notifications: readonly PlannedNotification[] = [
-    { category: 'chat.mention', title: titleOf(sender, facts, true), recipients: mentioned },
-    { category: categoryOf(row, sender), title: titleOf(sender, facts, false), recipients: others },
-  ];
-  return notifications.filter(({ recipients }) => recipients.length > 0);
+  const notifications: PlannedNotification[] = [];
+  if (mentioned.length > 0) {
+    notifications.push({
+      category: 'chat.mention',
+      title: titleOf(sender, facts, true),
+      recipients: mentioned,
+    });
+  }
+  if (others.length > 0) {
+    notifications.push({
+      category: categoryOf(row, sender),
+      title: titleOf(sender, facts, false),
+      recipients: others,
+    });
+  }
+  return notifications;
 }
 
 /** The category of an alert depends on its author (docs/contract.md#notifications). */
