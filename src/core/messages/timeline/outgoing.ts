@@ -134,10 +134,28 @@ export function asCommitted(
   { sequence, plan }: Pick<NumberedMessage, 'sequence' | 'plan'>,
   inserted: InsertedMessage,
 ): CommittedMessage {
-  const { attachments, ...columns } = message;
+  const { attachments } = message;
   const { createdAt: at, rosterVersion } = inserted;
+  // Field by field, because a copy that grows allocates six times as much.
   const row: MessageRow = {
-    ...columns,
+    id: message.id,
+    account_id: message.account_id,
+    conversation_id: message.conversation_id,
+    kind: message.kind,
+    visibility: message.visibility,
+    channel: message.channel,
+    body: message.body,
+    subject: message.subject,
+    cc: message.cc,
+    mentions: message.mentions,
+    sender_id: message.sender_id,
+    author_id: message.author_id,
+    reply_to_id: message.reply_to_id,
+    resource_type: message.resource_type,
+    resource_id: message.resource_id,
+    agent_run_id: message.agent_run_id,
+    streaming_state: message.streaming_state,
+    client_message_id: message.client_message_id,
     sequence,
     status: 'sent',
     email_status: null,
@@ -159,7 +177,7 @@ export function asCommitted(
         ...attachment,
         resource,
         url: download_url ?? url,
-        message_id: columns.id,
+        message_id: message.id,
         removed_at: null,
         created_at: at,
       }),

@@ -307,15 +307,22 @@ export class WritePath {
 
   /** Assigns each entry the next number of its conversation, in the order of the entries. */
   async #number(entries: readonly Pending[], numbers: TakenNumber[], isBehind: boolean): Promise<void> {
-    const byConversation = Map.groupBy(entries, (entry) => entry.outgoing.message.conversation_id);
-    const claims = [...byConversation].map(([stream, { length: count }]) => ({ stream, count }));
+    const byConversation = new Map<string, { stream: string; count: number; next: number }>();
+    for (const { outgoing } of entries) {
+      const stream = outgoing.message.conversation_id;
+      const claim = byConversation.get(stream);
+      if (claim === undefined) byConversation.set(stream, { stream, count: 1, next: 0 });
+      else claim.count += 1;
+    }
+    const claims = [...byConversation.values()];
     const { engine, database } = this.#options;
     const firsts = await takeNumbers(engine, database.pipeline, claims, isBehind);
-    for (const [index, { stream }] of claims.entries()) {
-      for (const [offset, entry] of byConversation.get(stream)!.entries()) {
-        entry.number = { conversationId: stream, sequence: firsts[index]! + offset, isUsed: false };
-        numbers.push(entry.number);
-      }
+    for (const [index, claim] of claims.entries()) claim.next = firsts[index]!;
+    for (const entry of entries) {
+      const claim = byConversation.get(entry.outgoing.message.conversation_id)!;
+      entry.number = { conversationId: claim.stream, sequence: claim.next, isUsed: false };
+      claim.next += 1;
+      numbers.push(entry.number);
     }
   }
 
