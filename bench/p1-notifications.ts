@@ -49,8 +49,8 @@ async function run(session: Session): Promise<void> {
   const work = 'P1 notifications, 64 connections';
   await session.part(work, () => {
     const against = [
-      { work: `${work}, raw`, control: pgbench, atLeast: 0.6 },
-      { work: `${work}, raw, Fastify`, control: side('fastify', 64), atLeast: 2.5 },
+      { work: `${work}, raw`, control: pgbench, atLeast: 0.9 },
+      { work: `${work}, raw, Fastify`, control: side('fastify', 64), atLeast: 3 },
     ];
     return compareWith(session, { unit: '/s', ours: side('parley', 64), against, facts });
   });

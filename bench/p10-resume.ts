@@ -78,7 +78,7 @@ export async function measureResumes(session: Session, sockets: number, rounds: 
 const FULL_SOCKETS = 5_000;
 const SHORT_SOCKETS = 2_000;
 const SOCKETS_A_CONVERSATION = 10;
-const MAX_RATIO = 2.5;
+const MAX_RATIO = 3.5;
 const LEAST_RESUMES = 50;
 /** As many as P4 found in a frame of ours. */
 const FRAME_BYTES = 780;

@@ -8,7 +8,8 @@ import { type BenchDatabase, startPostgres } from './lib/postgres.ts';
 import { startMeter } from './lib/processor-time.ts';
 import { requestAtRate } from './lib/rate-loop.ts';
 import { count } from './lib/row.ts';
-import { CONNECTIONS, SendStand } from './lib/send-stand.ts';
+import { CONNECTIONS } from './lib/send-load.ts';
+import { SendStand } from './lib/send-stand.ts';
 import { ServerProcess } from './lib/server-process.ts';
 import type { Session, Work } from './lib/work.ts';
 import type { LoopDelay } from './servers/loop-delay.ts';
@@ -57,7 +58,7 @@ const SHORT = { pairs: 2, blockMs: 10_000, warmupMs: 2_000 };
 const SATURATION_MS = 6_000;
 const SHARE = 0.6;
 const MAX_RATIO = 2;
-const MAX_MS = 10;
+const MAX_MS = 6;
 const LOOP_DELAY = ['--import=./bench/servers/loop-delay.ts'];
 
 /** Either is enough. */

@@ -8,7 +8,8 @@ import { type Comparison, comparePairs, type Side } from './lib/pairs.ts';
 import { type BenchDatabase, checkpoint, drainOutbox, startPostgres } from './lib/postgres.ts';
 import { resumeTogether, sendToEach } from './lib/resumes.ts';
 import { comparisonRow, count, type Row } from './lib/row.ts';
-import { CONNECTIONS, SendStand } from './lib/send-stand.ts';
+import { CONNECTIONS } from './lib/send-load.ts';
+import { SendStand } from './lib/send-stand.ts';
 import type { Findings, Session, Work } from './lib/work.ts';
 
 /**

@@ -41,11 +41,11 @@ async function run(session: Session): Promise<void> {
 
 const FULL_SOCKETS = 10_000;
 const SHORT_SOCKETS = 2_000;
-const MAX_BYTES = 1_536;
+const MAX_BYTES = 1_228;
 const GOALS: Readonly<Record<'uws' | 'ws' | 'socket-io', Goal>> = {
   uws: { besides: ({ ours }) => [smallEnough(ours)] },
-  ws: { atMost: 0.5 },
-  'socket-io': { atMost: 0.12 },
+  ws: { atMost: 0.45 },
+  'socket-io': { atMost: 0.11 },
 };
 
 function smallEnough({ figure, blocks }: Measured) {

@@ -113,6 +113,28 @@ export const SOCKET_IO_DIALECT: Dialect = {
   pong: textFrame('3'),
 };
 
+/**
+ * The same with a token in the namespace's handshake, and an event `subscribe` with the rooms to
+ * join; live with its acknowledgement, which has their number.
+ */
+export function socketIoRoomsDialect(token: string, rooms: readonly string[]): Dialect {
+  return {
+    ...SOCKET_IO_DIALECT,
+    open: () => (text) => {
+      if (text.startsWith('0{')) return textFrame(`40${JSON.stringify({ token })}`);
+      if (text.startsWith('40')) return textFrame(`420${JSON.stringify(['subscribe', rooms])}`);
+      if (text === '2') return SOCKET_IO_DIALECT.pong;
+      if (text === `430[${rooms.length}]`) return 'live';
+      throw new Error(`a subscription was refused: ${text}`);
+    },
+  };
+}
+
+/** A server whose sockets name their topics in the query. */
+export function topicsDialect(topics: readonly string[]): Dialect {
+  return { ...BARE_DIALECT, path: `/?${topics.join(',')}` };
+}
+
 const TYPE_AT = '{"type":"'.length;
 const E = 'event'.charCodeAt(0);
 const P = 'ping'.charCodeAt(0);

@@ -1,0 +1,212 @@
+/**
+ * Durable sends by Fastify, pg and Socket.IO with its Redis adapter, as one writes them with care:
+ * known credentials and rosters in maps, the body checked and the answer written by schema, both
+ * rows in one transaction of prepared statements on a pool, then events to the rooms of the
+ * conversation and of the recipient.
+ */
+
+import { createAdapter } from '@socket.io/redis-adapter';
+import Fastify from 'fastify';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { Server } from 'socket.io';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { connectionOptions } from '../../src/platform/db/connection/connection-options.ts';
+import { listening } from './delivery-loop.ts';
+
+/** The runner's first message. */
+export interface WrittenStart {
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  readonly accountId: string;
+  /** A message as Parley answers it: those of this server have the same fields. */
+  readonly shape: Readonly<Record<string, unknown>>;
+  /** The actor behind each token. */
+  readonly callers: Readonly<Record<string, Caller>>;
+  /** The actors in each conversation. */
+  readonly rosters: Readonly<Record<string, readonly string[]>>;
+}
+
+interface Caller {
+  readonly id: string;
+  readonly type: string;
+  readonly name: string;
+}
+
+interface MessageRow {
+  readonly id: string;
+  readonly conversation_id: string;
+  readonly body: string;
+  readonly created_at: string;
+}
+
+interface NotificationRow {
+  readonly id: string;
+  readonly recipient_id: string;
+}
+
+interface Sent {
+  readonly message: MessageRow;
+  readonly notifications: readonly NotificationRow[];
+}
+
+const start = await new Promise<WrittenStart>((resolve) => process.once('message', resolve));
+const callers = new Map(Object.entries(start.callers));
+const rosters = new Map(Object.entries(start.rosters));
+const pool = new pg.Pool({
+  ...connectionOptions({ url: start.databaseUrl, statementTimeoutMs: 8_000, queryTimeoutMs: 0 }),
+  max: 10,
+  // A request waits in line for a client, however busy the disk is.
+  connectionTimeoutMillis: 10_000,
+});
+
+// The product's table of conversations has no counter.
+await pool.query(`
+  CREATE TABLE conversation_heads (id text PRIMARY KEY, sequence bigint NOT NULL)`);
+await pool.query({
+  text: `
+    INSERT INTO conversation_heads
+    SELECT conversation_id, max(sequence) FROM messages WHERE conversation_id = ANY($1) GROUP BY conversation_id`,
+  values: [[...rosters.keys()]],
+});
+
+const SHOWN =
+  'id, conversation_id, sequence, kind, status, visibility, body, client_message_id, created_at, updated_at';
+const INSERT_MESSAGE = {
+  name: 'insert-message',
+  text: `
+    WITH head AS (UPDATE conversation_heads SET sequence = sequence + 1 WHERE id = $3 RETURNING sequence)
+    INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, body, sender_id,
+      author_id, client_message_id, created_at, updated_at)
+    SELECT $1, $2, $3, head.sequence, 'chat', 'sent', 'internal', $4, $5, $5, $6, statement_timestamp(),
+      statement_timestamp()
+    FROM head
+    ON CONFLICT (conversation_id, author_id, client_message_id) WHERE client_message_id IS NOT NULL DO NOTHING
+    RETURNING ${SHOWN}`,
+};
+const INSERT_NOTIFICATIONS = {
+  name: 'insert-notifications',
+  text: `
+    INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id, sender_type,
+      resource_type, resource_id, message_id, created_at, updated_at)
+    SELECT notification_id($1, $2, r.id), $3, r.id, 'chat.message', $4, left($5, 140), $6, 'user', 'entity', $7, $2,
+      $1, $1
+    FROM unnest($8::text[]) AS r(id)
+    RETURNING id, recipient_id, category, title, body, status, priority, resource_id, message_id, created_at,
+      updated_at`,
+};
+const FIND_MESSAGE = {
+  name: 'find-message',
+  text: `
+    SELECT ${SHOWN} FROM messages
+    WHERE conversation_id = $1 AND author_id = $2 AND client_message_id = $3`,
+};
+
+/** A message that was sent before is found by its client's id, and causes nothing again. */
+async function send(sender: Caller, recipients: string[], conversation: string, input: Body): Promise<Sent> {
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    const { body, client_message_id: key } = input;
+    const message = await client.query<MessageRow>({
+      ...INSERT_MESSAGE,
+      values: [newId('message'), start.accountId, conversation, body, sender.id, key],
+    });
+    const [row] = message.rows;
+    if (row === undefined) {
+      await client.query('ROLLBACK');
+      const found = await client.query<MessageRow>({
+        ...FIND_MESSAGE,
+        values: [conversation, sender.id, key],
+      });
+      return { message: found.rows[0]!, notifications: [] };
+    }
+    const notifications = await client.query<NotificationRow>({
+      ...INSERT_NOTIFICATIONS,
+      values: [
+        ...[row.created_at, row.id, start.accountId, sender.name, row.body, sender.id, conversation],
+        recipients,
+      ],
+    });
+    await client.query('COMMIT');
+    return { message: row, notifications: notifications.rows };
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+const text = { type: 'string' } as const;
+const FIELDS: Readonly<Record<string, object>> = {
+  ...Object.fromEntries(Object.keys(start.shape).map((name) => [name, { type: ['string', 'null'] }])),
+  ...{ sequence: { type: 'integer' }, mentions: { type: 'array', items: text } },
+  sender: { type: 'object', properties: { id: text, type: text, name: text } },
+};
+const MESSAGE = { type: 'object', properties: FIELDS };
+const BODY = {
+  type: 'object',
+  required: ['body'],
+  additionalProperties: false,
+  properties: {
+    body: { type: 'string', minLength: 1, maxLength: 40_000 },
+    client_message_id: { type: 'string', minLength: 1, maxLength: 255 },
+  },
+} as const;
+
+interface Body {
+  readonly body: string;
+  readonly client_message_id?: string;
+}
+
+const app = Fastify();
+app.post<{ Params: { id: string }; Body: Body }>(
+  '/v1/messaging/conversations/:id/messages',
+  { schema: { body: BODY, response: { 201: MESSAGE } } },
+  async (request, reply) => {
+    const sender = callers.get(tokenOf(request.headers.authorization));
+    if (sender === undefined) return reply.code(401).send({});
+    const { id } = request.params;
+    const roster = rosters.get(id);
+    if (roster === undefined || !roster.includes(sender.id)) return reply.code(404).send({});
+    const recipients = roster.filter((actor) => actor !== sender.id);
+    const { message, notifications } = await send(sender, recipients, id, request.body);
+    const actor = { sender, sender_id: sender.id, author_id: sender.id };
+    const shown = { ...start.shape, ...message, ...actor, sent_at: message.created_at };
+    if (notifications.length > 0) io.to(id).emit('message.created', shown);
+    for (const { recipient_id: recipient, ...notification } of notifications) {
+      io.to(recipient).emit('notification.created', { object: 'notification', ...notification, sender });
+    }
+    return reply.code(201).send(shown);
+  },
+);
+
+function tokenOf(authorization = ''): string {
+  return authorization.slice('Bearer '.length);
+}
+
+const publisher = new Redis(start.redisUrl);
+const io = new Server(app.server, {
+  transports: ['websocket'],
+  serveClient: false,
+  adapter: createAdapter(publisher, publisher.duplicate()),
+});
+io.use((socket, next) => {
+  const caller = callers.get(socket.handshake.auth.token);
+  socket.data.caller = caller;
+  next(caller === undefined ? new Error('unauthorized') : undefined);
+});
+io.on('connection', async (socket) => {
+  const { id }: Caller = socket.data.caller;
+  socket.on('subscribe', async (conversations: readonly string[], done: (joined: number) => void) => {
+    const own = conversations.filter((conversation) => rosters.get(conversation)?.includes(id));
+    await socket.join(own);
+    done(own.length);
+  });
+  await socket.join(id);
+});
+
+const address = await app.listen({ port: 0, host: '127.0.0.1' });
+listening(Number(new URL(address).port));
+process.once('disconnect', () => process.exit(0));

@@ -1,0 +1,123 @@
+/**
+ * The least that durable sends can cost on this stack: uWebSockets.js and pg. What came while an
+ * insert ran goes into the next one, a single statement; then one publish and one answer a message.
+ * No rights, no validation, no rosters, no resends, numbers from memory.
+ */
+
+import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
+import { inspect } from 'node:util';
+import pg from 'pg';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { connectionOptions } from '../../src/platform/db/connection/connection-options.ts';
+import { listening } from './delivery-loop.ts';
+
+/** The runner's first message. */
+export interface FloorStart {
+  readonly databaseUrl: string;
+  readonly accountId: string;
+  /** A message as Parley answers it: those of this server have the same fields. */
+  readonly shape: object;
+  readonly senderId: string;
+  readonly recipientId: string;
+  /** The number of the last message in every conversation. */
+  readonly lastSequence: number;
+}
+
+interface Send {
+  readonly response: HttpResponse;
+  readonly conversation: string;
+  readonly body: string;
+  readonly key: string;
+}
+
+const start = await new Promise<FloorStart>((resolve) => process.once('message', resolve));
+const client = new pg.Client(
+  connectionOptions({ url: start.databaseUrl, statementTimeoutMs: 8_000, queryTimeoutMs: 0 }),
+);
+await client.connect();
+
+const INSERT = {
+  name: 'insert',
+  text: `
+    WITH m AS (
+      INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, body, sender_id,
+        author_id, client_message_id, created_at, updated_at)
+      SELECT i.id, $1, i.conversation_id, i.sequence, 'chat', 'sent', 'internal', i.body, $2, $2, i.key, $4::timestamptz, $4::timestamptz
+      FROM unnest($5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[])
+        AS i(id, conversation_id, sequence, body, key)
+      RETURNING id, conversation_id, body
+    )
+    INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id, sender_type,
+      resource_type, resource_id, message_id, created_at, updated_at)
+    SELECT notification_id($4::timestamptz, id, $3), $1, $3, 'chat.message', 'Demo', left(body, 140), $2, 'user',
+      'entity', conversation_id, id, $4::timestamptz, $4::timestamptz
+    FROM m`,
+};
+
+const sequences = new Map<string, number>();
+let waiting: Send[] = [];
+let inserting = false;
+
+async function insertWaiting(): Promise<void> {
+  inserting = true;
+  while (waiting.length > 0) {
+    const sends = waiting;
+    waiting = [];
+    const at = new Date().toISOString();
+    const messages = sends.map(({ conversation, body, key }) => {
+      const sequence = (sequences.get(conversation) ?? start.lastSequence) + 1;
+      sequences.set(conversation, sequence);
+      const ids = { id: newId('message'), conversation_id: conversation, sequence, client_message_id: key };
+      return { ...start.shape, ...ids, body, created_at: at, updated_at: at, sent_at: at };
+    });
+    await client.query({
+      ...INSERT,
+      values: [
+        ...[start.accountId, start.senderId, start.recipientId, at],
+        ...[messages.map(({ id }) => id), messages.map(({ conversation_id }) => conversation_id)],
+        ...[messages.map(({ sequence }) => sequence), messages.map(({ body }) => body)],
+        messages.map(({ client_message_id }) => client_message_id),
+      ],
+    });
+    for (const [index, message] of messages.entries()) {
+      const { response, conversation } = sends[index]!;
+      const text = JSON.stringify(message);
+      app.publish(conversation, `{"type":"event","event":"message.created","data":${text}}`, false);
+      response.cork(() => {
+        response.writeStatus('201 Created').writeHeader('Content-Type', 'application/json').end(text);
+      });
+    }
+  }
+  inserting = false;
+}
+
+function fail(error: unknown): void {
+  process.stderr.write(`${inspect(error)}\n`);
+  process.exit(1);
+}
+
+const app = App();
+app.post('/v1/messaging/conversations/:id/messages', (response, request) => {
+  const conversation = request.getParameter(0)!;
+  // Requests of the bench wait for their answers, and fit into one piece.
+  response.onAborted(() => fail('a request was taken back'));
+  response.onData((bytes) => {
+    const { body, client_message_id: key } = JSON.parse(Buffer.from(bytes).toString());
+    waiting.push({ response, conversation, body, key });
+    if (!inserting) insertWaiting().catch(fail);
+  });
+});
+app.ws<{ topics: readonly string[] }>('/', {
+  compression: 0,
+  idleTimeout: 0,
+  maxBackpressure: 1_048_576,
+  upgrade: (response, request, context) => {
+    const topics = request.getQuery()!.split(',');
+    response.upgrade({ topics }, request.getHeader('sec-websocket-key'), '', '', context);
+  },
+  open: (ws) => {
+    for (const topic of ws.getUserData().topics) ws.subscribe(topic);
+  },
+});
+app.listen('127.0.0.1', 0, (socket) => listening(socket === false ? 0 : us_socket_local_port(socket)));
+process.once('disconnect', () => process.exit(0));

@@ -1,0 +1,37 @@
+/** How sockets of the bench are opened on servers that are not ours, and what counts as a delivery. */
+
+import t from 'tap';
+import {
+  FRAME_CLASSES,
+  SOCKET_IO_DIALECT,
+  socketIoRoomsDialect,
+  topicsDialect,
+} from '../../bench/lib/dialects.ts';
+import { textFrame } from '../../bench/lib/websocket-frames.ts';
+
+t.test('a socket of Socket.IO is live when its rooms are joined', async (t) => {
+  const next = socketIoRoomsDialect('secret', ['a', 'b']).open()!;
+  t.strictSame(next('0{"sid":"1","pingInterval":25000}'), textFrame('40{"token":"secret"}'));
+  t.strictSame(next('40{"sid":"2"}'), textFrame('420["subscribe",["a","b"]]'));
+  t.strictSame(next('2'), textFrame('3'), 'a heartbeat may come before');
+  t.equal(next('430[2]'), 'live');
+});
+
+t.test('a socket that is refused, or may not join every room, is an error', async (t) => {
+  const next = socketIoRoomsDialect('secret', ['a', 'b']).open()!;
+  t.throws(() => next('44{"message":"unauthorized"}'), /refused: 44/);
+  t.throws(() => next('430[1]'), /refused: 430\[1\]/);
+});
+
+t.test('events of Socket.IO are deliveries, its heartbeats pings', async (t) => {
+  const classify = (text: string) =>
+    SOCKET_IO_DIALECT.classify(Buffer.from(`xx${text}`), 2, Buffer.byteLength(text));
+  t.equal(classify('42["message.created",{}]'), FRAME_CLASSES.delivery);
+  t.equal(classify('430[2]'), FRAME_CLASSES.other, 'an acknowledgement');
+  t.equal(classify('2'), FRAME_CLASSES.ping);
+  t.equal(classify('4'), FRAME_CLASSES.other);
+});
+
+t.test('topics are named in the query', async (t) => {
+  t.equal(topicsDialect(['cnv_1', 'cnv_2']).path, '/?cnv_1,cnv_2');
+});
