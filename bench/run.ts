@@ -29,6 +29,7 @@ import { P13 } from './p13-growth.ts';
 import { P14 } from './p14-start.ts';
 import { runPlot } from './plot.ts';
 import { SEARCH } from './search.ts';
+import { SEND_PARTS } from './send-parts.ts';
 import { SLOW_READERS } from './slow-readers.ts';
 import { WEBHOOKS } from './webhooks.ts';
 
@@ -47,6 +48,7 @@ const WORKS: readonly Work[] = [
   P13,
   P14,
   GARBAGE,
+  SEND_PARTS,
   SEARCH,
   SLOW_READERS,
   WEBHOOKS,
@@ -58,7 +60,7 @@ npm run bench -- full            every work, long blocks and ten pairs: figures 
                                  interrupted full run of the same code ended; -- full afresh does not
 npm run bench -- [full] p2 …     some works
 npm run bench -- guard           a minute: warns where processor time or memory grew ("guard record" records them)
-npm run bench -- plot            draws the curves of the newest results into bench/pictures
+npm run bench -- plot            draws the newest results as pictures into bench/pictures
 npm run bench -- against <url>   loads a running installation until its p99 breaks a limit
 works: ${WORKS.map(({ name, title }) => `${name} (${title})`).join(', ')}
 `;

@@ -112,5 +112,6 @@ function merged(parts: readonly Findings[]): Findings {
     comparisons: Object.assign({}, ...parts.map(({ comparisons }) => comparisons)),
     facts: Object.assign({}, ...parts.map(({ facts }) => facts)),
     curves: Object.assign({}, ...parts.map(({ curves }) => curves)),
+    bars: Object.assign({}, ...parts.map(({ bars }) => bars)),
   };
 }

@@ -101,7 +101,6 @@ export class SendLoad {
         figure: target.countsEffects ? (report.answered * 1_000) / tookMs : report.perSecond,
         processor,
         notes: {
-          answered: report.answered,
           answered_per_second: report.perSecond,
           p50_ms: report.p50Ms,
           p99_ms: report.p99Ms,

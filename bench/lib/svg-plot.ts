@@ -139,6 +139,6 @@ export function shortened(value: number): string {
   return String(value);
 }
 
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }

@@ -1,4 +1,5 @@
 import type { Disposer } from '../../src/platform/lifecycle.ts';
+import type { Bars } from './bars.ts';
 import type { Curves } from './curves.ts';
 import type { Comparison, Timing } from './pairs.ts';
 import type { Row } from './row.ts';
@@ -43,6 +44,7 @@ export interface Findings {
   readonly facts?: Facts;
   /** What `npm run bench -- plot` draws, by the name of the picture. */
   readonly curves?: Readonly<Record<string, Curves>>;
+  readonly bars?: Readonly<Record<string, Bars>>;
 }
 
 export type Facts = Readonly<Record<string, string | number>>;

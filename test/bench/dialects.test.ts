@@ -1,4 +1,6 @@
-/** How sockets of the bench are opened on servers that are not ours, and what counts as a delivery. */
+/**
+ * How sockets of the bench are opened on servers that are not ours, and what counts as a delivery.
+ */
 
 import t from 'tap';
 import {

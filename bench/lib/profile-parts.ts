@@ -1,0 +1,38 @@
+/** What a server's profiler saw (servers/profiled.ts): the tree of calls, its root first. */
+export type Profile = readonly CallNode[];
+
+export interface CallNode {
+  readonly id: number;
+  /** Of the file; empty for code that is not JavaScript. */
+  readonly url: string;
+  readonly name: string;
+  /** How many samples found this function itself running. */
+  readonly samples: number;
+  /** Ids of what it called. */
+  readonly children: readonly number[];
+}
+
+/** A part of a server: its name, and what the paths of its files contain. */
+export type Part = readonly [name: string, paths: readonly string[]];
+
+export const COLLECTOR = 'garbage collector';
+export const REST = 'event loop, uWS, kernel';
+
+/**
+ * Returns the share of the busy samples by part, the first that fits. Code of no part counts to
+ * what called it: the system calls of a part, and what it uses of Node and of packages.
+ */
+export function sharesOf(profile: Profile, parts: readonly Part[]): Map<string, number> {
+  const byId = new Map(profile.map((node) => [node.id, node]));
+  const samples = new Map<string, number>();
+  const partOf = (path: string) => parts.find(([, paths]) => paths.some((one) => path.includes(one)))?.[0];
+  const visit = (node: CallNode, above: string) => {
+    if (node.name === '(idle)') return;
+    const own = node.name === '(garbage collector)' ? COLLECTOR : (partOf(node.url) ?? above);
+    samples.set(own, (samples.get(own) ?? 0) + node.samples);
+    for (const id of node.children) visit(byId.get(id)!, own);
+  };
+  visit(profile[0]!, REST);
+  const total = [...samples.values()].reduce((sum, count) => sum + count, 0);
+  return new Map([...samples].map(([part, count]) => [part, count / total]));
+}
