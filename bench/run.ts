@@ -7,6 +7,7 @@ import { inspect } from 'node:util';
 import type { Disposer } from '../src/platform/lifecycle.ts';
 import { runAgainst } from './against.ts';
 import { GARBAGE } from './garbage.ts';
+import { BESIDE } from './beside.ts';
 import { runGuard } from './guard.ts';
 import { INBOX } from './inbox.ts';
 import { fingerprint } from './lib/checkout.ts';
@@ -53,6 +54,7 @@ const WORKS: readonly Work[] = [
   SLOW_READERS,
   WEBHOOKS,
   INBOX,
+  BESIDE,
 ];
 
 const USAGE = `npm run bench                    short blocks, one table: says whether something broke

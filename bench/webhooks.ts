@@ -81,7 +81,7 @@ function processorTime({ processor }: Pick<Block, 'processor'>): number {
   return (processor?.node ?? Number.NaN) + (processor?.postgres ?? Number.NaN);
 }
 
-async function startReceiver({ disposer }: Session): Promise<string> {
+export async function startReceiver({ disposer }: Session): Promise<string> {
   const receiver = disposer.add(
     'receiver',
     new ServerProcess({ entry: 'bench/servers/receiver.ts' }),
@@ -91,16 +91,32 @@ async function startReceiver({ disposer }: Session): Promise<string> {
   return `http://127.0.0.1:${port}/`;
 }
 
-async function addWebhook({ database }: BenchDatabase, { product }: SendStand, url: string): Promise<void> {
+export async function addWebhook(
+  { database }: BenchDatabase,
+  { product }: SendStand,
+  url: string,
+  eventType = '*',
+): Promise<string> {
+  const id = newId('webhook');
   const { account_id, users } = product.demo;
   await database.transaction(async (tx) => {
     await tx.kysely
       .insertInto('webhooks')
       .values({
-        ...{ id: newId('webhook'), account_id, url, version: NEWEST_VERSION, created_by: users.ada.id },
-        ...{ event_types: ['*'], include_direct: true, secret: randomBytes(24) },
+        ...{ id, account_id, url, version: NEWEST_VERSION, created_by: users.ada.id },
+        ...{ event_types: [eventType], include_direct: true, secret: randomBytes(24) },
       })
       .execute();
+    await changeListeners(tx);
+  });
+  return id;
+}
+
+/** With everything that was to be delivered. */
+export async function removeWebhooks({ database }: BenchDatabase): Promise<void> {
+  await database.transaction(async (tx) => {
+    await tx.kysely.deleteFrom('webhooks').execute();
+    await tx.kysely.deleteFrom('webhook_deliveries').execute();
     await changeListeners(tx);
   });
 }

@@ -69,17 +69,19 @@ export interface Flushes {
 }
 
 export async function readFlushes(product: Product): Promise<Flushes> {
-  const lines = (await readMetrics(product)).split('\n');
-  const number = (name: string) => {
-    const line = lines.find((text) => text.startsWith(`${name} `));
-    if (line === undefined) throw new Error(`no metric ${name}`);
-    return Number(line.slice(name.length + 1));
-  };
+  const metrics = await readMetrics(product);
   return {
-    count: number('parley_flush_rows_count'),
-    rows: number('parley_flush_rows_sum'),
-    seconds: number('parley_flush_duration_seconds_sum'),
+    count: metricIn(metrics, 'parley_flush_rows_count'),
+    rows: metricIn(metrics, 'parley_flush_rows_sum'),
+    seconds: metricIn(metrics, 'parley_flush_duration_seconds_sum'),
   };
+}
+
+/** Returns a metric without labels. */
+export function metricIn(metrics: string, name: string): number {
+  const line = metrics.split('\n').find((text) => text.startsWith(`${name} `));
+  if (line === undefined) throw new Error(`no metric ${name}`);
+  return Number(line.slice(name.length + 1));
 }
 
 /** `/metrics` as it stands. */
