@@ -47,7 +47,7 @@ const metrics = createMetrics();
 const signingKey = await SigningKey.open({ key: AUDIT_KEY, oldKeys: [], dataDir: '' });
 const sweeps = ['one', 'two'].map((nodeId) => {
   const options = { database, signingKey, nodeId, metrics, log };
-  const sweep = new RetentionSweep({ ...options, everyMs: 86_400_000, pauseMs: 0 });
+  const sweep = new RetentionSweep({ ...options, everyMs: 86_400_000 });
   t.teardown(() => sweep.close());
   return sweep;
 }) as [RetentionSweep, RetentionSweep];

@@ -10,6 +10,7 @@ import { MailReading } from '../../src/features/mail/reading/mail-reading.ts';
 import { parseMail } from '../../src/features/mail/reading/parse-mail.ts';
 import { ReaderThread } from '../../src/features/mail/reading/reader-thread.ts';
 import type { MailFiles } from '../../src/features/mail/transports/registered-files.ts';
+import { Load } from '../../src/platform/background.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { base64, eml } from './corpus/corpus-mail.ts';
 
@@ -46,7 +47,7 @@ BEGIN:VCALENDAR
 
 t.test('attachments are in the store when the mail is read', async (t) => {
   const store = storeOf(t);
-  const mail = await parseMail(store, await stored(store, eml(TWO_FILES)));
+  const mail = await parseMail(store, await stored(store, eml(TWO_FILES)), new Load());
   t.equal(mail.rfcId, '1@example.test');
   t.equal(mail.visibleText, 'Two files.');
   t.match(mail.attachments, [
@@ -70,11 +71,11 @@ t.test('a store that fails is the error of the caller, and nothing is left', asy
       return store.putStream(object, bytes);
     },
   };
-  await t.rejects(parseMail(failing, key), { message: 'the store is full' });
+  await t.rejects(parseMail(failing, key, new Load()), { message: 'the store is full' });
   t.equal(keys.length, 2);
   for (const key of keys) t.equal(await store.sizeOf(key), undefined);
-  await t.rejects(parseMail(store, newId('upload')), /is not in the store/);
-  t.equal((await parseMail(store, key)).attachments.length, 2, 'the next mail is read');
+  await t.rejects(parseMail(store, newId('upload'), new Load()), /is not in the store/);
+  t.equal((await parseMail(store, key, new Load())).attachments.length, 2, 'the next mail is read');
 });
 
 t.test('a thread that dies leaves what was read by then', async (t) => {

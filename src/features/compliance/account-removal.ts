@@ -9,6 +9,7 @@ import {
 import { allHoldings } from '../../core/features/all-holdings.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { lockWaiting } from '../../core/messages/store.ts';
+import { BackgroundWork } from '../../platform/background.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { removeJob } from '../../platform/db/queue/queue.ts';
@@ -86,6 +87,7 @@ async function removeConversations(
   accountId: string,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const work = new BackgroundWork(database.load);
   for (;;) {
     const ids = await readConversationIdsOf(database, accountId, CONVERSATIONS_AT_ONCE);
     if (ids.length === 0) return true;
@@ -93,6 +95,7 @@ async function removeConversations(
       for (let outcome: 'more' | 'gone' | 'held' = 'more'; outcome !== 'gone'; ) {
         if (signal.aborted) return false;
         outcome = await database.transaction((tx) => removeSome(tx, id));
+        await work.rest(signal);
         if (outcome !== 'held') continue;
         const about = { account_id: accountId, conversation_id: id };
         log.error(about, 'an account is not removed: it has a legal hold');

@@ -6,6 +6,7 @@ import {
   readExpiredConversations,
 } from '../../core/conversations/conversation-store.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
+import { BackgroundWork } from '../../platform/background.ts';
 import { addPurged, NOTHING_PURGED, type Purged, purgeConversation } from './purge.ts';
 
 /** `restoreDays`: how long deleted conversations can be restored. */
@@ -18,17 +19,18 @@ type PurgeDeletedOptions = Pick<NodeParts, 'database' | 'signingKey' | 'log'> &
  */
 export async function purgeDeleted(options: PurgeDeletedOptions, signal: AbortSignal): Promise<void> {
   const { database, log, restoreDays } = options;
+  const work = new BackgroundWork(database.load);
   for (const id of await readExpiredConversations(database, restoreDays, MAX_AT_ONCE)) {
     if (signal.aborted) return;
     // A failure does not affect the other conversations.
-    await purgeOne(options, id).catch((error: unknown) => {
+    await purgeOne(options, work, id).catch((error: unknown) => {
       log.error({ err: error, conversation_id: id }, 'purging a deleted conversation failed');
     });
   }
 }
 
 /** Each transaction purges one batch, with the conversation locked, still deleted and not held. */
-async function purgeOne(options: PurgeDeletedOptions, id: string): Promise<void> {
+async function purgeOne(options: PurgeDeletedOptions, work: BackgroundWork, id: string): Promise<void> {
   const { database, signingKey, restoreDays, log } = options;
   let purged: Purged = NOTHING_PURGED;
   for (let isMore = true; isMore; ) {
@@ -51,6 +53,7 @@ async function purgeOne(options: PurgeDeletedOptions, id: string): Promise<void>
       });
       return false;
     });
+    await work.rest();
   }
   log.info({ conversation_id: id, ...purged }, 'purged a deleted conversation');
 }

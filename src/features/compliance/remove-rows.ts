@@ -1,5 +1,6 @@
 import { allHoldings } from '../../core/features/all-holdings.ts';
 import type { HeldTable, Holdings, Stage } from '../../core/resources/holdings.ts';
+import { BackgroundWork } from '../../platform/background.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
@@ -32,12 +33,14 @@ export async function removeRowsOfAccount(
   accountId: string,
   signal: AbortSignal,
 ): Promise<void> {
+  const work = new BackgroundWork(database.load);
   for (const [table, { account }] of allHoldings().flatMap(tablesOf).reverse()) {
     const [at, rows = 'WHERE t.account_id = $1'] = [account ?? []].flat();
     if (at !== stage) continue;
     for (let isMore = true; isMore && !signal.aborted; ) {
       const removed = await database.query(removalOfAccount(table, rows), accountId, REMOVED_AT_ONCE);
       isMore = removed.length === REMOVED_AT_ONCE;
+      await work.rest(signal);
     }
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { RETAINED, type Retained } from '../../contract/protocol/resources/retention-policy.ts';
 import { withdrawUploads } from '../../core/attachments/uploads.ts';
 import { audit } from '../../core/audit/audit.ts';
@@ -15,6 +14,7 @@ import {
   readEndedIds,
 } from '../../core/messages/purge-store.ts';
 import type { Expiring } from '../../core/resources/holdings.ts';
+import { BackgroundWork } from '../../platform/background.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { pages } from '../../platform/db/connection/keyset.ts';
@@ -37,23 +37,21 @@ interface SweepOptions extends Pick<NodeParts, 'database' | 'signingKey' | 'log'
   readonly metrics: Pick<Metrics, 'retentionOldest' | 'retentionSwept' | 'retentionRemoved'>;
   /** Milliseconds between two sweeps. */
   readonly everyMs: number;
-  /** Milliseconds between transactions, which leave the disk to others. Default 20. */
-  readonly pauseMs?: number;
 }
-
-const PAUSE_MS = 20;
 
 /** Conversations that one query looks at. */
 const CONVERSATIONS_AT_ONCE = 500;
 
 /** Seconds after which another node takes the sweep over from one that does not renew its claim. */
 const CLAIM_S = 60;
+const RENEWED_AFTER_MS = 5_000;
 
 const SECONDS_A_DAY = 86_400;
 
 /**
  * Purges rows older than their account's policy, on one node at a time, in transactions of
- * PURGE_BATCH rows. A conversation is purged from its start to its first kept message.
+ * PURGE_BATCH rows. A conversation is purged from its start to its first kept message. The more of
+ * the time until the next sweep is over, the less this one rests.
  */
 export class RetentionSweep {
   readonly #options: SweepOptions;
@@ -87,11 +85,12 @@ export class RetentionSweep {
 
   /** Sweeps every account that has a policy. Returns at once if another node holds the claim. */
   async sweep(signal: AbortSignal = new AbortController().signal): Promise<void> {
-    const { database, nodeId, log } = this.#options;
+    const { database, nodeId, everyMs: withinMs, log } = this.#options;
     if ((await database.query(CLAIM, nodeId)).length === 0) return;
+    const work = new BackgroundWork(database.load, withinMs);
     for (const policy of await readPolicies(database)) {
       if (signal.aborted) return;
-      const round = new Round(this.#options, policy, signal);
+      const round = new Round(this.#options, policy, work, signal);
       try {
         await round.run();
       } catch (error) {
@@ -142,16 +141,19 @@ const EXPIRING: readonly Expiring[] = ['files', 'notifications', 'runs'];
 class Round {
   readonly #options: SweepOptions;
   readonly #policy: PolicyRow;
+  readonly #work: BackgroundWork;
   readonly #signal: AbortSignal;
   purged: Purged = NOTHING_PURGED;
   /** The number of purged audit events. */
   audited = 0;
   /** Whether nothing older than the policy is left, except held or unfinished rows. */
   isWhole = false;
+  #claimedAtMs = performance.now();
 
-  constructor(options: SweepOptions, policy: PolicyRow, signal: AbortSignal) {
+  constructor(options: SweepOptions, policy: PolicyRow, work: BackgroundWork, signal: AbortSignal) {
     this.#options = options;
     this.#policy = policy;
+    this.#work = work;
     this.#signal = signal;
   }
 
@@ -159,7 +161,7 @@ class Round {
     for await (const page of conversationsUnder(this.#options.database, this.#policy)) {
       for (const conversation of page) await this.#sweepConversation(conversation);
       if (this.#signal.aborted) return;
-      if (page.length === CONVERSATIONS_AT_ONCE) await this.#breathe();
+      await this.#breathe();
     }
     for (const kind of EXPIRING) await this.#expire(kind);
     this.isWhole = (await this.#sweepAudit()) && !this.#signal.aborted;
@@ -232,10 +234,12 @@ class Round {
     }
   }
 
-  /** Pauses, so that others can use the database, and renews the claim. */
+  /** Leaves the database to others, and renews the claim. */
   async #breathe(): Promise<void> {
-    const { database, nodeId, pauseMs = PAUSE_MS } = this.#options;
-    await pause(pauseMs);
+    const { database, nodeId } = this.#options;
+    await this.#work.rest(this.#signal);
+    if (performance.now() - this.#claimedAtMs < RENEWED_AFTER_MS) return;
+    this.#claimedAtMs = performance.now();
     if ((await database.query(CLAIM, nodeId)).length === 0)
       throw new Error('another node took the sweep over');
   }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { BackgroundWork } from '../../platform/background.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
@@ -23,8 +23,8 @@ interface IndexerOptions {
  * leaves its part noted.
  *
  * Up to 3,500 messages a second are indexed as they arrive. Where more arrives, or while older
- * messages are indexed, a part is followed by a rest of nine times its time (a tenth of a core),
- * and the index lags. Searches read what is noted directly (candidates.ts).
+ * messages are indexed, it rests as all background work does, and the index lags. Searches read
+ * what is noted directly (candidates.ts).
  */
 export class Indexer {
   readonly #options: IndexerOptions;
@@ -56,7 +56,7 @@ export class Indexer {
       metrics.searchIndexed.inc(part.size);
       metrics.searchLagSeconds.set(part.isFull ? part.lag : 0);
       isFull = part.isFull;
-      if (isFull) await delay(part.restMs, undefined, { signal }).catch(() => undefined);
+      if (isFull) await database.load.pause(part.restMs, signal);
     }
     metrics.searchRoundSeconds.observe((performance.now() - beganMs) / 1_000);
   }
@@ -78,16 +78,16 @@ interface Part {
  * nothing is, another node works, the index rests, or a change of a message takes long to commit.
  */
 export function indexPart(database: Database): Promise<Part | undefined> {
-  const beganMs = performance.now();
+  const work = new BackgroundWork(database.load);
   return database
-    .transaction((tx) => takePart(tx, beganMs))
+    .transaction((tx) => takePart(tx, work))
     .catch((error: unknown) => {
       if (codeOf(error) !== LOCK_TIMEOUT) throw error;
       return undefined;
     });
 }
 
-async function takePart(tx: Tx, beganMs: number): Promise<Part | undefined> {
+async function takePart(tx: Tx, work: BackgroundWork): Promise<Part | undefined> {
   const [turn] = await tx.query(TAKE_TURN, INDEX_LOCK);
   if (!turn!.is_ours) return undefined;
   const rows = await tx.query(READ_NOTES, PART);
@@ -108,10 +108,11 @@ async function takePart(tx: Tx, beganMs: number): Promise<Part | undefined> {
 
   await tx.query(LOCK_CONVERSATIONS, [...new Set(noted.values())]);
   await writeEntries(tx, [...noted.keys()]);
-  const workedMs = performance.now() - beganMs;
   const isPaced = filledThrough === null && keepsUp(waiting, lag);
-  const pacedMs = isPaced ? Math.max(0, noted.size / MESSAGES_A_MS - workedMs) : Number.POSITIVE_INFINITY;
-  const restMs = Math.round(Math.min(workedMs * REST, pacedMs));
+  const pacedMs = isPaced
+    ? Math.max(0, noted.size / MESSAGES_A_MS - work.workedMs)
+    : Number.POSITIVE_INFINITY;
+  const restMs = Math.round(Math.min(work.restMs, pacedMs));
   const noteIds = notes.map(({ id }) => id!);
   await tx.query(END_PART, noteIds, filledThrough, restMs);
   const isFull = noted.size >= PART || notes.length === MAX_NOTES || filledThrough !== null;
@@ -128,7 +129,6 @@ const PART = 64;
 const MAX_NOTES = 16;
 /** The rate up to which everything is indexed within about a second: 3,500 messages a second. */
 const MESSAGES_A_MS = 3.5;
-const REST = 9;
 /** SQLSTATE: a change of a message did not commit in the time for which a part waits. */
 const LOCK_TIMEOUT = '55P03';
 /** An arbitrary number that no other advisory lock of Parley uses. */

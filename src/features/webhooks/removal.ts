@@ -1,6 +1,7 @@
 import { timedId } from '../../contract/protocol/ids.ts';
 import { audit } from '../../core/audit/audit.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
+import { BackgroundWork } from '../../platform/background.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import { disableWebhook } from './disable.ts';
@@ -72,8 +73,10 @@ async function removeAll<Params extends readonly string[]>(
   params: Params,
   signal: AbortSignal,
 ): Promise<void> {
+  const work = new BackgroundWork(database.load);
   for (let isMore = true; isMore && !signal.aborted; ) {
     isMore = (await database.query(removal, ...params, REMOVED_AT_ONCE)).length === REMOVED_AT_ONCE;
+    await work.rest(signal);
   }
 }
 

@@ -202,13 +202,15 @@ export class WritePath {
   }
 
   async #run(batch: readonly Pending[], writer: PipelinedConnection): Promise<void> {
-    const { metrics } = this.#options;
+    const { metrics, database } = this.#options;
+    database.load.begin();
     const endTimer = metrics.flushSeconds.startTimer();
     metrics.flushRows.observe(batch.length);
     try {
       await this.#flush(batch, writer);
     } finally {
       endTimer();
+      database.load.end();
       // The notifications of messages that were not written.
       for (const { leftOut } of batch) this.#behind -= leftOut;
       this.#idleWriters.push(writer);

@@ -1,5 +1,6 @@
 import type { Downloads, StoredFile } from '../../../core/resources/attachment.ts';
 import type { Exported, ExportFiles } from '../../../core/resources/holdings.ts';
+import type { BackgroundWork } from '../../../platform/background.ts';
 import type { ArchivedFile, ArchiveWriter } from './archive.ts';
 
 /** A file that the manifest lists; `lines` is set only for JSON Lines. */
@@ -18,13 +19,15 @@ export class Contents implements ExportFiles {
   /** Acts as the file store when messages are presented. */
   readonly downloads: Downloads = { presignDownload: async (file) => this.refer(file) };
   readonly #archive: ArchiveWriter;
+  readonly #work: BackgroundWork;
   readonly #report: (done: number, total: number) => void;
   /** The number of added messages and files. */
   done = 0;
   #expected = 0;
 
-  constructor(archive: ArchiveWriter, report: (done: number, total: number) => void) {
+  constructor(archive: ArchiveWriter, work: BackgroundWork, report: (done: number, total: number) => void) {
     this.#archive = archive;
+    this.#work = work;
     this.#report = report;
   }
 
@@ -46,7 +49,8 @@ export class Contents implements ExportFiles {
   }
 
   /** Adds `<noun>.jsonl` and counts its lines under the noun. */
-  async addLines(noun: string, pages: AsyncIterable<readonly object[]>): Promise<void> {
+  async addLines(noun: string, read: AsyncIterable<readonly object[]>): Promise<void> {
+    const pages = this.#work.paced(read);
     let lines = 0;
     this.counts[noun] = 0;
     async function* written() {
@@ -70,14 +74,16 @@ export class Contents implements ExportFiles {
       const file = await open(key);
       if (file === undefined) missing += 1;
       listed.push(
-        file === undefined
-          ? { key, missing: true }
-          : { key, ...(await this.#archive.add(`${FILES}${key}`, file.read(), { compress: false })) },
+        file === undefined ? { key, missing: true } : { key, ...(await this.#addFile(key, file.read())) },
       );
       this.step(1);
     }
     await this.addLines('files', once(listed));
     this.counts.missing_files = missing;
+  }
+
+  #addFile(key: string, bytes: AsyncIterable<Buffer>): Promise<ArchivedFile> {
+    return this.#archive.add(`${FILES}${key}`, this.#work.paced(bytes), { compress: false });
   }
 
   /** Adds the file to the archive. Returns its path there. */

@@ -8,6 +8,7 @@ import { findConversation } from '../../../core/conversations/conversation-store
 import { allHoldings } from '../../../core/features/all-holdings.ts';
 import type { Core, NodeParts } from '../../../core/features/feature.ts';
 import { readHead } from '../../../core/messages/timeline/timeline-store.ts';
+import { BackgroundWork } from '../../../platform/background.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { type ComplianceJobRow, endJob, setFile } from '../jobs/job-store.ts';
 import type { JobContext, JobWork } from '../jobs/runner.ts';
@@ -78,7 +79,7 @@ export class Exporter {
     { progress }: JobContext,
   ): Promise<{ readonly done: number; readonly manifest: Manifest }> {
     const { database, store, signingKey } = this.#options;
-    const contents = new Contents(archive, progress);
+    const contents = new Contents(archive, new BackgroundWork(database.load), progress);
     const through_sequence = await this.#settledHead(job);
     const snapshot = await database.transaction(async (tx) => {
       await sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`.execute(tx.kysely);

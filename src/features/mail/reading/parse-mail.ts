@@ -1,3 +1,4 @@
+import { BackgroundWork, type Load } from '../../../platform/background.ts';
 import { KeyedLimiter } from '../../../platform/lifecycle.ts';
 import type { MailFiles } from '../transports/registered-files.ts';
 import { MailReading } from './mail-reading.ts';
@@ -9,13 +10,14 @@ import { ReaderThread } from './reader-thread.ts';
  * what could be read and is marked as damaged. Throws only if the store fails, and then leaves no
  * attachment behind. The caller must refer to the attachments or remove them.
  */
-export async function parseMail(store: MailFiles, key: string): Promise<ParsedMail> {
+export async function parseMail(store: MailFiles, key: string, load: Load): Promise<ParsedMail> {
   return oneByOne.run({}, async () => {
     const source = await store.open(key);
     if (source === undefined) throw new Error(`the mail ${key} is not in the store`);
     const thread = lastThread?.isAlive ? lastThread : new ReaderThread();
     lastThread = thread;
-    const reading = new MailReading(thread, store, source.read({ isTransient: true }));
+    const pieces = new BackgroundWork(load).paced(source.read({ isTransient: true }));
+    const reading = new MailReading(thread, store, pieces);
     try {
       const mail = await reading.run();
       if (thread.isAlive) thread.rest();

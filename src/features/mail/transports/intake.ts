@@ -147,10 +147,10 @@ export class Intake {
     source: MailSource,
     files: RegisteredFiles,
   ): Promise<MailHead> {
-    const { parseMail, acceptMail } = this.#options;
+    const { database, parseMail, acceptMail } = this.#options;
     let row: MailHead;
     try {
-      const mail = await parseMail(files, source.key);
+      const mail = await parseMail(files, source.key, database.load);
       row = await acceptMail({ inbox, envelope, source, mail });
     } catch (error) {
       await this.#tidy(files.withdraw());

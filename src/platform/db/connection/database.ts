@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery, Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
+import { Load } from '../../background.ts';
 import { TurnsByKey } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -84,6 +85,8 @@ const TIMED_OUT = /timeout expired|Query read timeout/;
 export class Database implements Db {
   /** The version of the Postgres that it was opened on, such as `18.4`. */
   serverVersion = '';
+  /** How busy this node is, for work that nobody waits for. */
+  readonly load = new Load();
   readonly pool: pg.Pool;
   readonly kysely: Kysely<Schema>;
   readonly pipeline: PipelinedConnection;
