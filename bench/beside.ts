@@ -290,6 +290,7 @@ function webhookBacklog(bench: Bench, url: string): Kind {
         FROM messages m WHERE m.id LIKE 'msg_cnv_archive%'`,
         [id],
       );
+      await bench.query('ANALYZE webhook_deliveries');
       while ((await left()) === ARCHIVED) await delay(20);
       const before = await left();
       return {

@@ -79,7 +79,7 @@ export class Exporter {
     { progress }: JobContext,
   ): Promise<{ readonly done: number; readonly manifest: Manifest }> {
     const { database, store, signingKey } = this.#options;
-    const contents = new Contents(archive, new BackgroundWork(database.load), progress);
+    const contents = new Contents(archive, new BackgroundWork(database.load, WITHIN_MS), progress);
     const through_sequence = await this.#settledHead(job);
     const snapshot = await database.transaction(async (tx) => {
       await sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`.execute(tx.kysely);
@@ -117,6 +117,9 @@ export class Exporter {
     return upTo;
   }
 }
+
+/** Its snapshot keeps rows that VACUUM could remove. */
+const WITHIN_MS = 10 * 60_000;
 
 /** Returns the legal hold of the conversation, or null for a person. */
 async function addSubject(

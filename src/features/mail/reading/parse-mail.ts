@@ -16,7 +16,7 @@ export async function parseMail(store: MailFiles, key: string, load: Load): Prom
     if (source === undefined) throw new Error(`the mail ${key} is not in the store`);
     const thread = lastThread?.isAlive ? lastThread : new ReaderThread();
     lastThread = thread;
-    const pieces = new BackgroundWork(load).paced(source.read({ isTransient: true }));
+    const pieces = new BackgroundWork(load, WITHIN_MS).paced(source.read({ isTransient: true }));
     const reading = new MailReading(thread, store, pieces);
     try {
       const mail = await reading.run();
@@ -29,6 +29,9 @@ export async function parseMail(store: MailFiles, key: string, load: Load): Prom
     }
   });
 }
+
+/** Other mails wait behind it, and its sender. */
+const WITHIN_MS = 20_000;
 
 /** A thread takes a core and tens of megabytes. Further mails wait, with nothing in memory. */
 const oneByOne = new KeyedLimiter(1);
