@@ -21,6 +21,7 @@ import {
 } from '../../core/messages/whole-store.ts';
 import type { MessageRow } from '../../core/resources/message.ts';
 import { rewriteStoredAnswers } from '../../platform/access/stored-answers.ts';
+import { BackgroundWork } from '../../platform/background.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
@@ -46,6 +47,7 @@ export class Eraser {
   readonly #job: ComplianceJobRow;
   readonly #context: JobContext;
   readonly #removesMessages: boolean;
+  readonly #work: BackgroundWork;
 
   constructor(
     { database, signingKey }: Pick<NodeParts, 'database' | 'signingKey'>,
@@ -56,6 +58,7 @@ export class Eraser {
     this.#signingKey = signingKey;
     this.#job = job;
     this.#context = context;
+    this.#work = new BackgroundWork(database.load);
     this.#removesMessages = (job.options as unknown as ErasureOptions).messages === 'remove';
   }
 
@@ -159,11 +162,12 @@ export class Eraser {
    * Locks the conversation, which may be deleted or purged by now. Runs `always` and, unless it is
    * held, `work`. Returns whether it is held.
    */
-  #unlessHeld(
+  async #unlessHeld(
     conversationId: string,
     work: (tx: Tx) => Promise<unknown>,
     always?: (tx: Tx) => Promise<void>,
   ): Promise<boolean> {
+    await this.#work.rest(this.#context.signal);
     this.#context.signal.throwIfAborted();
     return this.#database.transaction(async (tx) => {
       const conversation = await lockConversationOf(tx, this.#job.account_id, conversationId);
