@@ -64,10 +64,10 @@ export class Load {
 }
 
 /**
- * Work that nobody waits for, in pieces with rests behind them. A rest is as long as the piece took,
- * which is longer where the event loop or Postgres are late, times how busy the node is: next to
- * nothing where nothing else happens, and MOST_REST times as long where sends are always under way.
- * So it always gets a tenth of the time.
+ * Work that nobody waits for, in pieces with rests behind them. A rest is as long as the piece
+ * took, which is longer where the event loop or Postgres are late, times how busy the node is: next
+ * to nothing where nothing else happens, and MOST_REST times as long where sends are always under
+ * way. So it always gets a tenth of the time.
  */
 export class BackgroundWork {
   readonly #load: Load;
@@ -118,7 +118,9 @@ export class BackgroundWork {
   }
 }
 
-/** The times of a piece for which work rests: on a node that does nothing else, and on a busy one. */
+/**
+ * The times of a piece for which work rests: on a node that does nothing else, and on a busy one.
+ */
 const LEAST_REST = 0.1;
 const MOST_REST = 9;
 /** A piece that waited for a lock is not followed by minutes. */
