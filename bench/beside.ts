@@ -10,7 +10,8 @@ import type { Side } from './lib/pairs.ts';
 import { type BenchDatabase, checkpoint, drainOutbox, startPostgres } from './lib/postgres.ts';
 import { metricIn, readMetrics } from './lib/product.ts';
 import { count } from './lib/row.ts';
-import { CONNECTIONS, SendStand } from './lib/send-stand.ts';
+import { CONNECTIONS } from './lib/send-load.ts';
+import { SendStand } from './lib/send-stand.ts';
 import type { Session, Work } from './lib/work.ts';
 import { addWebhook, removeWebhooks, startReceiver } from './webhooks.ts';
 

@@ -10,7 +10,7 @@ import { measureResumes } from './p10-resume.ts';
  * Bytes that the node allocates for an operation, from the counters of V8's collector. They hardly
  * depend on the machine or on what else it does, and each byte is collected while requests wait.
  */
-export const GARBAGE: Work = { name: 'garbage', title: 'bytes allocated', run };
+export const GARBAGE: Work = { name: 'garbage', title: 'bytes allocated', fullOnly: true, run };
 
 async function run(session: Session): Promise<void> {
   const rounds = session.full ? 5 : 1;

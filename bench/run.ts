@@ -6,8 +6,8 @@
 import { inspect } from 'node:util';
 import type { Disposer } from '../src/platform/lifecycle.ts';
 import { runAgainst } from './against.ts';
-import { GARBAGE } from './garbage.ts';
 import { BESIDE } from './beside.ts';
+import { GARBAGE } from './garbage.ts';
 import { runGuard } from './guard.ts';
 import { INBOX } from './inbox.ts';
 import { fingerprint } from './lib/checkout.ts';
