@@ -30,7 +30,7 @@ export class Admission {
   requireRoom(actorId: string): void {
     const { sessions, limits } = this.#options;
     const limit = limits.socketsPerActor;
-    const used = sessions.of(actorId).length;
+    const used = sessions.countOf(actorId);
     if (used < limit) return;
     throw new ApiError('limit_exceeded', `An actor can have at most ${limit} open sockets.`, {
       quota: { limit, used, reset_at: null },

@@ -33,6 +33,12 @@ export class Sessions<Session extends object> {
     return found instanceof Set ? [...found] : [found];
   }
 
+  /** Without a copy: one actor may have thousands. */
+  countOf(subject: string): number {
+    const found = this.#bySubject.get(subject);
+    return found instanceof Set ? found.size : found === undefined ? 0 : 1;
+  }
+
   add(session: Session, subjects: Iterable<string>): void {
     for (const subject of subjects) {
       const found = this.#bySubject.get(subject);
