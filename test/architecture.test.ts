@@ -69,7 +69,8 @@ const BOTTOM = (ROWS.platform ?? []).length - 1;
 
 /** Package → where alone it may be imported. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
-  'uWebSockets.js': /^src\/(platform\/http\/connection\/(server|uws)|edge\/gateway\/socket\/server)\.ts$/,
+  'uWebSockets.js':
+    /^src\/(platform\/http\/connection\/(server|uws)|edge\/gateway\/socket\/(server|upgrade-cork))\.ts$/,
   ioredis: /^src\/platform\/engine\/redis-[a-z]+\.ts$/,
   pg: /^src\/platform\/db\//,
   undici: /^src\/platform\/outbound\//,

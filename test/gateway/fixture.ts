@@ -404,7 +404,7 @@ function lengthHead(length: number): Buffer {
 }
 
 /** The server's, unmasked; undefined until it is whole. */
-function frameAt(bytes: Buffer, at: number) {
+export function frameAt(bytes: Buffer, at: number) {
   if (at + 2 > bytes.length) return undefined;
   const short = bytes[at + 1]! & 0x7f;
   const start = at + 2 + (short === 126 ? 2 : short === 127 ? 8 : 0);

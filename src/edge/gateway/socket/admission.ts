@@ -50,7 +50,9 @@ export class Admission {
     if (revocation.changes !== rightsRead) revocation.check(session);
     if (mayHaveFeed(principal)) {
       session.hasFeed = true;
-      await streams.joinFeed(principal.actor.id, session);
+      // Without an `await`, `ready` leaves with the answer to the upgrade.
+      const joining = streams.joinFeed(principal.actor.id, session);
+      if (joining !== undefined) await joining;
     }
     session.becomeReady({
       type: 'ready',

@@ -1,18 +1,10 @@
-import type {
-  HttpRequest,
-  HttpResponse,
-  us_listen_socket,
-  us_socket_context_t,
-  WebSocket,
-} from 'uWebSockets.js';
-import { connect } from 'node:net';
+import type { HttpRequest, HttpResponse, us_socket_context_t, WebSocket } from 'uWebSockets.js';
 import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
 import { requireAccount, requireSubscription } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { RequestHead } from '../../../platform/http/connection/request-head.ts';
-import { App, us_listen_socket_close, us_socket_local_port } from '../../../platform/http/connection/uws.ts';
 import { deprecationHeaders } from '../../../platform/http/pipeline/spoken-version.ts';
 import type { GatewayOptions } from '../options.ts';
 import type { PresenceRecord } from '../presence/presence-record.ts';
@@ -21,6 +13,7 @@ import type { Admission } from './admission.ts';
 import type { Commands } from './commands.ts';
 import { type Handshake, readHandshake, spokenIn } from './handshake.ts';
 import { Session, type SessionHost } from './session.ts';
+import { UpgradeCork } from './upgrade-cork.ts';
 
 export interface SocketServerOptions
   extends Omit<SessionHost, 'gapped' | 'ended'>,
@@ -42,14 +35,12 @@ export interface SocketServerOptions
 export class SocketServer {
   readonly #options: SocketServerOptions;
   readonly #host: SessionHost;
-  readonly #cork = holdCork();
+  readonly #cork = new UpgradeCork();
   #draining = false;
   #emptied: (() => void) | undefined;
 
   constructor(options: SocketServerOptions) {
     this.#options = options;
-    // A rejection is reported by the first handshake, which is refused.
-    this.#cork.catch(() => {});
     const { heartbeats, heartbeatCursors, sessions, streams, fanout, record, limits, metrics, log } = options;
     this.#host = {
       limits,
@@ -117,8 +108,8 @@ export class SocketServer {
   }
 
   async close(): Promise<void> {
-    const cork = await this.#cork.catch(() => undefined);
-    cork?.close();
+    await this.#cork.ready.catch(() => {});
+    this.#cork.close();
   }
 
   #untilEmpty(timeoutMs: number): Promise<void> {
@@ -141,20 +132,21 @@ export class SocketServer {
     const protocolVersion = req.getHeader('sec-websocket-version');
     const ofVersion = deprecationHeaders(spokenIn(exchange.head));
     for (const [name, value] of ofVersion) exchange.setHeader(name, value);
-    const admitted = this.#admit(exchange.head, protocolVersion, exchange.readAddress());
-    // Waits until the library's call is over, which would take the connection from the request
-    // before both promises have resolved.
-    const returned = new Promise((resolve) => setImmediate(resolve));
-    Promise.all([admitted, this.#cork, returned]).then(
-      ([opening, cork]) => {
-        if (exchange.ended) return;
-        // No subprotocol is accepted.
-        cork.run(() => {
-          if (ofVersion.length > 0) res.writeStatus('101 Switching Protocols');
-          for (const [name, value] of ofVersion) res.writeHeader(name, value);
-          res.upgrade<SocketData>({ socket: opening }, key, '', extensions, context);
+    this.#admit(exchange.head, protocolVersion, exchange.readAddress()).then(
+      (opening) => {
+        // In a turn of its own, outside of any call of the library: during the one for this request
+        // the connection is not known yet, and during another's the library takes the upgrade for
+        // that other's.
+        setImmediate(() => {
+          if (exchange.ended) return;
+          this.#cork.run(res, () => {
+            if (ofVersion.length > 0) res.writeStatus('101 Switching Protocols');
+            for (const [name, value] of ofVersion) res.writeHeader(name, value);
+            // No subprotocol is accepted.
+            res.upgrade<SocketData>({ socket: opening }, key, '', extensions, context);
+          });
+          exchange.handOver();
         });
-        exchange.handOver();
       },
       (error) => {
         this.#options.metrics.socketsRefused.inc({ reason: refusalOf(error) });
@@ -187,6 +179,7 @@ export class SocketServer {
       await rateLimits.credentials.consume(principal.credential.id);
       admission.requireRoom(principal.actor.id);
     }
+    await this.#cork.ready;
     return { handshake, principal, rightsRead };
   }
 
@@ -215,6 +208,7 @@ export class SocketServer {
       heartbeat_ms: limits.heartbeatMs,
       max_frame_bytes: limits.frameBytes,
     });
+    this.#cork.learn(ws);
     if (principal !== undefined) commands.admit(session, principal, rightsRead);
   }
 
@@ -227,47 +221,6 @@ export class SocketServer {
     if (isBinary) session.close('protocol_error');
     else this.#options.commands.receive(session, bytes);
   }
-}
-
-/**
- * Holds uWS's one cork while a socket is made after an `await`. If the socket's own request is
- * corked, as the manual has it, uWS takes the cork back through what has become the socket
- * meanwhile, reads the request's flags from its memory and closes the socket for what it finds
- * there: some sockets closed right after their `hello`, depending on the heap (v20.49,
- * HttpResponse::cork, fixed in v20.80; up to 3 of 25 runs of one test on a busy machine, and still
- * one in 200,000 if only the library's own work happens within the cork). Without a cork it
- * complains on standard error each time. So another request holds the cork: our own, on a listener
- * that is closed afterwards, and never answered.
- */
-async function holdCork() {
-  const app = App();
-  let lost = false;
-  const { promise: requested, resolve } = Promise.withResolvers<HttpResponse>();
-  app.get('/', (response) => {
-    response.onAborted(() => {
-      lost = true;
-    });
-    resolve(response);
-  });
-  const listener = await new Promise<us_listen_socket>((resolve, reject) => {
-    app.listen('127.0.0.1', 0, (socket) =>
-      socket === false ? reject(new Error('cannot listen on 127.0.0.1')) : resolve(socket),
-    );
-  });
-  const client = connect(us_socket_local_port(listener), '127.0.0.1');
-  client.unref();
-  client.write('GET / HTTP/1.1\r\nHost: cork\r\n\r\n');
-  const held = await requested;
-  us_listen_socket_close(listener);
-  return {
-    run(work: () => void): void {
-      if (lost) work();
-      else held.cork(work);
-    },
-    close(): void {
-      client.destroy();
-    },
-  };
 }
 
 /** The user data, which uWS copies key by key to its own object: under one name of ours. */

@@ -153,6 +153,7 @@ export class OpenStream {
 export class Feed {
   readonly readers = new Set<Reader>();
   readonly ready: Promise<Subscription>;
+  isOpen = false;
   #closed = false;
 
   constructor(actorId: string, engine: Engine, broadcast: Broadcast) {
@@ -160,7 +161,10 @@ export class Feed {
       if (isCommitted(frame)) broadcast('durable', frame);
     });
     this.ready.then(
-      (subscription) => this.#closed && subscription.unsubscribe(),
+      (subscription) => {
+        this.isOpen = true;
+        if (this.#closed) subscription.unsubscribe();
+      },
       () => {},
     );
   }

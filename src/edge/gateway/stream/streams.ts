@@ -193,19 +193,24 @@ export class Streams {
     }
   }
 
-  /** Subscribes the reader to the actor's feed. Throws like `join`. */
-  async joinFeed(actorId: string, reader: Reader): Promise<void> {
+  /**
+   * Subscribes the reader to the actor's feed. Returns undefined if the feed is open already.
+   * Rejects as `join` throws.
+   */
+  joinFeed(actorId: string, reader: Reader): Promise<void> | undefined {
     const { engine, broadcast } = this.#options;
     const feed = this.#feeds.get(actorId) ?? new Feed(actorId, engine, broadcast);
     this.#feeds.set(actorId, feed);
     feed.readers.add(reader);
     reader.join(topics.durable(actorId, reader));
-    try {
-      await feed.ready;
-    } catch (error) {
-      this.leaveFeed(actorId, reader);
-      throw unavailable('Feeds cannot be opened at the moment.', error);
-    }
+    if (feed.isOpen) return undefined;
+    return feed.ready.then(
+      () => {},
+      (error) => {
+        this.leaveFeed(actorId, reader);
+        throw unavailable('Feeds cannot be opened at the moment.', error);
+      },
+    );
   }
 
   leaveFeed(actorId: string, reader: Reader): void {
