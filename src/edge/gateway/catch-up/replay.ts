@@ -135,8 +135,11 @@ export async function replay(
   join: (last: readonly Buffer[]) => void,
 ): Promise<'joined' | 'ended' | 'lost'> {
   const { stream, reader, position, ahead, cancelled, onPause } = replayed;
+  // What a part leaves in it leaves with the last frames, or before the next wait.
+  const batch = new Batch(room, reader);
   for (;;) {
     if (!room.admits(reader)) {
+      batch.send();
       ahead.forget();
       onPause();
       await room.admit(reader);
@@ -144,24 +147,28 @@ export async function replay(
     if (cancelled()) return 'ended';
     const reading = ahead.take() ?? nextPart(ranges, stream, position);
     if (reading !== undefined) {
+      batch.send();
       // This function keeps no reference to the part, because it may wait for the reader next.
-      await reading.then((part) => sendPart(room, replayed, following, part));
+      await reading.then((part) => sendPart(room, replayed, following, batch, part));
       continue;
     }
-    const outcome = sendJournal(room, replayed, following, join);
+    const outcome = sendJournal(room, replayed, following, batch, join);
     if (outcome !== undefined) return outcome;
   }
 }
 
-/** Sends a part, unless the reader may not be sent more by now: then it is read again. */
+/**
+ * Sends a part but for what remains in the batch, unless the reader may not be sent more by now:
+ * then it is read again.
+ */
 function sendPart(
   room: ReplayRoom,
   { reader, position, cancelled }: Replayed,
   following: Following,
+  batch: Batch,
   { frames, upTo }: RangePart,
 ): void {
   if (cancelled() || !room.admits(reader)) return;
-  const batch = new Batch(room, reader);
   // Few large messages are sent at once, so few are asked for.
   const passed = upTo - position.sequence;
   if (passed > 0) position.rows = Math.min(READ_ROWS.most, Math.max(READ_ROWS.least, 2 * passed));
@@ -169,7 +176,6 @@ function sendPart(
     if (isDue(frame, reader, position, following, batch)) batch.send();
     if (cancelled()) return;
   }
-  batch.send();
   position.sequence = Math.max(position.sequence, upTo);
 }
 
@@ -178,6 +184,7 @@ function sendJournal(
   room: ReplayRoom,
   { stream, reader, position, cancelled }: Replayed,
   following: Following,
+  batch: Batch,
   join: (last: readonly Buffer[]) => void,
 ): 'joined' | 'ended' | 'lost' | undefined {
   const frames = stream.journal.since(position.journal);
@@ -188,7 +195,6 @@ function sendJournal(
     return undefined;
   }
   const isLast = !frames.includes(undefined) && bytesOf(frames, reader) <= LAST_BYTES;
-  const batch = new Batch(room, reader);
   for (const frame of frames) {
     position.journal += 1;
     // An erased frame may have been a message: delivered numbers are read before the next frame.
