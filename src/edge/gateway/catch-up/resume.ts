@@ -117,22 +117,31 @@ export class Resume {
       await this.#refuse(session, conversations);
       resyncFeed(session, 'too_old');
     } else {
-      for (let start = 0; start < conversations.length && !session.closed; start += AT_ONCE) {
-        await this.#runSome(session, since, conversations.slice(start, start + AT_ONCE));
-      }
-      await this.#runFeed(session, since);
+      let start = 0;
+      do {
+        const some = conversations.slice(start, start + AT_ONCE);
+        start += AT_ONCE;
+        await this.#runSome(session, since, some, start >= conversations.length);
+      } while (start < conversations.length && !session.closed);
     }
     session.sendFrame({ type: 'resumed', cursor });
   }
 
-  async #runSome(session: Session, since: ReadCursor, resumed: readonly Resumed[]): Promise<void> {
+  /** The last ones are followed by the feed, whose changes are read with theirs. */
+  async #runSome(
+    session: Session,
+    since: ReadCursor,
+    resumed: readonly Resumed[],
+    areLast: boolean,
+  ): Promise<void> {
     const joins = await Promise.all(resumed.map((one) => this.#join(session, one)));
     for (const joined of joins) joined?.readAhead();
     // Read after the joins, because later frames come through the streams.
     const conversationIds = resumed
       .map(({ id }) => id)
       .filter((id) => session.subscription(id) !== undefined);
-    const missed = await this.#readMissed({ since, conversationIds, actorIds: [] });
+    const actorIds = areLast ? feedOf(session) : [];
+    const missed = await this.#readMissed({ since, conversationIds, actorIds });
     const onPause = () => {
       for (const joined of joins) joined?.forgetAhead();
       for (const changes of missed.values()) changes.forget();
@@ -144,6 +153,7 @@ export class Resume {
       if (joined !== undefined) await this.#runJoined(session, one, joined, changes, onPause);
       else if (one.isKnown) await this.#runKnown(session, one, changes, onPause);
     }
+    if (areLast) await this.#runFeed(session, since, missed);
   }
 
   async #readMissed(ask: ChangesAsk): Promise<ReadonlyMap<string, MissedChanges>> {
@@ -212,10 +222,18 @@ export class Resume {
    * Sends the missed events of the actor's feed; live ones arrive already. Sends none if there are
    * too many: the client then loads its lists again.
    */
-  async #runFeed(session: Session, since: ReadCursor): Promise<void> {
-    const actorId = session.principal?.actor.id;
-    if (actorId === undefined || !session.hasFeed || session.closed) return;
-    const missed = await this.#readMissed({ since, conversationIds: [], actorIds: [actorId] });
+  async #runFeed(
+    session: Session,
+    since: ReadCursor,
+    read: ReadonlyMap<string, MissedChanges>,
+  ): Promise<void> {
+    const actorIds = feedOf(session);
+    const [actorId] = actorIds;
+    if (actorId === undefined || session.closed) return;
+    // Not read before if the session got its feed meanwhile.
+    const missed = read.has(actorId)
+      ? read
+      : await this.#readMissed({ since, conversationIds: [], actorIds });
     const over = () => session.closed || !session.hasFeed;
     const areSent = await this.#options.streams.sendChanges(session, missed.get(actorId)!, over, () => {});
     if (!areSent) resyncFeed(session, 'too_many');
@@ -245,6 +263,11 @@ export class Resume {
     const visible = await timeline.visibleHeads(asks, session.audience === 'customer');
     return new Map(asks.map(({ conversationId }, index) => [conversationId, visible[index]!]));
   }
+}
+
+/** The id of the actor whose feed the session has. */
+function feedOf({ hasFeed, principal }: Session): readonly string[] {
+  return hasFeed && principal !== undefined ? [principal.actor.id] : [];
 }
 
 function isAllowed({ principal }: Session, facts: ConversationFacts | undefined): boolean {
