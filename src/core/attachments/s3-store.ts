@@ -18,6 +18,7 @@ import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner'
 import { LRUCache } from 'lru-cache';
 import { ApiError, unavailable } from '../../contract/protocol/errors.ts';
 import { FILE_URL_S, UPLOAD_LIMITS } from '../../contract/protocol/resources/upload.ts';
+import { bounded } from '../../platform/bounded.ts';
 import type { StoredFile } from '../resources/attachment.ts';
 import { contentDisposition, downloadName, downloadType } from './download-name.ts';
 import { downloadWindow, type FileBytes, firstBytes, type NewObject, type ObjectStore } from './storage.ts';
@@ -51,7 +52,7 @@ export class S3Store implements ObjectStore {
   /** The base URL of the bucket's objects; a key follows. */
   #base: Promise<URL> | undefined;
   /** Cached, because the pages of a busy conversation show the same pictures repeatedly. */
-  readonly #downloads = new LRUCache<string, Promise<string>>({ max: MAX_DOWNLOADS });
+  readonly #downloads = new LRUCache<string, Promise<string>>(bounded(MAX_DOWNLOADS));
 
   constructor({
     bucket,

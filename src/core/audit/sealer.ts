@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { bounded } from '../../platform/bounded.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
@@ -38,11 +39,11 @@ export class Sealer {
    */
   #after = '';
   /** Accounts whose head was logged within a day. */
-  readonly #logged = new LRUCache<string, true>({ max: 10_000, ttl: LOG_HEAD_EVERY_MS });
+  readonly #logged = new LRUCache<string, true>({ ...bounded(10_000), ttl: LOG_HEAD_EVERY_MS });
   /** Accounts that could not be sealed a moment ago. */
-  readonly #refused = new LRUCache<string, true>({ max: 10_000, ttl: RETRY_REFUSED_MS });
+  readonly #refused = new LRUCache<string, true>({ ...bounded(10_000), ttl: RETRY_REFUSED_MS });
   /** Accounts whose lateness was logged within a minute. */
-  readonly #alarmed = new LRUCache<string, true>({ max: 10_000, ttl: ALARM_EVERY_MS });
+  readonly #alarmed = new LRUCache<string, true>({ ...bounded(10_000), ttl: ALARM_EVERY_MS });
 
   constructor(options: SealerOptions) {
     this.#options = options;

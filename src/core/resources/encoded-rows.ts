@@ -5,6 +5,7 @@ import { MAX_PAGE_BYTES } from '../../contract/protocol/lists.ts';
 import { formAt } from '../../contract/protocol/schema/forms.ts';
 import { ageOf, isNewerThan } from '../../contract/protocol/schema/since.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
+import { bounded } from '../../platform/bounded.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 
@@ -109,7 +110,7 @@ export class EncodedRows<Row extends RowKey & LargeText, Links> {
   readonly #metrics: EncodedRowsOptions['metrics'];
   readonly #entries: LRUCache<string, Entry<Links>>;
   /** The pages that were read recently, by name, and whether their rows were kept. */
-  readonly #pages = new LRUCache<string, 'read' | 'kept'>({ max: MAX_PAGES });
+  readonly #pages = new LRUCache<string, 'read' | 'kept'>(bounded(MAX_PAGES));
   /** The ids of the entries that show the content of another resource. */
   readonly #idsOf = new Map<string, Set<string>>();
   /** Number of removals: a row that was read before one may contain what it removed. */

@@ -1,5 +1,6 @@
 import { createECDH, hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { bounded } from '../../platform/bounded.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { sharedSecret } from '../../platform/db/shared-secret.ts';
 
@@ -44,7 +45,7 @@ export class Vapid {
     this.#privateKey = privateKey;
     this.#subject = subject;
     this.#now = now;
-    this.#headers = new LRUCache({ max: MAX_TOKENS, ttl: USED_MS, perf: { now } });
+    this.#headers = new LRUCache({ ...bounded(MAX_TOKENS), ttl: USED_MS, perf: { now } });
   }
 
   /** Returns the Authorization header for a push service. */

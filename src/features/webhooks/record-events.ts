@@ -10,6 +10,7 @@ import type { NodeParts, SentMessage } from '../../core/features/feature.ts';
 import { readHeads } from '../../core/messages/timeline/timeline-store.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
 import { presentForTeam } from '../../core/resources/message.ts';
+import { bounded } from '../../platform/bounded.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { ownerOf } from '../../platform/engine/frame.ts';
 import { type DomainEvent, microseconds } from '../../platform/engine/publish.ts';
@@ -39,7 +40,7 @@ type RecordedMessage = Omit<SentMessage, 'rosterVersion'>;
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   /** The webhooks and conversations that are known to have a row in webhook_progress. */
-  #listed: LRUCache<string, true> | undefined;
+  readonly #listed = new LRUCache<string, true>(bounded(MAX_LISTED));
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
@@ -175,7 +176,6 @@ export class EventRecorder {
 
   /** Lists the conversations of new messages for the proof of completeness. */
   async #list(deliveries: readonly Delivery[]): Promise<void> {
-    this.#listed ??= new LRUCache({ max: MAX_LISTED });
     const unlisted = new Map<string, Delivery>();
     for (const delivery of deliveries) {
       if (delivery.event_type !== 'message.created') continue;

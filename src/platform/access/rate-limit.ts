@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../contract/protocol/errors.ts';
+import { bounded } from '../bounded.ts';
 import type { Addition, Tally } from '../engine/engine.ts';
 import { type RateState, RateWindow, type Waiting } from './rate-window.ts';
 
@@ -52,7 +53,7 @@ export class RateLimiter {
   /** Requests per window; 0 if nothing is limited. */
   readonly limit: number;
   readonly #windowMs: number;
-  #windows: LRUCache<string, RateWindow> | undefined;
+  readonly #windows = new LRUCache<string, RateWindow>(bounded(MAX_WINDOWS));
   readonly #keyOf: ((key: string) => string) | undefined;
   readonly #now: () => number;
   /** Windows used since the last exchange or holding something; undefined if not exchanging. */
@@ -76,7 +77,6 @@ export class RateLimiter {
    */
   consume(key: string): RateState | Promise<RateState> | undefined {
     if (this.limit === 0) return undefined;
-    this.#windows ??= new LRUCache({ max: MAX_WINDOWS });
     const counted = this.#keyOf === undefined ? key : this.#keyOf(key);
     const nowMs = this.#now();
     let window = this.#windows.get(counted);

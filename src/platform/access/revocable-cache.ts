@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { bounded } from '../bounded.ts';
 import { EVERYTHING, type Rights } from './rights.ts';
 
 export interface RevocableCacheOptions<Value> {
@@ -27,8 +28,7 @@ export class RevocableCache<Value> {
   readonly #options: RevocableCacheOptions<Value>;
   readonly #rights: Rights;
   readonly #now: () => number;
-  /** Made for the first value, because it takes memory for `max` entries at once. */
-  #entries: LRUCache<string, Entry<Value>> | undefined;
+  readonly #entries: LRUCache<string, Entry<Value>>;
   /** The keys of the entries that depend on a subject. */
   readonly #keysOf = new Map<string, Set<string>>();
   readonly #reads = new Map<string, Read<Value>>();
@@ -38,16 +38,20 @@ export class RevocableCache<Value> {
     this.#options = options;
     this.#rights = options.rights;
     this.#now = options.now ?? (() => performance.now());
+    this.#entries = new LRUCache({
+      ...bounded(options.max),
+      dispose: ({ subjects }, key) => this.#unlink(key, subjects),
+    });
     this.#stopListening = options.rights.onChange((subject) => this.invalidate(subject));
   }
 
   /** Returns a cached value, so that a hit costs no `await`, or a promise that callers share. */
   get(key: string): Value | Promise<Value> {
-    const entry = this.#entries?.get(key);
+    const entry = this.#entries.get(key);
     if (entry !== undefined) {
       if (this.#now() - entry.readAtMs < this.#rights.maxAgeMs) return entry.value;
       // Deleted now, because the permitted age grows again when the engine recovers.
-      this.#entries?.delete(key);
+      this.#entries.delete(key);
     }
     return this.#reads.get(key)?.result ?? this.#startRead(key);
   }
@@ -57,19 +61,19 @@ export class RevocableCache<Value> {
     // The subjects of a read are known only when it is done.
     for (const read of this.#reads.values()) read.changed.add(subject);
     if (subject === EVERYTHING) {
-      this.#entries?.clear();
+      this.#entries.clear();
       return;
     }
-    for (const key of [...(this.#keysOf.get(subject) ?? [])]) this.#entries?.delete(key);
+    for (const key of [...(this.#keysOf.get(subject) ?? [])]) this.#entries.delete(key);
   }
 
   get size(): number {
-    return this.#entries?.size ?? 0;
+    return this.#entries.size;
   }
 
   close(): void {
     this.#stopListening();
-    this.#entries?.clear();
+    this.#entries.clear();
   }
 
   #startRead(key: string): Promise<Value> {
@@ -98,10 +102,6 @@ export class RevocableCache<Value> {
   }
 
   #keep(key: string, entry: Entry<Value>): void {
-    this.#entries ??= new LRUCache({
-      max: this.#options.max,
-      dispose: (entry, key) => this.#unlink(key, entry.subjects),
-    });
     this.#entries.set(key, entry);
     for (const subject of entry.subjects) {
       const keys = this.#keysOf.get(subject);

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { nanoid } from 'nanoid';
 import { wireTime } from '../../contract/protocol/canonical-json.ts';
 import { ApiError } from '../../contract/protocol/errors.ts';
+import { bounded } from '../bounded.ts';
 import type { Database } from '../db/connection/database.ts';
 import { sharedSecret } from '../db/shared-secret.ts';
 
@@ -38,7 +39,7 @@ export class Tokens {
   readonly #key: webcrypto.CryptoKey;
   readonly #now: () => number;
   /** Valid tokens only. Verifying costs 50 µs, and callers send a token with every request. */
-  readonly #verified = new LRUCache<string, VerifiedToken>({ max: MAX_VERIFIED });
+  readonly #verified = new LRUCache<string, VerifiedToken>(bounded(MAX_VERIFIED));
 
   /** Rejects with the database's error if it needs Postgres for the secret and Postgres is away. */
   static async open(options: TokensOptions): Promise<Tokens> {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { bounded } from '../../../platform/bounded.ts';
 
 /** The sender's identity of a message: its client id in the conversation, else its own id. */
 export interface Identified {
@@ -30,7 +31,7 @@ const MAX_AUTHORS = 10_000;
 export class Resends {
   #recent = new Set<string>();
   #older = new Set<string>();
-  readonly #voided = new LRUCache<string, number>({ max: MAX_AUTHORS, ttl: WINDOW_MS });
+  readonly #voided = new LRUCache<string, number>({ ...bounded(MAX_AUTHORS), ttl: WINDOW_MS });
 
   isLikely(key: string, authorId: string | null): boolean {
     if (this.#recent.has(key) || this.#older.has(key)) return true;
