@@ -8,6 +8,7 @@ import type { Disposer } from '../src/platform/lifecycle.ts';
 import { runAgainst } from './against.ts';
 import { BESIDE } from './beside.ts';
 import { GARBAGE } from './garbage.ts';
+import { FIRST_REQUEST } from './first-request.ts';
 import { runGuard } from './guard.ts';
 import { INBOX } from './inbox.ts';
 import { fingerprint } from './lib/checkout.ts';
@@ -50,6 +51,7 @@ const WORKS: readonly Work[] = [
   P14,
   GARBAGE,
   SEND_PARTS,
+  FIRST_REQUEST,
   SEARCH,
   SLOW_READERS,
   WEBHOOKS,

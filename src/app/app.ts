@@ -20,6 +20,7 @@ import { JobWorker } from './jobs/job-worker.ts';
 import { TASKS_OF_FEATURES, TOPICS_OF_FEATURES, withDropped } from './left-out.ts';
 import { openMessaging } from './messaging.ts';
 import { OpenedFeatures } from './opened-features.ts';
+import { rehearse } from './rehearsal.ts';
 import { apiRoutes } from './routes.ts';
 import { describeNode, type RunsOn } from './runs-on.ts';
 import { openServing, openSockets, startAdminServer } from './serving.ts';
@@ -78,6 +79,7 @@ async function start(
   const data = await openData(part, urls);
   const access = await openAccess(part, data);
   const { database, engine } = data;
+  await rehearse(part, { ...data, urls, guard });
   install(list);
   const features = await OpenedFeatures.open(list, { ...part, ...data, ...access, urls, guard });
   const noting = new Loop({

@@ -1,11 +1,14 @@
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger };
 
-/** Logs JSON lines to standard error; standard output is kept for text that people paste. */
-export function createLog(level: string): Logger {
+/**
+ * Logs JSON lines, by default to standard error; standard output is kept for text that people
+ * paste.
+ */
+export function createLog(level: string, destination?: DestinationStream): Logger {
   standardError ??= new GatheredLines(pino.destination({ dest: 2, sync: true }));
-  return pino({ level, base: null, timestamp: timeField }, standardError);
+  return pino({ level, base: null, timestamp: timeField }, destination ?? standardError);
 }
 
 interface LineDestination {
