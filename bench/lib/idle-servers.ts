@@ -1,3 +1,4 @@
+import { createAccount } from '../../src/core/accounts/accounts.ts';
 import type { Listening } from '../controls/delivery-loop.ts';
 import { seedConversations } from './conversations.ts';
 import { type Dialect, PONGING_DIALECT, parleyDialect, SOCKET_IO_DIALECT } from './dialects.ts';
@@ -13,6 +14,8 @@ export interface IdleServer {
   readonly process: ServerProcess;
   /** Of ours. */
   readonly postgresPid?: number;
+  /** Makes accounts in which nothing happens. */
+  readonly seedAccounts?: (count: number) => Promise<void>;
   readonly open: (count: number) => Promise<RawSubscribers>;
 }
 
@@ -43,6 +46,10 @@ export async function openIdleParley({ disposer }: Session, most: number): Promi
     name: 'parley',
     process,
     postgresPid: parley.postgresPid,
+    seedAccounts: (count) =>
+      parley.database.transaction(async (tx) => {
+        for (let n = 0; n < count; n++) await createAccount(tx, { name: `Idle ${n}` });
+      }),
     open: (count) => RawSubscribers.open({ port, count, dialect }),
   };
 }

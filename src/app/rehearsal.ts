@@ -31,10 +31,10 @@ type Rehearsed = Data & Pick<NodeParts, 'urls' | 'guard'>;
 /**
  * Has a second node of the same parts, without features, answer sends and pages over loopback, so
  * that the first requests of this node find code that has run, and processes of Postgres that have
- * written (docs/decisions.md#what-a-node-does-before-it-listens). Nothing of it stays: its engine is
- * in memory, and its statements run in transactions of the writers that are rolled back. So it must
- * be over before anything else uses the writers. Never rejects: if it fails, the first requests take
- * longer.
+ * written (docs/decisions.md#what-a-node-does-before-it-listens). Nothing of it stays: its engine
+ * is in memory, and its statements run in transactions of the writers that are rolled back. So it
+ * must be over before anything else uses the writers. Never rejects: if it fails, the first
+ * requests take longer.
  */
 export async function rehearse(
   { config, log }: PartOptions,

@@ -42,6 +42,11 @@ export interface LoopOptions {
    * An error never ends the loop: it is reported here and the next round follows after the pause.
    */
   readonly onError: (error: unknown) => void;
+  /**
+   * Whether no round has anything to do until `stir` is called. Asked after each round; a loop that
+   * rests wakes nobody.
+   */
+  readonly rests?: () => boolean;
 }
 
 /**
@@ -54,6 +59,7 @@ export class Loop {
   readonly #done: Promise<void>;
   #woken = false;
   #endPause: (() => void) | undefined;
+  #endRest: (() => void) | undefined;
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -64,6 +70,11 @@ export class Loop {
   wake(): void {
     this.#woken = true;
     this.#endPause?.();
+  }
+
+  /** There is something to do again: a loop that rests makes a round after its usual pause. */
+  stir(): void {
+    this.#endRest?.();
   }
 
   close(): Promise<void> {
@@ -89,13 +100,19 @@ export class Loop {
   #pause(): Promise<void> {
     if (this.#woken) return Promise.resolve();
     return new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, pauseMs(this.#options.intervalMs));
+      let timer: NodeJS.Timeout | undefined;
+      const begin = () => {
+        timer ??= setTimeout(resolve, pauseMs(this.#options.intervalMs));
+      };
       this.#endPause = () => {
         clearTimeout(timer);
         resolve();
       };
+      if (this.#options.rests?.() === true) this.#endRest = begin;
+      else begin();
     }).then(() => {
       this.#endPause = undefined;
+      this.#endRest = undefined;
     });
   }
 }

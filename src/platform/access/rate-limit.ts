@@ -43,6 +43,14 @@ export interface RateLimiterOptions {
   readonly now?: () => number;
 }
 
+/** What a limiter calls while it counts with other nodes. */
+export interface Sharing {
+  /** A request waits for an exchange. */
+  ask(): void;
+  /** There is something to exchange. */
+  changed(): void;
+}
+
 /**
  * Admits a number of requests per window, which begins with a key's first request. It counts in
  * this process, with one look-up per request (each request is counted twice). rate-sharing.ts
@@ -60,7 +68,7 @@ export class RateLimiter {
   #changed: Set<RateWindow> | undefined;
   /** Windows with waiting requests. */
   readonly #asking = new Set<RateWindow>();
-  #requestExchange = () => {};
+  #sharing: Sharing | undefined;
   #mostOwed = Number.POSITIVE_INFINITY;
 
   constructor(limit: RateLimit | null, { keyOf, now = () => performance.now() }: RateLimiterOptions = {}) {
@@ -86,16 +94,16 @@ export class RateLimiter {
     }
     if (window.endsMs <= nowMs) window.begin(nowMs + this.#windowMs);
     window.demand += 1;
-    if (window.demand === 1) this.#changed?.add(window);
+    if (window.demand === 1) this.#change(window);
     if (window.grant(this.limit, this.#mostOwed)) return this.#stateOf(window, nowMs);
     if (window.used >= this.limit) throw tooMany(secondsLeft(window, nowMs));
     return this.#ask(window);
   }
 
-  /** Starts counting with other nodes. A request that waits for them calls `requestExchange`. */
-  share(requestExchange: () => void): void {
+  /** Starts counting with other nodes. */
+  share(sharing: Sharing): void {
     this.#changed = new Set();
-    this.#requestExchange = requestExchange;
+    this.#sharing = sharing;
     this.#mostOwed = Math.floor(this.limit * MAX_OWED);
   }
 
@@ -109,6 +117,11 @@ export class RateLimiter {
 
   get isAsking(): boolean {
     return this.#asking.size > 0;
+  }
+
+  /** Whether there is nothing to exchange. */
+  get isQuiet(): boolean {
+    return !this.isAsking && (this.#changed?.size ?? 0) === 0;
   }
 
   /** Returns the exchanges of all windows that changed, or only of those with waiting requests. */
@@ -143,18 +156,23 @@ export class RateLimiter {
     const isAlone = tally === undefined || this.#changed === undefined;
     this.#mostOwed = isAlone ? Number.POSITIVE_INFINITY : Math.floor(this.limit * MAX_OWED);
     if (tally !== undefined) window.learn(addition.by, tally, nowMs);
-    if (window.isHolding) this.#changed?.add(window);
+    if (window.isHolding) this.#change(window);
     for (const { resolve, reject } of waiting) {
       if (window.grant(this.limit, this.#mostOwed)) resolve(this.#stateOf(window, nowMs));
       else reject(tooMany(secondsLeft(window, nowMs)));
     }
   }
 
+  #change(window: RateWindow): void {
+    this.#changed?.add(window);
+    this.#sharing?.changed();
+  }
+
   #ask(window: RateWindow): Promise<RateState> {
     return new Promise((resolve, reject) => {
       window.waiting.push({ resolve, reject });
       this.#asking.add(window);
-      this.#requestExchange();
+      this.#sharing?.ask();
     });
   }
 

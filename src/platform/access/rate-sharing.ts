@@ -24,10 +24,13 @@ export class RateSharing {
     this.#loop = new Loop({
       intervalMs: SHARE_EVERY_MS,
       run: () => this.#round(),
+      rests: () => this.#named.every(([, limiter]) => limiter.isQuiet),
       // A round does not fail: the link reports its state itself.
       onError: () => {},
     });
-    for (const [, limiter] of this.#named) limiter.share(() => this.#loop.wake());
+    for (const [, limiter] of this.#named) {
+      limiter.share({ ask: () => this.#loop.wake(), changed: () => this.#loop.stir() });
+    }
   }
 
   /** Gives back what this node holds; it counts alone from then on. */

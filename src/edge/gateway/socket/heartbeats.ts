@@ -42,6 +42,7 @@ export class Heartbeats {
     this.#loop = new Loop({
       intervalMs: this.tickMs,
       run: async () => this.#round(),
+      rests: () => this.#slots.size === 0,
       onError,
     });
   }
@@ -57,8 +58,11 @@ export class Heartbeats {
     if (timed.tick > this.#lastTick && timed.tick <= tick) return;
     timed.tick = tick;
     const slot = this.#slots.get(tick);
-    if (slot === undefined) this.#slots.set(tick, [timed]);
-    else slot.push(timed);
+    if (slot !== undefined) slot.push(timed);
+    else {
+      this.#slots.set(tick, [timed]);
+      this.#loop.stir();
+    }
   }
 
   /**

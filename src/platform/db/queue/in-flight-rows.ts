@@ -48,6 +48,7 @@ export class InFlightRows {
     this.#renewals = new Loop({
       intervalMs: RENEW_EVERY_MS,
       run: () => this.#renew(),
+      rests: () => this.#begunMs.size === 0,
       onError: (error) => options.log.warn({ err: error }, 'could not renew outbox rows in flight'),
     });
   }
@@ -60,6 +61,7 @@ export class InFlightRows {
   begin(id: number): void {
     this.#begunMs.delete(id);
     this.#begunMs.set(id, performance.now());
+    this.#renewals.stir();
   }
 
   /** Returns whether this node is still handling the row. */
