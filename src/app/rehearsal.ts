@@ -21,7 +21,7 @@ import { openMessaging } from './messaging.ts';
 import { OpenedFeatures } from './opened-features.ts';
 
 /** Rounds on each writer; with fewer, the first requests still find code that V8 has to prepare. */
-const ROUNDS = 4;
+const ROUNDS = 2;
 
 /** Milliseconds after which a start goes on without it. A rehearsal takes 100. */
 const PATIENCE_MS = 2_000;
