@@ -22,8 +22,8 @@ export function markedJson(schema: TSchema, value: unknown): Buffer {
 }
 
 /**
- * Returns `before`, the same JSON and `after` in one buffer, marked as a whole if all of it is newer
- * than every older version.
+ * Returns `before`, the same JSON and `after` in one buffer, marked as a whole if all of it is
+ * newer than every older version.
  */
 export function markedWithin(
   [before, after]: readonly [string, string],
@@ -194,8 +194,8 @@ function writeObject(
   const common = { ...value };
   for (const { name } of parts) if (isObject(common[name])) common[name] = undefined;
   for (const { fields } of newer) for (const { name } of fields) common[name] = undefined;
-  // The others follow inside the braces. A comma precedes each of them, so a field must stand there:
-  // resources have at least `object` since their first version.
+  // The others follow inside the braces. A comma precedes each of them, so a field must stand
+  // there: resources have at least `object` since their first version.
   into.add(JSON.stringify(common));
   into.takeBack(1);
   for (const part of parts) {
