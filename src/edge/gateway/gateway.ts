@@ -50,7 +50,7 @@ export class Gateway {
       onError: (error) => log.error({ err: error }, 'heartbeats failed'),
     });
     const revocation = new Revocation({ rights, authenticator, directory, streams, sessions, log });
-    const admission = new Admission({ sessions, streams, revocation, cursors, limits });
+    const admission = new Admission({ sessions, streams, fanout, revocation, cursors, limits });
     const activity = new Activity({ ...options, presence, record });
     const resume = new Resume({ ...options, streams, heartbeatCursors });
     const commands = new Commands({

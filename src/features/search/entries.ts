@@ -51,7 +51,17 @@ function entryOf(row: Indexed): Entry {
  * so that a query reads no postings of other accounts. Only the row decides which account it
  * belongs to.
  */
-export function lexemesOf(accountId: string) {
+export function lexemesOf(accountId: string): Lexemes {
+  // Messages of one account are indexed in a row.
+  if (last?.accountId !== accountId) last = { accountId, lexemes: makeLexemes(accountId) };
+  return last.lexemes;
+}
+
+type Lexemes = ReturnType<typeof makeLexemes>;
+
+let last: { readonly accountId: string; readonly lexemes: Lexemes } | undefined;
+
+function makeLexemes(accountId: string) {
   const code = accountId.slice(-CODE_LENGTH);
   return {
     /** A word of a message. */

@@ -126,8 +126,9 @@ function cutAt(age: number, bytes: Buffer): Buffer | undefined {
     from = endOf(bytes, at + 1);
     at = bytes.indexOf(TAB, from);
   }
+  if (from === 0) return bytes;
   keep(bytes.length);
-  return length === bytes.length ? bytes : cut?.subarray(0, length);
+  return cut?.subarray(0, length);
 }
 
 /**

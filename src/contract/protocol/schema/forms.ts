@@ -44,8 +44,13 @@ interface Part extends Field {
  */
 export function formAt<T>(version: Version, schema: TSchema, value: T): T {
   const age = ageOf(version);
-  return age === NEWEST_AGE ? value : (cut(age, schema, value) as T);
+  const newest = NEWEST_AGES.get(schema) ?? newestAge(schema);
+  NEWEST_AGES.set(schema, newest);
+  return newest <= age ? value : (cut(age, schema, value) as T);
 }
+
+/** Of the schemas of answers. */
+const NEWEST_AGES = new WeakMap<TSchema, number>();
 
 /** Returns undefined if no value of the schema has newer fields. */
 export function shapeOf(schema: TSchema): Shape | undefined {
@@ -69,8 +74,6 @@ export function chosen(byObject: ReadonlyMap<unknown, TSchema>, value: object): 
   const schema = byObject.get((value as { readonly object?: unknown }).object);
   return schema && shapeOf(schema);
 }
-
-const NEWEST_AGE = VERSIONS.length - 1;
 
 const SHAPES = new WeakMap<TSchema, Shape | undefined>();
 
@@ -148,14 +151,21 @@ function objectOf(schema: TSchema): unknown {
   return object;
 }
 
-function hasNewer(schema: TSchema, seen = new Set<TSchema>()): boolean {
-  if (seen.has(schema)) return false;
+function hasNewer(schema: TSchema): boolean {
+  return newestAge(schema) > 0;
+}
+
+/** Returns the position in VERSIONS of the newest field, at any depth; 0 if all are the oldest. */
+function newestAge(schema: TSchema, seen = new Set<TSchema>()): number {
+  if (seen.has(schema)) return 0;
   seen.add(schema);
-  if (isMention(schema)) return hasNewer(mentioned(schema), seen);
+  if (isMention(schema)) return newestAge(mentioned(schema), seen);
   const { properties = {}, items, anyOf = [], oneOf = [] } = schema as Schema;
   const fields = Object.values(properties);
-  if (fields.some((field) => sinceOf(field) !== undefined)) return true;
-  return [...fields, ...(items === undefined ? [] : [items]), ...anyOf, ...oneOf].some((part) =>
-    hasNewer(part, seen),
+  const parts = [...fields, ...(items === undefined ? [] : [items]), ...anyOf, ...oneOf];
+  return Math.max(
+    0,
+    ...fields.map((field) => ageOf(sinceOf(field) ?? VERSIONS[0])),
+    ...parts.map((part) => newestAge(part, seen)),
   );
 }

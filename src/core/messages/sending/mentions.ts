@@ -13,6 +13,7 @@ export function allMentions(
   text: string | null | undefined,
   listed: readonly string[],
 ): string[] | null {
+  if (listed.length === 0 && !text?.includes('@')) return null;
   const mentions = new Set(listed.map((id) => mentionedActor(id, facts)));
   const author = facts.members.get(authorId ?? '')?.type;
   const names = author === 'customer' ? [] : mentionedNames(text ?? '');

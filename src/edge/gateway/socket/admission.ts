@@ -2,6 +2,7 @@ import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { GatewayOptions } from '../options.ts';
+import type { Fanout } from '../stream/fanout.ts';
 import type { Streams } from '../stream/streams.ts';
 import { mayHaveFeed, type Revocation } from './revocation.ts';
 import type { Session } from './session.ts';
@@ -10,6 +11,7 @@ import type { Sessions } from './sessions.ts';
 export interface AdmissionOptions extends Pick<GatewayOptions, 'cursors' | 'limits'> {
   readonly sessions: Sessions<Session>;
   readonly streams: Pick<Streams, 'joinFeed' | 'leaveFeed'>;
+  readonly fanout: Pick<Fanout, 'addVersion'>;
   readonly revocation: Pick<Revocation, 'changes' | 'check'>;
 }
 
@@ -43,10 +45,11 @@ export class Admission {
    * ApiError: `limit_exceeded`, or `service_unavailable` while the engine is unavailable.
    */
   async admit(session: Session, principal: Principal, rightsRead: number): Promise<void> {
-    const { streams, revocation, cursors } = this.#options;
+    const { streams, fanout, revocation, cursors } = this.#options;
     this.requireRoom(principal.actor.id);
     const { expiresAtMs } = principal.credential;
     session.identify(principal, expiresAtMs);
+    fanout.addVersion(session.version);
     if (revocation.changes !== rightsRead) revocation.check(session);
     if (mayHaveFeed(principal)) {
       session.hasFeed = true;

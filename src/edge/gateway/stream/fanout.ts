@@ -1,4 +1,4 @@
-import { covers, NEWEST_VERSION, SOCKETS_SINCE, VERSIONS } from '../../../contract/protocol/versions.ts';
+import { NEWEST_VERSION, type Version } from '../../../contract/protocol/versions.ts';
 import type { CreatedFrame } from '../../../platform/engine/frame.ts';
 import { cutMarked } from '../../../platform/engine/marked-json.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
@@ -27,6 +27,8 @@ export interface Gapped {
 export class Fanout {
   readonly #publisher: Publisher;
   readonly #metrics: Metrics;
+  /** The versions that any socket of this node has spoken so far. */
+  readonly #spoken = new Set<Version>();
   #gapped: Gapped[] = [];
   #loud = 0;
   #created = SAMPLED - 1;
@@ -34,6 +36,11 @@ export class Fanout {
   constructor(publisher: Publisher, metrics: Metrics) {
     this.#publisher = publisher;
     this.#metrics = metrics;
+  }
+
+  /** Must be called before a socket that speaks this version joins topics. */
+  addVersion(version: Version): void {
+    this.#spoken.add(version);
   }
 
   readonly broadcast: Broadcast = (kind, frame) => {
@@ -61,7 +68,7 @@ export class Fanout {
    */
   #publish(kind: keyof typeof topics, stream: string, audience: ReaderAudience, newest: Buffer): void {
     this.#metrics.framesDelivered.inc();
-    for (const version of SOCKET_VERSIONS) {
+    for (const version of this.#spoken) {
       if (this.#loud > 0) this.#silence();
       const topic = topics[kind](stream, { audience, version });
       if (this.#publisher.numSubscribers(topic) === 0) continue;
@@ -91,4 +98,3 @@ export class Fanout {
 }
 
 const SAMPLED = 16;
-const SOCKET_VERSIONS = VERSIONS.filter((version) => covers(version, SOCKETS_SINCE));
