@@ -33,6 +33,7 @@ const worker = new Worker(pathToFileURL(HTML_WORKER), {
   workerData: { html: '<p>hello</p>', url: 'http://127.0.0.1/' },
 });
 await once(worker, 'message');
+const { Load } = await import('../../src/platform/background.ts');
 const { parseMail } = await import('../../src/features/mail/reading/parse-mail.ts');
 const source = Buffer.from('Subject: Hello\r\n\r\nA mail.\r\n');
 const file = {
@@ -41,7 +42,7 @@ const file = {
     yield source;
   },
 };
-const mail = await parseMail({ open: async () => file }, 'source');
+const mail = await parseMail({ open: async () => file }, 'source', new Load());
 if (mail.isDamaged) throw new Error('the thread that reads mail does not run');
 process.stdout.write(`loaded ${paths.length} modules\n`);
 process.exit();
