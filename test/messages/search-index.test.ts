@@ -13,6 +13,7 @@ import { MESSAGES } from '../../src/features/search/kinds.ts';
 import { matchFields } from '../../src/features/search/match.ts';
 import { parseQuery } from '../../src/features/search/query.ts';
 import { readResults } from '../../src/features/search/results.ts';
+import { documentWords, wordsOf } from '../../src/features/search/words.ts';
 import { DueWatch } from '../../src/platform/db/queue/due-watch.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { addConversation, createGround, log } from '../support/timeline.ts';
@@ -28,6 +29,27 @@ t.test('a hostile text and a hostile query take time in proportion to their leng
     for (let n = 0; n < 5; n++) matchFields(parseQuery(q), [field]);
     t.ok(process.cpuUsage().user / 1_000 - beganMs < 5_000, q.slice(0, 8));
   }
+  t.end();
+});
+
+t.test('the words of a document are those with positions, and none has a character to escape', (t) => {
+  const texts = [
+    `Hello, World! foo_bar x2 ${'a'.repeat(200)} A-b c\td\r\ne~f`,
+    '',
+    '...',
+    '1,000.5 Zürich 東京',
+  ];
+  for (const text of texts) {
+    const expected = wordsOf(text, 'document').map((word) => word.text);
+    t.strictSame(documentWords(text), expected, text.slice(0, 8));
+  }
+  const escaped: string[] = [];
+  for (let code = 0; code <= 0x10ffff; code++) {
+    if (code >= 0xd800 && code <= 0xdfff) continue;
+    const words = documentWords(`漢${String.fromCodePoint(code)}a`);
+    escaped.push(...words.filter((word) => /['\\\s\0]/.test(word)));
+  }
+  t.strictSame(escaped, []);
   t.end();
 });
 
