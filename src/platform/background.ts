@@ -64,7 +64,7 @@ export class Load {
 }
 
 /**
- * Work that nobody waits for, in pieces with rests behind them. A rest is as long as the piece
+ * Work that no request waits for, in pieces with rests behind them. A rest is as long as the piece
  * took, which is longer where the event loop or Postgres are late, times how busy the node is: next
  * to nothing where nothing else happens, and MOST_REST times as long where sends are always under
  * way. So it always gets a tenth of the time.

@@ -25,10 +25,6 @@ export class JsonBytes {
     this.#length += this.#bytes.write(text, this.#length);
   }
 
-  get isEmpty(): boolean {
-    return this.#length === 0;
-  }
-
   takeBack(bytes: number): void {
     this.#length -= bytes;
   }

@@ -44,7 +44,7 @@ export interface LoopOptions {
   readonly onError: (error: unknown) => void;
   /**
    * Whether no round has anything to do until `stir` is called. Asked after each round; a loop that
-   * rests wakes nobody.
+   * rests has no timer.
    */
   readonly rests?: () => boolean;
 }

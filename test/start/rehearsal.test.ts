@@ -84,7 +84,7 @@ t.test('a rehearsal answers sends and pages, and leaves nothing', async (t) => {
   t.same(await keys(), keysBefore);
 });
 
-t.test('a rehearsal waits for nobody', async (t) => {
+t.test('a rehearsal does not wait for locks of others', async (t) => {
   const redis = await startRedis(t);
   const { database, play, failure } = await openNode(t, redis.url);
   const before = await readState(database);

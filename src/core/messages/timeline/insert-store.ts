@@ -67,13 +67,14 @@ export async function insertMessages(
 
 function encodeMessages(messages: readonly NumberedMessage[]): Buffer {
   const into = JsonBytes.begin();
-  for (const { message, sequence } of messages) {
-    into.add(into.isEmpty ? '[' : ',');
+  into.add('[');
+  for (const [index, { message, sequence }] of messages.entries()) {
+    if (index > 0) into.add(',');
     into.add(JSON.stringify(message));
     into.takeBack(1);
     into.add(`,"sequence":${sequence}}`);
   }
-  into.add(messages.length > 0 ? ']' : '[]');
+  into.add(']');
   return into.end();
 }
 

@@ -13,9 +13,9 @@ type Cork = WebSocket<unknown>['cork'];
  * The request's own cork must not do it (v20.49, mended in v20.80). An upgrade makes the request's
  * memory smaller with `realloc`, which may leave it at its address; then HttpResponse::cork takes
  * the socket for the request that it was. Behind the corked bytes it reads the request's flags,
- * from the part of the memory that was given back, and closes the socket if whoever has that part
- * now has set the wrong two bits. Even if nothing but the library's own work happens within the
- * cork, a collection of garbage may, and one socket in 200,000 was closed.
+ * from the part of the memory that was given back, and closes the socket if the part has been
+ * reused since and two of its bits are set in the wrong way. Even if nothing but the library's own
+ * work happens within the cork, a collection of garbage may, and one socket in 200,000 was closed.
  *
  * So requests are corked by the method of sockets: the binary does not check what a method is
  * called on, and keeps the address of either kind in the same place. WebSocket::cork takes the cork

@@ -85,7 +85,7 @@ const TIMED_OUT = /timeout expired|Query read timeout/;
 export class Database implements Db {
   /** The version of the Postgres that it was opened on, such as `18.4`. */
   serverVersion = '';
-  /** How busy this node is, for work that nobody waits for. */
+  /** How busy this node is, for work that no request waits for. */
   readonly load = new Load();
   readonly pool: pg.Pool;
   readonly kysely: Kysely<Schema>;
