@@ -1,7 +1,6 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFileSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { freshDirectory, ROOT } from '../start/parley.ts';
 import type { Teardown } from './teardown.ts';
@@ -27,14 +26,11 @@ export async function checkOutEarlier(t: Teardown, commit: string): Promise<Earl
     );
   });
   const root = freshDirectory(t);
-  const archive = spawn('git', ['archive', '--format=tar', commit], {
-    cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const extract = spawn('tar', ['-x', '-C', root], { stdio: ['pipe', 'inherit', 'inherit'] });
-  const extracted = new Promise((resolve) => extract.once('close', resolve));
-  await pipeline(archive.stdout, extract.stdin);
-  if ((await extracted) !== 0) throw new Error(`commit ${commit} cannot be extracted`);
+  // By way of a file: tar stops reading at the end mark, and what git still writes behind it to a
+  // pipe then fails.
+  const archive = join(freshDirectory(t), 'commit.tar');
+  await run('git', ['archive', '--format=tar', `--output=${archive}`, commit], { cwd: ROOT });
+  await run('tar', ['-x', '-f', archive, '-C', root]);
   const lock = (directory: string) => readFileSync(join(directory, 'package-lock.json'), 'utf8');
   if (lock(root) === lock(ROOT)) {
     symlinkSync(realpathSync(join(ROOT, 'node_modules')), join(root, 'node_modules'));
