@@ -190,7 +190,7 @@ async function start(t: Teardown) {
     response: Type.Unknown(),
   } as const;
   const routes = [
-    defineRoute({ ...common, method: 'GET', permission: null, status: 200, handle: async () => ({}) }),
+    defineRoute({ ...common, method: 'GET', permission: null, handle: async () => ({}) }),
     defineRoute({
       ...common,
       method: 'POST',

@@ -24,7 +24,6 @@ t.test('requests of one credential wait for each other beyond a few, those of ot
         since: '1.0.harbor',
         permission: null,
         query: Body({ at_once: Type.Optional(Type.String()) }),
-        status: 200,
         response: Type.Object({ waited: Type.Boolean() }),
         isUnpooled: ({ at_once }) => at_once !== undefined,
         async handle({ principal }) {

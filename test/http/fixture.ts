@@ -138,7 +138,6 @@ function routes(handled: string[], opened: Promise<void>): Route[] {
     name: 'fixture',
     summary: 'A fixture',
     since: '1.0.harbor',
-    status: 200,
     response,
   } as const;
   const get = { ...common, method: 'GET', permission: 'messaging:read' } as const;

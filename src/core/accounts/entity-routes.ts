@@ -40,7 +40,6 @@ export function entityRoutes(database: Database): Route[] {
       since: '1.1.harbor',
       permission: 'messaging:read',
       query: SearchQuery({}),
-      status: 200,
       response: ListOf(Entity),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });
@@ -55,7 +54,6 @@ export function entityRoutes(database: Database): Route[] {
       summary: 'Get an entity',
       since: '1.2.harbor',
       permission: 'messaging:read',
-      status: 200,
       response: Entity,
       handle: async ({ principal, params }) =>
         presentEntity(await findEntity(database, principal.accountId, params.id!)),

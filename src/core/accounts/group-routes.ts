@@ -17,7 +17,6 @@ export function groupRoutes(database: Database, avatars: Avatars): Route[] {
     path: '/v1/messaging/groups/:id',
     since: '1.2.harbor',
     query: Body({ 'include[]': Include(GROUP_INCLUDES) }),
-    status: 200,
     response: MessagingGroup,
   } as const;
   return [
@@ -46,7 +45,6 @@ export function groupRoutes(database: Database, avatars: Avatars): Route[] {
       since: '1.1.harbor',
       permission: 'messaging:read',
       query: SearchQuery({ 'include[]': Include(GROUP_INCLUDES) }),
-      status: 200,
       response: ListOf(MessagingGroup),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });

@@ -65,7 +65,6 @@ export function apiKeyRoutes(database: Database): Route[] {
       permission: 'api_keys:read',
       agents: false,
       query: SearchQuery({ 'include[]': Include(API_KEY_INCLUDES) }),
-      status: 200,
       response: ListOf(ApiKey),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });
@@ -82,7 +81,6 @@ export function apiKeyRoutes(database: Database): Route[] {
       summary: 'Get an API key, without its secret',
       since: '1.2.harbor',
       permission: 'api_keys:read',
-      status: 200,
       response: ApiKey,
       handle: ({ principal, params, query }) =>
         show(database, principal.accountId, params.id!, query['include[]']),
@@ -95,7 +93,6 @@ export function apiKeyRoutes(database: Database): Route[] {
       summary: 'Revoke an API key, at once and for good',
       since: '1.1.harbor',
       permission: 'api_keys:update',
-      status: 200,
       response: ApiKey,
       async change(tx, { principal, params, query }) {
         const { id } = await revokeApiKey(tx, params.id!, principal.accountId);

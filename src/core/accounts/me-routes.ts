@@ -20,7 +20,6 @@ export function meRoutes(database: Database, avatars: Avatars): Route[] {
     path: '/v1/me',
     since: '1.2.harbor',
     permission: null,
-    status: 200,
     response: Me,
   } as const;
   return [

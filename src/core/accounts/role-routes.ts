@@ -20,7 +20,6 @@ export function roleRoutes(database: Database): Route[] {
     since: '1.2.harbor',
     agents: false,
     query: Body({ 'include[]': Include(ROLE_INCLUDES) }),
-    status: 200,
     response: Role,
   } as const;
   return [
@@ -51,7 +50,6 @@ export function roleRoutes(database: Database): Route[] {
       permission: 'roles:read',
       agents: false,
       query: SearchQuery({ 'include[]': Include(ROLE_INCLUDES) }),
-      status: 200,
       response: ListOf(Role),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });

@@ -29,7 +29,6 @@ export function accountRoutes(
       since: '1.1.harbor',
       permission: 'accounts:read',
       unsubscribed: true,
-      status: 200,
       response: Account,
       handle: async ({ principal }) => presentAccount(await findAccount(database, principal.accountId)),
     }),

@@ -25,7 +25,6 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
     since: '1.2.harbor',
     agents: false,
     query: Body({ 'include[]': Include(USER_INCLUDES) }),
-    status: 200,
     response: User,
   } as const;
   return [
@@ -59,7 +58,6 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
       permission: 'users:read',
       agents: false,
       query: SearchQuery({ 'include[]': Include(USER_INCLUDES) }),
-      status: 200,
       response: ListOf(User),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });

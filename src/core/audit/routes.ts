@@ -29,7 +29,6 @@ export function auditRoutes(database: Database, signingKey: SigningKey): Route[]
         actor_id: Type.Optional(Id),
         action: Type.Optional(OneOf(AUDIT_ACTIONS)),
       }),
-      status: 200,
       response: ListOf(AuditEvent),
       async handle({ principal, query, url }) {
         const { accountId } = principal;
@@ -52,7 +51,6 @@ export function auditRoutes(database: Database, signingKey: SigningKey): Route[]
       since: '1.2.harbor',
       permission: 'audit:read',
       agents: false,
-      status: 200,
       response: AuditHead,
       async handle({ principal: { accountId } }) {
         const { head, now } = await readHead(database, accountId);

@@ -47,7 +47,6 @@ export function blockRoutes(database: Database, rights: Pick<Rights, 'announce'>
       permission: 'messaging:read',
       agents: false,
       query: PageQuery({}),
-      status: 200,
       response: ListOf(Block),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { actor: principal.actor.id });

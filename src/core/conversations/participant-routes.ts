@@ -63,7 +63,6 @@ export function participantRoutes(
           Type.Array(OneOf(MEMBERSHIPS), { minItems: 1, maxItems: 2 * MEMBERSHIPS.length }),
         ),
       }),
-      status: 200,
       response: ListOf(Participant),
       async handle({ principal, params, query, url }) {
         const memberships = query['membership[]'] ?? MEMBER;
@@ -84,7 +83,6 @@ export function participantRoutes(
       since: '1.2.harbor',
       permission: 'messaging:read',
       customers: true,
-      status: 200,
       response: Participant,
       async handle({ principal, params }) {
         const { id } = await readableConversation(directory, principal, params.id!);
@@ -118,7 +116,6 @@ export function participantRoutes(
       permission: 'messaging:update',
       own: { permission: 'messaging:read', of: 'your own notification setting' },
       body: UpdateParticipantBody,
-      status: 200,
       response: Participant,
       rules: ({ body }) => checkParticipantChange(database, body),
       async change(tx, { principal, params, body }) {
@@ -134,7 +131,6 @@ export function participantRoutes(
       since: '1.1.harbor',
       permission: 'messaging:update',
       own: { permission: 'messaging:read', of: 'your own participant' },
-      status: 200,
       response: Participant,
       async change(tx, { principal, params }) {
         const { id, participant_id } = params;
@@ -224,7 +220,6 @@ const OWN_STATE = {
   method: 'POST',
   permission: 'messaging:read',
   query: ConversationQuery,
-  status: 200,
   response: Conversation,
 } as const;
 

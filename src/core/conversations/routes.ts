@@ -57,7 +57,6 @@ export function conversationRoutes(database: Database, directory: ConversationDi
       permission: 'messaging:read',
       customers: true,
       query: ConversationQuery,
-      status: 200,
       response: Conversation,
       async handle({ principal, params, query }) {
         const { id } = await readableConversation(directory, principal, params.id!);
@@ -76,7 +75,6 @@ export function conversationRoutes(database: Database, directory: ConversationDi
       reachesOutside: ({ title }) => title !== undefined,
       query: ConversationQuery,
       body: UpdateConversationBody,
-      status: 200,
       response: Conversation,
       async change(tx, { principal, params, query, body }) {
         const row = await updateConversation(tx, principal, params.id!, body);
@@ -91,7 +89,6 @@ export function conversationRoutes(database: Database, directory: ConversationDi
       since: '1.1.harbor',
       permission: 'messaging:read',
       query: PageQuery({}),
-      status: 200,
       response: ListOf(AuditEvent),
       async handle({ principal, params, query, url }) {
         const page = readPage(AUDIT, query, { conversation: params.id });
@@ -109,7 +106,6 @@ export function conversationRoutes(database: Database, directory: ConversationDi
       permission: 'messaging:update',
       query: Body({ 'include[]': Include(LEGAL_HOLD_INCLUDES) }),
       body: SetLegalHoldBody,
-      status: 200,
       response: Conversation,
       async change(tx, { principal, params, query, body }) {
         const row = await setLegalHold(tx, principal, params.id!, body.legal_hold);

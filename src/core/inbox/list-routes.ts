@@ -58,7 +58,6 @@ export function listRoute(database: Database): Route {
     permission: 'messaging:read',
     customers: true,
     query: ListQuery,
-    status: 200,
     response: ListOf(Conversation, INBOX_FACTS),
     async handle({ principal, version, query, url }) {
       const { order = 'created' } = query;

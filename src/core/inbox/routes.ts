@@ -16,7 +16,6 @@ export function conversationListRoutes(database: Database, engine: Engine): Rout
     since: '1.2.harbor',
     permission: 'messaging:read',
     customers: true,
-    status: 200,
   } as const;
   return [
     listRoute(database),

@@ -46,7 +46,6 @@ export function notificationRoutes(database: Database, encoded: EncodedNotificat
       summary: "Count the caller's notifications",
       since: '1.1.harbor',
       permission: 'messaging:read',
-      status: 200,
       response: NotificationSummary,
       handle: ({ principal }) => readSummary(database, principal.actor.id),
     }),
@@ -61,7 +60,6 @@ export function notificationRoutes(database: Database, encoded: EncodedNotificat
       since: '1.1.harbor',
       permission: 'messaging:read',
       body: MarkAllBody,
-      status: 200,
       response: NotificationSummary,
       commits: 'A feed may be long: it is marked in batches, and the answer is stored with the last of them.',
       handle({ principal, body, answer }) {
@@ -91,7 +89,6 @@ function listRoute(database: Database, encoded: EncodedNotifications): Route {
       'sender_types[]': several(OneOf(SENDER_TYPES)),
       'include[]': IncludeInNotification,
     }),
-    status: 200,
     response: ListOf(Notification),
     async handle({ principal, version, query, url }) {
       const { actor, accountId } = principal;
@@ -133,7 +130,6 @@ function getRoute(database: Database): Route {
     since: '1.2.harbor',
     permission: 'messaging:read',
     query: Body({ 'include[]': IncludeInNotification }),
-    status: 200,
     response: Notification,
     async handle({ principal: { actor, accountId }, version, params, query }) {
       const [row] = await readFeedRowsById(database, actor.id, [params.id!]);
@@ -182,7 +178,6 @@ function markRoute(move: NotificationMove, summary: string): Route {
     summary,
     since: '1.1.harbor',
     permission: 'messaging:read',
-    status: 200,
     response: Notification,
     async change(tx, call) {
       return presentNotification(await mark(tx, call.principal.actor.id, call.params.id!, move));

@@ -20,7 +20,6 @@ export function artifactRoutes({
       summary: 'Get a file that an agent made in a run',
       since: '1.2.harbor',
       permission: 'agents:run',
-      status: 200,
       response: Artifact,
       async handle({ principal, params }): Promise<Artifact> {
         const { accountId } = principal;

@@ -29,7 +29,7 @@ export function agentRoutes(
 ): Route[] {
   const show = async (db: Db, row: AgentRow, include: readonly AgentInclude[] = []) =>
     (await expandAgents(db, [row], include, catalogue)).get(row)!;
-  const ofOne = { since: '1.1.harbor', query: Includes, status: 200, response: AgentDefinition } as const;
+  const ofOne = { since: '1.1.harbor', query: Includes, response: AgentDefinition } as const;
   return [
     defineRoute({
       name: 'create_agent',
@@ -63,7 +63,6 @@ export function agentRoutes(
         ),
         'include[]': IncludeList,
       }),
-      status: 200,
       response: ListOf(AgentDefinition),
       async handle({ principal, query, url }) {
         const { trigger_type, status, category_code } = query;

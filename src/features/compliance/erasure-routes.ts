@@ -36,7 +36,6 @@ export function erasureRoutes(database: Database): Route[] {
       method: 'GET',
       path: '/v1/erasures/:id',
       summary: 'Get the erasure of a person: how far it is, and what is held',
-      status: 200,
       async handle({ principal, params }) {
         const row = await findComplianceJob(database, principal.accountId, params.id!);
         if (row?.kind !== 'user_erasure') throw notFound('erasure', 'id');
@@ -50,7 +49,6 @@ export function erasureRoutes(database: Database): Route[] {
       path: '/v1/erasures',
       summary: 'List the erasures of persons of the account, newest first',
       query: PageQuery({}),
-      status: 200,
       response: ListOf(Erasure),
       async handle({ principal: { accountId }, query, url }) {
         const page = readPage(LIST, query, { account: accountId });

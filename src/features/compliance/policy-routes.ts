@@ -8,7 +8,7 @@ import { readPolicy, setPolicy } from './retention-policy.ts';
 
 /** Routes of the retention policy (docs/contract.md#retention). */
 export function policyRoutes(database: Database, sweep: { wake(): void }): Route[] {
-  const common = { since: '1.2.harbor', agents: false, status: 200, response: RetentionPolicy } as const;
+  const common = { since: '1.2.harbor', agents: false, response: RetentionPolicy } as const;
   return [
     defineRoute({
       ...common,

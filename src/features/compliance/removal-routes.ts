@@ -20,7 +20,7 @@ export function removalRoutes({
   store,
   directory,
 }: Pick<NodeParts, 'config' | 'database' | 'store' | 'directory'>): Route[] {
-  const common = { since: '1.2.harbor', agents: false, status: 200 } as const;
+  const common = { since: '1.2.harbor', agents: false } as const;
   const ofConversation = {
     ...common,
     permission: 'messaging:update',

@@ -18,7 +18,7 @@ export function conversationEmailRoutes(
   { database, directory, store: files }: Pick<NodeParts, 'database' | 'directory' | 'store'>,
   outgoing: Pick<OutgoingOptions, 'hasTransport' | 'onDue'>,
 ): Route[] {
-  const common = { since: '1.2.harbor', permission: 'messaging:read', status: 200 } as const;
+  const common = { since: '1.2.harbor', permission: 'messaging:read' } as const;
   return [
     defineRoute({
       ...common,

@@ -40,7 +40,6 @@ export function eventRoutes(database: Database): Route[] {
         type: Type.Optional(EventType),
         resource_id: Type.Optional(Type.String({ maxLength: PLATFORM_EVENT_LIMITS.resourceIdCharacters })),
       }),
-      status: 200,
       response: ListOf(PlatformEvent),
       async handle({ principal: { accountId }, query, url }) {
         const { type, resource_id: resourceId } = query;
@@ -56,7 +55,6 @@ export function eventRoutes(database: Database): Route[] {
       summary: 'Get an event',
       since: '1.2.harbor',
       permission: 'events:read',
-      status: 200,
       response: PlatformEvent,
       handle: async ({ principal, params }) =>
         presentEvent(await findEvent(database, principal.accountId, params.id!)),

@@ -26,7 +26,6 @@ export function subscriptionRoutes({ database, guard }: NodeParts, vapid: Vapid)
       method: 'GET',
       path: '/v1/messaging/push-subscriptions/key',
       summary: 'Get the key that a browser subscribes with',
-      status: 200,
       response: PushKey,
       handle: () => ({ id: vapid.keyId, object: 'push_key', public_key: vapid.publicKey }),
     }),
@@ -54,7 +53,6 @@ export function subscriptionRoutes({ database, guard }: NodeParts, vapid: Vapid)
       path: '/v1/messaging/push-subscriptions',
       summary: "List the caller's registered browsers, newest first",
       query: PageQuery({}),
-      status: 200,
       response: ListOf(PushSubscription),
       async handle({ principal: { actor }, query, url }) {
         const page = readPage(LIST, query, { actor: actor.id });
@@ -68,7 +66,6 @@ export function subscriptionRoutes({ database, guard }: NodeParts, vapid: Vapid)
       method: 'GET',
       path: '/v1/messaging/push-subscriptions/:id',
       summary: "Get one of the caller's registered browsers",
-      status: 200,
       response: PushSubscription,
       async handle({ principal, params }) {
         return presentSubscription(await findSubscription(database, principal.actor.id, params.id!));
@@ -81,7 +78,6 @@ export function subscriptionRoutes({ database, guard }: NodeParts, vapid: Vapid)
       path: '/v1/messaging/push-subscriptions/:id',
       summary: "End the push subscription of one of the caller's browsers",
       secret: true,
-      status: 200,
       response: PushSubscription,
       async change(tx, { principal, params }) {
         return presentSubscription(await deleteSubscription(tx, principal.actor.id, params.id!));

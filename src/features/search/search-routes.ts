@@ -48,7 +48,6 @@ export function searchRoutes({ database, files, directory }: SearchRoutesOptions
         has: Type.Optional(OneOf(['file'])),
         'include[]': Include([...MESSAGE_INCLUDES, ...CONVERSATION_INCLUDES]),
       }),
-      status: 200,
       response: ListOf(SearchHit),
       async handle({ principal, query, url }) {
         const { type = 'messages', conversation_id, author_id, before, after, has } = query;

@@ -34,7 +34,6 @@ export function completenessRoutes(
       summary: 'Get through which number the messages of each conversation were delivered',
       permission: 'webhooks:read',
       query: PageQuery({}),
-      status: 200,
       response: ListOf(ConversationCompleteness, COMPLETENESS_FACTS),
       async handle({ principal, params, query, url }) {
         const { id } = await findWebhook(database, principal.accountId, params.id!);
@@ -52,7 +51,6 @@ export function completenessRoutes(
       summary: 'Send the events since a time again, delivered or not; their ids stay',
       permission: 'webhooks:update',
       body: ReplayWebhookBody,
-      status: 200,
       response: WebhookReplay,
       rules({ body: { since } }) {
         if (Date.parse(since) > Date.now()) throw invalid('since', 'Must be a time that has passed.');

@@ -25,7 +25,6 @@ export function deliveryRoutes(database: Database, deliverer: Deliverer): Route[
       summary: 'List the deliveries of a webhook, newest event first',
       permission: 'webhooks:read',
       query: PageQuery({ status: Type.Optional(OneOf(DELIVERY_STATUSES)) }),
-      status: 200,
       response: ListOf(WebhookDelivery),
       async handle({ principal, params, query, url }) {
         const { id } = await findWebhook(database, principal.accountId, params.id!);
@@ -41,7 +40,6 @@ export function deliveryRoutes(database: Database, deliverer: Deliverer): Route[
       path: '/v1/webhooks/:id/deliveries/:delivery_id',
       summary: 'Get a delivery: what became of it',
       permission: 'webhooks:read',
-      status: 200,
       response: WebhookDelivery,
       async handle({ principal, params }) {
         const { id } = await findWebhook(database, principal.accountId, params.id!);
@@ -55,7 +53,6 @@ export function deliveryRoutes(database: Database, deliverer: Deliverer): Route[
       path: '/v1/webhooks/:id/deliveries/:delivery_id/actions/redeliver',
       summary: 'Send an event again, whatever became of it; its ids stay',
       permission: 'webhooks:update',
-      status: 200,
       response: WebhookDelivery,
       async change(tx, { principal, params, afterCommit }) {
         const webhook = await lockEnabled(tx, principal.accountId, params.id!);

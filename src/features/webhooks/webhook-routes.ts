@@ -65,7 +65,6 @@ export function webhookRoutes({ database, guard }: NodeParts): Route[] {
       summary: 'List the webhooks of the account, newest first',
       permission: 'webhooks:read',
       query: SearchQuery({}),
-      status: 200,
       response: ListOf(Webhook),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });
@@ -80,7 +79,6 @@ export function webhookRoutes({ database, guard }: NodeParts): Route[] {
       path: '/v1/webhooks/:id',
       summary: 'Get a webhook',
       permission: 'webhooks:read',
-      status: 200,
       response: Webhook,
       handle: async ({ principal, params }) =>
         presentWebhook(await findWebhook(database, principal.accountId, params.id!)),
@@ -93,7 +91,6 @@ export function webhookRoutes({ database, guard }: NodeParts): Route[] {
       summary: 'Change where a webhook is sent and what, disable it, or enable it again',
       permission: 'webhooks:update',
       body: UpdateWebhookBody,
-      status: 200,
       response: Webhook,
       rules: ({ body }) => checkWebhook(body, guard),
       async change(tx, { principal, params, body }) {
@@ -124,7 +121,6 @@ export function webhookRoutes({ database, guard }: NodeParts): Route[] {
       path: '/v1/webhooks/:id',
       summary: 'Delete a webhook with its deliveries; nothing is sent to it any more',
       permission: 'webhooks:update',
-      status: 200,
       response: Webhook,
       async change(tx, { principal, params }) {
         const row = await lockWebhook(tx, principal.accountId, params.id!);

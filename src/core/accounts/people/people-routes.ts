@@ -13,7 +13,6 @@ export function peopleRoutes(database: Database): Route[] {
     method: 'GET',
     since: '1.2.harbor',
     permission: 'messaging:read',
-    status: 200,
   } as const;
   return [
     defineRoute({

@@ -25,7 +25,7 @@ import {
 
 /** The sessions of the caller, and of other users (docs/contract.md#sessions). Closed to agents. */
 export function sessionRoutes(database: Database): Route[] {
-  const common = { since: '1.2.harbor', agents: false, status: 200 } as const;
+  const common = { since: '1.2.harbor', agents: false } as const;
   const ended = (count: number): EndedSessions => ({ object: 'ended_sessions', count });
   const list = async (principal: Principal, userId: string, query: PageParameters, url: string) => {
     const page = readPage(LIST, query, { user: userId });

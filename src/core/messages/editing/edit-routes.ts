@@ -91,7 +91,6 @@ export function editRoutes(options: MessageRoutesOptions): Route[] {
       summary: 'Get the outcome of a reply draft or a scheduled message',
       since: '1.1.harbor',
       permission: 'messaging:read',
-      status: 200,
       response: MessageOutcome,
       handle: async (call) => outcomeOf((await readable(call)).row),
     }),
@@ -170,7 +169,6 @@ export function editRoutes(options: MessageRoutesOptions): Route[] {
       permission: 'messaging:update',
       agents: false,
       query: PageQuery({}),
-      status: 200,
       response: ListOf(MessageRevision),
       async handle(call) {
         const page = readPage(LIST, call.query, { message: call.params.id });

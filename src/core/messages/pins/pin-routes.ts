@@ -21,7 +21,6 @@ export function pinRoutes({ database, files, directory }: MessageRoutesOptions):
       since: '1.2.harbor',
       permission: 'messaging:read',
       query: PageQuery({ 'include[]': IncludeInMessage }),
-      status: 200,
       response: ListOf(Pin),
       async handle({ principal, params, query, url }) {
         const page = readPage(LIST, query, { conversation: params.id });

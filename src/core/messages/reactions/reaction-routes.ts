@@ -19,7 +19,6 @@ export function reactionRoutes(sources: MessageRoutesOptions): Route[] {
       permission: 'messaging:read',
       customers: true,
       query: PageQuery({ emoji: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })) }),
-      status: 200,
       response: ListOf(Reaction),
       async handle({ principal, params, query, url }) {
         const { emoji } = query;
@@ -42,7 +41,6 @@ export function reactionRoutes(sources: MessageRoutesOptions): Route[] {
         customers: true,
         // The message may be one that customers read.
         reachesOutside: () => true,
-        status: 200,
         response: MessageReactions,
         refuses: ['limit_exceeded'],
         rules: ({ params }) => void requireEmoji(params.emoji!),

@@ -20,7 +20,6 @@ export function conversationFileRoutes({ database, files, directory }: MessageRo
       permission: 'messaging:read',
       customers: true,
       query: PageQuery({}),
-      status: 200,
       response: ListOf(ConversationFile),
       async handle({ principal, params, query, url }) {
         const page = readPage(FILES, query, { conversation: params.id });

@@ -44,7 +44,6 @@ export function listRoutes({ database, files, directory, timeline, encoded }: Me
       permission: 'messaging:read',
       customers: true,
       query: ListQuery,
-      status: 200,
       response: ListOf(ChatMessage),
       async handle({ principal, version, params, query, url }) {
         const { status = 'sent', after_sequence, before_sequence, around_sequence } = query;

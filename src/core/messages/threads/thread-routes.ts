@@ -27,7 +27,6 @@ export function threadRoutes({ database, files, directory, timeline }: MessageRo
       permission: 'messaging:read',
       customers: true,
       query: PageQuery({ 'include[]': IncludeInMessage }),
-      status: 200,
       response: ListOf(ChatMessage),
       async handle({ principal, params, query, url }) {
         const page = readPage(REPLIES, query, { message: params.id });
@@ -60,7 +59,6 @@ export function threadRoutes({ database, files, directory, timeline }: MessageRo
       permission: 'messaging:read',
       customers: true,
       body: MarkThreadReadBody,
-      status: 200,
       response: Thread,
       prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
       async change(tx, { principal, body: { sequence } }, { row }) {

@@ -17,7 +17,6 @@ export function toolRoutes(catalogue: ToolCatalogue): Route[] {
       since: '1.1.harbor',
       permission: 'agents:read',
       query: SearchQuery({ category: Type.Optional(OneOf(TOOL_CATEGORIES)) }),
-      status: 200,
       response: ListOf(AvailableTool),
       handle({ query, url }) {
         const page = readPage(TOOLS, query, { category: query.category });

@@ -19,7 +19,6 @@ export function occurrenceRoutes(database: Database): Route[] {
       since: '1.1.harbor',
       permission: 'agents:read',
       query: PageQuery({ outcome: Type.Optional(OneOf(OCCURRENCE_OUTCOMES)) }),
-      status: 200,
       response: ListOf(AgentOccurrence),
       async handle({ principal, params, query, url }) {
         const { outcome } = query;

@@ -70,7 +70,6 @@ export function exportRoutes(database: Database, files: Downloads): Route[] {
       path: '/v1/exports/:id',
       summary: 'Get an export: how far it is, and where to download it',
       permission: 'exports:read',
-      status: 200,
       async handle({ principal, params }) {
         const row = await findComplianceJob(database, principal.accountId, params.id!);
         if (row === undefined || row.kind === 'user_erasure') throw notFound('export', 'id');
@@ -85,7 +84,6 @@ export function exportRoutes(database: Database, files: Downloads): Route[] {
       summary: 'List the exports of the account, newest first',
       permission: 'exports:read',
       query: PageQuery({}),
-      status: 200,
       response: ListOf(Export),
       async handle({ principal: { accountId }, query, url }) {
         const page = readPage(LIST, query, { account: accountId });

@@ -51,7 +51,6 @@ export function mailboxRoutes(database: Database, domains: MailboxDomains): Rout
       summary: 'List the inboxes of the account, newest first',
       permission: 'inboxes:read',
       query: SearchQuery({}),
-      status: 200,
       response: ListOf(Inbox),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });
@@ -66,7 +65,6 @@ export function mailboxRoutes(database: Database, domains: MailboxDomains): Rout
       path: '/v1/messaging/inboxes/:id',
       summary: 'Get an inbox',
       permission: 'inboxes:read',
-      status: 200,
       response: Inbox,
       async handle({ principal, params }) {
         const row = await readMailboxOf(database, principal.accountId, params.id!);
@@ -83,7 +81,6 @@ export function mailboxRoutes(database: Database, domains: MailboxDomains): Rout
       permission: 'inboxes:update',
       refuses: ['resource_exists'],
       body: UpdateInboxBody,
-      status: 200,
       response: Inbox,
       rules: ({ body: { address } }) => void (address === undefined || readMailboxAddress(address, domains)),
       async change(tx, { principal, params, body }) {
@@ -109,7 +106,6 @@ export function mailboxRoutes(database: Database, domains: MailboxDomains): Rout
       path: '/v1/messaging/inboxes/:id',
       summary: 'Delete an inbox; its cases are not bridged any more',
       permission: 'inboxes:update',
-      status: 200,
       response: Inbox,
       async change(tx, { principal, params }) {
         const row = await deleteMailbox(tx, await lockMailbox(tx, principal.accountId, params.id!));

@@ -392,7 +392,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #outcome(reply: HandlerResult): { readonly status: number; readonly value: object } {
-    return reply instanceof Answer ? reply : { status: this.#endpoint!.route.status, value: reply };
+    return reply instanceof Answer ? reply : { status: this.#endpoint!.route.status ?? 200, value: reply };
   }
 
   #serialize(value: object): string | Buffer {

@@ -121,8 +121,8 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
    * no resource could fit is refused for that. Throws ApiError.
    */
   readonly rules?: Handler<Call<Static<Query>, Static<RequestBody>>, void>;
-  /** Success status. */
-  readonly status: 200 | 201;
+  /** Success status. Default: 200. */
+  readonly status?: 200 | 201;
   /** True if the resource may exist already: the status is then 200 instead of 201. */
   readonly mayExist?: boolean;
   /** Later fields declare their versions themselves (contract/protocol/schema/since.ts). */

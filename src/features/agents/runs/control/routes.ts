@@ -73,7 +73,6 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         trigger_type: Type.Optional(OneOf(RUN_TRIGGERS)),
         'include[]': IncludeInRun,
       }),
-      status: 200,
       response: ListOf(AgentRun),
       async handle({ principal, params, query, url }) {
         const { status, trigger_type: triggerType } = query;
@@ -98,7 +97,6 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
         conversation_id: Type.Optional(Id),
         'include[]': IncludeInRun,
       }),
-      status: 200,
       response: ListOf(AgentRun),
       async handle({ principal, query, url }) {
         const { agent_id: agentId, conversation_id: conversationId, trigger_type: triggerType } = query;
@@ -113,7 +111,6 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       method: 'GET',
       path: '/v1/ai/runs/:id',
       summary: 'Get a run',
-      status: 200,
       async handle({ principal, params, query }) {
         const row = await readableRun(options, principal, params.id!);
         return show(database, row, query['include[]']);
@@ -127,7 +124,6 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       summary: 'Approve or reject the calls that a run waits for',
       agents: false,
       body: ContinueRunBody,
-      status: 200,
       rules: ({ body }) => checkDecisions(body),
       async change(tx, call) {
         const row = await continueRun(tx, options, call.principal, call.params.id!, call.body);
@@ -140,7 +136,6 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       method: 'POST',
       path: '/v1/ai/runs/:id/actions/cancel',
       summary: 'Cancel a run; one that has completed or failed is a conflict',
-      status: 200,
       commits:
         'The request to cancel is committed first, and then waited for until the node of the run has ended it.',
       async handle({ principal, params, query, answer }) {

@@ -144,7 +144,7 @@ function successesOf(route: Route, schemas: SchemaComponents): Record<string, ob
   });
   return {
     ...(route.mayExist === true ? { 200: answer('It was there already.') } : {}),
-    [route.status]: answer(route.status === 201 ? 'It was made.' : 'Done.'),
+    [route.status ?? 200]: answer(route.status === 201 ? 'It was made.' : 'Done.'),
   };
 }
 
