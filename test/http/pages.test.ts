@@ -2,6 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { TRIGGER_EVENTS } from '../../src/contract/protocol/event-areas.ts';
+import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
+import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.ts';
 import { GUIDES, pathOf } from '../../src/platform/http/documents/pages/guides/guides.ts';
 import { startTestApp } from '../support/app.ts';
 
@@ -107,6 +110,42 @@ t.test('text has enough contrast, in light and dark', async (t) => {
         const ratio = contrast(colors.get(text)![index], colors.get(ground)![index]);
         t.ok(ratio >= 4.5, `${scheme}: ${text} on ${ground} is ${ratio.toFixed(2)} (WCAG 2.2 asks for 4.5)`);
       }
+    }
+  }
+});
+
+t.test('every link leads to a page of the server, and to a place that it has', async (t) => {
+  const pages = new Map<string, string>();
+  const read = async (path: string) => {
+    const known = pages.get(path);
+    if (known !== undefined) return known;
+    const answer = await fetch(`${app.baseUrl}${path}`);
+    t.equal(answer.status, 200, path);
+    const page = await answer.text();
+    pages.set(path, page);
+    return page;
+  };
+  for (const path of PATHS) {
+    for (const link of new Set(all(await read(path), ' href="/[^"]+"').map((href) => href.slice(7, -1)))) {
+      const [target = '', place] = link.split('#');
+      const page = await read(target);
+      if (place !== undefined) t.ok(page.includes(` id="${place}"`), `${path} has ${link}`);
+    }
+  }
+});
+
+t.test('tables that are written by hand have a row for each value of the contract', async (t) => {
+  const closings = Object.entries(CLOSE_CODES).map(([reason, { code }]) => [code, reason]);
+  const limits = Object.entries(SOCKET_LIMITS).map(([name, value]) => [name, value.toLocaleString('en')]);
+  for (const [path, rows] of [
+    ['agents', TRIGGER_EVENTS.map((event) => [event])],
+    ['socket', limits],
+    ['api/errors', closings],
+  ] as const) {
+    const page = await (await fetch(`${app.baseUrl}/docs/${path}`)).text();
+    for (const row of rows) {
+      const cells = row.map((value) => `<td><code>${value}</code></td>`).join('\n');
+      t.ok(page.includes(`<tr>${cells}`), row.join(' '));
     }
   }
 });

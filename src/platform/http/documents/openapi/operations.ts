@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { ErrorCondition } from '../../../../contract/protocol/errors.ts';
 import { toolSlugOf } from '../../../../contract/protocol/resources/available-tool.ts';
 import { statusLine } from '../../connection/connection.ts';
@@ -7,20 +6,11 @@ import { bodyExampleOf, exampleOf, pathExampleOf } from './examples.ts';
 import { describeRefusals, refusalsOf, statusOf } from './refusals.ts';
 import type { SchemaComponents, SchemaObject } from './schemas.ts';
 import { tagOf } from './tags.ts';
+import { readTexts } from './texts.ts';
 
 /** The paragraphs of operations.md and parameters.md, each by its heading. */
 const OPERATIONS = readTexts('operations.md');
 const PARAMETERS = readTexts('parameters.md');
-
-function readTexts(file: string): ReadonlyMap<string, string> {
-  const [, ...sections] = readFileSync(new URL(file, import.meta.url), 'utf8').split(/^## /m);
-  return new Map(
-    sections.map((section) => {
-      const [name = '', ...lines] = section.trim().split('\n');
-      return [name, lines.join(' ').trim()];
-    }),
-  );
-}
 
 /** Converts `/v1/things/:id` to OpenAPI's `/v1/things/{id}`. */
 export function templateOf(path: string): string {

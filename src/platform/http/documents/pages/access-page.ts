@@ -3,42 +3,22 @@ import { CURRENT_VERSION, FORMER_NAMES, VERSIONS } from '../../../../contract/pr
 import type { Route } from '../../pipeline/route.ts';
 import type { Document } from '../documents.ts';
 import { code, type Html, html, table } from './html.ts';
-import { pageOf } from './page.ts';
+import { markdownPage } from './page.ts';
 
-export function accessPage(routes: readonly Route[]): Document {
-  return pageOf('access', {
-    main: html`<h1>Versions and permissions</h1>
-<h2 id="versions">Versions</h2>
-<p>Every request names the version it speaks in <code>Service-Version</code>. An endpoint that came later answers
-<a href="/docs/api/errors#api_version_too_old"><code>api_version_too_old</code></a>.</p>
-${table(
-  ['Version', 'Kind', 'New endpoints'],
-  VERSIONS.map((version) => versionRow(version, routes)),
-)}
-<h2 id="former-names">Former names</h2>
-<p>A version that was promoted is also found by the name of its preview. Answers to such requests carry
-<code>Deprecation</code>: change the name, which changes nothing else.</p>
-${table(
-  ['Former name', 'Version', 'Deprecated since'],
-  [...FORMER_NAMES].map(([name, { version, deprecatedAtS }]) => [
+export function accessPage(routes: readonly Route[]): Promise<Document> {
+  const versions = VERSIONS.map((version) => versionRow(version, routes));
+  const formerNames = [...FORMER_NAMES].map(([name, { version, deprecatedAtS }]) => [
     code(name),
     code(version),
     html`${new Date(deprecatedAtS * 1_000).toISOString().slice(0, 10)}`,
-  ]),
-)}
-<h2 id="permissions">Permissions</h2>
-<p>A role grants permissions; each endpoint asks for one at most. Some ask for a lesser one where the call concerns
-your own messages or your own place in a conversation: these stand under both. Admins have them all, and those that
-no other role can be given.</p>
-<p>While the account's subscription is not active, these alone answer; all others refuse with
-<a href="/docs/api/errors#payment_required"><code>payment_required</code></a>.</p>
-${listOf(routes.filter(({ open, unsubscribed }) => open === true || unsubscribed === true))}
-${permissionsOf(routes).map((permission) => section(permission, routes))}
-<h2 id="customers">Customers and agents</h2>
-<p>Customers have no role: they may call these for what is theirs, and nothing else.</p>
-${listOf(routes.filter(({ customers }) => customers === true))}
-<p>Closed to agents, whatever their roles grant:</p>
-${listOf(routes.filter(({ agents }) => agents === false))}`,
+  ]);
+  return markdownPage('access', {
+    versions: table(['Version', 'Kind', 'New endpoints'], versions),
+    formerNames: table(['Former name', 'Version', 'Deprecated since'], formerNames),
+    unsubscribed: listOf(routes.filter(({ open, unsubscribed }) => open === true || unsubscribed === true)),
+    permissions: permissionsOf(routes).map((permission) => section(permission, routes)),
+    ofCustomers: listOf(routes.filter(({ customers }) => customers === true)),
+    closedToAgents: listOf(routes.filter(({ agents }) => agents === false)),
   });
 }
 
@@ -56,7 +36,7 @@ function section(permission: string | null, routes: readonly Route[]): Html {
   const opened = routes.filter((route) => route.permission === permission);
   const forOwn = routes.filter(({ own }) => own !== undefined && own.permission === permission);
   return html`<section class="card">
-<h3>${permission === null ? 'None asked for' : code(permission)}</h3>
+<h3>${permission === null ? 'None required' : code(permission)}</h3>
 ${listOf([...opened, ...forOwn], (route) => (route.permission === permission ? undefined : route.own?.of))}
 </section>`;
 }

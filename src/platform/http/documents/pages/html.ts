@@ -7,7 +7,7 @@ export class Html {
   }
 }
 
-type Part = string | number | Html | readonly Html[];
+export type Part = string | number | Html | readonly Html[];
 
 /** Escapes parts: html`<p>${anything}</p>` shows `anything` as text, whatever it contains. */
 export function html(literals: TemplateStringsArray, ...parts: readonly Part[]): Html {

@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import type { Document } from '../documents.ts';
 import { type Html, html } from './html.ts';
 import { htmlPage } from './html-page.ts';
+import { renderMarkdown, type Values } from './markdown.ts';
 
 /** The pages of the documentation, as the navigation lists them. */
 export const PAGES = {
@@ -22,6 +24,12 @@ export interface PageContent {
   /** Below /docs/assets/, in the order of loading; `styles` beside those of every page. */
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
+}
+
+/** Returns the page whose text is the Markdown file with its name in this folder. */
+export async function markdownPage(name: PageName, values: Values): Promise<Document> {
+  const text = await readFile(new URL(`${name}.md`, import.meta.url), 'utf8');
+  return pageOf(name, { main: await renderMarkdown(text, values) });
 }
 
 /** A guide has the name of their list; the page of a mistyped address has none. */

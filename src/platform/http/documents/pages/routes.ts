@@ -9,7 +9,7 @@ import { agentsPage } from './agents-page.ts';
 import { errorsPage } from './errors-page.ts';
 import { GUIDES, guidesPage, pageOfGuide, pathOf } from './guides/guides.ts';
 import { code, type Html, html, prose, table } from './html.ts';
-import { PAGES, pageOf } from './page.ts';
+import { markdownPage, PAGES, pageOf } from './page.ts';
 import { type ReferenceDocument, referencePage } from './reference-page.ts';
 import { socketPage } from './socket-page.ts';
 
@@ -73,13 +73,8 @@ ${Object.values(PAGES).map(({ path, title }) => html`<li><a href="${path}">${tit
 }
 
 /** Shows every state machine, from the tables that the code runs. */
-function statesPage(): Document {
-  return pageOf('states', {
-    main: html`<h1>States</h1>
-<p>What may become of a resource, and when. A move that a table does not have answers 409
-<a href="/docs/api/errors#resource_conflict"><code>resource_conflict</code></a>.</p>
-${STATE_MACHINES.map(section)}`,
-  });
+function statesPage(): Promise<Document> {
+  return markdownPage('states', { states: STATE_MACHINES.map(section) });
 }
 
 function section({ field, about, moves }: StateMachine): Html {

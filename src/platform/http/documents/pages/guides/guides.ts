@@ -6,7 +6,8 @@ import {
 } from '../../../../../contract/protocol/resources/upload.ts';
 import { CURRENT_VERSION } from '../../../../../contract/protocol/versions.ts';
 import type { Document } from '../../documents.ts';
-import { command, Html, html, table } from '../html.ts';
+import { type Html, html } from '../html.ts';
+import { renderMarkdown, type Values } from '../markdown.ts';
 import { pageOf } from '../page.ts';
 
 /**
@@ -55,7 +56,7 @@ export async function pageOfGuide(name: GuideName): Promise<Document> {
     title,
     scripts: ['copy.js'],
     main: html`<h1>${title}</h1>
-${await renderMarkdown(text)}
+${await renderMarkdown(text, VALUES)}
 <nav class="neighbours" aria-label="Guides">
 ${await neighbour('prev', GUIDES[index - 1])}
 ${await neighbour('next', GUIDES[index + 1])}
@@ -81,25 +82,16 @@ async function readGuide(name: GuideName): Promise<Guide> {
   if (title === undefined || summary === undefined || text === undefined) {
     throw new Error(`the guide ${name} needs a title and a summary`);
   }
-  return { title, summary: summary.replaceAll('> ', '').trim().replaceAll('\n', ' '), text: filled(text) };
-}
-
-/** Fills the places `{{name}}` of a guide with values that the code decides. */
-function filled(text: string): string {
-  return text.replace(/\{\{(\w+)\}\}/g, (place, name: string) => {
-    const value = VALUES[name];
-    if (value === undefined) throw new Error(`a guide has ${place}, which has no value`);
-    return value;
-  });
+  return { title, summary: summary.replaceAll('> ', '').trim().replaceAll('\n', ' '), text };
 }
 
 const MIB = 1024 * 1024;
-const VALUES: Readonly<Record<string, string>> = {
+const VALUES: Values = {
   version: CURRENT_VERSION,
-  s3_mib: String(UPLOAD_LIMITS.s3Bytes / MIB),
-  local_mib: String(UPLOAD_LIMITS.localBytes / MIB),
-  url_minutes: String(FILE_URL_S / 60),
-  attachable_hours: String(ATTACHABLE_HOURS),
+  s3_mib: UPLOAD_LIMITS.s3Bytes / MIB,
+  local_mib: UPLOAD_LIMITS.localBytes / MIB,
+  url_minutes: FILE_URL_S / 60,
+  attachable_hours: ATTACHABLE_HOURS,
   // A backend's function to call REST; the `js` of a page has it once.
   call: `const call = async (method, path, body) => {
   const answer = await fetch(\`https://chat.example.com\${path}\`, {
@@ -117,34 +109,3 @@ const VALUES: Readonly<Record<string, string>> = {
   return value;
 };`,
 };
-
-/**
- * Returns our own Markdown as HTML: headings have ids, code has a copy button, tables scroll. HTML
- * in it is not escaped. The first page that needs the library loads it.
- */
-async function renderMarkdown(text: string): Promise<Html> {
-  const { Marked } = await import('marked');
-  const marked = new Marked({
-    renderer: {
-      heading({ tokens, depth, text }) {
-        const id = text
-          .toLowerCase()
-          .replace(/[^\w]+/g, '-')
-          .replace(/^-|-$/g, '');
-        return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
-      },
-      code: ({ text, lang = '' }) => `${command(text, `language-${lang}`).text}\n`,
-      table({ header, rows }) {
-        const cells = (row: typeof header) =>
-          row.map(({ tokens }) => new Html(this.parser.parseInline(tokens)));
-        return `${
-          table(
-            header.map(({ text }) => text),
-            rows.map(cells),
-          ).text
-        }\n`;
-      },
-    },
-  });
-  return new Html(await marked.parse(text));
-}
