@@ -5,8 +5,8 @@
 
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { noteFeatures } from '../../src/app/feature-settings.ts';
 import { FEATURES } from '../../src/app/features.ts';
+import { noteFeatures } from '../../src/app/left-out.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { checkOutEarlier } from '../support/earlier-checkout.ts';

@@ -1,6 +1,6 @@
 import type { MailText } from '../../core/features/feature.ts';
 import type { NotificationRow } from '../../core/resources/notification.ts';
-import { escapeHtml, oneLine } from '../../core/resources/plain-text.ts';
+import { escapeHtml, oneLine } from '../../platform/plain-text.ts';
 
 export interface DigestContent {
   /** Unseen notifications, newest first; at least one. */

@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import type { Feature } from '../../core/features/feature.ts';
+import { documentRoute } from '../../platform/http/documents/documents.ts';
+import type { PublicRoutes } from '../../platform/http/pipeline/public-routes.ts';
 import { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { pushAudience } from './audience.ts';
 import { Digests, readDigest, readDigests, settleDigest, writeDigestMail } from './digests.ts';
@@ -6,9 +9,16 @@ import { Pushes } from './pushes.ts';
 import { subscriptionRoutes } from './subscription-routes.ts';
 import { deleteOfDeactivated, readSubscriptionsOf } from './subscriptions.ts';
 import { Vapid } from './vapid.ts';
-import { workerRoutes } from './worker-routes.ts';
 
 const OF_USER = 'JOIN actors a ON a.id = t.actor_id WHERE a.account_id = $1';
+
+/** The part of a page's service worker that shows pushes (docs/sdk.md#web-push). */
+const WORKER: PublicRoutes = {
+  '/v1/push-worker.js': documentRoute(async () => ({
+    contentType: 'text/javascript; charset=utf-8',
+    body: await readFile(new URL('assets/push-worker.js', import.meta.url)),
+  })),
+};
 
 export const push: Feature = {
   holdings: {
@@ -46,7 +56,7 @@ export const push: Feature = {
       },
       join: () => ({
         routes: { settings: subscriptionRoutes(node, vapid) },
-        publicRoutes: workerRoutes(),
+        publicRoutes: WORKER,
       }),
     };
   },

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { SendMailOptions } from 'nodemailer';
 import type { MailText } from '../../../core/features/feature.ts';
-import { oneLine } from '../../../core/resources/plain-text.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { oneLine } from '../../../platform/plain-text.ts';
 import type { MailRow } from '../mail-store.ts';
 
 /** What a try writes into a mail; the rest is in its row. */

@@ -1,4 +1,4 @@
-import { escapeHtml, oneLine } from '../../../core/resources/plain-text.ts';
+import { escapeHtml, oneLine } from '../../../platform/plain-text.ts';
 
 export interface ReplyContent {
   readonly body: string;

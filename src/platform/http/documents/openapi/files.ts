@@ -1,7 +1,7 @@
 import type { ErrorCondition } from '../../../../contract/protocol/errors.ts';
 import { MailReceipt } from '../../../../contract/protocol/resources/email.ts';
 import { exampleOf } from './examples.ts';
-import { refusalResponses } from './operations.ts';
+import { OPERATIONS, refusalResponses } from './operations.ts';
 import type { SchemaComponents, SchemaObject } from './schemas.ts';
 
 const SERVED: readonly ErrorCondition[] = [
@@ -46,8 +46,7 @@ export const FILE_PATHS = {
       operationId: 'show_avatar',
       tags: ['Attachments'],
       summary: 'Show the image of an actor',
-      description:
-        'Returns the image of a user, agent or group. The address is the `avatar_url` of an actor, used as it is, in a page for example; it works until the image is replaced or cleared.',
+      description: OPERATIONS.get('show_avatar'),
       security: [],
       parameters: [parameter('id', 'path', 'Part of the address, which cannot be guessed.')],
       responses: {
@@ -59,8 +58,7 @@ export const FILE_PATHS = {
   '/v1/files/{key}': {
     get: {
       ...operation('download_file', 'Download a file'),
-      description:
-        'Returns the bytes of a file. The address is the `url` of an attachment, used as it is; it works for 15 minutes at most. Servers with object storage give addresses of that storage.',
+      description: OPERATIONS.get('download_file'),
       responses: {
         200: { description: 'The bytes of the file.', content: bytes() },
         ...refusalResponses(REFUSALS),
@@ -68,8 +66,7 @@ export const FILE_PATHS = {
     },
     put: {
       ...operation('upload_file', 'Send the bytes of a file'),
-      description:
-        'Stores the bytes of an upload. The address and the headers are those of the answer of `create_upload_url`, used as they are. Another size or Content-Type than announced is refused.',
+      description: OPERATIONS.get('upload_file'),
       requestBody: { required: true, content: bytes() },
       responses: {
         204: { description: 'The file is stored.' },
@@ -110,8 +107,7 @@ export function mailPaths(schemas: SchemaComponents): object {
         'x-since': '1.2.harbor',
         tags: ['Mail'],
         summary: 'Hand in a mail as it came',
-        description:
-          'Takes in one mail for the inboxes that its headers name: `Delivered-To`, `X-Original-To` and `Envelope-To`, or else `To` and `Cc`. It answers once everything is committed. The same mail, sent again, is the same mail: send it again after every answer of 429 or 5xx, and after none.',
+        description: OPERATIONS.get('receive_mail'),
         security: [],
         parameters: [
           {

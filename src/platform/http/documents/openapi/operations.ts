@@ -9,7 +9,7 @@ import { tagOf } from './tags.ts';
 import { readTexts } from './texts.ts';
 
 /** The paragraphs of operations.md and parameters.md, each by its heading. */
-const OPERATIONS = readTexts('operations.md');
+export const OPERATIONS = readTexts('operations.md');
 const PARAMETERS = readTexts('parameters.md');
 
 /** Converts `/v1/things/:id` to OpenAPI's `/v1/things/{id}`. */

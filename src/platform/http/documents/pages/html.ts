@@ -1,3 +1,5 @@
+import { escapeHtml } from '../../../plain-text.ts';
+
 /** Text that is HTML already, so `html` does not escape it. */
 export class Html {
   readonly text: string;
@@ -17,16 +19,8 @@ export function html(literals: TemplateStringsArray, ...parts: readonly Part[]):
 function render(part: Part): string {
   if (part instanceof Html) return part.text;
   if (typeof part === 'object') return part.map(({ text }) => text).join('\n');
-  return String(part).replace(/[&<>"']/g, (character) => ESCAPES[character]!);
+  return escapeHtml(String(part));
 }
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
 
 /** Text between backticks becomes `code`. */
 export function prose(text: string): Html {
