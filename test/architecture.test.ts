@@ -44,7 +44,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['access'],
     ['engine', 'db', 'outbound'],
     // They import nothing but each other.
-    ['log', 'metrics', 'lifecycle', 'background', 'backoff', 'bounded', 'build', 'json-bytes'],
+    ['log', 'metrics', 'lifecycle', 'background', 'backoff', 'bounded', 'build', 'json-bytes', 'plain-text'],
   ],
   contract: [['client'], ['protocol']],
 };

@@ -8,7 +8,7 @@ import { conversationListRoutes } from '../core/inbox/routes.ts';
 import { messageRoutes } from '../core/messages/routes.ts';
 import { notificationRoutes } from '../core/notifications/routes.ts';
 import { settingsRoutes } from '../core/notifications/settings/settings-routes.ts';
-import { registrationRoutes } from '../core/registration/registration.ts';
+import { registrationRoutes } from '../core/registration/registration-routes.ts';
 import { realtimeRoutes } from '../edge/gateway/routes.ts';
 import type { Tickets } from '../edge/gateway/socket/tickets.ts';
 import type { Config } from '../platform/config/config.ts';

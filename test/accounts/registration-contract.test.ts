@@ -7,7 +7,7 @@ import { toolSlugOf } from '../../src/contract/protocol/resources/available-tool
 import type { Role } from '../../src/contract/protocol/resources/role.ts';
 import type { User } from '../../src/contract/protocol/resources/user.ts';
 import { readAccountAudit } from '../../src/core/audit/audit.ts';
-import { register, requireRegistration } from '../../src/core/registration/registration.ts';
+import { register, requireRegistration } from '../../src/core/registration/register.ts';
 import { accepted } from '../agents/bodies.ts';
 import { type CallOptions, type Refusal, refusalOf, startTestApp, type TestApp } from '../support/app.ts';
 

@@ -8,7 +8,7 @@ import { entityRoutes } from './entity-routes.ts';
 import { groupRoutes } from './group-routes.ts';
 import { apiKeyRoutes } from './key-routes.ts';
 import { meRoutes } from './me-routes.ts';
-import { peopleRoutes } from './people.ts';
+import { peopleRoutes } from './people/people-routes.ts';
 import { roleRoutes } from './role-routes.ts';
 import { sessionRoutes } from './sessions/session-routes.ts';
 import { tokenRoutes } from './sessions/token-routes.ts';

@@ -14,7 +14,7 @@ export interface PresenceRecordOptions {
 
 /**
  * Writes the presence that sockets of this node declare to Postgres, for REST on any node
- * (core/accounts/people.ts): a row for an actor when its status here changes, and one row
+ * (core/accounts/people/people.ts): a row for an actor when its status here changes, and one row
  * for the node at intervals. An actor without a declaration costs nothing. A failed write is
  * repeated in the next round.
  */

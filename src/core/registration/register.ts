@@ -1,8 +1,7 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
-import { RegisterBody, Registration } from '../../contract/protocol/resources/api-key.ts';
+import type { RegisterBody, Registration } from '../../contract/protocol/resources/api-key.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { createAccount, presentAccount } from '../accounts/accounts.ts';
 import { createApiKey, findApiKey } from '../accounts/keys.ts';
 import { createUser, findUser } from '../accounts/users.ts';
@@ -13,32 +12,7 @@ import { presentUser } from '../resources/user.ts';
 /** `PARLEY_REGISTRATION`: a number of accounts, beyond which registration is closed. */
 export type RegistrationPolicy = 'closed' | 'open' | number;
 
-/** Public registration (docs/contract.md#registration). */
-export function registrationRoutes(policy: RegistrationPolicy): Route[] {
-  return [
-    defineRoute({
-      name: 'register',
-      method: 'POST',
-      path: '/v1/registrations',
-      summary: 'Create an account with its first admin and an API key, where the deployment allows it',
-      since: '1.2.harbor',
-      permission: null,
-      open: true,
-      scarce: true,
-      agents: false,
-      secret: true,
-      once: true,
-      refuses: ['registration_closed'],
-      body: RegisterBody,
-      status: 201,
-      response: Registration,
-      prepare: () => requireRegistration(policy),
-      change: (tx, { body }) => register(tx, policy, body),
-    }),
-  ];
-}
-
-/** Throws ApiError `registration_closed` if the deployment accepts no registration. */
+/** Throws ApiError `registration_closed` if nobody can register at all. */
 export function requireRegistration(policy: RegistrationPolicy): void {
   if (policy === 'closed') throw closed();
 }

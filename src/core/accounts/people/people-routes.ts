@@ -1,0 +1,45 @@
+import { ListOf, listOf } from '../../../contract/protocol/lists.ts';
+import { ActorPresence, Person, PresenceQuery } from '../../../contract/protocol/resources/person.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
+import { PEOPLE, type PersonRow, presentPerson, readPresences } from './people.ts';
+
+/**
+ * The directory for members without `users:read` (docs/contract.md#people), closed to customers.
+ */
+export function peopleRoutes(database: Database): Route[] {
+  const common = {
+    method: 'GET',
+    since: '1.2.harbor',
+    permission: 'messaging:read',
+  } as const;
+  return [
+    defineRoute({
+      ...common,
+      name: 'list_people',
+      path: '/v1/messaging/people',
+      summary: 'List the users and agents whom the caller may write to, by name',
+      query: SearchQuery({}),
+      response: ListOf(Person),
+      async handle({ principal: { accountId, actor }, query, url }) {
+        const page = readPage(LIST, query, { account: accountId, caller: actor.id });
+        const rows = await PEOPLE.readPage(database, [accountId, actor.id], page);
+        return toList(rows, page, url, keyOf, presentPerson);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'list_presence',
+      path: '/v1/messaging/presence',
+      summary: 'List whether users are online',
+      query: PresenceQuery,
+      response: ListOf(ActorPresence),
+      handle: async ({ principal, query }) =>
+        listOf(await readPresences(database, principal.accountId, query['actor_ids[]'])),
+    }),
+  ];
+}
+
+const LIST = defineList('people', ['text', 'text']);
+const keyOf = ({ sort_name, id }: PersonRow) => [sort_name, id];
