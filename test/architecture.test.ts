@@ -140,10 +140,12 @@ t.test('the checkout keeps to its layers and rules', async (t) => {
 
 t.test('tests that are not run file by file are run together', async (t) => {
   const { tap } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../package.json'), 'utf8'));
-  const runners = readdirSync(import.meta.dirname).flatMap((name) => {
-    const text = name.endsWith('.test.ts') ? readFileSync(join(import.meta.dirname, name), 'utf8') : '';
-    const [, directory] = /^await runTogether\('(\w+)'\);$/m.exec(text) ?? [];
-    return directory === undefined ? [] : [directory];
+  const folder = join(import.meta.dirname, 'by-folder');
+  const runners = readdirSync(folder).map((name) => {
+    const [, directory] =
+      /^await runTogether\('(\w+)'\);$/m.exec(readFileSync(join(folder, name), 'utf8')) ?? [];
+    t.equal(name, `${directory}.test.ts`);
+    return directory;
   });
   t.strictSame(tap.exclude, [`test/{${runners.sort().join(',')}}/**`], 'package.json, tap');
 });

@@ -8,7 +8,7 @@
  *   `createHook` such an error ends the process, with its stack on standard error, and fails the
  *   file.
  *
- * Without these two lines test/conversations.test.ts and test/access.test.ts take 19.6 s of
+ * Without these two lines test/by-folder/conversations.test.ts and access.test.ts take 19.6 s of
  * processor time in place of 16.9 s: 16 % more, and the whole suite has to stay below six minutes
  * on two cores.
  */

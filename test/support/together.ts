@@ -14,7 +14,9 @@ import t, { type Test } from 'tap';
 import './app.ts';
 
 /**
- * `directory`: of test/. package.json (tap, exclude) keeps its files from being run alone as well.
+ * The callers are in test/by-folder/, whose name comes early in the alphabet: tap starts files in
+ * that order, and these take the longest. `directory`: of test/. package.json (tap, exclude) keeps
+ * its files from being run alone as well.
  */
 export async function runTogether(directory: string): Promise<void> {
   const folder = join(import.meta.dirname, '..', directory);
