@@ -16,7 +16,7 @@ COPY migrations migrations
 COPY src src
 # Fails here rather than at a start if something is missing, and keeps what makes a start quick, which the user of the
 # image could not write. With the flags of CMD: code that was compiled with others does not serve.
-RUN node --max-semi-space-size=32 --heap-growing-percent=200 -e \
+RUN node --max-semi-space-size=32 --heap-growing-percent=200 --v8-pool-size=1 -e \
     'require("./bin/quick-load.cjs").loadQuickly(); Promise.all([import("./src/app/app.ts"), import("./src/features/mail/reading/read-mail.ts")]).then(() => process.exit())' \
     && node bin/parley.cjs admin --help
 
@@ -35,4 +35,4 @@ HEALTHCHECK --interval=5s --timeout=3s --start-period=60s --retries=3 CMD \
   ["bash", "-c", "exec 3<>\"/dev/tcp/127.0.0.1/$PORT\" && printf 'GET /readyz HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
 
 # Not through npm: signals reach the gateway itself.
-CMD ["node", "--max-semi-space-size=32", "--heap-growing-percent=200", "bin/parley.cjs", "start"]
+CMD ["node", "--max-semi-space-size=32", "--heap-growing-percent=200", "--v8-pool-size=1", "bin/parley.cjs", "start"]

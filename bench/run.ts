@@ -33,6 +33,7 @@ import { runPlot } from './plot.ts';
 import { SEARCH } from './search.ts';
 import { SEND_PARTS } from './send-parts.ts';
 import { SLOW_READERS } from './slow-readers.ts';
+import { TIMELINE } from './timeline.ts';
 import { WEBHOOKS } from './webhooks.ts';
 
 const WORKS: readonly Work[] = [
@@ -51,6 +52,7 @@ const WORKS: readonly Work[] = [
   P14,
   GARBAGE,
   SEND_PARTS,
+  TIMELINE,
   FIRST_REQUEST,
   SEARCH,
   SLOW_READERS,

@@ -19,22 +19,28 @@ export interface BenchDatabase {
 
 /**
  * The embedded Postgres as `npm start` runs it (fsync, synchronous_commit and full_page_writes on),
- * with a database for each of `names`: nodes without Redis do not share one.
+ * with a database for each of `names`: nodes without Redis do not share one. `commitTimes`: whether
+ * it keeps the time of each commit, which takes a restart.
  */
 export async function startPostgres<const Name extends string>(
   disposer: Disposer,
   names: readonly Name[],
+  { commitTimes = false }: { readonly commitTimes?: boolean } = {},
 ): Promise<Record<Name, BenchDatabase>> {
   const dataDir = disposer.add('data directory', mkdtempSync(join(tmpdir(), 'parley-bench-')), (path) =>
     rmSync(path, { recursive: true, force: true }),
   );
   // For root, whose Postgres runs as another user that needs access.
   chmodSync(dataDir, 0o755);
-  const postgres = disposer.add(
-    'postgres',
-    await startEmbeddedPostgres({ dataDir, durable: true, log: LOG }),
-    (it) => it.stop(),
-  );
+  const start = () => startEmbeddedPostgres({ dataDir, durable: true, log: LOG });
+  if (commitTimes) {
+    const first = await start();
+    const admin = await openDatabase({ url: first.url, log: LOG });
+    await sql`ALTER SYSTEM SET track_commit_timestamp = on`.execute(admin.kysely);
+    await admin.close();
+    await first.stop();
+  }
+  const postgres = disposer.add('postgres', await start(), (it) => it.stop());
   const admin = await openDatabase({ url: postgres.url, log: LOG });
   for (const name of names) await sql`CREATE DATABASE ${sql.id(name)}`.execute(admin.kysely);
   await admin.close();

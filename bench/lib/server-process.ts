@@ -15,7 +15,7 @@ export interface ServerProcessOptions {
 }
 
 /** Flags for every server of a comparison: those with which `npm start` runs the product. */
-const NODE_FLAGS = ['--max-semi-space-size=32', '--heap-growing-percent=200'];
+const NODE_FLAGS = ['--max-semi-space-size=32', '--heap-growing-percent=200', '--v8-pool-size=1'];
 
 /** A server under measurement, in a process of its own. */
 export class ServerProcess {

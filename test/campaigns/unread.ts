@@ -232,6 +232,7 @@ const COMMAND: readonly [string, ...string[]] = [
   PARLEY[0],
   '--max-semi-space-size=32',
   '--heap-growing-percent=200',
+  '--v8-pool-size=1',
   ...PARLEY.slice(1),
   'start',
 ];
