@@ -7,7 +7,7 @@ import type { AgentRow } from '../../src/core/resources/agent.ts';
 import type { RunRow } from '../../src/core/resources/run.ts';
 import type { Completion } from '../../src/features/agents/models/chain.ts';
 import type { Prompt } from '../../src/features/agents/models/model.ts';
-import { BufferedReply } from '../../src/features/agents/replies/buffered-reply.ts';
+import { BufferedReply } from '../../src/features/agents/replies/reply-text.ts';
 import { Execution, type ExecutionOptions } from '../../src/features/agents/runs/execution/execution.ts';
 import { RunFailure, reasonOf, Stop, untilBack } from '../../src/features/agents/runs/execution/failure.ts';
 import { takeRun } from '../../src/features/agents/runs/state/lease-store.ts';

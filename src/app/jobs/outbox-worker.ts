@@ -1,5 +1,5 @@
 import type { NodeParts } from '../../core/features/feature.ts';
-import type { Querier } from '../../platform/db/connection/handle.ts';
+import type { OutboxRow, Querier } from '../../platform/db/connection/handle.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import type { InFlightRows } from '../../platform/db/queue/in-flight-rows.ts';
 import {
@@ -13,7 +13,6 @@ import {
   takeOverdue,
 } from '../../platform/db/queue/outbox.ts';
 import { byTopic, type TopicHandler } from '../../platform/db/queue/topic.ts';
-import type { OutboxRow } from '../../platform/db/tables/outbox-row.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 

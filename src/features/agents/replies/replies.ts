@@ -5,7 +5,6 @@ import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
-import { BufferedReply } from './buffered-reply.ts';
 import { completeAbandoned } from './complete-reply.ts';
 import { deliverReply } from './delivery.ts';
 import { DraftReply } from './draft-reply.ts';
@@ -13,6 +12,7 @@ import type { LiveReply, ReplyHost } from './live-reply.ts';
 import { MessageReply } from './message-reply.ts';
 import { Pace } from './pace.ts';
 import type { AgentReply } from './reply.ts';
+import { BufferedReply } from './reply-text.ts';
 import { findStrays, type ReplyCheckpoint, updateCheckpoints } from './store.ts';
 
 export interface RepliesOptions

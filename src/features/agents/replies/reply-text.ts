@@ -1,5 +1,6 @@
 import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
 import { cutText } from '../models/text-cleaner.ts';
+import type { AgentReply } from './reply.ts';
 
 /** Separates the texts of different turns. */
 export const BLANK_LINE = '\n\n';
@@ -61,4 +62,17 @@ export class ReplyText {
     this.#full ||= fitting.length < text.length;
     this.#stepText += fitting;
   }
+}
+
+/** The reply of a run without a conversation: its text goes only into the run's output. */
+export class BufferedReply extends ReplyText implements AgentReply {
+  readonly messageId = null;
+
+  open(): void {}
+
+  async settle(): Promise<void> {}
+
+  async finish(): Promise<void> {}
+
+  abandon(): void {}
 }

@@ -1,5 +1,4 @@
 import type { Kysely, Transaction } from 'kysely';
-import type { OutboxRecord } from '../tables/outbox-row.ts';
 import type { Schema } from '../tables/schema.ts';
 import type { Statement, Value } from './statement.ts';
 
@@ -22,4 +21,19 @@ export interface Tx extends Db {
   readonly kysely: Transaction<Schema>;
   /** The rows enqueued so far (outbox.ts). */
   readonly outbox: OutboxRecord;
+}
+
+/** A committed event whose effects may not have happened yet. */
+export interface OutboxRow {
+  readonly id: number;
+  readonly topic: string;
+  readonly payload: unknown;
+  readonly attempts: number;
+}
+
+/** The outbox rows of an open transaction. */
+export interface OutboxRecord {
+  readonly rows: OutboxRow[];
+  /** Whether this process handles the rows after the commit; else (in a command) a sweep does. */
+  readonly isHandledHere: boolean;
 }

@@ -1,7 +1,6 @@
-import type { Querier, Tx } from '../connection/handle.ts';
+import type { OutboxRow, Querier, Tx } from '../connection/handle.ts';
 import { LISTENERS_REVISION, type ListenersRevision } from '../connection/listeners-revision.ts';
 import { statement } from '../connection/statement.ts';
-import type { OutboxRow } from '../tables/outbox-row.ts';
 import type { Topic } from './topic.ts';
 
 /**

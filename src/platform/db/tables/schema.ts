@@ -26,7 +26,6 @@ import type { AccountTables } from './account-tables.ts';
 import type { AgentRunTables } from './agent-run-tables.ts';
 import type { InboxTables } from './inbox-tables.ts';
 import type { MailTables } from './mail-tables.ts';
-import type { MessageTables } from './message-tables.ts';
 import type { NotificationTables } from './notification-tables.ts';
 import type { SearchTables } from './search-tables.ts';
 import type { Streamed, Time, Times } from './touched.ts';
@@ -41,7 +40,6 @@ export interface Schema
     AgentRunTables,
     InboxTables,
     MailTables,
-    MessageTables,
     NotificationTables,
     SearchTables,
     WebhookTables {
@@ -342,6 +340,36 @@ export interface Schema
     resource_id: string | null;
     created_by: string;
     created_at: Time;
+  };
+
+  // Parts of messages, which change without them (migrations/0028_reactions.ts).
+  reactions: {
+    message_id: string;
+    emoji: string;
+    actor_id: string;
+    conversation_id: string;
+    customer: boolean;
+    created_at: Time;
+  };
+
+  reacted_messages: Streamed & {
+    message_id: string;
+    conversation_id: string;
+  };
+
+  pins: Streamed & {
+    message_id: string;
+    conversation_id: string;
+    /** Actor id; null, like `pinned_at`, once the message is no longer pinned. */
+    pinned_by: string | null;
+    pinned_at: string | null;
+  };
+
+  thread_reads: {
+    message_id: string;
+    actor_id: string;
+    conversation_id: string;
+    read_sequence: number;
   };
 }
 
