@@ -150,6 +150,16 @@ t.test('tests that are not run file by file are run together', async (t) => {
   t.strictSame(tap.exclude, [`test/{${runners.sort().join(',')}}/**`], 'package.json, tap');
 });
 
+t.test('the image and the servers of the bench have the flags of npm start', async (t) => {
+  const root = resolve(import.meta.dirname, '..');
+  const read = (path: string) => readFileSync(join(root, path), 'utf8');
+  const flags = JSON.parse(read('package.json')).scripts.start.match(/--[\w-]+=\d+/g);
+  t.equal(flags.length, 3);
+  const [compiled = '', command = ''] = read('Dockerfile').match(/^(?:RUN node --|CMD ).*$/gm) ?? [];
+  const [ofBench = ''] = /^const NODE_FLAGS = .*$/m.exec(read('bench/lib/server-process.ts')) ?? [];
+  for (const text of [compiled, command, ofBench]) t.strictSame(text.match(/--[\w-]+=\d+/g), flags, text);
+});
+
 t.test('npm test leaves out test/long alone, and npm run test:all leaves out nothing', async (t) => {
   const root = resolve(import.meta.dirname, '..');
   const { scripts, tap } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
