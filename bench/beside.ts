@@ -42,13 +42,23 @@ async function run(session: Session): Promise<void> {
     retentionSweep(bench),
     indexBuild(bench),
   ];
+  const mostPerSecond = async (what: string) => {
+    await before();
+    const { figure } = await stand.side(CONNECTIONS, 'direct').run(timing.blockMs);
+    session.say(`  at most ${count(figure)}/s ${what}`);
+    return figure;
+  };
   await stand.side(CONNECTIONS, 'direct').run(timing.warmupMs);
-  await before();
-  const most = (await stand.side(CONNECTIONS, 'direct').run(timing.blockMs)).figure;
-  const rate = Math.round(most / 2);
-  session.say(`  at most ${count(most)}/s: so at ${rate}/s`);
+  const mostAlone = await mostPerSecond('alone');
   const seeds = { last: 0 };
   for (const kind of kinds) {
+    let most = mostAlone;
+    if (kind.ofEachSend) {
+      const running = await kind.begin();
+      most = Math.min(most, await mostPerSecond(`beside ${kind.name}`));
+      await running.end();
+    }
+    const rate = Math.round(most / 2);
     const work = `P3 send p99 at ${rate}/s beside ${kind.name}`;
     await session.part(`beside ${kind.name}`, () =>
       compareWith(session, {
@@ -78,6 +88,11 @@ const SWEPT_CONVERSATIONS = 200;
 interface Kind {
   readonly name: string;
   readonly hasGoal: boolean;
+  /**
+   * Whether each send causes a piece of it: then the rate is half of what the node sends beside it,
+   * the slower of both sides.
+   */
+  readonly ofEachSend?: true;
   /** What a block needs, untimed. */
   readonly prepare?: () => Promise<void>;
   /** Resolves when the work runs. */
@@ -254,6 +269,7 @@ function webhookDeliveries(bench: Bench, url: string): Kind {
   return {
     name: 'webhooks',
     hasGoal: true,
+    ofEachSend: true,
     begin: async () => {
       await addWebhook(bench.parley, bench.stand, url);
       const before = await delivered();
@@ -272,27 +288,35 @@ function webhookDeliveries(bench: Bench, url: string): Kind {
   };
 }
 
+const BACKLOG_PREPARED_S = 10;
+
 /** What a receiver has missed: a webhook for no new event, with a delivery of each old message. */
 function webhookBacklog(bench: Bench, url: string): Kind {
   const left = async () => {
     const counted = `SELECT count(*)::integer AS count FROM webhook_deliveries WHERE status = 'pending'`;
     return (await bench.query<{ count: number }>(counted))[0]!.count;
   };
+  const isBegun = async () =>
+    (await bench.query(`SELECT FROM webhook_deliveries WHERE status <> 'pending' LIMIT 1`)).length > 0;
   return {
     name: 'a backlog of webhooks',
     hasGoal: true,
-    begin: async () => {
+    // Due when everything that the insert leaves behind is done.
+    prepare: async () => {
       const id = await addWebhook(bench.parley, bench.stand, url, 'draft.created');
       await bench.query(
         `INSERT INTO webhook_deliveries (webhook_id, id, event_id, event_type, conversation_id, sequence, head, resource_id,
           occurred_at, next_try_at)
         SELECT $1, 'whd_' || m.id, 'evt_' || m.id, 'message.created', m.conversation_id, m.sequence, m.sequence, m.id,
-          m.created_at, now()
+          m.created_at, now() + interval '${BACKLOG_PREPARED_S} s'
         FROM messages m WHERE m.id LIKE 'msg_cnv_archive%'`,
         [id],
       );
-      await bench.query('ANALYZE webhook_deliveries');
-      while ((await left()) === ARCHIVED) await delay(20);
+      await bench.query('VACUUM (ANALYZE) webhook_deliveries');
+      await checkpoint(bench.parley);
+    },
+    begin: async () => {
+      while (!(await isBegun())) await delay(20);
       const before = await left();
       return {
         check: async () => {

@@ -118,11 +118,11 @@ export class Loop {
 }
 
 /**
- * The loops of a process begin their runs at the same moments, multiples of their intervals,
- * because a wake-up of the process and of Postgres costs more than most runs do. The moments of two
- * processes differ.
+ * Returns the milliseconds until work is due that is repeated so often. The loops of a process
+ * begin their runs at the same moments, multiples of their intervals, because a wake-up of the
+ * process and of Postgres costs more than most runs do. The moments of two processes differ.
  */
-function pauseMs(intervalMs: number): number {
+export function pauseMs(intervalMs: number): number {
   const untilNext = intervalMs - (performance.now() % intervalMs);
   return untilNext < intervalMs / 2 ? untilNext + intervalMs : untilNext;
 }

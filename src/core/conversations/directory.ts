@@ -162,10 +162,11 @@ interface MemberRow
 
 /** Returns the facts of each conversation, or undefined for one that does not exist. */
 export async function loadFacts(reader: Querier, ids: readonly string[]): Promise<Found[]> {
-  // The version is read before the members, so they are never older than it says.
-  const conversations = await reader.query(READ_CONVERSATIONS, ids, CUSTOMER_SERVICE);
-  const found = conversations.map(({ id }) => id);
-  const members = await reader.query(READ_MEMBERS, found);
+  // In one round trip and in this order, so that the members are never older than the version says.
+  const [conversations, members] = await Promise.all([
+    reader.query(READ_CONVERSATIONS, ids, CUSTOMER_SERVICE),
+    reader.query(READ_MEMBERS, ids),
+  ]);
   const membersOf = Map.groupBy(members, (row) => row.conversation_id);
   const facts = new Map(conversations.map((row) => [row.id, toFacts(row, membersOf.get(row.id) ?? [])]));
   return ids.map((id) => facts.get(id));

@@ -109,6 +109,7 @@ export class Pushes {
         metrics.pushPending.set(waiting);
         metrics.pushLagSeconds.set(oldestSeconds);
       },
+      load: database.load,
       log,
     });
     options.watch.add({

@@ -52,8 +52,9 @@ export class Deliverer {
       leaseMs: this.#leaseMs,
       atOnce: MAX_TAKEN,
       take: async (rooms, atOnce) => {
+        // A lease that a crash of Postgres loses is taken again.
         const busy = [[...rooms.keys()], [...rooms.values()]] as const;
-        const due = await DELIVERIES.take(database, this.#leaseMs, ...busy, ROOM, atOnce);
+        const due = await DELIVERIES.take(database.relaxed, this.#leaseMs, ...busy, ROOM, atOnce);
         return due.map(({ is_withheld: isWithheld, ...delivery }) => ({ delivery, isWithheld }));
       },
       release: (tries) => {
@@ -65,6 +66,7 @@ export class Deliverer {
         metrics.webhookPending.set(waiting);
         metrics.webhookPendingSeconds.set(oldestSeconds);
       },
+      load: database.load,
       log,
     });
     options.watch.add({ name: 'webhook_deliveries', condition: HAS_DUE, onDue: () => this.wake() });

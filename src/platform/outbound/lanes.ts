@@ -50,6 +50,11 @@ export class Lanes<One extends object> {
     return true;
   }
 
+  /** Whether a lane has no room left. */
+  get isFull(): boolean {
+    return [...this.#lanes.values()].some((lane) => sizeOf(lane) >= this.#options.room);
+  }
+
   /** Returns the room that is left in each lane that is not empty. */
   rooms(): ReadonlyMap<string, number> {
     const { room } = this.#options;

@@ -1,3 +1,4 @@
+import { BackgroundWork, type Load } from '../background.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import { Lanes, type LanesOptions } from './lanes.ts';
@@ -20,6 +21,8 @@ export interface SenderOptions<One extends object> {
   /** Sends one and writes the outcome. If it rejects, the row is due again when its lease ends. */
   readonly send: (one: One, stop: AbortSignal) => Promise<void>;
   readonly measure: () => Promise<void>;
+  /** How busy the node is: a backlog is worked off in batches with rests between them. */
+  readonly load: Load;
   readonly log: Logger;
 }
 
@@ -29,6 +32,8 @@ const MEASURE_EVERY_MS = 10_000;
 const RENEWED_AFTER = 1 / 3;
 /** A try that begins later within its lease may outlast it, so it is left to its next lease. */
 const BEGUN_WITHIN = 1 / 2;
+/** Milliseconds in which a backlog should be worked off. */
+const BACKLOG_MS = 10 * 60_000;
 
 /**
  * Sends what waits in a table to many receivers: it takes due rows with a lease, tries each in the
@@ -45,6 +50,8 @@ export class Sender<One extends object> {
    */
   readonly #held = new Map<One, number>();
   readonly #stop = new AbortController();
+  /** Set while more is due than the lanes have room for. */
+  #backlog: BackgroundWork | undefined;
   #renewedAtMs = performance.now();
   #measuredAtMs = Number.NEGATIVE_INFINITY;
 
@@ -108,14 +115,16 @@ export class Sender<One extends object> {
   }
 
   async #round(signal: AbortSignal): Promise<void> {
-    const { take, release, atOnce, measure } = this.#options;
+    const { take, release, atOnce, measure, load } = this.#options;
     await this.#renew();
+    await this.#backlog?.rest(signal);
     for (let isMore = true; isMore && !signal.aborted; ) {
       const taken = await take(this.#lanes.rooms(), atOnce);
       const left = taken.filter((one) => !this.begin(one));
       await release(left);
       isMore = left.length === 0 && taken.length === atOnce;
     }
+    this.#backlog = this.#lanes.isFull ? (this.#backlog ?? new BackgroundWork(load, BACKLOG_MS)) : undefined;
     const nowMs = performance.now();
     if (nowMs - this.#measuredAtMs < MEASURE_EVERY_MS) return;
     this.#measuredAtMs = nowMs;

@@ -70,6 +70,7 @@ export class MailSender {
         metrics.mailsWaiting.set(waiting);
         metrics.mailsWaitingSeconds.set(oldestSeconds);
       },
+      load: database.load,
       log,
     });
     this.#sender.wake();

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { pauseMs } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import { connectionOptions, placeOf } from './connection-options.ts';
 
@@ -43,9 +44,9 @@ const REFUSALS = {
  * in transaction mode). `held` becomes false as soon as the connection is lost, and true again when
  * the lock was reacquired; a node that does not hold it must not accept sends.
  *
- * If the peer vanishes: this node queries every second and gives up after 3 s without an answer;
- * Postgres releases the lock after 11 s (the keepalives in connection-options.ts). So the node
- * knows first.
+ * If the peer vanishes: this node queries every two seconds and gives up after 3 s without an
+ * answer, so within 6 s; Postgres releases the lock after 11 s (the keepalives in
+ * connection-options.ts). So the node knows first.
  */
 export class NodeLock {
   readonly #options: NodeLockOptions;
@@ -72,7 +73,7 @@ export class NodeLock {
     const held = rows[0]?.held === true && this.#client === client;
     if (held) {
       this.#held = true;
-      this.#again(CHECK_MS);
+      this.#again(pauseMs(CHECK_MS));
     }
     return held;
   }
@@ -129,7 +130,7 @@ export class NodeLock {
     try {
       if (this.#held && client !== undefined) {
         await client.query('SELECT');
-        if (this.#client === client) this.#again(CHECK_MS);
+        if (this.#client === client) this.#again(pauseMs(CHECK_MS));
         return;
       }
       if (await this.tryToAcquire()) this.#options.log.info('holding the lock on the database again');
@@ -142,7 +143,8 @@ export class NodeLock {
   }
 }
 
-const CHECK_MS = 1_000;
+/** A look at a session takes an idle node and its Postgres as long as one for due work. */
+const CHECK_MS = 2_000;
 const ANSWER_MS = 3_000;
 const RETRY_MS = 200;
 /** Two arbitrary numbers, equal in every Parley: the lock is the database's, not the server's. */

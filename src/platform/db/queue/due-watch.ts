@@ -30,7 +30,7 @@ export interface DueWatchOptions {
 }
 
 /** Milliseconds between rounds of an unwoken loop: for its gauges, and if a condition is wrong. */
-export const UNWOKEN_EVERY_MS = 10_000;
+export const UNWOKEN_EVERY_MS = 30_000;
 
 /** Rights that a command revoked, and waits for a dead node's work, must end within one second. */
 const LOOK_EVERY_MS = 500;
