@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { ConversationFeed, type Message } from '../../src/contract/client/conversation-feed.ts';
+import { ConversationFeed, type Message } from '../../src/contract/client/conversation/conversation-feed.ts';
 import type { EventFrame, EventName } from '../../src/contract/protocol/socket/events.ts';
 
 /** `c` created, `u` updated, then the message's number and the second of its version. */

@@ -11,8 +11,8 @@ import {
   type LiveConversation,
   type TimelineMessage,
 } from '../../src/contract/client/index.ts';
-import { Timeline } from '../../src/contract/client/timeline.ts';
-import type { XhrLike } from '../../src/contract/client/upload.ts';
+import { Timeline } from '../../src/contract/client/conversation/timeline.ts';
+import type { XhrLike } from '../../src/contract/client/rest/upload.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
@@ -61,7 +61,7 @@ t.test('the newest messages, older ones by pages, and what changes', async (t) =
   none.on('end', (why) => ends.push(why));
   await t.rejects(none.opened, { message: 'There is no such conversation.' });
   t.match(ends, [{ code: 'resource_not_found' }]);
-  await t.rejects(none.send('ahoy'), { name: 'RestRefused', status: 404 });
+  await t.rejects(none.send('ahoy'), { name: 'ParleyError', status: 404 });
 });
 
 t.test('an edit while the first page is on its way is not lost', async (t) => {
@@ -173,7 +173,7 @@ t.test('a refusal is shown with its error, and can be sent again or discarded', 
   const archive = (status: string) =>
     app.call('PATCH', `/v1/messaging/conversations/${id}`, { body: { status } });
   await archive('archived');
-  await t.rejects(conversation.send('ahoy'), { name: 'RestRefused', status: 409 });
+  await t.rejects(conversation.send('ahoy'), { name: 'ParleyError', status: 409 });
   // Ignored by the caller.
   void conversation.send('aye');
   await until(() => conversation.messages.every(({ delivery }) => delivery === 'failed'), { what: 'both' });
@@ -274,7 +274,7 @@ t.test('a request is repeated, and a change happens once', async (t) => {
   }
   t.ok(pages > 1);
   await t.rejects(client.fetch('/v1/messaging/conversations/cnv_nothing'), {
-    name: 'RestRefused',
+    name: 'ParleyError',
     status: 404,
     error: { code: 'resource_not_found' },
   });
@@ -315,7 +315,7 @@ t.test('reactions, on both sides, live and after a break', async (t) => {
   const late = open(t, { version }).conversation(id);
   await late.opened;
   t.equal(shown(late), '👍1');
-  await t.rejects(late.react(messageId, 'no emoji'), { name: 'RestRefused', status: 400 });
+  await t.rejects(late.react(messageId, 'no emoji'), { name: 'ParleyError', status: 400 });
 });
 
 t.test('the caller, people, members, search and what is unread', async (t) => {
@@ -378,7 +378,7 @@ t.test('a file is uploaded with progress and sent', async (t) => {
   const plain = open(t);
   const image = await plain.upload(new Blob(['png'], { type: 'image/png' }), { filename: 'a.png' });
   t.match(image, { kind: 'image', filename: 'a.png', size_bytes: 3 });
-  await t.rejects(plain.upload(new Blob([])), { name: 'RestRefused', status: 422 });
+  await t.rejects(plain.upload(new Blob([])), { name: 'ParleyError', status: 422 });
   const aborter = new AbortController();
   const aborted = conversation.upload(file, {
     signal: aborter.signal,

@@ -72,7 +72,7 @@ t.test('one failure of getToken is reported once, also where a message waits for
   await until(() => timing.waits.length === 2, { what: 'both waits' });
   t.equal(errors.length, 1);
   client.close();
-  await t.rejects(sent, { name: 'ClientClosed' });
+  await t.rejects(sent, { code: 'client_closed' });
 });
 
 t.test('a url function that throws or returns no address', async (t) => {

@@ -93,9 +93,9 @@ t.test('a backlog, changes, and events that others may not see', async (t) => {
   client.subscribe('cnv_nothing', { onMessage() {}, ...ends.handlers });
   await until(() => ends.list.length === 1, { what: 'the refusal' });
   t.match(ends.list, [{ code: 'resource_not_found' }]);
-  await t.rejects(client.send('cnv_nothing', 'ahoy'), { name: 'RestRefused', status: 404 });
+  await t.rejects(client.send('cnv_nothing', 'ahoy'), { name: 'ParleyError', status: 404 });
   await t.rejects(client.request('typing', { conversation_id: 'cnv_nothing', state: 'start' }), {
-    name: 'RequestFailed',
+    name: 'ParleyError',
   });
 });
 

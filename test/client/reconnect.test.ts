@@ -3,7 +3,7 @@
  */
 
 import t, { type Test } from 'tap';
-import { afterClose } from '../../src/contract/client/connection.ts';
+import { afterClose } from '../../src/contract/client/link/connection.ts';
 import {
   type Client,
   type ClientState,
@@ -13,7 +13,7 @@ import {
   type SubscribeOptions,
   type Timing,
 } from '../../src/contract/client/index.ts';
-import { Backoff } from '../../src/contract/client/pauses.ts';
+import { Backoff } from '../../src/contract/client/link/pauses.ts';
 import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
 import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
 import type { Teardown } from '../support/teardown.ts';

@@ -71,7 +71,7 @@ t.test('it ends with a refusal, an abort, its timeout, or close()', async (t) =>
   await server.socket(1);
   server.answer = (socket, frame) => socket.refuse(frame, 'insufficient_permissions');
   await t.rejects(client.request('typing', TYPING), {
-    name: 'RequestFailed',
+    name: 'ParleyError',
     error: { code: 'insufficient_permissions' },
   });
   server.answer = () => {};
@@ -80,8 +80,8 @@ t.test('it ends with a refusal, an abort, its timeout, or close()', async (t) =>
   await t.rejects(client.request('typing', TYPING, { signal }), { message: 'changed my mind' });
   const pending = client.request('typing', TYPING);
   client.close();
-  await t.rejects(pending, { name: 'ClientClosed' });
-  await t.rejects(client.request('typing', TYPING), { name: 'ClientClosed' });
+  await t.rejects(pending, { code: 'client_closed' });
+  await t.rejects(client.request('typing', TYPING), { code: 'client_closed' });
 });
 
 t.test('a client that has given up', async (t) => {
@@ -89,8 +89,8 @@ t.test('a client that has given up', async (t) => {
   const client = open(t, server);
   const socket = await server.socket(1);
   server.answer = () => socket.close(CLOSE_CODES.forbidden.code);
-  await t.rejects(client.request('typing', TYPING), { name: 'RequestFailed', error: null });
-  await t.rejects(client.request('typing', TYPING), { name: 'RequestFailed', error: null });
+  await t.rejects(client.request('typing', TYPING), { code: 'connection_ended', error: null });
+  await t.rejects(client.request('typing', TYPING), { code: 'connection_ended', error: null });
 });
 
 t.test('frames that the client handles itself', async (t) => {

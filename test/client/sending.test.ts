@@ -198,8 +198,8 @@ t.test('it ends with an abort, its timeout, or close()', async (t) => {
   await tries.answer(new TypeError('fetch failed'), 2);
   await until(() => timing.waits.includes(125), { what: 'the wait' });
   client.close();
-  await t.rejects(closed, { name: 'ClientClosed' });
-  await t.rejects(client.send('cnv_1', 'ahoy'), { name: 'ClientClosed' });
+  await t.rejects(closed, { code: 'client_closed' });
+  await t.rejects(client.send('cnv_1', 'ahoy'), { code: 'client_closed' });
   t.strictSame(timing.waits, [], 'nothing is left behind');
 });
 
@@ -213,7 +213,7 @@ t.test('a definite refusal is rejected at once', async (t) => {
   ] as const) {
     const sent = client.send('cnv_1', 'ahoy');
     await tries.answer(answer);
-    await t.rejects(sent, { name: 'RestRefused', status });
+    await t.rejects(sent, { name: 'ParleyError', status });
   }
   t.strictSame(errors, []);
 });
@@ -231,7 +231,7 @@ t.test('a token that was refused is replaced once', async (t) => {
   const refused = client.send('cnv_1', 'ahoy');
   await tries.answer(refusal(401, 'invalid_credentials', false));
   await tries.answer(refusal(401, 'invalid_credentials', false));
-  await t.rejects(refused, { name: 'RestRefused', message: 'invalid_credentials' });
+  await t.rejects(refused, { name: 'ParleyError', message: 'invalid_credentials' });
   t.equal(asked, 3);
 });
 

@@ -3,7 +3,7 @@
  */
 
 import t, { type Test } from 'tap';
-import { DeliveredVersions } from '../../src/contract/client/conversation-feed.ts';
+import { DeliveredVersions } from '../../src/contract/client/conversation/conversation-feed.ts';
 import {
   type Client,
   connect,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { StreamText, sha256 } from '../../src/contract/client/stream-text.ts';
+import { StreamText, sha256 } from '../../src/contract/client/conversation/stream-text.ts';
 
 /** `+` a delta, `!` a reset, `=` a snapshot: attempt, then offset or keep, then text. */
 type Step =

@@ -5,8 +5,8 @@ import type { Me } from '../protocol/resources/me.ts';
 import type { Person } from '../protocol/resources/person.ts';
 import type { SearchHit, SearchType } from '../protocol/resources/search-hit.ts';
 import { Conversations } from './conversations.ts';
-import { type Fetch, pagesOf } from './pages.ts';
-import type { FetchOptions } from './rest.ts';
+import { type Fetch, pagesOf } from './rest/pages.ts';
+import type { FetchOptions } from './rest/rest.ts';
 
 /** The query of List People. */
 export interface PeopleFilter {
@@ -39,8 +39,8 @@ export abstract class Api {
   /**
    * Sends a JSON request to a path of the API, such as `/v1/messaging/notifications`, with the
    * client's credential, version and account. Tries at most five times; each try has the same
-   * Idempotency-Key, so a change happens once. Rejects with RestRefused, as CallOptions say, or
-   * with ClientClosed.
+   * Idempotency-Key, so a change happens once. Rejects with ParleyError, or as
+   * CallOptions say.
    */
   abstract fetch<T>(path: string, options?: FetchOptions): Promise<T>;
 

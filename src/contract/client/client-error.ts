@@ -1,6 +1,6 @@
 import type { ErrorObject } from '../protocol/error-envelope.ts';
 import { CLOSE_CODES, type CloseReason } from '../protocol/socket/close-codes.ts';
-import type { ConnectionEnd } from './connection.ts';
+import type { ConnectionEnd } from './link/connection.ts';
 
 /** Every `reason` of the client's `error` event, with its meaning. */
 export const CLIENT_ERRORS = {
@@ -82,10 +82,3 @@ const BY_BAND: Readonly<Record<number, ClientErrorReason>> = {
   44: 'protocol',
 };
 
-/** The client was closed before or during a call. */
-export class ClientClosed extends Error {
-  constructor() {
-    super('The client was closed.');
-    this.name = 'ClientClosed';
-  }
-}

@@ -5,8 +5,8 @@ import type { CommandFields, CommandResult } from '../protocol/socket/commands.t
 import { EVENTS, type EventFrame } from '../protocol/socket/events.ts';
 import type { ServerFrame } from '../protocol/socket/server-frames.ts';
 import { Api } from './api.ts';
-import type { CallOptions } from './call-scope.ts';
-import { ClientClosed, type ClientError, clientError } from './client-error.ts';
+import type { CallOptions } from './link/call-scope.ts';
+import { type ClientError, clientError } from './client-error.ts';
 import type {
   ClientEvents,
   ClientState,
@@ -15,16 +15,17 @@ import type {
   SubscribeOptions,
 } from './client-events.ts';
 import { Listeners } from './client-events.ts';
-import type { Connection, Incoming } from './connection.ts';
-import { type ConversationHandlers, DeliveredVersions, isNewsOf } from './conversation-feed.ts';
-import { FollowedConversation } from './followed-conversation.ts';
-import { type ConversationOptions, LiveConversation } from './live-conversation.ts';
-import { type RequestOp, Requests } from './requests.ts';
-import { type FetchOptions, Rest, type RestOptions } from './rest.ts';
-import { SharedFeed } from './shared-feed.ts';
-import { type LinkOptions, type ReadyFrame, SocketLink } from './socket-link.ts';
-import { type PageEvents, watchPage } from './source.ts';
-import { type AttachmentInput, type UploadOptions, upload, type XhrConstructor } from './upload.ts';
+import type { Connection, Incoming } from './link/connection.ts';
+import { type ConversationHandlers, DeliveredVersions, isNewsOf } from './conversation/conversation-feed.ts';
+import { FollowedConversation } from './conversation/followed-conversation.ts';
+import { type ConversationOptions, LiveConversation } from './conversation/live-conversation.ts';
+import { closed } from './parley-error.ts';
+import { type RequestOp, Requests } from './link/requests.ts';
+import { type FetchOptions, Rest, type RestOptions } from './rest/rest.ts';
+import { SharedFeed } from './conversation/shared-feed.ts';
+import { type LinkOptions, type ReadyFrame, SocketLink } from './link/socket-link.ts';
+import { type PageEvents, watchPage } from './link/source.ts';
+import { type AttachmentInput, type UploadOptions, upload, type XhrConstructor } from './rest/upload.ts';
 
 export interface ClientOptions extends LinkOptions, RestOptions {
   readonly page: PageEvents | undefined;
@@ -148,7 +149,7 @@ export class Client extends Api {
   /**
    * Sends typing, presence or a read position over the socket. Waits for a connection, for 10 s in
    * total by default, and is repeated if the connection ends before the answer. Rejects with
-   * RequestFailed, as CallOptions say, or with ClientClosed. The last declared presence is declared
+   * ParleyError, or as CallOptions say. The last declared presence is declared
    * again on every new connection.
    */
   request<O extends RequestOp>(
@@ -199,11 +200,11 @@ export class Client extends Api {
     return upload(host, file, options);
   }
 
-  /** Closes the client for good. Rejects whatever is pending with ClientClosed. */
+  /** Closes the client for good. Rejects whatever is pending with the code `client_closed`. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#closing.abort(new ClientClosed());
+    this.#closing.abort(closed());
     this.#link.close();
   }
 

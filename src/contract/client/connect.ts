@@ -1,10 +1,10 @@
 import { CURRENT_VERSION } from '../protocol/versions.ts';
 import { Client } from './client.ts';
-import type { SocketConstructor } from './connection.ts';
-import { Credential } from './credential.ts';
-import { askSource, type PageEvents, platformPage, type Source } from './source.ts';
-import { SYSTEM_TIMING, type Timing } from './timing.ts';
-import { platformXhr, type XhrConstructor } from './upload.ts';
+import type { SocketConstructor } from './link/connection.ts';
+import { Credential } from './link/credential.ts';
+import { askSource, type PageEvents, platformPage, type Source } from './link/source.ts';
+import { SYSTEM_TIMING, type Timing } from './link/timing.ts';
+import { platformXhr, type XhrConstructor } from './rest/upload.ts';
 
 export interface ConnectOptions {
   /** The server's URL (`https://chat.example`). Functions run for each connection and request. */

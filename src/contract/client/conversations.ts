@@ -9,7 +9,7 @@ import type {
   WorkflowStatus,
 } from '../protocol/resources/conversation.ts';
 import type { INBOX_FILTERS, INBOX_ORDERS, InboxSummary } from '../protocol/resources/inbox.ts';
-import { type Fetch, pagesOf, queryOf } from './pages.ts';
+import { type Fetch, pagesOf, queryOf } from './rest/pages.ts';
 
 /** The query: all but `q`, `type`, `audience` and single values require version 1.2.harbor. */
 export interface ConversationFilter {

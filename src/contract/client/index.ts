@@ -10,9 +10,9 @@ export type { Participant } from '../protocol/resources/participant.ts';
 export type { Person } from '../protocol/resources/person.ts';
 export type { SearchHit } from '../protocol/resources/search-hit.ts';
 export type { PeopleFilter, SearchFilter } from './api.ts';
-export type { CallOptions } from './call-scope.ts';
+export type { CallOptions } from './link/call-scope.ts';
 export { Client } from './client.ts';
-export { CLIENT_ERRORS, ClientClosed, type ClientError, type ClientErrorReason } from './client-error.ts';
+export { CLIENT_ERRORS, type ClientError, type ClientErrorReason } from './client-error.ts';
 export type {
   ClientEvents,
   ClientState,
@@ -21,18 +21,19 @@ export type {
   SubscribeOptions,
 } from './client-events.ts';
 export { type ConnectOptions, connect } from './connect.ts';
-export type { ConnectionEnd, SocketConstructor, SocketLike } from './connection.ts';
-export type { ConversationHandlers, Message, StreamingText as Writing } from './conversation-feed.ts';
+export type { ConnectionEnd, SocketConstructor, SocketLike } from './link/connection.ts';
+export type { ConversationHandlers, Message, StreamingText as Writing } from './conversation/conversation-feed.ts';
 export type { ConversationFilter, ConversationPage } from './conversations.ts';
 export {
   type ConversationEvents,
   type ConversationOptions,
   LiveConversation,
   type MemberFilter,
-} from './live-conversation.ts';
-export { RequestFailed, type RequestOp } from './requests.ts';
-export { type FetchOptions, RestRefused } from './rest.ts';
-export type { PageEvents } from './source.ts';
-export type { LocalMessage, SentMessage, TimelineMessage } from './timeline.ts';
-export type { Timing } from './timing.ts';
-export type { AttachmentInput, UploadOptions, UploadProgress } from './upload.ts';
+} from './conversation/live-conversation.ts';
+export type { RequestOp } from './link/requests.ts';
+export type { FetchOptions } from './rest/rest.ts';
+export { ParleyError, type ParleyErrorCode } from './parley-error.ts';
+export type { PageEvents } from './link/source.ts';
+export type { LocalMessage, SentMessage, TimelineMessage } from './conversation/timeline.ts';
+export type { Timing } from './link/timing.ts';
+export type { AttachmentInput, UploadOptions, UploadProgress } from './rest/upload.ts';

@@ -53,12 +53,17 @@ interface ErrorEntry {
 }
 
 /** Most conditions are about the request itself, and the same request is refused again. */
-function entry(status: number, rest: Partial<ErrorEntry> = {}): ErrorEntry {
-  return { type: 'invalid_request_error', transient: false, status, ...rest };
+function entry<const Rest extends Partial<ErrorEntry>>(status: number, rest?: Rest): ErrorEntry & Rest {
+  return { type: 'invalid_request_error', transient: false, status, ...(rest as Rest) };
 }
 
 /** A condition of the table. Most conditions are their own code on the wire. */
 export type ErrorCondition = keyof typeof ERRORS;
+
+/** A `code` on the wire. */
+export type ErrorCode = {
+  [C in ErrorCondition]: (typeof ERRORS)[C] extends { readonly code: infer Code extends string } ? Code : C;
+}[ErrorCondition];
 
 /** Present with `limit_exceeded` only (docs/contract.md#errors). */
 export interface Quota {

@@ -3,7 +3,7 @@ import type {
   MessageReset,
   MessageSnapshot,
   StreamSeal,
-} from '../protocol/socket/event-data.ts';
+} from '../../protocol/socket/event-data.ts';
 
 type Delta = Omit<MessageDelta, 'message_id'>;
 type Reset = Pick<MessageReset, 'attempt' | 'keep'>;

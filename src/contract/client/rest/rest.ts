@@ -1,12 +1,12 @@
-import type { ErrorObject } from '../protocol/error-envelope.ts';
-import type { List } from '../protocol/lists.ts';
-import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
-import { covers, type Version, versionNamed } from '../protocol/versions.ts';
-import { type CallOptions, CallScope } from './call-scope.ts';
-import { type ClientError, clientError } from './client-error.ts';
-import { Backoff, Pauses } from './pauses.ts';
-import type { LinkOptions } from './socket-link.ts';
-import { SourceFailed } from './source.ts';
+import type { ErrorObject } from '../../protocol/error-envelope.ts';
+import type { List } from '../../protocol/lists.ts';
+import type { ChatMessage, SendMessageBody } from '../../protocol/resources/chat-message.ts';
+import { covers, type Version, versionNamed } from '../../protocol/versions.ts';
+import { type CallOptions, CallScope } from '../link/call-scope.ts';
+import { type ClientError, clientError } from '../client-error.ts';
+import { lost, type ParleyError, reasonOf, refusedAnswer } from '../parley-error.ts';
+import { Backoff, Pauses } from '../link/pauses.ts';
+import type { LinkOptions } from '../link/socket-link.ts';
 
 export interface RestOptions extends Omit<LinkOptions, 'WebSocket'> {
   readonly fetch: typeof fetch;
@@ -17,19 +17,6 @@ export interface RestHost {
   readonly closing: AbortSignal;
   /** A try failed, and another follows. */
   failed(error: ClientError): void;
-}
-
-/** The server refused a request; `error` is null if the answer was not Parley's. */
-export class RestRefused extends Error {
-  readonly status: number;
-  readonly error: ErrorObject | null;
-
-  constructor(status: number, error: ErrorObject | null) {
-    super(error?.message ?? `The server answered with status ${status}.`);
-    this.name = 'RestRefused';
-    this.status = status;
-    this.error = error;
-  }
 }
 
 /** A request of the application: JSON in and out. */
@@ -117,17 +104,17 @@ export class Rest {
         signal.throwIfAborted();
         try {
           return (await this.#try(call, signal)) as T;
-        } catch (error) {
+        } catch (cause) {
           signal.throwIfAborted();
-          const isTokenRefused = error instanceof RestRefused && error.status === 401;
-          if (isTokenRefused ? isTokenFresh || !credential.renewable : !mayPass(error)) throw error;
+          const error = lost(cause);
+          const isTokenRefused = error.status === 401;
+          if (isTokenRefused ? isTokenFresh || !credential.renewable : !error.isTransient) throw error;
           if (tries >= mostTries) throw error;
           this.#report(error);
           // A refused token is replaced at once; a refused successor is final.
           isTokenFresh = isTokenRefused;
           if (isTokenRefused) continue;
-          const leastMs = error instanceof Postponed ? error.retryAfterMs : 0;
-          await this.#pauses.wait({ leastMs, ms: backoff.next() }, signal);
+          await this.#pauses.wait({ leastMs: error.retryAfterMs ?? 0, ms: backoff.next() }, signal);
         }
       }
     } finally {
@@ -157,18 +144,16 @@ export class Rest {
       if (response.ok && answer !== null) return answer;
       if (response.status === 401) credential.expired(token);
       const retryAfterS = Number(response.headers.get('retry-after') ?? 0);
-      throw new Postponed(response.status, errorIn(answer), retryAfterS > 0 ? retryAfterS * 1_000 : 0);
+      throw refusedAnswer(response.status, errorIn(answer), retryAfterS > 0 ? retryAfterS * 1_000 : null);
     } finally {
       scope.end();
     }
   }
 
-  #report(error: unknown): void {
+  #report(error: ParleyError): void {
     // The credential reports its failures once for all callers that wait for it.
-    if (error instanceof SourceFailed && error.reason === 'token_source') return;
-    const thrown = error instanceof Error ? error : new Error(String(error));
-    const shown = thrown instanceof RestRefused ? (thrown.error ?? thrown) : thrown;
-    this.#host.failed(clientError(reasonOf(error), true, shown));
+    if (error.code === 'token_source') return;
+    this.#host.failed(clientError(reasonOf(error), true, error.error ?? error));
   }
 }
 
@@ -183,37 +168,6 @@ interface Call {
   readonly body?: string;
   readonly idempotencyKey?: string;
 }
-
-class Postponed extends RestRefused {
-  readonly retryAfterMs: number;
-
-  constructor(status: number, error: ErrorObject | null, retryAfterMs: number) {
-    super(status, error);
-    this.retryAfterMs = retryAfterMs;
-  }
-}
-
-/**
- * Returns whether another try may succeed. fetch throws errors of the network; a successful answer
- * that is not Parley's JSON comes from a proxy or sign-in page.
- */
-function mayPass(error: unknown): boolean {
-  if (!(error instanceof RestRefused)) return true;
-  return (
-    error.error?.is_transient ?? (error.status < 400 || error.status >= 500 || PASSING.has(error.status))
-  );
-}
-
-function reasonOf(error: unknown): ClientError['reason'] {
-  if (error instanceof SourceFailed) return error.reason;
-  if (!(error instanceof RestRefused)) return 'network';
-  if (error.status === 401) return 'credential_rejected';
-  if (error.status < 400) return 'protocol';
-  return PASSING.has(error.status) || error.status === 503 ? 'server_busy' : 'server_error';
-}
-
-/** Request Timeout, Too Early, Too Many Requests; proxies send them without an error object. */
-const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 
 function parsed(text: string): object | null {
   try {

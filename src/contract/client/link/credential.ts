@@ -1,11 +1,12 @@
-import { askSource, type Source, type SourceFailed } from './source.ts';
+import type { ParleyError } from '../parley-error.ts';
+import { askSource, type Source } from './source.ts';
 import type { Timing } from './timing.ts';
 
 /** A key or token that never changes, or tokens that are requested when needed. */
 export class Credential {
   readonly renewable: boolean;
   /** Called once for each failure of `getToken`, however many callers wait for the token. */
-  onFailed: (error: SourceFailed) => void = () => {};
+  onFailed: (error: ParleyError) => void = () => {};
   readonly #ask: () => Promise<string>;
   #pending: Promise<string> | undefined;
   #token: string | undefined;
@@ -23,7 +24,7 @@ export class Credential {
     this.#ask = () => askSource('token_source', getToken!, requireToken, timing);
   }
 
-  /** Rejects with SourceFailed; the next call asks again. */
+  /** Rejects with ParleyError `token_source`; the next call asks again. */
   current(): Promise<string> {
     if (this.#token !== undefined) return Promise.resolve(this.#token);
     this.#pending ??= this.#renew().finally(() => {
@@ -42,7 +43,7 @@ export class Credential {
       this.#token = await this.#ask();
       return this.#token;
     } catch (error) {
-      this.onFailed(error as SourceFailed);
+      this.onFailed(error as ParleyError);
       throw error;
     }
   }

@@ -1,6 +1,6 @@
-import type { Actor } from '../protocol/resources/actor.ts';
-import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
-import type { MessageReaction, ReactionCount } from '../protocol/resources/reaction.ts';
+import type { Actor } from '../../protocol/resources/actor.ts';
+import type { SendMessageBody } from '../../protocol/resources/chat-message.ts';
+import type { MessageReaction, ReactionCount } from '../../protocol/resources/reaction.ts';
 import type { Message, StreamingText } from './conversation-feed.ts';
 
 /** A message that the server has. */

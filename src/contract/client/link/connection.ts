@@ -1,8 +1,8 @@
-import type { ErrorObject } from '../protocol/error-envelope.ts';
-import { CLOSE_BANDS, CLOSE_CODES, type NextStep } from '../protocol/socket/close-codes.ts';
-import type { EventFrame } from '../protocol/socket/events.ts';
-import type { ReplyFrame, ServerFrame } from '../protocol/socket/server-frames.ts';
-import { SOCKET_LIMITS } from '../protocol/socket/socket-limits.ts';
+import type { ErrorObject } from '../../protocol/error-envelope.ts';
+import { CLOSE_BANDS, CLOSE_CODES, type NextStep } from '../../protocol/socket/close-codes.ts';
+import type { EventFrame } from '../../protocol/socket/events.ts';
+import type { ReplyFrame, ServerFrame } from '../../protocol/socket/server-frames.ts';
+import { SOCKET_LIMITS } from '../../protocol/socket/socket-limits.ts';
 import type { Timing } from './timing.ts';
 
 /** The part of a WebSocket that the SDK uses; the WebSockets of browsers and of Node have it. */

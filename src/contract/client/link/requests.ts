@@ -1,6 +1,6 @@
-import type { ErrorObject } from '../protocol/error-envelope.ts';
-import type { DeclaredStatus } from '../protocol/socket/activity.ts';
-import type { CommandFields, CommandResult, Op } from '../protocol/socket/commands.ts';
+import type { DeclaredStatus } from '../../protocol/socket/activity.ts';
+import type { CommandFields, CommandResult, Op } from '../../protocol/socket/commands.ts';
+import { ended, refusal } from '../parley-error.ts';
 import { type CallOptions, CallScope } from './call-scope.ts';
 import type { CommandAnswer, Connection } from './connection.ts';
 import type { Timing } from './timing.ts';
@@ -8,17 +8,6 @@ import type { Timing } from './timing.ts';
 /** The ops that an application may request over the socket; the client itself uses the others. */
 export const REQUESTS = ['typing', 'mark_read', 'presence'] as const satisfies readonly Op[];
 export type RequestOp = (typeof REQUESTS)[number];
-
-/** The server refused a socket request, or (`error` null) the client gave up connecting. */
-export class RequestFailed extends Error {
-  readonly error: ErrorObject | null;
-
-  constructor(error: ErrorObject | null) {
-    super(error?.message ?? 'The client is not connected and will not connect again.');
-    this.name = 'RequestFailed';
-    this.error = error;
-  }
-}
 
 export interface RequestsHost {
   readonly timing: Pick<Timing, 'after'>;
@@ -52,7 +41,7 @@ export class Requests {
     this.#host = host;
   }
 
-  /** Rejects with RequestFailed, or as CallOptions say; `timeoutMs` is 10,000 by default. */
+  /** Rejects with ParleyError, or as CallOptions say; `timeoutMs` is 10,000 by default. */
   async request<O extends RequestOp>(
     op: O,
     fields: CommandFields<O>,
@@ -106,7 +95,7 @@ export class Requests {
       };
       const aborted = () => over(() => reject(signal.reason));
       const settle = (answer: CommandAnswer) =>
-        over(() => (answer.ok ? resolve(answer.result) : reject(new RequestFailed(answer.error))));
+        over(() => (answer.ok ? resolve(answer.result) : reject(answer.error === null ? ended() : refusal(answer.error))));
       const pending: Pending = { op, fields, settle, sentOn: undefined };
       if (signal.aborted) return aborted();
       if (this.#isOver) return settle(REFUSED);

@@ -1,4 +1,4 @@
-import type { List } from '../protocol/lists.ts';
+import type { List } from '../../protocol/lists.ts';
 import type { FetchOptions } from './rest.ts';
 
 /** Sends a request to the API and resolves with its answer. */

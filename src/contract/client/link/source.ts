@@ -1,28 +1,21 @@
+import { ParleyError } from '../parley-error.ts';
 import type { Timing } from './timing.ts';
 
 /** A function of the application that returns the URL or the token. */
 export type Source = () => string | Promise<string>;
 
-/** `cause` is the thrown value, or why the result was refused. */
-export class SourceFailed extends Error {
-  readonly reason: 'token_source' | 'url_source';
-
-  constructor(reason: SourceFailed['reason'], cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
-    this.name = 'SourceFailed';
-    this.reason = reason;
-  }
-}
-
-/** Returns the source's result if `check` does not throw. Rejects with SourceFailed. */
+/** Returns the source's result if `check` does not throw. Rejects with ParleyError of this code. */
 export function askSource(
-  reason: SourceFailed['reason'],
+  code: 'token_source' | 'url_source',
   source: Source,
   check: (answer: unknown) => string,
   timing: Pick<Timing, 'after'>,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
-    const fail = (cause: unknown) => reject(new SourceFailed(reason, cause));
+    const fail = (cause: unknown) => {
+      const message = cause instanceof Error ? cause.message : String(cause);
+      reject(new ParleyError(code, message, { isTransient: true, cause }));
+    };
     const cancel = timing.after(PATIENCE_MS, () => {
       fail(new Error(`It did not answer within ${PATIENCE_MS / 1_000} s.`));
     });

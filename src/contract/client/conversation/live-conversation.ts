@@ -1,21 +1,21 @@
-import type { ErrorObject } from '../protocol/error-envelope.ts';
-import type { List } from '../protocol/lists.ts';
-import type { Actor } from '../protocol/resources/actor.ts';
-import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
-import type { MEMBERSHIPS, Participant } from '../protocol/resources/participant.ts';
-import type { MessageReactions } from '../protocol/resources/reaction.ts';
-import type { PresenceStatus } from '../protocol/socket/activity.ts';
-import type { CommandFields, CommandResult } from '../protocol/socket/commands.ts';
-import type { EventOf } from '../protocol/socket/event-data.ts';
-import type { CallOptions } from './call-scope.ts';
-import { Listeners } from './client-events.ts';
+import type { ErrorObject } from '../../protocol/error-envelope.ts';
+import type { List } from '../../protocol/lists.ts';
+import type { Actor } from '../../protocol/resources/actor.ts';
+import type { ChatMessage, SendMessageBody } from '../../protocol/resources/chat-message.ts';
+import type { MEMBERSHIPS, Participant } from '../../protocol/resources/participant.ts';
+import type { MessageReactions } from '../../protocol/resources/reaction.ts';
+import type { PresenceStatus } from '../../protocol/socket/activity.ts';
+import type { CommandFields, CommandResult } from '../../protocol/socket/commands.ts';
+import type { EventOf } from '../../protocol/socket/event-data.ts';
+import type { CallOptions } from '../link/call-scope.ts';
+import { Listeners } from '../client-events.ts';
 import type { ConversationHandlers } from './conversation-feed.ts';
-import { type Fetch, pagesOf } from './pages.ts';
-import type { RequestOp } from './requests.ts';
-import { type Page, type Rest, randomId } from './rest.ts';
+import { type Fetch, pagesOf } from '../rest/pages.ts';
+import type { RequestOp } from '../link/requests.ts';
+import { type Page, type Rest, randomId } from '../rest/rest.ts';
 import { Timeline, type TimelineMessage } from './timeline.ts';
-import type { Timing } from './timing.ts';
-import type { AttachmentInput, UploadOptions } from './upload.ts';
+import type { Timing } from '../link/timing.ts';
+import type { AttachmentInput, UploadOptions } from '../rest/upload.ts';
 
 export type ConversationEvents = {
   /** `messages`, `typingActors`, `presence`, `reads` or `hasOlder` changed, once for a moment. */

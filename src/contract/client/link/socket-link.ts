@@ -1,5 +1,6 @@
-import type { ServerFrame } from '../protocol/socket/server-frames.ts';
-import { type ClientError, clientError, reasonOfEnd } from './client-error.ts';
+import type { ServerFrame } from '../../protocol/socket/server-frames.ts';
+import { type ClientError, clientError, reasonOfEnd } from '../client-error.ts';
+import { ParleyError } from '../parley-error.ts';
 import {
   afterClose,
   Connection,
@@ -10,11 +11,10 @@ import {
 } from './connection.ts';
 import type { Credential } from './credential.ts';
 import { Backoff } from './pauses.ts';
-import { SourceFailed } from './source.ts';
 import type { Timing } from './timing.ts';
 
 export interface LinkOptions {
-  /** http: or https:, without a trailing slash. Rejects with SourceFailed. */
+  /** http: or https:, without a trailing slash. Rejects with ParleyError `url_source`. */
   readonly origin: () => Promise<string>;
   readonly account: string;
   readonly version: string;
@@ -89,7 +89,7 @@ export class SocketLink {
     this.#connect(attempt).catch((error: unknown) => {
       if (this.#over || attempt !== this.#attempts) return;
       this.#wait(this.#backoff.next(), true);
-      if (error instanceof SourceFailed && error.reason === 'url_source') {
+      if (error instanceof ParleyError && error.code === 'url_source') {
         this.#listener.failed(clientError('url_source', true, error));
       }
       this.#listener.changed();

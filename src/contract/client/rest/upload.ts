@@ -1,9 +1,9 @@
-import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
-import type { UploadUrl } from '../protocol/resources/upload.ts';
-import { type CallOptions, CallScope } from './call-scope.ts';
+import type { SendMessageBody } from '../../protocol/resources/chat-message.ts';
+import type { UploadUrl } from '../../protocol/resources/upload.ts';
+import { type CallOptions, CallScope } from '../link/call-scope.ts';
+import { lost, refusedAnswer } from '../parley-error.ts';
 import type { Fetch } from './pages.ts';
-import { RestRefused } from './rest.ts';
-import type { Timing } from './timing.ts';
+import type { Timing } from '../link/timing.ts';
 
 /** An uploaded file in the body of a message. */
 export type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
@@ -52,7 +52,7 @@ export interface UploadHost {
 
 /**
  * Uploads a file. A URL takes the bytes once, so each of three tries requests its own. Rejects with
- * RestRefused, with the error of the network, as CallOptions say, or with ClientClosed.
+ * ParleyError, or as CallOptions say.
  */
 export async function upload(
   host: UploadHost,
@@ -79,10 +79,10 @@ export async function upload(
         progress(file.size);
         const kind = content_type.startsWith('image/') ? 'image' : 'file';
         return { kind, s3_key: target.s3_key, ...facts };
-      } catch (error) {
+      } catch (cause) {
         signal.throwIfAborted();
-        const isFinal = error instanceof RestRefused && error.status < 500;
-        if (isFinal || tries === MOST_TRIES) throw error;
+        const error = lost(cause);
+        if ((error.status ?? 500) < 500 || tries === MOST_TRIES) throw error;
       }
     }
   } finally {
@@ -98,7 +98,7 @@ async function putByFetch(
 ): Promise<void> {
   const response = await platformFetch(url, { method, headers, body, signal });
   await response.body?.cancel();
-  if (!response.ok) throw new RestRefused(response.status, null);
+  if (!response.ok) throw refusedAnswer(response.status, null, null);
 }
 
 /** Used because fetch reports no progress of sending. */
@@ -121,7 +121,7 @@ function putByXhr(
     request.upload.onprogress = ({ loaded }) => progress(loaded);
     request.onload = over(() => {
       if (request.status < 300) resolve();
-      else reject(new RestRefused(request.status, null));
+      else reject(refusedAnswer(request.status, null, null));
     });
     request.onerror = over(() => reject(new TypeError('The upload failed.')));
     request.onabort = over(() => reject(signal.reason));

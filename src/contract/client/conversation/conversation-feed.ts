@@ -1,5 +1,5 @@
-import type { ErrorObject } from '../protocol/error-envelope.ts';
-import type { ChatMessage } from '../protocol/resources/chat-message.ts';
+import type { ErrorObject } from '../../protocol/error-envelope.ts';
+import type { ChatMessage } from '../../protocol/resources/chat-message.ts';
 import type {
   EventOf,
   MessageDelta,
@@ -7,8 +7,8 @@ import type {
   MessageSnapshot,
   MessagesPurged,
   StreamSeal,
-} from '../protocol/socket/event-data.ts';
-import type { EventFrame } from '../protocol/socket/events.ts';
+} from '../../protocol/socket/event-data.ts';
+import type { EventFrame } from '../../protocol/socket/events.ts';
 import { isSealed, StreamText } from './stream-text.ts';
 
 /** A message in the form of events; `stream` is the seal of a streamed text. */
