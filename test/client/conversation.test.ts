@@ -4,6 +4,7 @@
  */
 
 import t from 'tap';
+import { Timeline } from '../../src/contract/client/conversation/timeline.ts';
 import {
   type Client,
   type ConnectOptions,
@@ -11,7 +12,6 @@ import {
   type LiveConversation,
   type TimelineMessage,
 } from '../../src/contract/client/index.ts';
-import { Timeline } from '../../src/contract/client/conversation/timeline.ts';
 import type { XhrLike } from '../../src/contract/client/rest/upload.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';

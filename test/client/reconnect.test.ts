@@ -3,7 +3,6 @@
  */
 
 import t, { type Test } from 'tap';
-import { afterClose } from '../../src/contract/client/link/connection.ts';
 import {
   type Client,
   type ClientState,
@@ -13,6 +12,7 @@ import {
   type SubscribeOptions,
   type Timing,
 } from '../../src/contract/client/index.ts';
+import { afterClose } from '../../src/contract/client/link/connection.ts';
 import { Backoff } from '../../src/contract/client/link/pauses.ts';
 import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
 import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';

@@ -81,4 +81,3 @@ const BY_BAND: Readonly<Record<number, ClientErrorReason>> = {
   42: 'credential_rejected',
   44: 'protocol',
 };
-

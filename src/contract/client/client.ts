@@ -5,7 +5,6 @@ import type { CommandFields, CommandResult } from '../protocol/socket/commands.t
 import { EVENTS, type EventFrame } from '../protocol/socket/events.ts';
 import type { ServerFrame } from '../protocol/socket/server-frames.ts';
 import { Api } from './api.ts';
-import type { CallOptions } from './link/call-scope.ts';
 import { type ClientError, clientError } from './client-error.ts';
 import type {
   ClientEvents,
@@ -15,16 +14,17 @@ import type {
   SubscribeOptions,
 } from './client-events.ts';
 import { Listeners } from './client-events.ts';
-import type { Connection, Incoming } from './link/connection.ts';
 import { type ConversationHandlers, DeliveredVersions, isNewsOf } from './conversation/conversation-feed.ts';
 import { FollowedConversation } from './conversation/followed-conversation.ts';
 import { type ConversationOptions, LiveConversation } from './conversation/live-conversation.ts';
-import { closed } from './parley-error.ts';
-import { type RequestOp, Requests } from './link/requests.ts';
-import { type FetchOptions, Rest, type RestOptions } from './rest/rest.ts';
 import { SharedFeed } from './conversation/shared-feed.ts';
+import type { CallOptions } from './link/call-scope.ts';
+import type { Connection, Incoming } from './link/connection.ts';
+import { type RequestOp, Requests } from './link/requests.ts';
 import { type LinkOptions, type ReadyFrame, SocketLink } from './link/socket-link.ts';
 import { type PageEvents, watchPage } from './link/source.ts';
+import { closed } from './parley-error.ts';
+import { type FetchOptions, Rest, type RestOptions } from './rest/rest.ts';
 import { type AttachmentInput, type UploadOptions, upload, type XhrConstructor } from './rest/upload.ts';
 
 export interface ClientOptions extends LinkOptions, RestOptions {

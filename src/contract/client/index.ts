@@ -10,7 +10,6 @@ export type { Participant } from '../protocol/resources/participant.ts';
 export type { Person } from '../protocol/resources/person.ts';
 export type { SearchHit } from '../protocol/resources/search-hit.ts';
 export type { PeopleFilter, SearchFilter } from './api.ts';
-export type { CallOptions } from './link/call-scope.ts';
 export { Client } from './client.ts';
 export { CLIENT_ERRORS, type ClientError, type ClientErrorReason } from './client-error.ts';
 export type {
@@ -21,19 +20,24 @@ export type {
   SubscribeOptions,
 } from './client-events.ts';
 export { type ConnectOptions, connect } from './connect.ts';
-export type { ConnectionEnd, SocketConstructor, SocketLike } from './link/connection.ts';
-export type { ConversationHandlers, Message, StreamingText as Writing } from './conversation/conversation-feed.ts';
-export type { ConversationFilter, ConversationPage } from './conversations.ts';
+export type {
+  ConversationHandlers,
+  Message,
+  StreamingText as Writing,
+} from './conversation/conversation-feed.ts';
 export {
   type ConversationEvents,
   type ConversationOptions,
   LiveConversation,
   type MemberFilter,
 } from './conversation/live-conversation.ts';
-export type { RequestOp } from './link/requests.ts';
-export type { FetchOptions } from './rest/rest.ts';
-export { ParleyError, type ParleyErrorCode } from './parley-error.ts';
-export type { PageEvents } from './link/source.ts';
 export type { LocalMessage, SentMessage, TimelineMessage } from './conversation/timeline.ts';
+export type { ConversationFilter, ConversationPage } from './conversations.ts';
+export type { CallOptions } from './link/call-scope.ts';
+export type { ConnectionEnd, SocketConstructor, SocketLike } from './link/connection.ts';
+export type { RequestOp } from './link/requests.ts';
+export type { PageEvents } from './link/source.ts';
 export type { Timing } from './link/timing.ts';
+export { ParleyError, type ParleyErrorCode } from './parley-error.ts';
+export type { FetchOptions } from './rest/rest.ts';
 export type { AttachmentInput, UploadOptions, UploadProgress } from './rest/upload.ts';

@@ -1,7 +1,7 @@
 import type { EventFrame } from '../../protocol/socket/events.ts';
 import { isolate } from '../client-events.ts';
-import { ConversationFeed, type ConversationHandlers } from './conversation-feed.ts';
 import type { Page } from '../rest/rest.ts';
+import { ConversationFeed, type ConversationHandlers } from './conversation-feed.ts';
 
 /**
  * One subscription, with its own position in a stream that others may share. If the stream is

@@ -7,15 +7,15 @@ import type { MessageReactions } from '../../protocol/resources/reaction.ts';
 import type { PresenceStatus } from '../../protocol/socket/activity.ts';
 import type { CommandFields, CommandResult } from '../../protocol/socket/commands.ts';
 import type { EventOf } from '../../protocol/socket/event-data.ts';
-import type { CallOptions } from '../link/call-scope.ts';
 import { Listeners } from '../client-events.ts';
-import type { ConversationHandlers } from './conversation-feed.ts';
-import { type Fetch, pagesOf } from '../rest/pages.ts';
+import type { CallOptions } from '../link/call-scope.ts';
 import type { RequestOp } from '../link/requests.ts';
-import { type Page, type Rest, randomId } from '../rest/rest.ts';
-import { Timeline, type TimelineMessage } from './timeline.ts';
 import type { Timing } from '../link/timing.ts';
+import { type Fetch, pagesOf } from '../rest/pages.ts';
+import { type Page, type Rest, randomId } from '../rest/rest.ts';
 import type { AttachmentInput, UploadOptions } from '../rest/upload.ts';
+import type { ConversationHandlers } from './conversation-feed.ts';
+import { Timeline, type TimelineMessage } from './timeline.ts';
 
 export type ConversationEvents = {
   /** `messages`, `typingActors`, `presence`, `reads` or `hasOlder` changed, once for a moment. */

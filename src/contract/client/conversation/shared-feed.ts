@@ -1,9 +1,9 @@
 import type { ErrorObject } from '../../protocol/error-envelope.ts';
 import type { EventFrame } from '../../protocol/socket/events.ts';
-import type { Message } from './conversation-feed.ts';
-import type { FollowedConversation } from './followed-conversation.ts';
 import { ParleyError } from '../parley-error.ts';
 import type { Page } from '../rest/rest.ts';
+import type { Message } from './conversation-feed.ts';
+import type { FollowedConversation } from './followed-conversation.ts';
 
 /** The requests of a feed to its client. */
 export interface SharedFeedHost {
@@ -133,7 +133,8 @@ export class SharedFeed {
   #fetchFailed(follower: FollowedConversation, error: unknown): void {
     const { isOpen, refused, later } = this.#host;
     if (!isOpen(follower)) return;
-    if (error instanceof ParleyError && error.error !== null && !error.isTransient) refused(follower, error.error);
+    if (error instanceof ParleyError && error.error !== null && !error.isTransient)
+      refused(follower, error.error);
     else
       later(() => {
         if (isOpen(follower)) this.#fetch(follower);

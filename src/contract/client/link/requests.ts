@@ -95,7 +95,11 @@ export class Requests {
       };
       const aborted = () => over(() => reject(signal.reason));
       const settle = (answer: CommandAnswer) =>
-        over(() => (answer.ok ? resolve(answer.result) : reject(answer.error === null ? ended() : refusal(answer.error))));
+        over(() =>
+          answer.ok
+            ? resolve(answer.result)
+            : reject(answer.error === null ? ended() : refusal(answer.error)),
+        );
       const pending: Pending = { op, fields, settle, sentOn: undefined };
       if (signal.aborted) return aborted();
       if (this.#isOver) return settle(REFUSED);

@@ -2,11 +2,11 @@ import type { ErrorObject } from '../../protocol/error-envelope.ts';
 import type { List } from '../../protocol/lists.ts';
 import type { ChatMessage, SendMessageBody } from '../../protocol/resources/chat-message.ts';
 import { covers, type Version, versionNamed } from '../../protocol/versions.ts';
-import { type CallOptions, CallScope } from '../link/call-scope.ts';
 import { type ClientError, clientError } from '../client-error.ts';
-import { lost, type ParleyError, reasonOf, refusedAnswer } from '../parley-error.ts';
+import { type CallOptions, CallScope } from '../link/call-scope.ts';
 import { Backoff, Pauses } from '../link/pauses.ts';
 import type { LinkOptions } from '../link/socket-link.ts';
+import { lost, type ParleyError, reasonOf, refusedAnswer } from '../parley-error.ts';
 
 export interface RestOptions extends Omit<LinkOptions, 'WebSocket'> {
   readonly fetch: typeof fetch;
@@ -153,7 +153,8 @@ export class Rest {
   #report(error: ParleyError): void {
     // The credential reports its failures once for all callers that wait for it.
     if (error.code === 'token_source') return;
-    this.#host.failed(clientError(reasonOf(error), true, error.error ?? error));
+    const thrown = error.cause instanceof Error ? error.cause : error;
+    this.#host.failed(clientError(reasonOf(error), true, error.error ?? thrown));
   }
 }
 

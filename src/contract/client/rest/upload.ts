@@ -1,9 +1,9 @@
 import type { SendMessageBody } from '../../protocol/resources/chat-message.ts';
 import type { UploadUrl } from '../../protocol/resources/upload.ts';
 import { type CallOptions, CallScope } from '../link/call-scope.ts';
+import type { Timing } from '../link/timing.ts';
 import { lost, refusedAnswer } from '../parley-error.ts';
 import type { Fetch } from './pages.ts';
-import type { Timing } from '../link/timing.ts';
 
 /** An uploaded file in the body of a message. */
 export type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
