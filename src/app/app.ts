@@ -101,7 +101,8 @@ async function start(
   });
   disposer.add('jobs', jobs, (it) => it.close());
   const tickets = new Tickets(database);
-  routes = apiRoutes(data, access, messaging, features, tickets, config.registration);
+  const realtime = { tickets, answers: () => gateway.answers };
+  routes = apiRoutes(data, access, messaging, features, realtime, config.registration);
   const runsOn = describeNode(config, data);
   const serving = await openServing(
     { ...part, urls, runsOn, features, demo: hasDemoPage ? () => demo : undefined },

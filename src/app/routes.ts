@@ -9,8 +9,7 @@ import { messageRoutes } from '../core/messages/routes.ts';
 import { notificationRoutes } from '../core/notifications/routes.ts';
 import { settingsRoutes } from '../core/notifications/settings/settings-routes.ts';
 import { registrationRoutes } from '../core/registration/registration-routes.ts';
-import { realtimeRoutes } from '../edge/gateway/routes.ts';
-import type { Tickets } from '../edge/gateway/socket/tickets.ts';
+import { type RealtimeRoutesOptions, realtimeRoutes } from '../edge/gateway/routes.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Route } from '../platform/http/pipeline/route.ts';
 import type { Access } from './access.ts';
@@ -24,7 +23,7 @@ export function apiRoutes(
   { directory, rights, tokens }: Access,
   { sender, lockedWrites, timeline, encoded }: Messaging,
   features: OpenedFeatures,
-  tickets: Tickets,
+  realtime: Pick<RealtimeRoutesOptions, 'tickets' | 'answers'>,
   registration: Config['registration'],
 ): Route[] {
   return [
@@ -51,6 +50,6 @@ export function apiRoutes(
     ...notificationRoutes(database, encoded.notifications),
     ...settingsRoutes(database),
     ...features.routesBehind('settings'),
-    ...realtimeRoutes(tickets),
+    ...realtimeRoutes({ ...realtime, directory, engine }),
   ];
 }

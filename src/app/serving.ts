@@ -8,6 +8,7 @@ import { Gateway } from '../edge/gateway/gateway.ts';
 import { upgradeRoutes } from '../edge/gateway/routes.ts';
 import type { Tickets } from '../edge/gateway/socket/tickets.ts';
 import { Idempotency } from '../platform/access/idempotency.ts';
+import { createPollLimits } from '../platform/access/rate-limit.ts';
 import { sharedSecret } from '../platform/db/shared-secret.ts';
 import type { Engine } from '../platform/engine/engine.ts';
 import { adminRoutes, healthRoutes, metricsRoutes } from '../platform/health.ts';
@@ -86,6 +87,7 @@ export async function openServing(
       ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),
     },
     authenticator,
+    pollLimiters: createPollLimits(config.socket.pollsPerSecond),
     // Without a rate limit the caller's address is not even read.
     ...(config.rateLimit !== null && {
       limiter: rateLimits.credentials,

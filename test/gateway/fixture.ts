@@ -6,13 +6,15 @@ import { type Demo, seedDemo } from '../../src/app/demo.ts';
 import type { ErrorObject } from '../../src/contract/protocol/error-envelope.ts';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { SOCKET_LIMITS, type SocketLimits } from '../../src/contract/protocol/socket/socket-limits.ts';
+import { STREAMS_SINCE } from '../../src/contract/protocol/socket/streams.ts';
 import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
 import { Cursors } from '../../src/edge/gateway/catch-up/cursors.ts';
 import { Gateway } from '../../src/edge/gateway/gateway.ts';
+import { realtimeRoutes } from '../../src/edge/gateway/routes.ts';
 import { Tickets } from '../../src/edge/gateway/socket/tickets.ts';
 import { Authenticator } from '../../src/platform/access/authenticate.ts';
-import { createRateLimits } from '../../src/platform/access/rate-limit.ts';
+import { createPollLimits, createRateLimits } from '../../src/platform/access/rate-limit.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
 import { Tokens } from '../../src/platform/access/tokens.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
@@ -22,9 +24,11 @@ import { type DomainEvent, type EphemeralEvent, publish } from '../../src/platfo
 import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
 import { AllowedOrigins } from '../../src/platform/http/connection/origins.ts';
 import { HttpServer } from '../../src/platform/http/connection/server.ts';
-import { ErrorMapper } from '../../src/platform/http/pipeline/failure.ts';
+import { createHttp } from '../../src/platform/http/pipeline/pipeline.ts';
+import type { Route } from '../../src/platform/http/pipeline/route.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';
+import { type AnsweringNode, type PollResult, poll, StreamClient } from '../support/answer-clients.ts';
 import { DEFAULT_VERSION } from '../support/default-version.ts';
 import { NO_FILES } from '../support/files.ts';
 import { createTestDatabase } from '../support/postgres.ts';
@@ -58,6 +62,8 @@ export class Ground {
   readonly gateway: Gateway;
   readonly tickets: Tickets;
   readonly metrics: Metrics;
+  /** The endpoints of the gateway. */
+  readonly routes: readonly Route[];
 
   static async start(t: Teardown, options: GroundOptions = {}): Promise<Ground> {
     const { beside } = options;
@@ -74,15 +80,18 @@ export class Ground {
     const timeline = new Timeline(database, engine, metrics);
     const cursors = await Cursors.start(database, engine, log);
     t.teardown(() => cursors.close());
-    const failures = new ErrorMapper({ docsUrl: 'https://docs.example', requestLogUrl: null });
-    const http = new HttpServer({
-      handler: {
-        handle: (exchange) => exchange.send({ status: 404, body: '{}' }),
-        cut: (exchange, error) => exchange.cut({ status: error.status, body: failures.toBody(error) }),
-      },
-    });
+    const limits = { ...SOCKET_LIMITS, ...options.limits };
+    const origins = new AllowedOrigins(options.allowedOrigins ?? []);
     const tickets = new Tickets(database);
-    const gateway = new Gateway({
+    const routes = realtimeRoutes({ tickets, directory, engine, answers: () => gateway.answers });
+    const api = createHttp({
+      routes,
+      ...{ authenticator, database, metrics, origins },
+      pollLimiters: createPollLimits(limits.pollsPerSecond),
+      ...{ log, docsUrl: 'https://docs.example', requestLogUrl: null },
+    });
+    const http = new HttpServer({ handler: api });
+    const gateway: Gateway = new Gateway({
       files: NO_FILES,
       database,
       engine,
@@ -94,13 +103,10 @@ export class Ground {
       tickets,
       cursors: { current: options.cursor ?? (() => cursors.current()), read: (text) => cursors.read(text) },
       http,
-      refuse: (exchange, thrown) => {
-        const error = failures.map(thrown);
-        exchange.send({ status: error.status, body: failures.toBody(error) });
-      },
-      failures,
-      origins: new AllowedOrigins(options.allowedOrigins ?? []),
-      limits: { ...SOCKET_LIMITS, ...options.limits },
+      refuse: (exchange, thrown) => api.refuse(exchange, thrown),
+      failures: api.failures,
+      origins,
+      limits,
       metrics,
       log: options.log ?? log,
     });
@@ -112,7 +118,7 @@ export class Ground {
       service_version: DEFAULT_VERSION,
     };
     const parts = { port, demo, databaseUrl, database, tokens, rights, authenticator };
-    return new Ground({ ...parts, engine, gateway, tickets, metrics });
+    return new Ground({ ...parts, engine, gateway, tickets, metrics, routes });
   }
 
   private constructor(parts: Parts) {
@@ -127,6 +133,7 @@ export class Ground {
     this.gateway = parts.gateway;
     this.tickets = parts.tickets;
     this.metrics = parts.metrics;
+    this.routes = parts.routes;
   }
 
   url(query: Readonly<Record<string, string>> = {}): string {
@@ -141,6 +148,23 @@ export class Ground {
       'Service-Version': this.demo.service_version,
       'Service-Account': this.demo.account_id,
     };
+  }
+
+  /** The address of the endpoints, and headers of the first version that has streams. */
+  answering(credential?: string): AnsweringNode {
+    const baseUrl = `http://127.0.0.1:${this.port}`;
+    return { baseUrl, headers: { ...this.headers(credential), 'Service-Version': STREAMS_SINCE } };
+  }
+
+  /** A stream whose caller is known. */
+  async stream(body: object = {}, credential?: string): Promise<StreamClient> {
+    const client = new StreamClient(this.answering(credential), body);
+    await client.frame('ready');
+    return client;
+  }
+
+  poll(body: object = {}, credential?: string): Promise<PollResult> {
+    return poll(this.answering(credential), body);
   }
 
   /** A socket that has been greeted. */

@@ -5,7 +5,6 @@
 
 import t from 'tap';
 import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
-import { realtimeRoutes } from '../../src/edge/gateway/routes.ts';
 import { Tickets } from '../../src/edge/gateway/socket/tickets.ts';
 import type { Principal } from '../../src/platform/access/principal.ts';
 import { Ground, refusal } from './fixture.ts';
@@ -100,7 +99,7 @@ t.test('it ends with the credential that requested it', async (t) => {
 });
 
 t.test('the endpoint: people, keys and customers, no agents', async (t) => {
-  const [route] = realtimeRoutes(ground.tickets);
+  const [route] = ground.routes;
   t.match(route, {
     method: 'POST',
     path: '/v1/realtime/tickets',

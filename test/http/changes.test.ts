@@ -9,6 +9,7 @@ import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { Idempotency } from '../../src/platform/access/idempotency.ts';
 import type { Database } from '../../src/platform/db/connection/database.ts';
 import {
+  type AskingRoute,
   type ChangeRoute,
   type CommittingRoute,
   defineRoute,
@@ -23,23 +24,34 @@ import { until } from '../support/until.ts';
 import { HEADERS, serve } from './fixture.ts';
 
 t.test('a route that changes something has one of two forms, or does not compile', async (t) => {
-  type Facts = Omit<ReadRoute, 'method' | 'handle' | 'prepare' | 'change' | 'commits'>;
+  type Facts = Omit<ReadRoute, 'method' | 'handle' | 'asks' | 'prepare' | 'change' | 'commits'>;
   type IsRoute<Form> = Facts & Form extends Route ? true : false;
   type Change = Pick<ChangeRoute, 'method' | 'change'>;
   type Commit = Pick<CommittingRoute, 'method' | 'commits' | 'handle'>;
 
+  type Ask = Pick<AskingRoute, 'method' | 'asks' | 'handle'>;
+
   const change: IsRoute<Change> = true;
   const commits: IsRoute<Commit> = true;
+  const asks: IsRoute<Ask> = true;
   const both: IsRoute<Change & Commit> = false;
+  const asksAndChanges: IsRoute<Change & Ask> = false;
   const neither: IsRoute<Pick<ReadRoute, 'handle'> & Pick<Change, 'method'>> = false;
   const withoutReason: IsRoute<Omit<Commit, 'commits'>> = false;
   const withoutAnswer: IsRoute<Omit<Commit, 'handle'> & { handle: () => Promise<object> }> = false;
   const read: IsRoute<Omit<Change, 'method'> & Pick<ReadRoute, 'method'>> = false;
   t.same(
-    { change, commits, both, neither, withoutReason, withoutAnswer, read },
+    { change, commits, asks, both, asksAndChanges, neither, withoutReason, withoutAnswer, read },
     {
-      ...{ change: true, commits: true },
-      ...{ both: false, neither: false, withoutReason: false, withoutAnswer: false, read: false },
+      ...{ change: true, commits: true, asks: true },
+      ...{
+        both: false,
+        asksAndChanges: false,
+        neither: false,
+        withoutReason: false,
+        withoutAnswer: false,
+        read: false,
+      },
     },
   );
 });
@@ -50,6 +62,7 @@ t.test('the routes that commit by themselves, and why', async (t) => {
   t.strictSame(Object.fromEntries(reasons), {
     create_realtime_ticket:
       'Tickets are in the engine, not in Postgres: each opens one socket, within 30 seconds.',
+    show_typing: 'Who types is in no table: the event is all there is of it.',
     refresh_token:
       'The refusal of a token that was used before is committed too: it ends the family of the token.',
     send_message:

@@ -14,6 +14,17 @@ const { ada } = app.demo.users;
 
 type Broken = readonly [body: object, refusal: string];
 
+const FOLLOWED_TWICE: readonly Broken[] = [
+  [
+    { subscribe: [{ conversation_id: 'x' }, { conversation_id: 'x' }] },
+    '422 validation_failed subscribe[1].conversation_id',
+  ],
+  [
+    { subscribe: [{ conversation_id: 'x' }], conversations: { x: 0 } },
+    '422 validation_failed subscribe[0].conversation_id',
+  ],
+];
+
 /** By route. `none`: whatever a schema accepts may be accepted by some resource. */
 const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   send_message: [
@@ -197,6 +208,9 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   ],
   create_group: [[{ name: 'A', members: ['x', 'x'] }, '422 validation_failed members[1]']],
   update_group: [[{ members: ['x', 'x'] }, '422 validation_failed members[1]']],
+  open_realtime_stream: FOLLOWED_TWICE,
+  poll_realtime: FOLLOWED_TWICE,
+  show_typing: 'none',
   create_push_subscription: 'none',
   set_notification_settings: 'none',
   mark_all_notifications: 'none',

@@ -8,7 +8,7 @@ import type { Route } from '../../src/platform/http/pipeline/route.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { bodyViolations, queryViolations } from '../support/violations.ts';
 
-const app = await startTestApp(t);
+const app = await startTestApp(t, { PARLEY_SOCKET_POLLS_PER_SECOND: '1000' });
 const WIDTH = 8;
 /** The newest version, in which every rule holds. */
 const NEWEST = { 'Service-Version': NEWEST_VERSION };

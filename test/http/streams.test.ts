@@ -130,6 +130,7 @@ t.test('a connection is kept while what was streamed waits for its answer', asyn
       cork: unused,
       tryEnd: unused,
       end: unused,
+      write: unused,
     },
     ...{ writeStatus: unused, writeHeader: unused, endWithoutBody: unused, onWritable: unused },
     ...{ getWriteOffset: unused, getRemoteAddressAsText: unused },

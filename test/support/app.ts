@@ -108,7 +108,8 @@ export async function startTestApp(
       const text = await response.text();
       const version = asSent['Service-Version'];
       contract.check({ method, path, version, status, headers: answered, text, sent: body });
-      return { status, headers: answered, text, body: JSON.parse(text) as Body };
+      const isJson = answered.get('Content-Type') === 'application/json';
+      return { status, headers: answered, text, body: (isJson ? JSON.parse(text) : {}) as Body };
     },
     async tokenOf(actorId, { accountId = demo.account_id, issuedAtMs = Date.now() } = {}) {
       const tokens = await Tokens.open({ database, now: () => issuedAtMs });

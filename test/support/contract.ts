@@ -84,8 +84,10 @@ export class Contract {
     const operation = this.#find(method === 'HEAD' ? 'GET' : method, pathname);
     const isApi = operation !== undefined || pathname.startsWith('/v1/');
     if (!isApi || text === '') return undefined;
-    const type = headers.get('Content-Type');
-    if (type !== 'application/json') return `its type is ${type}`;
+    const type = headers.get('Content-Type') ?? 'none';
+    const content = operation?.responses[status]?.content ?? { 'application/json': {} };
+    if (!Object.hasOwn(content, type)) return `its type is ${type}`;
+    if (type !== 'application/json') return undefined;
     const body: unknown = JSON.parse(text);
     if (operation === undefined) return status < 400 ? undefined : errorProblem(status, body);
 

@@ -1,4 +1,6 @@
 import { ID_PREFIXES } from '../../contract/protocol/ids.ts';
+import { Answers } from './answers/answers.ts';
+import { RecentPolls } from './answers/recent-polls.ts';
 import { HeartbeatCursors } from './catch-up/heartbeat-cursor.ts';
 import { Resume } from './catch-up/resume.ts';
 import { InboxUpdates } from './inbox-updates.ts';
@@ -9,11 +11,13 @@ import { PresenceRecord } from './presence/presence-record.ts';
 import { Admission } from './socket/admission.ts';
 import { Commands } from './socket/commands.ts';
 import { Heartbeats } from './socket/heartbeats.ts';
+import { OpenSessions } from './socket/open-sessions.ts';
 import { Revocation } from './socket/revocation.ts';
 import { SocketServer } from './socket/server.ts';
 import type { Session } from './socket/session.ts';
 import { Sessions } from './socket/sessions.ts';
 import { Fanout } from './stream/fanout.ts';
+import { OwnTopics } from './stream/own-topics.ts';
 import type { Broadcast } from './stream/reader.ts';
 import { Streams } from './stream/streams.ts';
 
@@ -22,14 +26,17 @@ export class Gateway {
   readonly streams: Streams;
   /** Publishes to the sockets of this node only. */
   readonly broadcast: Broadcast;
-  readonly #server: SocketServer;
+  readonly answers: Answers;
+  readonly #openSessions: OpenSessions;
+  readonly #recentPolls: RecentPolls;
   readonly #parts: readonly { close(): Promise<void> }[];
   readonly #unregister: readonly (() => void)[];
 
   constructor(options: GatewayOptions) {
     const { rights, authenticator, directory, cursors, http, limits, metrics, log } = options;
     const sessions = new Sessions<Session>();
-    const fanout = new Fanout(http, metrics);
+    const topics = new OwnTopics();
+    const fanout = new Fanout(http, metrics, topics);
     const presence = new Presence({
       engine: options.engine,
       holdMs: limits.presenceMs,
@@ -50,7 +57,7 @@ export class Gateway {
       onError: (error) => log.error({ err: error }, 'heartbeats failed'),
     });
     const revocation = new Revocation({ rights, authenticator, directory, streams, sessions, log });
-    const admission = new Admission({ sessions, streams, fanout, revocation, cursors, limits });
+    const admission = new Admission({ ...options, sessions, streams, fanout, revocation });
     const activity = new Activity({ ...options, presence, record });
     const resume = new Resume({ ...options, streams, heartbeatCursors });
     const commands = new Commands({
@@ -71,18 +78,30 @@ export class Gateway {
     ];
     this.streams = streams;
     this.broadcast = fanout.broadcast;
-    this.#server = new SocketServer({
+    const openSessions = new OpenSessions({
       ...options,
       heartbeats,
       heartbeatCursors,
       sessions,
       streams,
-      admission,
-      commands,
       fanout,
       record,
     });
-    this.#parts = [this.#server, heartbeats, inboxUpdates, presence, record, revocation];
+    this.#openSessions = openSessions;
+    this.#recentPolls = new RecentPolls(limits.presenceMs);
+    const server = new SocketServer({ ...options, openSessions, admission, commands });
+    this.answers = new Answers({
+      ...options,
+      openSessions,
+      admission,
+      commands,
+      heartbeatCursors,
+      inboxUpdates,
+      presence,
+      recentPolls: this.#recentPolls,
+      topics,
+    });
+    this.#parts = [server, heartbeats, inboxUpdates, presence, record, revocation];
   }
 
   /**
@@ -90,12 +109,14 @@ export class Gateway {
    * left or time is up.
    */
   drain(reason: string, drainMs: number): Promise<void> {
-    return this.#server.drain(reason, drainMs);
+    this.#recentPolls.close();
+    return this.#openSessions.drain(reason, drainMs);
   }
 
   /** Must be called after `drain`. The HttpServer cuts sockets that are still open. */
   async close(): Promise<void> {
     for (const unregister of this.#unregister) unregister();
+    this.#recentPolls.close();
     await Promise.all(this.#parts.map((part) => part.close()));
   }
 }

@@ -10,6 +10,7 @@ import { Loop } from '../../platform/lifecycle.ts';
 import type { GatewayOptions } from './options.ts';
 import type { Session } from './socket/session.ts';
 import type { Sessions } from './socket/sessions.ts';
+import { bytesFor } from './stream/forms.ts';
 import type { Broadcast } from './stream/reader.ts';
 
 export interface InboxUpdatesOptions
@@ -22,9 +23,9 @@ export interface InboxUpdatesOptions
 /**
  * Sends `inbox.updated` to the sockets of this node. Each node that has sockets of an actor reads
  * the summary itself when the writer of inbox rows announces a change, because the writer does not
- * know who is connected. An actor gets at most one a second, and none that repeats the last.
- * Summaries are read one after the other, and the loop rests for longer than it reads, so that they
- * never take more than a part of one processor.
+ * know who is connected. An actor gets at most one a second, and none that repeats the last, unless
+ * it polls. Summaries are read one after the other, and the loop rests for longer than it reads, so
+ * that they never take more than a part of one processor.
  */
 export class InboxUpdates {
   readonly #options: InboxUpdatesOptions;
@@ -34,6 +35,8 @@ export class InboxUpdates {
   #stale = new Set<string>();
   /** The last summary sent, by actor. */
   #sent = new Map<string, string>();
+  /** Sessions that may lack the last summary. */
+  readonly #repeats = new WeakSet<Session>();
   #restUntilMs = 0;
 
   constructor(options: InboxUpdatesOptions) {
@@ -55,6 +58,13 @@ export class InboxUpdates {
     this.#unregister();
     await this.#loop.close();
     this.#subscription?.unsubscribe();
+  }
+
+  /** Sends the session the summary, even if it is the last one that its actor was sent. */
+  repeat(session: Session): void {
+    if (session.principal === undefined) return;
+    this.#repeats.add(session);
+    this.#mark(session.principal.actor.id);
   }
 
   async #round(signal: AbortSignal): Promise<void> {
@@ -108,16 +118,22 @@ export class InboxUpdates {
   }
 
   async #update(actorId: string): Promise<void> {
-    const { database, broadcast } = this.#options;
+    const { database, sessions, broadcast } = this.#options;
     const principal = this.#readerOf(actorId);
     if (principal === undefined) return;
     const summary = await readInboxSummary(database, principal);
     const { as_of: _, ...content } = summary;
     const said = JSON.stringify(content);
-    if (this.#sent.get(actorId) === said) return;
+    const lacking = sessions
+      .of(actorId)
+      .filter((session) => this.#repeats.delete(session) && session.hasFeed);
+    const isNews = this.#sent.get(actorId) !== said;
+    if (!isNews && lacking.length === 0) return;
     this.#sent.set(actorId, said);
     const event = { event: 'inbox.updated', stream: actorId, conversationId: null, sequence: 0 } as const;
-    broadcast('durable', toEphemeralFrame({ ...event, resource: actorId, at: summary.as_of, team: summary }));
+    const frame = toEphemeralFrame({ ...event, resource: actorId, at: summary.as_of, team: summary });
+    if (isNews) broadcast('durable', frame);
+    else for (const session of lacking) session.send(bytesFor(frame, session)!);
   }
 }
 

@@ -1,12 +1,33 @@
-import { ApiError } from '../../contract/protocol/errors.ts';
+import { ApiError, repeated } from '../../contract/protocol/errors.ts';
 import { RealtimeTicket } from '../../contract/protocol/resources/token.ts';
 import { Body } from '../../contract/protocol/schema/schema.ts';
+import { TypingBody, TypingState } from '../../contract/protocol/socket/activity.ts';
+import {
+  PollAnswer,
+  PollBody,
+  STREAMS_SINCE,
+  StreamBody,
+  StreamText,
+} from '../../contract/protocol/socket/streams.ts';
+import { readableConversation, requireSender } from '../../core/conversations/access.ts';
+import type { ConversationDirectory } from '../../core/conversations/directory.ts';
+import type { Engine } from '../../platform/engine/engine.ts';
 import type { PublicRoutes } from '../../platform/http/pipeline/public-routes.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
+import type { Answers } from './answers/answers.ts';
+import { publishTyping } from './presence/activity.ts';
 import type { Tickets } from './socket/tickets.ts';
 
-/** The endpoints that belong to sockets (docs/realtime.md#opening). */
-export function realtimeRoutes(tickets: Tickets): Route[] {
+export interface RealtimeRoutesOptions {
+  readonly tickets: Tickets;
+  readonly directory: ConversationDirectory;
+  readonly engine: Engine;
+  /** Called when requests come, which is after the gateway was made. */
+  readonly answers: () => Pick<Answers, 'stream' | 'poll'>;
+}
+
+/** The endpoints that belong to sockets, and those that do without (docs/realtime.md). */
+export function realtimeRoutes({ tickets, directory, engine, answers }: RealtimeRoutesOptions): Route[] {
   return [
     defineRoute({
       name: 'create_realtime_ticket',
@@ -28,7 +49,71 @@ export function realtimeRoutes(tickets: Tickets): Route[] {
         return answer(resource, undefined);
       },
     }),
+    defineRoute({
+      name: 'open_realtime_stream',
+      path: '/v1/realtime/streams',
+      summary: 'Receive what a socket would, as server-sent events',
+      ...WITHOUT_SOCKET,
+      body: StreamBody,
+      response: StreamText,
+      contentType: 'text/event-stream',
+      handle: (call) => answers().stream(call),
+    }),
+    defineRoute({
+      name: 'poll_realtime',
+      path: '/v1/realtime/poll',
+      summary: 'Receive what a socket would, in an answer that waits for it',
+      ...WITHOUT_SOCKET,
+      polls: true,
+      body: PollBody,
+      response: PollAnswer,
+      handle: (call) => answers().poll(call),
+    }),
+    defineRoute({
+      name: 'show_typing',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/actions/typing',
+      summary: 'Show that the caller types, or no more',
+      since: STREAMS_SINCE,
+      permission: 'messaging:create',
+      agents: false,
+      customers: true,
+      body: TypingBody,
+      response: TypingState,
+      commits: 'Who types is in no table: the event is all there is of it.',
+      async handle({ principal, params, body: { state }, answer }) {
+        const facts = await readableConversation(directory, principal, params.id!);
+        requireSender(principal, facts);
+        const { id: actorId } = principal.actor;
+        publishTyping(engine, facts.id, actorId, state);
+        const resource: TypingState = {
+          ...{ object: 'typing', conversation_id: facts.id },
+          ...{ actor_id: actorId, state },
+        };
+        return answer(resource, undefined);
+      },
+    }),
   ];
+}
+
+const WITHOUT_SOCKET = {
+  method: 'POST',
+  since: STREAMS_SINCE,
+  permission: null,
+  agents: false,
+  customers: true,
+  asks: true,
+  rules: ({ body }: { readonly body: StreamBody }) => requireOnce(body),
+  refuses: ['limit_exceeded'],
+} as const;
+
+/** Throws ApiError for a conversation that is followed twice. */
+function requireOnce({ subscribe = [], conversations = {} }: StreamBody): void {
+  const named = new Set(Object.keys(conversations));
+  for (const [index, { conversation_id: id }] of subscribe.entries()) {
+    if (named.has(id)) throw repeated(`subscribe[${index}].conversation_id`);
+    named.add(id);
+  }
 }
 
 /** The answer to a plain request at the address of the socket. */

@@ -36,6 +36,15 @@ export function createRateLimits(limit: RateLimit | null): RateLimits {
   };
 }
 
+/** Creates the limits of polls on this node, which have no part in `PARLEY_RATE_LIMIT`. */
+export function createPollLimits(perSecond: number): Record<'actors' | 'addresses', RateLimiter> {
+  return {
+    actors: new RateLimiter({ requests: perSecond, seconds: 1 }),
+    // An office of a hundred that all poll as often as they may.
+    addresses: new RateLimiter({ requests: 100 * perSecond, seconds: 1 }, { keyOf: networkOf }),
+  };
+}
+
 export interface RateLimiterOptions {
   /** Returns the key to count by, if several keys are one caller. Default: the key itself. */
   readonly keyOf?: (key: string) => string;

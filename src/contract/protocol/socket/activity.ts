@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, OneOf } from '../schema/schema.ts';
+import { Body, describe, OneOf } from '../schema/schema.ts';
 
 /** The current activity of an actor (docs/realtime.md#events), which is in no table. */
 
@@ -16,11 +16,28 @@ export const TYPING_STATES = ['start', 'stop'] as const;
 export const Typing = Type.Object({ actor_id: Type.String(), state: OneOf(TYPING_STATES) });
 export type Typing = Static<typeof Typing>;
 
-describe(Typing, {
+const TYPING = {
   actor_id: 'Id of the actor that types.',
   state:
     '`start` while the actor types, repeated every few seconds; `stop` when it has ended. A reader takes a `start` back itself after 8 seconds.',
+};
+describe(Typing, TYPING);
+
+export const TypingBody = Body({
+  state: OneOf(TYPING_STATES, {
+    description: '`start` while the caller types, `stop` when it has ended.',
+  }),
 });
+
+/** The answer to a request that says so over REST. */
+export const TypingState = Type.Object({
+  object: Type.Literal('typing'),
+  conversation_id: Type.String(),
+  ...Typing.properties,
+});
+export type TypingState = Static<typeof TypingState>;
+
+describe(TypingState, { ...TYPING, conversation_id: 'Id of the conversation in which the actor types.' });
 
 export const Presence = Type.Object({ actor_id: Type.String(), status: OneOf(PRESENCE_STATUSES) });
 export type Presence = Static<typeof Presence>;

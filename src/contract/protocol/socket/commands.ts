@@ -1,6 +1,6 @@
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox';
 import { Body, describe, described, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
-import { DECLARED_STATUSES, TYPING_STATES } from './activity.ts';
+import { DECLARED_STATUSES, TypingBody } from './activity.ts';
 
 /** Longest `id` of a request frame, in characters (docs/realtime.md#requests). */
 export const MAX_REQUEST_ID_CHARACTERS = 64;
@@ -14,8 +14,9 @@ const Token = Type.String({
 });
 const Cursor = Type.String({
   minLength: 1,
-  maxLength: 512,
-  description: 'The newest cursor that the client got, from `ready`, `resumed` or `ping`.',
+  // Those of polls are the long ones.
+  maxLength: 8_192,
+  description: 'The newest cursor that the client got, from `ready`, `resumed`, `ping` or a poll.',
 });
 /** A message's number; beyond 2^53 JSON numbers are no longer exact. */
 const Sequence = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
@@ -81,12 +82,7 @@ export const COMMANDS = {
   typing: {
     summary:
       "Tells the conversation's team that the caller types, or no more; repeated every few seconds while it does.",
-    fields: {
-      conversation_id: ConversationId,
-      state: OneOf(TYPING_STATES, {
-        description: '`start` while the caller types, `stop` when it has ended.',
-      }),
-    },
+    fields: { conversation_id: ConversationId, ...TypingBody.properties },
     result: {},
   },
   mark_read: {

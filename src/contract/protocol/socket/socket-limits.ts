@@ -6,8 +6,10 @@ export const SOCKET_LIMITS = {
   requestsPerSecond: 20,
   /** Bytes of one frame from a client. A longer frame ends the connection without a close frame. */
   frameBytes: 65_536,
-  /** Open sockets of one actor on one node. */
+  /** Open sockets of one actor on one node, streams and polls among them. */
   socketsPerActor: 50,
+  /** Polls of one actor in a second on one node. */
+  pollsPerSecond: 10,
   /** Time from the upgrade to a valid `authenticate`, if the handshake had no credential. */
   authenticateMs: 10_000,
   /** Time between two pings. */
@@ -20,7 +22,10 @@ export const SOCKET_LIMITS = {
   durableBytes: 1_048_576,
   /** Time that a closing socket has to take its queued bytes before the connection is cut. */
   cutMs: 10_000,
-  /** How long actors stay present after their last socket, and nodes after their announcement. */
+  /**
+   * How long actors stay present after their last socket, and nodes after their announcement; and
+   * how long an answered poll counts as a socket.
+   */
   presenceMs: 30_000,
   /** Malformed or unknown frames in one minute after which the socket is closed with 4400. */
   badFramesPerMinute: 10,

@@ -19,6 +19,8 @@ const QUIET_EVERY = 10;
 /** A client that resumes from further back must reload (docs/realtime.md#catching-up). */
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
 const SECRET = 'cursor_secret';
+/** Ends a cursor. What a client was told by polls stands behind it (answers/poll-cursor.ts). */
+export const BEHIND = '~';
 
 export interface ReadCursor extends Since {
   readonly ageMs: number;
@@ -114,7 +116,8 @@ export class Cursors {
 
   /** Returns undefined if no node issued it. The seal keeps clients from reading back at will. */
   read(cursor: string): ReadCursor | undefined {
-    const [content = '', seal = '', ...rest] = cursor.split('.');
+    const [sealed = ''] = cursor.split(BEHIND, 1);
+    const [content = '', seal = '', ...rest] = sealed.split('.');
     const given = Buffer.from(seal, 'base64url');
     const expected = this.#seal(content);
     if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) {

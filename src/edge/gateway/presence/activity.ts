@@ -1,12 +1,13 @@
 import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
-import type { Typing } from '../../../contract/protocol/socket/activity.ts';
+import type { DeclaredStatus, Typing } from '../../../contract/protocol/socket/activity.ts';
 import type { CommandFrame, CommandResult } from '../../../contract/protocol/socket/commands.ts';
 import { requireSender } from '../../../core/conversations/access.ts';
 import { markRead, publishRead } from '../../../core/conversations/own-state.ts';
 import { expandConversations } from '../../../core/resources/conversation.ts';
 import { requirePermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
+import type { Engine } from '../../../platform/engine/engine.ts';
 import { publish } from '../../../platform/engine/publish.ts';
 import type { GatewayOptions } from '../options.ts';
 import type { Session } from '../socket/session.ts';
@@ -43,18 +44,7 @@ export class Activity {
     if (facts === undefined) throw notFound('conversation', 'conversation_id');
     requireSender(principal, facts);
     requireFollower(session, id);
-    if (!this.#isNews(session, id, state)) return {};
-    const actorId = principal.actor.id;
-    publish(this.#options.engine, {
-      event: 'typing',
-      stream: id,
-      conversationId: id,
-      sequence: 0,
-      resource: actorId,
-      at: wireTime(Date.now()),
-      team: { actor_id: actorId, state } satisfies Typing,
-      // Not tried again: the next event repeats the state.
-    }).catch(() => {});
+    if (this.#isNews(session, id, state)) publishTyping(this.#options.engine, id, principal.actor.id, state);
     return {};
   }
 
@@ -80,13 +70,13 @@ export class Activity {
     return { unread };
   }
 
-  async declare(session: Session, frame: CommandFrame<'presence'>): Promise<CommandResult<'presence'>> {
+  declare(session: Session, status: DeclaredStatus): CommandResult<'presence'> {
     const { principal } = session;
     if (principal !== undefined && !session.closed) {
       const live = [...session.conversationIds].filter((id) => session.subscription(id)?.state === 'live');
-      this.#options.presence.declare(session, principal.actor.id, frame.status, live);
+      this.#options.presence.declare(session, principal.actor.id, status, live);
       // REST shows the presence of users only.
-      if (!principal.customer) this.#options.record.declare(session, principal.actor.id, frame.status);
+      if (!principal.customer) this.#options.record.declare(session, principal.actor.id, status);
     }
     return {};
   }
@@ -106,6 +96,24 @@ export class Activity {
     typed.set(conversationId, { state, startedAtMs: nowMs });
     return true;
   }
+}
+
+/** Never throws. What is lost is not tried again, because the next event repeats the state. */
+export function publishTyping(
+  engine: Engine,
+  conversationId: string,
+  actorId: string,
+  state: Typing['state'],
+): void {
+  publish(engine, {
+    event: 'typing',
+    stream: conversationId,
+    conversationId,
+    sequence: 0,
+    resource: actorId,
+    at: wireTime(Date.now()),
+    team: { actor_id: actorId, state } satisfies Typing,
+  }).catch(() => {});
 }
 
 interface Typed {

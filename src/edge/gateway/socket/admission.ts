@@ -28,11 +28,11 @@ export class Admission {
     return this.#options.revocation.changes;
   }
 
-  /** Throws ApiError `limit_exceeded`. Counts the sockets of this node. */
-  requireRoom(actorId: string): void {
+  /** Throws ApiError `limit_exceeded`. Counts the sockets of this node, but for those `leaving`. */
+  requireRoom(actorId: string, leaving = 0): void {
     const { sessions, limits } = this.#options;
     const limit = limits.socketsPerActor;
-    const used = sessions.countOf(actorId);
+    const used = sessions.countOf(actorId) - leaving;
     if (used < limit) return;
     throw new ApiError('limit_exceeded', `An actor can have at most ${limit} open sockets.`, {
       quota: { limit, used, reset_at: null },
@@ -41,12 +41,13 @@ export class Admission {
   }
 
   /**
-   * Sends `ready`, then the feed's events; does nothing once the session has closed. Throws
-   * ApiError: `limit_exceeded`, or `service_unavailable` while the engine is unavailable.
+   * Sends `ready`, then the feed's events; does nothing once the session has closed. Without
+   * `rightsRead` the caller's rights are read again. Throws ApiError: `limit_exceeded`, or
+   * `service_unavailable` while the engine is unavailable.
    */
-  async admit(session: Session, principal: Principal, rightsRead: number): Promise<void> {
+  async admit(session: Session, principal: Principal, rightsRead?: number, leaving = 0): Promise<void> {
     const { streams, fanout, revocation, cursors } = this.#options;
-    this.requireRoom(principal.actor.id);
+    this.requireRoom(principal.actor.id, leaving);
     const { expiresAtMs } = principal.credential;
     session.identify(principal, expiresAtMs);
     fanout.addVersion(session.version);

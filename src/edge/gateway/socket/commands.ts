@@ -1,4 +1,5 @@
 import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
+import type { DeclaredStatus } from '../../../contract/protocol/socket/activity.ts';
 import type { CloseReason } from '../../../contract/protocol/socket/close-codes.ts';
 import type { CommandFrame, CommandResult, Op } from '../../../contract/protocol/socket/commands.ts';
 import { RETRY_AFTER_SINCE, type ReplyFrame } from '../../../contract/protocol/socket/server-frames.ts';
@@ -24,6 +25,14 @@ import { type AnyFrame, type Request, readRequest } from './requests.ts';
 import { mayFollow, type Revocation } from './revocation.ts';
 import type { Session } from './session.ts';
 import { type SocketSubscription, tooManySubscriptions } from './session-state.ts';
+
+/** What a client says once, that can send no frames. */
+export interface Asked {
+  readonly status: DeclaredStatus;
+  readonly requests: readonly AnyFrame[];
+  /** Sessions of the actor that end when this one has caught up. */
+  readonly leaving: number;
+}
 
 export interface CommandsOptions
   extends Pick<GatewayOptions, 'authenticator' | 'directory' | 'limits' | 'failures' | 'metrics'> {
@@ -74,11 +83,36 @@ export class Commands {
 
   /** Makes a session ready whose handshake named the caller, before its first request. */
   admit(session: Session, principal: Principal, rightsRead: number): void {
-    const admitting = this.#options.admission.admit(session, principal, rightsRead);
-    this.#run(
-      session,
-      admitting.catch((error) => this.#closeFor(session, this.#toApiError(session, error))),
-    );
+    this.#run(session, this.#admit(session, principal, rightsRead));
+  }
+
+  /**
+   * Makes a session ready whose client can send no frames, and executes what it asked for when it
+   * opened. Resolves when everything that was missed has been sent, or the session has closed.
+   * Never rejects.
+   */
+  async serve(session: Session, principal: Principal, asked: Asked): Promise<void> {
+    const { activity, resume } = this.#options;
+    try {
+      await this.#admit(session, principal, undefined, asked.leaving);
+      activity.declare(session, asked.status);
+      for (const frame of asked.requests) {
+        if (session.closed) return;
+        await this.#handle(session, { id: frame.id, op: frame.type, frame });
+      }
+      const replays = [...session.conversationIds].map((id) => session.subscription(id)?.replay);
+      await Promise.all([resume.running(session), ...replays]);
+    } catch (error) {
+      this.#failed(session, error);
+    }
+  }
+
+  async #admit(session: Session, principal: Principal, rightsRead?: number, leaving?: number): Promise<void> {
+    try {
+      await this.#options.admission.admit(session, principal, rightsRead, leaving);
+    } catch (error) {
+      this.#closeFor(session, this.#toApiError(session, error));
+    }
   }
 
   /** Queues requests until `work` settles. Does nothing if `work` is undefined. */
@@ -125,7 +159,7 @@ export class Commands {
       case 'mark_read':
         return this.#answer(session, frame, this.#options.activity.markRead(session, frame));
       case 'presence':
-        return this.#answer(session, frame, this.#options.activity.declare(session, frame));
+        return this.#reply(session, frame.id, this.#options.activity.declare(session, frame.status));
       case 'ping':
         return this.#pong(session, frame.id);
     }

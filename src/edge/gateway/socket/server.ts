@@ -1,5 +1,4 @@
 import type { HttpRequest, HttpResponse, us_socket_context_t, WebSocket } from 'uWebSockets.js';
-import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
 import { requireAccount, requireSubscription } from '../../../platform/access/authorize.ts';
@@ -7,24 +6,21 @@ import type { Principal } from '../../../platform/access/principal.ts';
 import type { RequestHead } from '../../../platform/http/connection/request-head.ts';
 import { deprecationHeaders } from '../../../platform/http/pipeline/spoken-version.ts';
 import type { GatewayOptions } from '../options.ts';
-import type { PresenceRecord } from '../presence/presence-record.ts';
-import type { Fanout } from '../stream/fanout.ts';
 import type { Admission } from './admission.ts';
 import type { Commands } from './commands.ts';
 import { type Handshake, readHandshake, spokenIn } from './handshake.ts';
-import { Session, type SessionHost } from './session.ts';
+import type { OpenSessions } from './open-sessions.ts';
+import { Session } from './session.ts';
 import { UpgradeCork } from './upgrade-cork.ts';
 
 export interface SocketServerOptions
-  extends Omit<SessionHost, 'gapped' | 'ended'>,
-    Pick<
-      GatewayOptions,
-      'http' | 'refuse' | 'authenticator' | 'tickets' | 'rateLimits' | 'origins' | 'metrics'
-    > {
+  extends Pick<
+    GatewayOptions,
+    'http' | 'refuse' | 'authenticator' | 'tickets' | 'rateLimits' | 'origins' | 'limits' | 'metrics'
+  > {
+  readonly openSessions: OpenSessions;
   readonly admission: Admission;
   readonly commands: Commands;
-  readonly fanout: Fanout;
-  readonly record: Pick<PresenceRecord, 'left'>;
 }
 
 /**
@@ -34,30 +30,11 @@ export interface SocketServerOptions
  */
 export class SocketServer {
   readonly #options: SocketServerOptions;
-  readonly #host: SessionHost;
   readonly #cork = new UpgradeCork();
-  #draining = false;
-  #emptied: (() => void) | undefined;
 
   constructor(options: SocketServerOptions) {
     this.#options = options;
-    const { heartbeats, heartbeatCursors, sessions, streams, fanout, record, limits, metrics, log } = options;
-    this.#host = {
-      limits,
-      log,
-      heartbeats,
-      heartbeatCursors,
-      sessions,
-      streams,
-      gapped: (session) => fanout.gapped(session),
-      ended: (session, reason) => {
-        sessions.closed(session);
-        record.left(session);
-        metrics.socketsOpen.dec();
-        if (reason !== undefined) metrics.socketsClosed.inc({ reason });
-        if (sessions.size === 0) this.#emptied?.();
-      },
-    };
+    const { limits } = options;
     options.http.ws<SocketData>('/v1/realtime', {
       maxPayloadLength: limits.frameBytes,
       // uWS skips sockets above this limit. It compares before a write: the last frame exceeds it.
@@ -82,45 +59,9 @@ export class SocketServer {
     });
   }
 
-  /**
-   * Sends `goaway` (docs/realtime.md#guarantees, 5): every socket gets its own share of a period in
-   * which to reconnect elsewhere, new ones are refused, and those left after `drainMs` are closed
-   * with 4000. Resolves when no socket is left, or a second after that, so that clients that do not
-   * read do not delay the end of the process.
-   */
-  async drain(reason: string, drainMs: number): Promise<void> {
-    const { sessions } = this.#options;
-    this.#draining = true;
-    const spreadMs = Math.min(SPREAD_MS, drainMs / 2);
-    const open = [...sessions.all()];
-    for (const [index, session] of open.entries()) {
-      session.sendFrame({
-        type: 'goaway',
-        // Each socket has its own interval: chance alone makes heaps twice as high as the mean.
-        reconnect_in_ms: Math.floor(((index + Math.random()) * spreadMs) / open.length),
-        deadline_ms: drainMs,
-        reason,
-      });
-    }
-    await this.#untilEmpty(drainMs);
-    for (const session of [...sessions.all()]) session.close('going_away');
-    await this.#untilEmpty(LAST_WORDS_MS);
-  }
-
   async close(): Promise<void> {
     await this.#cork.ready.catch(() => {});
     this.#cork.close();
-  }
-
-  #untilEmpty(timeoutMs: number): Promise<void> {
-    if (this.#options.sessions.size === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, timeoutMs);
-      this.#emptied = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 
   /** Copies the request before it returns, because the library takes the request back then. */
@@ -157,13 +98,9 @@ export class SocketServer {
 
   /** Checks in the order of docs/contract.md#order-of-checks. Rejects with the error to answer. */
   async #admit(head: RequestHead, protocolVersion: string, address: string): Promise<Opening> {
-    const { rateLimits, admission, origins } = this.#options;
+    const { rateLimits, admission, origins, openSessions } = this.#options;
     await rateLimits.addresses.consume(address);
-    if (this.#draining) {
-      throw new ApiError('service_unavailable', 'This node is stopping. Connect again.', {
-        retryAfterS: 1,
-      });
-    }
+    openSessions.requireServing();
     if (protocolVersion !== '13') {
       throw new ApiError('parameter_invalid', 'Only version 13 of WebSocket is supported.', {
         param: 'Sec-WebSocket-Version',
@@ -191,23 +128,14 @@ export class SocketServer {
   }
 
   #open(ws: WebSocket<SocketData>): void {
-    const { sessions, limits, metrics, commands } = this.#options;
+    const { openSessions, commands } = this.#options;
     const data = ws.getUserData();
     if (data.socket instanceof Session) return;
     const { handshake, principal, rightsRead } = data.socket;
     const { version, account } = handshake;
-    const session = new Session(ws, { version, account }, this.#host);
+    const session = openSessions.open(ws, { version, account });
     data.socket = session;
-    sessions.opened(session);
-    metrics.socketsOpen.inc();
-    metrics.socketsOpened.inc();
-    session.sendFrame({
-      type: 'hello',
-      connection_id: session.id,
-      server_time: wireTime(Date.now()),
-      heartbeat_ms: limits.heartbeatMs,
-      max_frame_bytes: limits.frameBytes,
-    });
+    openSessions.greet(session);
     this.#cork.learn(ws);
     if (principal !== undefined) commands.admit(session, principal, rightsRead);
   }
@@ -243,11 +171,6 @@ function sessionOf(ws: WebSocket<SocketData>): Session | undefined {
 function refusalOf(error: unknown): string {
   return error instanceof ApiError ? error.condition : 'unavailable';
 }
-
-/** The period over which reconnects are spread (docs/realtime.md#guarantees, 5). */
-const SPREAD_MS = 5_000;
-/** The time for the close frames of sockets that still read. */
-const LAST_WORDS_MS = 1_000;
 
 /** uWS accepts 0 or 8 to 960 s, and otherwise ends the process. */
 function idleTimeoutS({ heartbeatMs, pongMs }: SocketLimits): number {

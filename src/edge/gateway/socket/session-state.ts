@@ -89,8 +89,13 @@ export function tooManySubscriptions(limit: number, used: number): ApiError {
   });
 }
 
-/** The part of a WebSocket that a session needs; uWebSockets.js's own object implements it. */
+/**
+ * What carries a session: uWebSockets.js's own object of a socket, or the body of an answer
+ * (answers/answer-wire.ts).
+ */
 export interface Wire {
+  /** True if the client cannot send frames, so that no heartbeat is answered. */
+  readonly isOneWay?: boolean;
   /** 1 sent, 0 queued, 2 dropped. */
   send(bytes: Buffer, isBinary: boolean): number;
   /** Sends all frames of `work` together. */

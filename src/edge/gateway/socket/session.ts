@@ -392,7 +392,7 @@ export class Session implements Reader, Timed {
     if (nowMs < this.#pingAtMs) return;
     const heads = movedHeads(this, streams, this.#pingAtMs - limits.heartbeatMs);
     this.#pingAtMs = nowMs + limits.heartbeatMs;
-    if (this.#pongByMs === 0) this.#pongByMs = nowMs + limits.pongMs;
+    if (this.#pongByMs === 0 && this.#wire.isOneWay !== true) this.#pongByMs = nowMs + limits.pongMs;
     this.send(heartbeats.ping(nowMs, heads, heartbeatCursors.of(this)));
   }
 

@@ -2,6 +2,7 @@ import { NEWEST_VERSION, type Version } from '../../../contract/protocol/version
 import type { CreatedFrame } from '../../../platform/engine/frame.ts';
 import { cutMarked } from '../../../platform/engine/marked-json.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
+import { OwnTopics } from './own-topics.ts';
 import { type Broadcast, type ReaderAudience, topics } from './reader.ts';
 
 /** The part of the server that publishes. */
@@ -27,15 +28,17 @@ export interface Gapped {
 export class Fanout {
   readonly #publisher: Publisher;
   readonly #metrics: Metrics;
+  readonly #ownTopics: OwnTopics;
   /** The versions that any socket of this node has spoken so far. */
   readonly #spoken = new Set<Version>();
   #gapped: Gapped[] = [];
   #loud = 0;
   #created = SAMPLED - 1;
 
-  constructor(publisher: Publisher, metrics: Metrics) {
+  constructor(publisher: Publisher, metrics: Metrics, ownTopics: OwnTopics = new OwnTopics()) {
     this.#publisher = publisher;
     this.#metrics = metrics;
+    this.#ownTopics = ownTopics;
   }
 
   /** Must be called before a socket that speaks this version joins topics. */
@@ -71,9 +74,13 @@ export class Fanout {
     for (const version of this.#spoken) {
       if (this.#loud > 0) this.#silence();
       const topic = topics[kind](stream, { audience, version });
-      if (this.#publisher.numSubscribers(topic) === 0) continue;
+      const hasSockets = this.#publisher.numSubscribers(topic) > 0;
+      const hasOthers = this.#ownTopics.numSubscribers(topic) > 0;
+      if (!hasSockets && !hasOthers) continue;
       const bytes = version === NEWEST_VERSION ? newest : cutMarked(version, newest);
-      if (bytes !== undefined) this.#publisher.publish(topic, bytes, false);
+      if (bytes === undefined) continue;
+      if (hasSockets) this.#publisher.publish(topic, bytes, false);
+      if (hasOthers) this.#ownTopics.publish(topic, bytes);
     }
   }
 

@@ -6,7 +6,7 @@ export interface ByteSource {
   read(): AsyncIterable<Buffer>;
 }
 
-export function isSource(body: string | Buffer | ByteSource | null): body is ByteSource {
+export function isSource(body: unknown): body is ByteSource {
   return typeof body === 'object' && body !== null && 'read' in body;
 }
 

@@ -1,17 +1,18 @@
 import { STATUS_CODES } from 'node:http';
 import type { ByteSource, Sink } from './byte-source.ts';
+import type { OpenBody, OpenSink } from './open-body.ts';
 
 /** The one answer of an exchange. */
 export interface HttpResponse {
   readonly status: number;
-  /** A source is read while it is sent; null is no content. */
-  readonly body: string | Buffer | ByteSource | null;
+  /** A source is read while it is sent, an open body written; null is no content. */
+  readonly body: string | Buffer | ByteSource | OpenBody | null;
   /** Default: `application/json`. */
   readonly contentType?: string;
 }
 
 /** The used part of uWebSockets.js's HttpResponse. After end or abort each call throws. */
-export interface Connection extends Sink {
+export interface Connection extends Sink, OpenSink {
   writeStatus(status: string): unknown;
   writeHeader(name: string, value: string): unknown;
   end(body: string | Buffer, closeConnection: boolean): unknown;

@@ -5,6 +5,7 @@ import { type ByteSource, Chunks, isSource, type Sink, SourceSender } from './by
 import type { ClientConnection } from './client-connection.ts';
 import { type Connection, type ExchangeLimits, type HttpResponse, statusLine } from './connection.ts';
 import type { HeldAnswers } from './held-answers.ts';
+import { isOpenBody, OpenAnswer, type OpenBody } from './open-body.ts';
 import type { RequestHead } from './request-head.ts';
 
 export interface BodyReceiver {
@@ -70,6 +71,8 @@ export class Exchange {
   /** The answer, held until the library has returned and an unwanted body has passed. */
   #held: HttpResponse | undefined;
   #sender: SourceSender | undefined;
+  /** The body that is being written, until its last piece. */
+  #openBody: OpenBody | undefined;
   /** Continues at an offset of the answer's body, if it could not be written at once. */
   #writeOn: ((offset: number) => boolean) | undefined;
   /** The credential that the answer's memory counts for, and the number of bytes that remain. */
@@ -314,13 +317,13 @@ export class Exchange {
     this.#deadlineMs = Number.POSITIVE_INFINITY;
     const connection = this.#connection;
     if (connection === undefined) return;
-    if (isSource(outgoing.body) && this.head.method !== 'HEAD')
-      this.#sendSource(connection, outgoing, outgoing.body);
-    else connection.cork(() => this.#respond(connection, outgoing));
+    const { body } = outgoing;
+    if (isOpenBody(body)) this.#open(connection, outgoing, body);
+    else if (isSource(body) && this.head.method !== 'HEAD') this.#sendSource(connection, outgoing, body);
+    else connection.cork(() => this.#respond(connection, outgoing, body));
   }
 
-  #respond(connection: Connection, outgoing: HttpResponse): void {
-    const { body } = outgoing;
+  #respond(connection: Connection, outgoing: HttpResponse, body: WholeBody): void {
     const closedBefore = this.#host.closed;
     this.#writeHead(connection, outgoing);
     if (this.#end(connection, body)) this.#completed(closedBefore);
@@ -342,7 +345,7 @@ export class Exchange {
   }
 
   /** Returns whether the answer is complete. */
-  #end(connection: Connection, body: HttpResponse['body']): boolean {
+  #end(connection: Connection, body: WholeBody): boolean {
     const closes = this.#mustClose;
     // Without arguments, because an undefined length would be sent as 2^63.
     if (body === null && !closes) connection.endWithoutBody();
@@ -354,6 +357,25 @@ export class Exchange {
     // without reading would fill memory. This way its next request meets a pending one and is cut.
     else return connection.tryEnd(body, 0)[1];
     return true;
+  }
+
+  /** Leaves the body to its owner. */
+  #open(connection: Connection, outgoing: HttpResponse, body: OpenBody): void {
+    this.#openBody = body;
+    const end = (last: Buffer) => {
+      this.#openBody = undefined;
+      const closedBefore = this.#host.closed;
+      // An announced end of the connection is the client's to make, as behind a source.
+      connection.cork(() => connection.end(last, false));
+      this.#completed(closedBefore);
+    };
+    const answer = new OpenAnswer(connection, { end, abort: () => this.abort() }, body.filler);
+    connection.cork(() => {
+      this.#writeHead(connection, outgoing);
+      if (this.#mustClose) connection.writeHeader('Connection', 'close');
+      connection.write(body.start);
+    });
+    body.begin(answer);
   }
 
   /** Cuts an answer that fails half-way, or of which the client takes nothing for `writeMs`. */
@@ -440,9 +462,15 @@ export class Exchange {
     this.#chunks = undefined;
     this.#stream?.break();
     this.#sender?.stop();
+    const open = this.#openBody;
+    this.#openBody = undefined;
     this.#host.finished(this);
+    open?.gone();
   }
 }
+
+/** A body whose length is known before its first byte is written. */
+type WholeBody = Exclude<HttpResponse['body'], OpenBody>;
 
 const NOTHING = Buffer.alloc(0);
 /** At least the bytes that the library writes together. */

@@ -10,9 +10,10 @@ import { HeldAnswers } from '../connection/held-answers.ts';
 import { headOf } from '../connection/request-head.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Http } from './pipeline.ts';
-import { type Entrance, RequestRun } from './request-run.ts';
+import { RequestRun } from './request-run.ts';
 import type { Route } from './route.ts';
 import type { Match } from './router.ts';
+import type { Entrance } from './run-host.ts';
 
 /** A request that did not come over the network. */
 export interface InProcessRequest {
@@ -120,6 +121,7 @@ function versionOf({ since }: InProcessRequest['route']): Version {
 class MemoryConnection implements Connection {
   readonly #answered: (answer: InProcessAnswer) => void;
   #status = 0;
+  #written = '';
 
   constructor(answered: (answer: InProcessAnswer) => void) {
     this.#answered = answered;
@@ -131,8 +133,13 @@ class MemoryConnection implements Connection {
 
   writeHeader(): void {}
 
+  write(piece: Buffer): boolean {
+    this.#written += piece.toString();
+    return true;
+  }
+
   end(body: string | Buffer): void {
-    this.#answered({ status: this.#status, text: body.toString() });
+    this.#answered({ status: this.#status, text: this.#written + body.toString() });
   }
 
   endWithoutBody(): void {

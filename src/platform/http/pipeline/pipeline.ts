@@ -3,6 +3,7 @@ import type { ApiError } from '../../../contract/protocol/errors.ts';
 import type { Version } from '../../../contract/protocol/versions.ts';
 import { TurnsByKey } from '../../lifecycle.ts';
 import type { Metrics } from '../../metrics.ts';
+import type { HttpResponse } from '../connection/connection.ts';
 import type { Exchange, RequestHandler } from '../connection/exchange.ts';
 import { AllowedOrigins } from '../connection/origins.ts';
 import { CursorSeal } from './cursor-seal.ts';
@@ -10,9 +11,10 @@ import { type Endpoint, prepareEndpoint } from './endpoint.ts';
 import { ErrorMapper, type FailuresOptions } from './failure.ts';
 import { answerPublic, type PublicHost, type PublicRoutes, PublicTable } from './public-routes.ts';
 import { type AnsweredRequest, RequestLog } from './request-log.ts';
-import { type Entrance, RequestRun, type RunHost, type RunParts } from './request-run.ts';
+import { RequestRun } from './request-run.ts';
 import type { Route } from './route.ts';
 import { type Match, Router } from './router.ts';
+import type { Entrance, RunHost, RunParts } from './run-host.ts';
 import { deprecationHeaders } from './spoken-version.ts';
 
 export interface HttpOptions extends RunParts, FailuresOptions {
@@ -115,9 +117,9 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     this.record(exchange, request, status, error);
   }
 
-  answer(exchange: Exchange, status: number, body: string | Buffer, request: AnsweredRequest): void {
-    exchange.send({ status, body });
-    this.record(exchange, request, status);
+  answer(exchange: Exchange, outgoing: HttpResponse, request: AnsweredRequest): void {
+    exchange.send(outgoing);
+    this.record(exchange, request, outgoing.status);
   }
 
   record(exchange: Exchange, request: AnsweredRequest, status: number, error?: ApiError): void {

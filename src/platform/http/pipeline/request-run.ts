@@ -2,26 +2,14 @@ import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
 import { formAt } from '../../../contract/protocol/schema/forms.ts';
 import { parseObject } from '../../../contract/protocol/schema/validation.ts';
 import type { Version } from '../../../contract/protocol/versions.ts';
-import type { Authenticator } from '../../access/authenticate.ts';
 import { requireAccount, requirePermission, requireSubscription } from '../../access/authorize.ts';
-import {
-  type Begun,
-  fingerprintOf,
-  type Idempotency,
-  type IdempotencyClaim,
-} from '../../access/idempotency.ts';
+import { type Begun, fingerprintOf, type IdempotencyClaim } from '../../access/idempotency.ts';
 import { type Principal, UNAUTHENTICATED } from '../../access/principal.ts';
 import type { RateState } from '../../access/rate-window.ts';
-import type { Database } from '../../db/connection/database.ts';
 import type { Tx } from '../../db/connection/handle.ts';
 import { markedJson, unmarkedForm } from '../../engine/marked-json.ts';
-import type { TurnsByKey } from '../../lifecycle.ts';
-import type { Logger } from '../../log.ts';
 import type { BodyReceiver, Exchange } from '../connection/exchange.ts';
-import type { AllowedOrigins } from '../connection/origins.ts';
-import type { CursorSeal } from './cursor-seal.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { ErrorMapper } from './failure.ts';
 import { requireJsonType } from './json-type.ts';
 import { openCursor, Page } from './pagination.ts';
 import { decodeText } from './query.ts';
@@ -33,56 +21,13 @@ import {
   type ChangeRoute,
   type CommittingCall,
   type HandlerResult,
+  OpenReply,
   type ReadRoute,
   type Route,
 } from './route.ts';
 import type { Match } from './router.ts';
+import type { Entrance, Limiter, RunHost } from './run-host.ts';
 import { requireVersion } from './spoken-version.ts';
-
-/** The parts of the server that checks and handlers use; absent if switched off. */
-export interface RunParts {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  /** By credential. */
-  readonly limiter?: Limiter;
-  /** By address, before authentication. Omit it if unlimited: reading an address costs time. */
-  readonly addressLimiter?: Limiter;
-  /** By address, for endpoints that are `scarce`. */
-  readonly scarceLimiter?: Limiter;
-  readonly idempotency?: Pick<Idempotency, 'begin'>;
-  /** Opens the transactions of changes. */
-  readonly database: Pick<Database, 'transaction'>;
-  readonly log: Logger;
-}
-
-/** The way by which a request comes in: the network, or this process itself. */
-export interface Entrance extends Pick<RunParts, 'authenticator' | 'addressLimiter'> {
-  /** Returns undefined if there is nothing at this path. */
-  find(path: string): Match<Endpoint> | undefined;
-  /** Present if the caller is known before its request is checked. */
-  readonly principal?: Principal;
-  /** The run of the agent that makes the request. */
-  readonly runId?: string;
-}
-
-export interface RunHost {
-  readonly parts: RunParts;
-  /** By caller and path. */
-  readonly changeTurns: TurnsByKey;
-  /** By credential. */
-  readonly connectionTurns: TurnsByKey;
-  readonly origins: AllowedOrigins;
-  readonly failures: ErrorMapper;
-  readonly cursors: CursorSeal;
-  answer(exchange: Exchange, status: number, body: string | Buffer, request: AnsweredRequest): void;
-  answerError(exchange: Exchange, error: ApiError, request: AnsweredRequest): void;
-}
-
-/** Throws, or rejects with, ApiError `rate_limit_exceeded`; returns undefined if unlimited. */
-export interface Limiter {
-  /** Requests per window, for RateLimit-Limit in a refusal. */
-  readonly limit?: number;
-  consume(key: string): RateState | Promise<RateState> | undefined;
-}
 
 /**
  * The life of one request. Each step is a method that ends with the call of the next, in the order
@@ -96,6 +41,8 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   readonly #http: RunHost;
   readonly #exchange: Exchange;
   readonly #entrance: Entrance;
+  /** Undefined if there is nothing at its path. */
+  readonly #match: Match<Endpoint> | undefined;
   #endpoint: Endpoint | undefined;
   #params: Readonly<Record<string, string>> = NO_PARAMS;
   #version: Version | undefined;
@@ -112,6 +59,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     this.#http = http;
     this.#exchange = exchange;
     this.#entrance = entrance;
+    this.#match = entrance.find(exchange.head.path);
     this.#principal = entrance.principal;
   }
 
@@ -140,7 +88,9 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #limitAddress(): void {
-    this.#limitBy(this.#entrance.addressLimiter, this.#findRoute);
+    const isPoll = this.#match?.byMethod.get(this.#exchange.head.method)?.route.route.polls === true;
+    const polls = this.#http.parts.pollLimiters?.addresses;
+    this.#limitBy(isPoll ? polls : this.#entrance.addressLimiter, this.#findRoute);
   }
 
   #limitBy(limiter: Limiter | undefined, next: (this: RequestRun) => void): void {
@@ -157,8 +107,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 
   #findRoute(): void {
     const { path } = this.#exchange.head;
-    const match = this.#entrance.find(path);
-    if (match !== undefined) this.#checkMethod(match);
+    if (this.#match !== undefined) this.#checkMethod(this.#match);
     else if (decodeText(path) !== undefined) throw notFound('endpoint');
     else throw new ApiError('invalid_format', 'The path must be percent-encoded UTF-8 text.');
   }
@@ -209,8 +158,10 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #limitRate(principal: Principal): void {
-    this.#limiter = this.#http.parts.limiter;
-    const state = this.#limiter?.consume(principal.credential.id);
+    const { limiter, pollLimiters } = this.#http.parts;
+    const isPoll = this.#endpoint!.route.polls === true;
+    this.#limiter = isPoll ? pollLimiters?.actors : limiter;
+    const state = this.#limiter?.consume(isPoll ? principal.actor.id : principal.credential.id);
     if (state instanceof Promise) this.#await(state, this.#showRate);
     else this.#showRate(state);
   }
@@ -274,7 +225,8 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #claimKey(): void {
     const { idempotency } = this.#http.parts;
     const { method, path, query, idempotencyKey } = this.#exchange.head;
-    if (idempotencyKey === undefined || method === 'GET' || method === 'HEAD' || idempotency === undefined) {
+    const isRead = method === 'GET' || method === 'HEAD' || this.#endpoint!.route.asks === true;
+    if (idempotencyKey === undefined || isRead || idempotency === undefined) {
       this.#checkRules();
       return;
     }
@@ -304,8 +256,9 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 
   #handle(): void {
     const { route } = this.#endpoint!;
-    let reply: Promise<HandlerResult> | HandlerResult;
+    let reply: Promise<HandlerResult | OpenReply> | HandlerResult | OpenReply;
     if (route.change !== undefined) reply = this.#change(route);
+    else if (route.asks === true) reply = route.handle(this.#call());
     else if (route.commits !== undefined) reply = route.handle(this.#committingCall());
     else reply = this.#read(route);
     if (reply instanceof Promise) this.#await(reply, this.#reply);
@@ -371,9 +324,10 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     };
   }
 
-  #reply(reply: HandlerResult): void {
+  #reply(reply: HandlerResult | OpenReply): void {
     const claim = this.#claim;
-    if (claim === undefined) {
+    if (reply instanceof OpenReply) this.#answerOpen(reply);
+    else if (claim === undefined) {
       const { status, value } = this.#outcome(reply);
       this.#answer(status, this.#serialize(value));
     } else if (reply instanceof StoredAnswer) this.#answerStored(reply);
@@ -429,7 +383,13 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #answer(status: number, body: string | Buffer): void {
-    this.#http.answer(this.#exchange, status, body, this);
+    this.#http.answer(this.#exchange, { status, body }, this);
+  }
+
+  #answerOpen({ body, headers }: OpenReply): void {
+    for (const [name, value] of Object.entries(headers)) this.#exchange.setHeader(name, value);
+    const { contentType = 'application/json' } = this.#endpoint!.route;
+    this.#http.answer(this.#exchange, { status: 200, body, contentType }, this);
   }
 
   #fail(thrown: unknown): void {

@@ -5,12 +5,13 @@ import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Version } from '../../../contract/protocol/versions.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { Tx } from '../../db/connection/handle.ts';
+import type { OpenBody } from '../connection/open-body.ts';
 
 /**
  * One endpoint as data, for the pipeline, OpenAPI and agents' endpoint tools. `defineRoute` keeps
  * the types of query and body for the handler. A route that changes something has one of two forms,
  * and the compiler accepts no third: the pipeline opens its transaction, or it says why it commits
- * by itself.
+ * by itself. One that changes nothing and is not a GET says so.
  */
 export type Route<
   Query extends TSchema = TSchema,
@@ -18,6 +19,7 @@ export type Route<
   Prepared = unknown,
 > =
   | ReadRoute<Query, RequestBody>
+  | AskingRoute<Query, RequestBody>
   | ChangeRoute<Query, RequestBody, Prepared>
   | CommittingRoute<Query, RequestBody>;
 
@@ -29,6 +31,22 @@ export interface ReadRoute<Query extends TSchema = TSchema, RequestBody extends 
   readonly isUnpooled?: (query: Static<Query>, principal: Principal) => boolean;
   /** Returns the resource in its newest form. Throws ApiError. */
   readonly handle: Handler<Call<Static<Query>, Static<RequestBody>>, HandlerResult>;
+  readonly asks?: undefined;
+  readonly prepare?: undefined;
+  readonly change?: undefined;
+  readonly commits?: undefined;
+}
+
+/**
+ * Changes nothing, like a GET, but its question is a body. There is no answer to keep, so an
+ * Idempotency-Key is not read.
+ */
+export interface AskingRoute<Query extends TSchema = TSchema, RequestBody extends TSchema = TSchema>
+  extends RouteFacts<Query, RequestBody> {
+  readonly method: 'POST';
+  readonly asks: true;
+  /** Returns the resource in its newest form, or an open answer. Throws ApiError. */
+  readonly handle: Handler<Call<Static<Query>, Static<RequestBody>>, HandlerResult | OpenReply>;
   readonly prepare?: undefined;
   readonly change?: undefined;
   readonly commits?: undefined;
@@ -54,6 +72,7 @@ export interface ChangeRoute<
     prepared: Prepared,
   ) => Promise<HandlerResult>;
   readonly handle?: undefined;
+  readonly asks?: undefined;
   readonly commits?: undefined;
 }
 
@@ -65,6 +84,7 @@ export interface CommittingRoute<Query extends TSchema = TSchema, RequestBody ex
   readonly commits: string;
   /** Returns the result of `call.answer` for the resource's newest form. Throws ApiError. */
   readonly handle: Handler<CommittingCall<Static<Query>, Static<RequestBody>>, Answered>;
+  readonly asks?: undefined;
   readonly prepare?: undefined;
   readonly change?: undefined;
 }
@@ -97,6 +117,8 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
   readonly open?: boolean;
   /** True for an open endpoint that few addresses call twice: a far lower limit per address. */
   readonly scarce?: boolean;
+  /** True to count under the limits of polls, and not under those of all other requests. */
+  readonly polls?: boolean;
   /** True to answer with an inactive subscription too, so that callers see why others refuse. */
   readonly unsubscribed?: boolean;
   /** True if customers may call it (docs/contract.md#customers). */
@@ -121,6 +143,8 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
    * no resource could fit is refused for that. Throws ApiError.
    */
   readonly rules?: Handler<Call<Static<Query>, Static<RequestBody>>, void>;
+  /** The media type of a success. Default: `application/json`. */
+  readonly contentType?: string;
   /** Success status. Default: 200. */
   readonly status?: 200 | 201;
   /** True if the resource may exist already: the status is then 200 instead of 201. */
@@ -192,6 +216,20 @@ export class Answer<Value extends object = object> {
   constructor(status: number, value: Value) {
     this.status = status;
     this.value = value;
+  }
+}
+
+/**
+ * An answer with status 200 whose body is written as it comes, in the form of the caller's version.
+ */
+export class OpenReply {
+  readonly body: OpenBody;
+  /** Values never have text of a caller. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(body: OpenBody, headers: Readonly<Record<string, string>>) {
+    this.body = body;
+    this.headers = headers;
   }
 }
 

@@ -32,7 +32,7 @@ export function operationOf(route: Route, schemas: SchemaComponents): object {
       ...queryParameters(route, schemas),
       reference('parameters', 'ServiceVersion'),
       ...(route.open === true ? [] : [reference('parameters', 'ServiceAccount')]),
-      ...(route.method === 'GET' ? [] : [reference('parameters', 'IdempotencyKey')]),
+      ...(isRead(route) ? [] : [reference('parameters', 'IdempotencyKey')]),
     ],
     ...(route.open === true ? { security: [] } : {}),
     ...requestBodyOf(route, schemas),
@@ -42,6 +42,11 @@ export function operationOf(route: Route, schemas: SchemaComponents): object {
 
 export function reference(section: string, name: string): { readonly $ref: string } {
   return { $ref: `#/components/${section}/${name}` };
+}
+
+/** Returns whether there is no effect that an Idempotency-Key could keep from happening again. */
+function isRead({ method, asks }: Route): boolean {
+  return method === 'GET' || asks === true;
 }
 
 /** Returns the effect of the operation, its permission, and its first version. */
@@ -126,10 +131,10 @@ function requestBodyOf({ method, body, response }: Route, schemas: SchemaCompone
 function successesOf(route: Route, schemas: SchemaComponents): Record<string, object> {
   const schema = schemas.convert(route.response as SchemaObject);
   const example = exampleOf(schema, schemas.find);
-  const content = { 'application/json': { schema, example } };
+  const content = { [route.contentType ?? 'application/json']: { schema, example } };
   const answer = (description: string) => ({
     description,
-    headers: headersOf(['RequestId', ...RATE_HEADERS, ...(route.method === 'GET' ? [] : ['Replayed'])]),
+    headers: headersOf(['RequestId', ...RATE_HEADERS, ...(isRead(route) ? [] : ['Replayed'])]),
     content,
   });
   return {

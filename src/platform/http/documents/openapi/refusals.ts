@@ -21,7 +21,8 @@ export function refusalsOf(route: Route): ErrorCondition[] {
   if (isPaged(route)) add(['parameters_exclusive']);
   if (OF_CONVERSATIONS.test(route.path)) add(['resource_gone']);
   if (OF_FILES.test(route.path)) add(['external_service_error', 'timeout', 'connection_error']);
-  if (route.method !== 'GET') add([...OF_BODIES, ...OF_CHANGES, ...OF_IDEMPOTENCY]);
+  if (route.method !== 'GET') add(OF_BODIES);
+  if (route.method !== 'GET' && route.asks !== true) add([...OF_CHANGES, ...OF_IDEMPOTENCY]);
   if (route.status === 201) add(OF_NEW_ONES);
   if (route.body !== undefined) add(['missing_field']);
   add(route.refuses ?? []);

@@ -1,0 +1,175 @@
+import type { CommandFrame } from '../../../contract/protocol/socket/commands.ts';
+import { MAX_WAIT_MS, type PollBody, type StreamBody } from '../../../contract/protocol/socket/streams.ts';
+import type { OpenAnswer } from '../../../platform/http/connection/open-body.ts';
+import { type Call, OpenReply } from '../../../platform/http/pipeline/route.ts';
+import type { HeartbeatCursors } from '../catch-up/heartbeat-cursor.ts';
+import type { InboxUpdates } from '../inbox-updates.ts';
+import type { GatewayOptions } from '../options.ts';
+import type { Presence } from '../presence/presence.ts';
+import type { Admission } from '../socket/admission.ts';
+import type { Commands } from '../socket/commands.ts';
+import type { OpenSessions } from '../socket/open-sessions.ts';
+import type { Session } from '../socket/session.ts';
+import type { OwnTopics } from '../stream/own-topics.ts';
+import { AnswerWire, type Framing, type WireListener } from './answer-wire.ts';
+import { EVENT_STREAM } from './event-stream.ts';
+import { Poll } from './poll.ts';
+import { readPollCursor } from './poll-cursor.ts';
+import type { RecentPolls } from './recent-polls.ts';
+
+export interface AnswersOptions extends Pick<GatewayOptions, 'cursors' | 'limits'> {
+  readonly openSessions: OpenSessions;
+  readonly admission: Pick<Admission, 'requireRoom'>;
+  readonly commands: Pick<Commands, 'serve'>;
+  readonly heartbeatCursors: HeartbeatCursors;
+  readonly inboxUpdates: Pick<InboxUpdates, 'repeat'>;
+  readonly presence: Pick<Presence, 'repeat'>;
+  readonly recentPolls: RecentPolls;
+  readonly topics: OwnTopics;
+}
+
+/** A request that opens a session: what a client says on a socket after `ready` is its body. */
+type Opening<Body extends StreamBody> = Call<unknown, Body>;
+
+/**
+ * Sessions whose frames are the body of an HTTP answer, for clients that cannot open a socket
+ * (docs/realtime.md#without-websockets). Both methods throw ApiError: `service_unavailable` once
+ * the node drains, `limit_exceeded`.
+ */
+export class Answers {
+  readonly #options: AnswersOptions;
+
+  constructor(options: AnswersOptions) {
+    this.#options = options;
+  }
+
+  /** Opens a session that lasts until one side ends it. */
+  stream(opening: Opening<StreamBody>): OpenReply {
+    this.#requireRoom(opening);
+    const begin = (answer: OpenAnswer) => {
+      const wire = this.#wire(answer, EVENT_STREAM);
+      void this.#serve(this.#open(wire, opening), opening);
+      return wire;
+    };
+    return replyOf(EVENT_STREAM, begin, { ...UNCHANGED, 'X-Accel-Buffering': 'no' });
+  }
+
+  /** Opens a session that is answered with its first event, or when its time is up. */
+  poll(opening: Opening<PollBody>): OpenReply {
+    const { heartbeatCursors, cursors, recentPolls, inboxUpdates, presence } = this.#options;
+    const { body, principal } = opening;
+    const cursor = readPollCursor(body.cursor);
+    const { pollId } = cursor;
+    const { id: actorId } = principal.actor;
+    const leaving = recentPolls.has(pollId, actorId) ? 1 : 0;
+    this.#requireRoom(opening, leaving);
+    let session: Session | undefined;
+    const poll = new Poll({
+      cursor,
+      firstCursor: cursor.base ?? cursors.current(),
+      lastCursor: () => this.#later(cursor.base, heartbeatCursors.of(session!) ?? cursors.current()),
+      begun: new Set(body.subscribe?.map(({ conversation_id: id }) => id)),
+      waitMs: body.wait_ms ?? MAX_WAIT_MS,
+    });
+    const begin = (answer: OpenAnswer) => {
+      // Ends when its successor follows the conversations too, so that they stay open.
+      const before = leaving === 0 ? undefined : recentPolls.take(pollId);
+      const wire = this.#wire(answer, poll, {
+        left: () => poll.look(),
+        complete: () => recentPolls.keep(pollId, actorId, wire),
+        over: () => {
+          poll.over();
+          before?.gone();
+        },
+      });
+      const opened = this.#open(wire, opening);
+      session = opened;
+      poll.begin(wire);
+      void this.#serve(opened, opening, leaving).then(() => {
+        before?.gone();
+        if (body.cursor !== undefined) {
+          // What it was told between two polls reached no client.
+          inboxUpdates.repeat(opened);
+          for (const id of opened.conversationIds) presence.repeat(id, opened);
+        }
+        poll.caughtUp();
+      });
+      return wire;
+    };
+    return replyOf(poll, begin, UNCHANGED);
+  }
+
+  #requireRoom({ principal }: Opening<StreamBody>, leaving = 0): void {
+    const { openSessions, admission } = this.#options;
+    openSessions.requireServing();
+    admission.requireRoom(principal.actor.id, leaving);
+  }
+
+  /**
+   * Returns the cursor of the later moment. Nodes are not at the same moment, and everything before
+   * either has been sent.
+   */
+  #later(client: string | undefined, own: string): string {
+    const { cursors } = this.#options;
+    const [one, other] = [client === undefined ? undefined : cursors.read(client), cursors.read(own)];
+    return one !== undefined && other !== undefined && BigInt(one.xid) > BigInt(other.xid) ? client! : own;
+  }
+
+  #wire(answer: OpenAnswer, framing: Framing, on: WireListener = {}): AnswerWire {
+    const { topics, limits } = this.#options;
+    return new AnswerWire({ answer, framing, topics, maxBytes: limits.durableBytes, ...on });
+  }
+
+  #open(wire: AnswerWire, { version }: Opening<StreamBody>): Session {
+    const { openSessions } = this.#options;
+    const session = openSessions.open(wire, { version, account: undefined });
+    wire.carry(session);
+    openSessions.greet(session);
+    return session;
+  }
+
+  #serve(session: Session, { principal, body }: Opening<StreamBody>, leaving = 0): Promise<void> {
+    const asked = { status: body.presence ?? 'online', requests: requestsOf(body), leaving } as const;
+    return this.#options.commands.serve(session, principal, asked);
+  }
+}
+
+function replyOf(
+  { start, filler }: Framing,
+  begin: (answer: OpenAnswer) => AnswerWire,
+  headers: Readonly<Record<string, string>>,
+): OpenReply {
+  let wire: AnswerWire | undefined;
+  const body = {
+    start,
+    filler,
+    begin: (answer: OpenAnswer) => {
+      wire = begin(answer);
+    },
+    gone: () => wire?.gone(),
+  };
+  return new OpenReply(body, headers);
+}
+
+/** For proxies, which must neither keep an answer nor compress it. */
+const UNCHANGED = { 'Cache-Control': 'no-cache, no-transform' };
+
+/** Returns what the body asks for as requests of a socket. Each reply has the id given here. */
+function requestsOf({
+  subscribe = [],
+  cursor,
+  conversations = {},
+}: StreamBody): (CommandFrame<'resume'> | CommandFrame<'subscribe'>)[] {
+  const followed = subscribe.map((fields) => subscriptionOf(fields));
+  if (cursor !== undefined) return [{ type: 'resume', id: RESUME, cursor, conversations }, ...followed];
+  const known = Object.entries(conversations).map(([id, after]) =>
+    subscriptionOf({ conversation_id: id, after_sequence: after }),
+  );
+  return [...followed, ...known];
+}
+
+const RESUME = 'resume';
+
+function subscriptionOf(fields: Omit<CommandFrame<'subscribe'>, 'type' | 'id'>): CommandFrame<'subscribe'> {
+  return { type: 'subscribe', id: fields.conversation_id, ...fields };
+}

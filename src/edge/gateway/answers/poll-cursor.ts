@@ -1,0 +1,25 @@
+import { nanoid } from 'nanoid';
+import { BEHIND } from '../catch-up/cursors.ts';
+import { Told } from './told.ts';
+
+/** What is in the cursor of a poll. */
+export interface PollCursor {
+  /** A cursor of a socket (catch-up/cursors.ts), which sockets and streams resume from. */
+  readonly base: string | undefined;
+  /** Names the client among those of its actor, from its first poll on. */
+  readonly pollId: string;
+  readonly told: Told;
+}
+
+/** Reads a cursor of any kind; without one a client begins to poll. */
+export function readPollCursor(cursor: string | undefined): PollCursor {
+  const [, base = cursor, pollId = nanoid(ID_CHARACTERS), told] = FORM.exec(cursor ?? '') ?? [];
+  return { base, pollId, told: new Told(told) };
+}
+
+export function writePollCursor(base: string, { pollId, told }: PollCursor, isWhole: boolean): string {
+  return `${base.split(BEHIND, 1)[0]}${BEHIND}${pollId}${told.toText(isWhole)}`;
+}
+
+const ID_CHARACTERS = 8;
+const FORM = new RegExp(`^([^${BEHIND}]+)${BEHIND}([\\w-]{${ID_CHARACTERS}})([\\w-]*)$`);

@@ -1,0 +1,87 @@
+import { hash } from 'node:crypto';
+import type { EventOf } from '../../../contract/protocol/socket/event-data.ts';
+import { EVENTS } from '../../../contract/protocol/socket/events.ts';
+
+/**
+ * What the polls of a client have told it, so that the next one leaves it out. A cursor is ten
+ * seconds old when it is handed out, so every poll is sent the changes of that time again; and a
+ * poll that joins a conversation is sent how things stand there. Without this each of them would
+ * end the next poll at once. It travels in the cursor (poll-cursor.ts), so it holds on every node.
+ */
+export class Told {
+  readonly #before: ReadonlyMap<string, string>;
+  readonly #now = new Map<string, string>();
+
+  /** Reads what `toText` wrote. */
+  constructor(text = '') {
+    const entries = text.match(ENTRY) ?? [];
+    this.#before = new Map(entries.map((entry) => [entry.slice(0, SUBJECT), entry.slice(SUBJECT)]));
+  }
+
+  /**
+   * Returns whether the client has the event, and counts it as told from now on. What earlier polls
+   * have told of its conversation does not count if that begins with this poll (`isBegun`).
+   */
+  has(event: EventOf, isBegun = false): boolean {
+    const about = aboutOf(event);
+    if (about === undefined) return false;
+    const subject = digest(about.subject, SUBJECT);
+    const state = about.state === undefined ? CHANGE : digest(about.state, STATE);
+    const before = isBegun ? undefined : this.#before.get(subject);
+    const last = this.#now.get(subject) ?? before ?? about.initially;
+    this.#now.delete(subject);
+    this.#now.set(subject, state);
+    // A message is found by its number: it comes again only if the client asked for it.
+    return last === state && event.event !== 'message.created';
+  }
+
+  /**
+   * Returns what the next poll is to know. After a poll that sent everything that was missed
+   * (`isWhole`), no change can come again that did not in this one.
+   */
+  toText(isWhole: boolean): string {
+    const kept = [...this.#before].filter(([, state]) => state !== CHANGE || !isWhole);
+    const entries = [...new Map([...kept, ...this.#now])].filter(([, state]) => state !== ABSENT);
+    return entries.slice(-MOST).flat().join('');
+  }
+}
+
+/** Characters of base64url, of six bits each. */
+const SUBJECT = 8;
+const STATE = 6;
+const ENTRY = new RegExp(`[\\w-]{${SUBJECT + STATE}}`, 'g');
+/** Some 7 KB of a cursor. Events beyond are sent once more. */
+const MOST = 500;
+/** In place of the state of a change, which is told or not. */
+const CHANGE = '-'.repeat(STATE);
+const ABSENT = digest('offline', STATE);
+
+interface About {
+  readonly subject: string;
+  /** Undefined for a change. */
+  readonly state?: string;
+  /** The state of a subject of which nothing was told. */
+  readonly initially?: string;
+}
+
+/** Returns undefined for an event that is sent once at most. */
+function aboutOf(event: EventOf): About | undefined {
+  switch (event.event) {
+    case 'presence': {
+      const { actor_id: actorId, status } = event.data;
+      return { subject: `presence ${event.conversation_id} ${actorId}`, state: status, initially: ABSENT };
+    }
+    case 'message.snapshot':
+      return { subject: `snapshot ${event.data.message_id}`, state: JSON.stringify(event.data) };
+    case 'inbox.updated':
+      return { subject: 'inbox', state: JSON.stringify({ ...event.data, as_of: null }) };
+    default:
+      if (EVENTS[event.event].order === 'ephemeral') return undefined;
+      // Another event may say the same: `draft.created` is sent again for `draft.updated`.
+      return { subject: JSON.stringify([event.conversation_id, event.at, event.data]) };
+  }
+}
+
+function digest(text: string, characters: number): string {
+  return hash('sha256', text, 'base64url').slice(0, characters);
+}

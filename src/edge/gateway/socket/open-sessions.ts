@@ -1,0 +1,113 @@
+import { wireTime } from '../../../contract/protocol/canonical-json.ts';
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import type { GatewayOptions } from '../options.ts';
+import type { PresenceRecord } from '../presence/presence-record.ts';
+import type { Fanout } from '../stream/fanout.ts';
+import type { Handshake } from './handshake.ts';
+import { Session, type SessionHost } from './session.ts';
+import type { Wire } from './session-state.ts';
+
+export interface OpenSessionsOptions
+  extends Omit<SessionHost, 'gapped' | 'ended'>,
+    Pick<GatewayOptions, 'metrics'> {
+  readonly fanout: Pick<Fanout, 'gapped'>;
+  readonly record: Pick<PresenceRecord, 'left'>;
+}
+
+/** Opens the sessions of this node, whatever carries them, and sends them away when it stops. */
+export class OpenSessions {
+  readonly #options: OpenSessionsOptions;
+  readonly #host: SessionHost;
+  #draining = false;
+  #emptied: (() => void) | undefined;
+
+  constructor(options: OpenSessionsOptions) {
+    this.#options = options;
+    const { heartbeats, heartbeatCursors, sessions, streams, fanout, record, limits, metrics, log } = options;
+    this.#host = {
+      limits,
+      log,
+      heartbeats,
+      heartbeatCursors,
+      sessions,
+      streams,
+      gapped: (session) => fanout.gapped(session),
+      ended: (session, reason) => {
+        sessions.closed(session);
+        record.left(session);
+        metrics.socketsOpen.dec();
+        if (reason !== undefined) metrics.socketsClosed.inc({ reason });
+        if (sessions.size === 0) this.#emptied?.();
+      },
+    };
+  }
+
+  /** Throws ApiError `service_unavailable` once the node drains. */
+  requireServing(): void {
+    if (!this.#draining) return;
+    throw new ApiError('service_unavailable', 'This node is stopping. Connect again.', { retryAfterS: 1 });
+  }
+
+  /** Opens a session, which is not greeted yet. */
+  open(wire: Wire, handshake: Pick<Handshake, 'version' | 'account'>): Session {
+    const { sessions, metrics } = this.#options;
+    const session = new Session(wire, handshake, this.#host);
+    sessions.opened(session);
+    metrics.socketsOpen.inc();
+    metrics.socketsOpened.inc();
+    return session;
+  }
+
+  /** Sends the first frame. */
+  greet(session: Session): void {
+    const { limits } = this.#options;
+    session.sendFrame({
+      type: 'hello',
+      connection_id: session.id,
+      server_time: wireTime(Date.now()),
+      heartbeat_ms: limits.heartbeatMs,
+      max_frame_bytes: limits.frameBytes,
+    });
+  }
+
+  /**
+   * Sends `goaway` (docs/realtime.md#guarantees, 5): every session gets its own share of a period
+   * in which to reconnect elsewhere, new ones are refused, and those left after `drainMs` are
+   * closed with 4000. Resolves when no session is left, or a second after that, so that clients
+   * that do not read do not delay the end of the process.
+   */
+  async drain(reason: string, drainMs: number): Promise<void> {
+    const { sessions } = this.#options;
+    this.#draining = true;
+    const spreadMs = Math.min(SPREAD_MS, drainMs / 2);
+    const open = [...sessions.all()];
+    for (const [index, session] of open.entries()) {
+      session.sendFrame({
+        type: 'goaway',
+        // Each session has its own interval: chance alone makes heaps twice as high as the mean.
+        reconnect_in_ms: Math.floor(((index + Math.random()) * spreadMs) / open.length),
+        deadline_ms: drainMs,
+        reason,
+      });
+    }
+    await this.#untilEmpty(drainMs);
+    for (const session of [...sessions.all()]) session.close('going_away');
+    await this.#untilEmpty(LAST_WORDS_MS);
+  }
+
+  #untilEmpty(timeoutMs: number): Promise<void> {
+    if (this.#options.sessions.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      this.#emptied = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+/** The period over which reconnects are spread (docs/realtime.md#guarantees, 5). */
+const SPREAD_MS = 5_000;
+/** The time for the close frames of sessions that still read. */
+const LAST_WORDS_MS = 1_000;

@@ -1,0 +1,377 @@
+/** Polls (docs/realtime.md#without-websockets): a session that ends with its first event. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import t from 'tap';
+import type { EventOf } from '../../src/contract/protocol/socket/event-data.ts';
+import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys.ts';
+import { findRole } from '../../src/core/accounts/roles.ts';
+import { Told } from '../../src/edge/gateway/answers/told.ts';
+import { type AnswerFrame, Poller, type PollResult, poll, StreamClient } from '../support/answer-clients.ts';
+import { until } from '../support/until.ts';
+import { Ground } from './fixture.ts';
+
+const ground = await Ground.start(t, { limits: { pollsPerSecond: 1_000_000, socketsPerActor: 1_000 } });
+const { demo, database } = ground;
+const { group, direct, case: supportCase } = demo.conversations;
+const { ada, grace } = demo.users;
+
+/** No time to wait for events: what was missed is all there is. */
+const NOW = { wait_ms: 0 };
+
+t.test('without an event, the answer comes when the time is up', async (t) => {
+  const { status, headers, frames, cursor } = await ground.poll(NOW);
+  t.equal(status, 200);
+  t.match(headers, {
+    'content-type': 'application/json',
+    'cache-control': 'no-cache, no-transform',
+    'ratelimit-limit': '1000000',
+  });
+  t.strictSame(
+    frames.map(({ type }) => type),
+    ['ready'],
+    'no hello, no ping',
+  );
+  t.match(frames[0], { actor: { id: ada.id }, account_id: demo.account_id });
+  t.match(cursor, /^[\w-]+\.[\w-]+~/);
+});
+
+t.test('what was missed comes at once, in order, and once', async (t) => {
+  await ground.storeMessages(direct, 3);
+  const first = await ground.poll({ subscribe: [of(direct, 1)] });
+  t.strictSame(types(first), ['ready', 'reply', 'event', 'event', 'caught_up']);
+  t.match(first.frames[1], { id: direct, ok: true, result: { head_sequence: 3 } });
+  t.strictSame(sequences(first), [2, 3]);
+  const next = await ground.poll({ cursor: first.cursor, conversations: { [direct]: 3 }, ...NOW });
+  t.strictSame(sequences(next), []);
+  t.strictSame(
+    types(next).filter((type) => type !== 'event'),
+    ['ready', 'reply', 'caught_up', 'resumed'],
+  );
+  const behind = await ground.poll({ cursor: next.cursor, conversations: { [direct]: 1 } });
+  t.strictSame(sequences(behind), [2, 3], 'what the client says that it has decides');
+});
+
+t.test('an event ends the wait', async (t) => {
+  const client = poller(group);
+  await until(() => client.polls > 0, { what: 'its first answer' });
+  const eventOf = (id: string) => client.frame(({ data }) => data?.id === id);
+  for (let n = 0; n < 3; n++) {
+    await listening(group);
+    await ground.publish(group, { event: 'draft.created', team: { id: `msg_${n}` } });
+    await eventOf(`msg_${n}`);
+    await listening(ada.id);
+    await ground.publish(ada.id, { event: 'notification.created', team: { id: `ntf_${n}` } });
+    await eventOf(`ntf_${n}`);
+  }
+  const ids = client.frames.flatMap(({ data }) => data?.id ?? []).filter((id) => /^(msg|ntf)/.test(`${id}`));
+  t.strictSame(ids, ['msg_0', 'ntf_0', 'msg_1', 'ntf_1', 'msg_2', 'ntf_2'], 'each once');
+  client.stop();
+});
+
+t.test('the cursor of a poll serves streams and sockets', async (t) => {
+  const { cursor } = await ground.poll({ subscribe: [of(direct, 3)], ...NOW });
+  const stream = await ground.stream({ cursor, conversations: { [direct]: 2 } });
+  await stream.frame('resumed');
+  t.strictSame(
+    stream.events('message.created').map(({ sequence }) => sequence),
+    [3],
+  );
+  stream.close();
+  const socket = await ground.ready();
+  t.ok((await socket.request('resume', { cursor, conversations: { [direct]: 2 } })).ok);
+  t.match(await socket.frame('resumed'), { cursor: /^[^~]+$/ });
+  socket.close();
+  const { cursor: back } = await socket.frame('resumed');
+  const again = await ground.poll({ cursor: back, conversations: { [direct]: 2 }, ...NOW });
+  t.strictSame(sequences(again), [3]);
+});
+
+t.test('refused subscriptions and lost rights end the wait', async (t) => {
+  const refused = await ground.poll({ subscribe: [of('cnv_nothere')] });
+  t.match(refused.frames.at(-1), { type: 'reply', id: 'cnv_nothere', ok: false });
+
+  const client = poller(group, grace.access_token);
+  await until(() => client.polls > 0, { what: 'its first answer' });
+  await listening(group);
+  const { cursor } = client;
+  await ground.setMember(group, grace.id, false);
+  t.match(await client.frame(({ type }) => type === 'resync'), { conversation_id: group, reason: 'revoked' });
+  client.stop();
+  const after = await ground.poll({ cursor, conversations: { [group]: 0 }, ...NOW }, grace.access_token);
+  t.match(frameIn(after.frames, 'resync'), { conversation_id: group }, 'and with the next poll');
+  await ground.setMember(group, grace.id, true);
+});
+
+t.test('a key that is revoked while a poll waits', async (t) => {
+  const { id } = await findRole(database, demo.account_id, 'admin');
+  const { key, apiKey, actor } = await database.transaction((tx) =>
+    createApiKey(tx, { accountId: demo.account_id, name: 'Poll', roleId: id }),
+  );
+  const { cursor: before } = await ground.poll(NOW, key);
+  const waiting = ground.poll({ cursor: before }, key);
+  await listening(actor.id);
+  await database.transaction((tx) => revokeApiKey(tx, apiKey.id));
+  await ground.rights.announce(apiKey.id);
+  const { frames, cursor } = await waiting;
+  t.strictSame(frames.at(-1), { type: 'close', code: 4202, reason: 'credentials_revoked' });
+  t.equal(cursor.split('~')[0], before.split('~')[0], 'where the client was');
+  t.match(await ground.poll({ cursor }, key), { status: 401, error: { code: 'api_key_revoked' } });
+});
+
+t.test('a cursor that no node issued', async (t) => {
+  for (const cursor of ['x', 'x.y', `${(await ground.poll(NOW)).cursor.replace('.', '.A')}`]) {
+    const { status, frames } = await ground.poll({ cursor });
+    t.equal(status, 200);
+    t.match(frames.at(-2), { type: 'reply', id: 'resume', ok: false, error: { param: 'cursor' } });
+    t.strictSame(frames.at(-1), { type: 'close', code: 4300, reason: 'cursor_invalid' });
+  }
+});
+
+t.test('refused before it begins, in the form of REST', async (t) => {
+  const { baseUrl, headers } = ground.answering();
+  const without = (name: string) =>
+    Object.fromEntries(Object.entries(headers).filter(([header]) => header !== name));
+  const cases: [Record<string, string>, object, number, string, string?][] = [
+    [without('Authorization'), {}, 401, 'invalid_credentials'],
+    [{ ...headers, 'Service-Version': '1.2.harbor' }, {}, 400, 'api_version_too_old'],
+    [{ ...headers, 'Service-Account': demo.other_account.account_id }, {}, 404, 'resource_not_found'],
+    [headers, { wait_ms: 25_001 }, 422, 'validation_failed', 'wait_ms'],
+    [headers, { wait_ms: -1 }, 422, 'validation_failed', 'wait_ms'],
+    [headers, { wait_ms: '1' }, 400, 'invalid_format', 'wait_ms'],
+    [headers, { presence: 'offline' }, 422, 'validation_failed', 'presence'],
+    [headers, { cursor: 'x'.repeat(8_193) }, 422, 'validation_failed', 'cursor'],
+    [
+      headers,
+      { subscribe: [of('x')], conversations: { x: 0 } },
+      422,
+      'validation_failed',
+      'subscribe[0].conversation_id',
+    ],
+  ];
+  for (const [sent, body, status, code, param] of cases) {
+    const refused = await poll({ baseUrl, headers: sent }, body);
+    t.match(refused, { status, error: { code, ...(param === undefined ? {} : { param }) } }, code);
+  }
+});
+
+t.test('a customer polls its case, and is told nothing of the team', async (t) => {
+  const token = demo.customer.access_token;
+  const body = { subscribe: [of(supportCase), of(group)], ...NOW };
+  const { frames } = await ground.poll(body, token);
+  t.match(
+    frames.find(({ id }) => id === supportCase),
+    { ok: true },
+  );
+  t.match(
+    frames.find(({ id }) => id === group),
+    { ok: false, error: { code: 'resource_not_found' } },
+  );
+  t.notOk(frames.some(({ event }) => event === 'presence'));
+});
+
+t.test('an actor has a number of polls in a second, beside all other limits', async (t) => {
+  const few = await Ground.start(t, { limits: { pollsPerSecond: 3 } });
+  const asked = await Promise.all(Array.from({ length: 12 }, () => few.poll(NOW)));
+  const refused = asked.filter(({ status }) => status === 429);
+  t.ok(refused.length >= 12 - 2 * 3, `${refused.length} of 12, of which a second may have begun between`);
+  for (const { error, headers } of refused) {
+    t.match(error, { code: 'rate_limit_exceeded', is_transient: true });
+    t.match(headers, { 'retry-after': '1', 'ratelimit-limit': '3', 'ratelimit-remaining': '0' });
+  }
+  t.equal((await few.poll(NOW, few.demo.users.grace.access_token)).status, 200, 'another actor');
+});
+
+t.test('a client that polls counts as one socket, also between its polls', async (t) => {
+  const HOLD_MS = 1_500;
+  const few = await Ground.start(t, {
+    limits: { socketsPerActor: 2, presenceMs: HOLD_MS, pollsPerSecond: 1_000 },
+  });
+  const stream = await few.stream();
+  let { cursor } = await few.poll(NOW);
+  for (let n = 0; n < 5; n++) ({ cursor } = await few.poll({ cursor, ...NOW }));
+  const refused = { status: 403, error: { code: 'limit_exceeded', quota: { limit: 2, used: 2 } } };
+  t.match(await few.poll(NOW), refused, 'another client of the actor');
+  t.match(await new StreamClient(few.answering()).refusal(), refused);
+  t.equal((await few.poll({ cursor, ...NOW })).status, 200, 'the same one');
+  t.equal((await few.poll(NOW, few.demo.users.grace.access_token)).status, 200, 'another actor');
+  await until(async () => (await few.poll(NOW)).status === 200, { what: 'room, a while after its last' });
+  stream.close();
+});
+
+t.test('present during a poll and a while after', async (t) => {
+  const HOLD_MS = 1_000;
+  const harbour = await Ground.start(t, { limits: { presenceMs: HOLD_MS } });
+  const { group } = harbour.demo.conversations;
+  const { grace } = harbour.demo.users;
+  const watcher = await harbour.ready();
+  await watcher.request('subscribe', { conversation_id: group });
+  await watcher.frame('caught_up');
+  const seen = (status: string) => (frame: AnswerFrame) =>
+    frame.event === 'presence' && frame.data?.status === status && frame.data.actor_id === grace.id;
+  const statuses = () =>
+    watcher.frames.filter(({ event }) => event === 'presence').map(({ data }) => data?.status);
+  let { cursor } = await harbour.poll({ subscribe: [of(group)], wait_ms: 100 }, grace.access_token);
+  await watcher.frame(seen('online'));
+  for (let n = 0; n < 4; n++) {
+    await delay(HOLD_MS / 3);
+    const body = { cursor, conversations: { [group]: 0 }, wait_ms: 100 };
+    ({ cursor } = await harbour.poll(body, grace.access_token));
+  }
+  t.strictSame(statuses(), ['online'], 'never offline between two polls');
+  const answeredMs = performance.now();
+  await watcher.frame(seen('offline'));
+  t.ok(performance.now() - answeredMs >= HOLD_MS - 100, 'not before its time');
+  watcher.close();
+});
+
+t.test('presence is told once, and again when it changes', async (t) => {
+  const { vera } = demo.users;
+  const client = poller(group);
+  const peer = await ground.ready(vera.access_token);
+  await peer.request('subscribe', { conversation_id: group });
+  await peer.frame('caught_up');
+  const told = () =>
+    client.frames
+      .filter(({ event, data }) => event === 'presence' && data?.actor_id === vera.id)
+      .map(({ data }) => data?.status);
+  const expected: string[] = [];
+  for (const status of ['online', 'away', 'online', 'away']) {
+    await peer.request('presence', { status });
+    expected.push(status);
+    await until(() => told().at(-1) === status, { what: status });
+    // Each ends with an event, and the next one joins the conversation again.
+    for (let n = 0; n < 2; n++) {
+      const { polls } = client;
+      await listening(group);
+      await ground.publish(group, { event: 'draft.created', team: { n } });
+      await until(() => client.polls > polls, { what: 'another poll' });
+    }
+  }
+  t.strictSame(told(), expected);
+  peer.close();
+  client.stop();
+});
+
+t.test('a node that stops answers its polls', async (t) => {
+  const leaving = await Ground.start(t);
+  const first = await leaving.poll(NOW);
+  const waiting = [leaving.poll({ cursor: first.cursor }), leaving.poll()];
+  await until(async () => (await openSessions(leaving)) === 2, { what: 'both polls' });
+  const drained = leaving.gateway.drain('deploy', 60_000);
+  for (const { frames, cursor } of await Promise.all(waiting)) {
+    t.match(frameIn(frames, 'goaway'), { reason: 'deploy' });
+    t.match(cursor, /~/);
+  }
+  await drained;
+  t.match(await leaving.poll(), { status: 503, error: { code: 'service_unavailable' } });
+});
+
+t.test('a large answer comes at the pace of its reader, whole', async (t) => {
+  const large = await Ground.start(t);
+  const { group } = large.demo.conversations;
+  await large.storeMessages(group, 1_000, 'x'.repeat(20_000));
+  const { cursor, frames } = await large.poll({ conversations: { [group]: 0 } });
+  t.strictSame(
+    frames.filter(({ event }) => event === 'message.created').map(({ sequence }) => sequence),
+    Array.from({ length: 1_000 }, (_, index) => index + 1),
+  );
+  t.ok(cursor.length < 8_192, `${cursor.length} characters`);
+  const next = await large.poll({ cursor, conversations: { [group]: 1_000 }, ...NOW });
+  t.strictSame(sequences(next), []);
+});
+
+t.test('too much: resync ends the wait', async (t) => {
+  const many = await Ground.start(t);
+  const { group } = many.demo.conversations;
+  await many.storeMessages(group, 1_002);
+  const { frames } = await many.poll({ conversations: { [group]: 1 } });
+  t.match(frames.at(-1), { type: 'resync', reason: 'too_many', head_sequence: 1_002 });
+});
+
+t.test('what was told, in the cursor', (t) => {
+  const reacted = eventOf('message.reacted', '2026-11-26T10:00:00.000000Z', {
+    message_id: 'm',
+    reactions: [],
+  });
+  const later = { ...reacted, at: '2026-11-26T10:00:01.000000Z' };
+  const online = eventOf('presence', 'now', { actor_id: 'a', status: 'online' });
+  const away = { ...online, data: { actor_id: 'a', status: 'away' } } as EventOf;
+  const offline = { ...online, data: { actor_id: 'a', status: 'offline' } } as EventOf;
+  const typing = eventOf('typing', 'now', { actor_id: 'a', state: 'start' });
+  const created = eventOf('message.created', 'then', { id: 'msg_1' });
+
+  const first = new Told();
+  const told = [reacted, online, typing, created];
+  t.strictSame(
+    told.map((event) => first.has(event)),
+    [false, false, false, false],
+  );
+  const second = new Told(first.toText(true));
+  t.ok(second.has({ ...reacted, event: 'message.updated' } as EventOf), 'whatever the event is called');
+  t.notOk(second.has(later), 'a later change is another');
+  t.notOk(second.has(typing), 'what is sent once is not kept');
+  t.notOk(second.has(created), 'a message comes again to a client that asks for it');
+  t.ok(second.has({ ...online, at: 'later' }));
+  t.notOk(second.has(away));
+  t.notOk(second.has(online), 'there and back');
+  const third = new Told(second.toText(true));
+  const fourth = new Told(third.toText(true));
+  t.notOk(fourth.has(reacted), 'a change that did not come again is forgotten');
+  t.ok(new Told(third.toText(false)).has(reacted), 'but not by a poll that ended early');
+  t.ok(fourth.has(online), 'a state is kept until it changes');
+  t.notOk(fourth.has(offline));
+  t.ok(fourth.has(offline));
+  t.ok(new Told(fourth.toText(true)).has(offline), 'an actor of which nothing was told is offline');
+  t.ok(new Told().has(offline));
+
+  const begun = new Told(fourth.toText(true));
+  t.notOk(begun.has(online, true), 'a conversation that begins is told as a whole');
+  t.ok(begun.has(online, true), 'once');
+
+  const full = new Told();
+  for (let n = 0; n < 2_000; n++) full.has({ ...reacted, at: String(n) });
+  const text = full.toText(true);
+  t.ok(text.length < 7_500, `${text.length} characters`);
+  t.ok(new Told(text).has({ ...reacted, at: '1999' }), 'the last ones');
+  t.notOk(new Told(text).has({ ...reacted, at: '0' }));
+  t.notOk(new Told('not what was written').has(reacted));
+  t.end();
+});
+
+function eventOf(event: string, at: string, data: object): EventOf {
+  return { type: 'event', event, conversation_id: 'cnv_1', at, data } as unknown as EventOf;
+}
+
+function of(conversationId: string, after?: number): object {
+  return { conversation_id: conversationId, after_sequence: after };
+}
+
+function types({ frames }: PollResult): string[] {
+  return frames.filter(({ event }) => event !== 'presence').map(({ type }) => type);
+}
+
+function frameIn(frames: readonly AnswerFrame[], wanted: string): AnswerFrame | undefined {
+  return frames.find(({ type }) => type === wanted);
+}
+
+function sequences({ frames }: PollResult): unknown[] {
+  return frames.filter(({ event }) => event === 'message.created').map(({ sequence }) => sequence);
+}
+
+/** A client that has everything of a conversation without messages. */
+function poller(conversationId: string, credential?: string): Poller {
+  const node = ground.answering(credential);
+  return new Poller({ node: () => node, conversations: { [conversationId]: 0 } });
+}
+
+/** Waits until a session of this node reads the conversation or feed. */
+function listening(stream: string): Promise<unknown> {
+  const { streams } = ground.gateway;
+  return until(async () => streams.feeds([stream]).length > 0 || (await streams.open([stream])).length > 0, {
+    what: 'a reader',
+  });
+}
+
+async function openSessions(on: Ground): Promise<number | undefined> {
+  return (await on.metrics.socketsOpen.get()).values[0]?.value;
+}
