@@ -239,7 +239,13 @@ t.test('each close code has a reason of the table, or none', async (t) => {
 type Overrides = Partial<{ [K in keyof ConnectOptions]: ConnectOptions[K] | undefined }>;
 
 function open(t: Test, server: ScriptedServer, overrides: Overrides = {}) {
-  const options = { url: server.url, account: 'acc_1', token: 'token', ...overrides };
+  const options = {
+    url: server.url,
+    account: 'acc_1',
+    token: 'token',
+    transports: ['websocket'] as const,
+    ...overrides,
+  };
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   const client = connect(Object.fromEntries(given) as unknown as ConnectOptions);
   t.teardown(() => client.close());

@@ -15,7 +15,7 @@ import {
 import { afterClose } from '../../src/contract/client/link/connection.ts';
 import { Backoff } from '../../src/contract/client/link/pauses.ts';
 import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
-import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { ScriptedServer } from './scripted-server.ts';
@@ -188,7 +188,7 @@ t.test('a token that expires is replaced on the same connection', async (t) => {
     type: 'authenticate',
     token: 'token1',
     account: 'acc_1',
-    version: CURRENT_VERSION,
+    version: NEWEST_VERSION,
   });
   socket.say({ type: 'auth_expiring', expires_at: '' });
   t.match(await socket.ask('refresh'), { token: 'token2' });
@@ -200,7 +200,13 @@ t.test('a client connects once a server starts', async (t) => {
   const server = await ScriptedServer.start(t);
   let asked = 0;
   const url = () => (++asked < 4 ? 'http://127.0.0.1:1' : server.url);
-  const client = connect({ url, account: 'acc_1', token: 'token', mostWaitMs: 20 });
+  const client = connect({
+    url,
+    account: 'acc_1',
+    token: 'token',
+    mostWaitMs: 20,
+    transports: ['websocket'],
+  });
   t.teardown(() => client.close());
   await server.socket(1);
   t.equal(asked, 4);
@@ -304,6 +310,7 @@ function open(t: Teardown, { url }: ScriptedServer, overrides: Overrides = {}): 
     url,
     account: 'acc_1',
     mostWaitMs: 500,
+    transports: ['websocket'],
     ...(token === undefined ? {} : { token }),
     ...others,
   });

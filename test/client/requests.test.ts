@@ -100,7 +100,13 @@ t.test('frames that the client handles itself', async (t) => {
 });
 
 function open(t: Teardown, { url }: ScriptedServer): Client {
-  const client = connect({ url, account: 'acc_1', token: 'token', mostWaitMs: 20 });
+  const client = connect({
+    url,
+    account: 'acc_1',
+    token: 'token',
+    mostWaitMs: 20,
+    transports: ['websocket'],
+  });
   t.teardown(() => client.close());
   return client;
 }

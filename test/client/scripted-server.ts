@@ -1,37 +1,62 @@
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
+import { messageFrame, ScriptedRequest } from './scripted-request.ts';
 
 /**
- * A gateway of the test for behaviour that is rare in a real one: each socket answers as scripted.
+ * A gateway of the test for behaviour that is rare in a real one: each socket, stream and poll
+ * answers as scripted.
  */
 export class ScriptedServer {
   readonly sockets: ScriptedSocket[] = [];
-  /** Cuts every new connection. */
+  readonly requests: ScriptedRequest[] = [];
+  /** The transports that were tried, one after the other. */
+  readonly tried: string[] = [];
+  /** Cuts every new socket. */
   refusing = false;
-  readonly #server: WebSocketServer;
+  /** What a proxy in between does to upgrades; ignored ones are never answered. */
+  upgrades: 'passed' | 'refused' | 'ignored' = 'passed';
+  readonly #server: Server;
   /** Called for each frame of a client besides `authenticate` and `pong`. */
   answer: (socket: ScriptedSocket, frame: ClientFrame) => void = (socket, frame) => socket.acknowledge(frame);
   /** Called for each `authenticate`. */
   welcome: (socket: ScriptedSocket, frame: ClientFrame) => void = (socket) => socket.ready();
+  /** Called for each stream and poll. */
+  respond: (request: ScriptedRequest) => void = (request) => request.acknowledge();
+  /** Called for every other request, with its path and body; returns the answer. */
+  rest: (path: string, body: object) => object = () => ({});
 
   static async start(t: Teardown): Promise<ScriptedServer> {
-    const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
-    await new Promise((resolve) => server.once('listening', resolve));
+    const server = createServer();
+    const connections = new Set<Socket>();
+    server.on('connection', (connection) => {
+      connections.add(connection);
+      connection.on('error', () => {});
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const sockets = new WebSocketServer({ noServer: true });
     t.teardown(() => {
-      for (const client of server.clients) client.terminate();
+      for (const connection of connections) connection.destroy();
       server.close();
     });
-    return new ScriptedServer(server);
+    return new ScriptedServer(server, sockets);
   }
 
-  private constructor(server: WebSocketServer) {
+  private constructor(server: Server, sockets: WebSocketServer) {
     this.#server = server;
-    server.on('connection', (socket) => {
-      if (this.refusing) socket.terminate();
-      else this.sockets.push(new ScriptedSocket(socket, this));
+    server.on('upgrade', (request, connection, head) => {
+      this.tried.push('websocket');
+      if (this.upgrades === 'refused') connection.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
+      if (this.upgrades === 'passed') {
+        sockets.handleUpgrade(request, connection, head, (socket) => {
+          if (this.refusing) socket.terminate();
+          else this.sockets.push(new ScriptedSocket(socket, this));
+        });
+      }
     });
+    server.on('request', (request, response) => void this.#request(request, response));
   }
 
   get url(): string {
@@ -41,6 +66,25 @@ export class ScriptedServer {
   /** The socket that came as the `n`th, counted from 1, once its caller is known. */
   socket(n: number): Promise<ScriptedSocket> {
     return until(() => this.sockets.filter(({ known }) => known)[n - 1], { what: `socket ${n}` });
+  }
+
+  /** The stream or poll that came as the `n`th, counted from 1. */
+  request(n: number): Promise<ScriptedRequest> {
+    return until(() => this.requests[n - 1], { what: `request ${n}; tried ${this.tried}` });
+  }
+
+  async #request(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let body = '';
+    for await (const part of request) body += part;
+    if (!request.url?.startsWith('/v1/realtime/')) {
+      response.end(JSON.stringify(this.rest(request.url ?? '', body === '' ? {} : JSON.parse(body))));
+      return;
+    }
+    const name = `req_${this.requests.length + 1}`;
+    const scripted = new ScriptedRequest(request, response, { body, name });
+    this.tried.push(scripted.transport);
+    this.requests.push(scripted);
+    this.respond(scripted);
   }
 }
 
@@ -123,22 +167,7 @@ export class ScriptedSocket {
   }
 
   message(sequence: number, conversationId = 'cnv_1'): void {
-    const at = `2026-11-21T06:00:00.${String(sequence).padStart(6, '0')}Z`;
-    const data = {
-      id: `msg_${sequence}`,
-      sequence,
-      body: `ahoy ${sequence}`,
-      streaming_state: null,
-      updated_at: at,
-    };
-    this.say({
-      type: 'event',
-      event: 'message.created',
-      conversation_id: conversationId,
-      sequence,
-      at,
-      data,
-    });
+    this.say(messageFrame(sequence, conversationId));
   }
 
   event(event: string, data: object): void {

@@ -247,6 +247,7 @@ function open(t: Test, overrides: Overrides = {}) {
     token: 'token',
     fetch: tries.fetch,
     WebSocket: Unopened,
+    transports: ['websocket'],
     timing,
     ...overrides,
   };

@@ -23,11 +23,12 @@ import type { Connection, Incoming } from './link/connection.ts';
 import { type RequestOp, Requests } from './link/requests.ts';
 import { type LinkOptions, type ReadyFrame, SocketLink } from './link/socket-link.ts';
 import { type PageEvents, watchPage } from './link/source.ts';
+import type { Transport } from './link/transport.ts';
 import { closed } from './parley-error.ts';
-import { type FetchOptions, Rest, type RestOptions } from './rest/rest.ts';
+import { type FetchOptions, Rest } from './rest/rest.ts';
 import { type AttachmentInput, type UploadOptions, upload, type XhrConstructor } from './rest/upload.ts';
 
-export interface ClientOptions extends LinkOptions, RestOptions {
+export interface ClientOptions extends Omit<LinkOptions, 'call'> {
   readonly page: PageEvents | undefined;
   /** Undefined if the platform has none. */
   readonly XMLHttpRequest: XhrConstructor | undefined;
@@ -73,21 +74,25 @@ export class Client extends Api {
         return feed === undefined || !this.#unsettled.has(feed);
       },
     });
-    this.#link = new SocketLink(options, {
-      attached: (connection, ready) => this.#attach(connection, ready),
-      received: (connection, frame) => this.#received(connection, frame),
-      cursorRefused: () => {
-        this.#cursor = undefined;
-        for (const feed of this.#feeds.values()) feed.goStale();
-        this.#listeners.emit('stale');
+    const call: LinkOptions['call'] = (path, request) => this.#rest.fetch(path, request);
+    this.#link = new SocketLink(
+      { ...options, call },
+      {
+        attached: (connection, ready) => this.#attach(connection, ready),
+        received: (connection, frame) => this.#received(connection, frame),
+        cursorRefused: () => {
+          this.#cursor = undefined;
+          for (const feed of this.#feeds.values()) feed.goStale();
+          this.#listeners.emit('stale');
+        },
+        changed: () => this.#changed(),
+        failed,
+        finished: (end) => {
+          this.#requests.end();
+          this.#listeners.emit('end', end);
+        },
       },
-      changed: () => this.#changed(),
-      failed,
-      finished: (end) => {
-        this.#requests.end();
-        this.#listeners.emit('end', end);
-      },
-    });
+    );
     this.#link.open();
     if (page === undefined) return;
     const unwatch = watchPage(page, () => {
@@ -99,6 +104,11 @@ export class Client extends Api {
 
   get state(): ClientState {
     return this.#state;
+  }
+
+  /** How the client is connected; null without a connection. */
+  get transport(): Transport | null {
+    return this.#link.current?.transport ?? null;
   }
 
   /** The caller; undefined until the first connection. */

@@ -1,9 +1,12 @@
-import { CURRENT_VERSION } from '../protocol/versions.ts';
+import { covers, NEWEST_VERSION, type Version, versionNamed } from '../protocol/versions.ts';
 import { Client } from './client.ts';
 import type { SocketConstructor } from './link/connection.ts';
 import { Credential } from './link/credential.ts';
 import { askSource, type PageEvents, platformPage, type Source } from './link/source.ts';
 import { SYSTEM_TIMING, type Timing } from './link/timing.ts';
+import { TRANSPORTS, type Transport } from './link/transport.ts';
+import { TransportChoice } from './link/transport-choice.ts';
+import { type KeyValueStorage, platformStorage, TransportMemory } from './link/transport-memory.ts';
 import { platformXhr, type XhrConstructor } from './rest/upload.ts';
 
 export interface ConnectOptions {
@@ -16,7 +19,17 @@ export interface ConnectOptions {
   readonly getToken?: Source;
   /** Value of Service-Version. */
   readonly version?: string;
-  /** The platform's own by default, as with `fetch`. */
+  /**
+   * The transports that the client may use: all by default. It prefers a WebSocket to a stream to a
+   * poll, and changes over by itself. Those other than `websocket` require version
+   * 1.3.harbor-preview.1.
+   */
+  readonly transports?: readonly Transport[];
+  /** Where the transport that works is remembered for a day: by default a page's `localStorage`. */
+  readonly storage?: KeyValueStorage;
+  /**
+   * The platform's own by default, as with `fetch`. Without one, the client uses other transports.
+   */
   readonly WebSocket?: SocketConstructor;
   readonly fetch?: typeof fetch;
   readonly XMLHttpRequest?: XhrConstructor;
@@ -34,12 +47,16 @@ export function connect({ url, account, token, getToken, version, ...rest }: Con
   if (typeof account !== 'string' || !/^[\x21-\x7e]+$/.test(account)) {
     throw new TypeError('account must be the id of an account, such as acc_….');
   }
+  const socket = rest.WebSocket ?? (globalThis as { readonly WebSocket?: SocketConstructor }).WebSocket;
+  const spoken = version ?? NEWEST_VERSION;
+  const usable = (rest.transports ?? TRANSPORTS).filter((transport) => isUsable(transport, socket, spoken));
   return new Client({
     origin: () => base ?? askSource('url_source', url as Source, baseUrlOf, timing),
     account,
-    version: version ?? CURRENT_VERSION,
+    version: spoken,
     credential: new Credential(token, getToken, timing),
-    WebSocket: rest.WebSocket ?? WebSocket,
+    choice: new TransportChoice(usable, new TransportMemory(rest.storage ?? platformStorage())),
+    WebSocket: socket,
     // Browsers refuse to call it as a method of another object.
     fetch: rest.fetch ?? ((input, init) => fetch(input, init)),
     XMLHttpRequest: rest.XMLHttpRequest ?? platformXhr(),
@@ -48,6 +65,15 @@ export function connect({ url, account, token, getToken, version, ...rest }: Con
     timing,
   });
 }
+
+/** Whether the platform has the transport, and the version too. */
+function isUsable(transport: Transport, socket: SocketConstructor | undefined, version: string): boolean {
+  if (transport === 'websocket') return socket !== undefined;
+  const known = versionNamed(version);
+  return known === undefined || covers(known, STREAMS_SINCE);
+}
+
+const STREAMS_SINCE = '1.3.harbor-preview.1' satisfies Version;
 
 /**
  * Returns the base of every URL of a server, such as `https://chat.example/parley`, without a

@@ -38,6 +38,8 @@ export type { ConnectionEnd, SocketConstructor, SocketLike } from './link/connec
 export type { RequestOp } from './link/requests.ts';
 export type { PageEvents } from './link/source.ts';
 export type { Timing } from './link/timing.ts';
+export type { Transport } from './link/transport.ts';
+export type { KeyValueStorage } from './link/transport-memory.ts';
 export { ParleyError, type ParleyErrorCode } from './parley-error.ts';
 export type { FetchOptions } from './rest/rest.ts';
 export type { AttachmentInput, UploadOptions, UploadProgress } from './rest/upload.ts';

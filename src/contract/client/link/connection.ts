@@ -4,8 +4,13 @@ import type { EventFrame } from '../../protocol/socket/events.ts';
 import type { ReplyFrame, ServerFrame } from '../../protocol/socket/server-frames.ts';
 import { SOCKET_LIMITS } from '../../protocol/socket/socket-limits.ts';
 import type { Timing } from './timing.ts';
+import type { Transport } from './transport.ts';
+import type { Progress } from './transport-choice.ts';
 
-/** The part of a WebSocket that the SDK uses; the WebSockets of browsers and of Node have it. */
+/**
+ * The part of a WebSocket that the SDK uses; the WebSockets of browsers and of Node have it, and
+ * every other transport behaves like one.
+ */
 export interface SocketLike {
   send(text: string): void;
   close(code?: number, reason?: string): void;
@@ -27,9 +32,11 @@ export interface ConnectionListener {
 }
 
 export interface ConnectionOptions {
-  /** ws: or wss: */
-  readonly url: string;
-  readonly WebSocket: SocketConstructor;
+  readonly transport: Transport;
+  /** Was opened in this turn of the event loop. */
+  readonly socket: SocketLike;
+  /** Milliseconds until the first frame must have arrived. */
+  readonly openingMs: number;
   /** The fields of the `authenticate` frame. */
   readonly credential: { readonly token: string; readonly account: string; readonly version: string };
   readonly timing: Timing;
@@ -43,13 +50,16 @@ export type CommandAnswer =
 
 /** One socket: authentication, replies, heartbeats, its rate limit, and the end of a silent one. */
 export class Connection {
+  readonly transport: Transport;
   readonly #options: ConnectionOptions;
   readonly #socket: SocketLike;
   readonly #replies = new Map<string, (answer: CommandAnswer) => void>();
   readonly #unsent: string[] = [];
   #requests = 0;
-  #allowance = BURST;
-  #silenceMs: number = OPENING_MS;
+  /** Requests that may be sent now. Only a WebSocket is limited by the frame. */
+  #allowance: number;
+  #silenceMs: number;
+  #progress: Progress = 'unanswered';
   #stopWatch: () => void = () => {};
   #stopPace: (() => void) | undefined;
   #ended = false;
@@ -57,13 +67,23 @@ export class Connection {
   #refusal: ErrorObject | undefined;
 
   constructor(options: ConnectionOptions) {
+    const { transport, socket, openingMs } = options;
     this.#options = options;
-    this.#socket = new options.WebSocket(options.url);
-    this.#socket.addEventListener('message', ({ data }) => this.#receive(String(data)));
-    this.#socket.addEventListener('close', ({ code, reason }) => this.#end({ code, reason }));
+    this.transport = transport;
+    this.#socket = socket;
+    this.#allowance = transport === 'websocket' ? BURST : Number.POSITIVE_INFINITY;
+    this.#silenceMs = openingMs;
+    this.#socket.addEventListener('message', ({ data }) => this.#receive(data));
+    this.#socket.addEventListener('close', ({ code, reason, error }) => {
+      this.#end({ code, reason, ...(error === undefined ? {} : { error }) });
+    });
     // Node's WebSocket reports a failed handshake only here; others close without a code too.
     this.#socket.addEventListener('error', () => this.#end({ code: 1006, reason: 'The connection failed.' }));
     this.#watch();
+  }
+
+  get progress(): Progress {
+    return this.#progress;
   }
 
   /** Calls `answered` before any frame that arrived after the answer is read. */
@@ -85,16 +105,17 @@ export class Connection {
     this.#end({ code, reason: '' });
   }
 
-  #receive(text: string): void {
+  #receive(data: unknown): void {
     if (this.#ended) return;
     this.#watch();
-    const frame = parsed(text);
+    const frame = frameOf(data);
     if (frame === undefined) {
       this.close(UNREADABLE);
       return;
     }
     switch (frame.type) {
       case 'hello': {
+        this.#progress = 'answered';
         // One late heartbeat means a busy network, a longer silence a dead one.
         this.#silenceMs = frame.heartbeat_ms + SOCKET_LIMITS.pongMs;
         const { credential } = this.#options;
@@ -107,6 +128,7 @@ export class Connection {
         this.#settle(frame);
         return;
       case 'ping':
+        this.#progress = 'proven';
         this.#socket.send(JSON.stringify({ type: 'pong', t: frame.t }));
         break;
     }
@@ -125,7 +147,7 @@ export class Connection {
       this.#allowance -= 1;
       this.#socket.send(this.#unsent.shift()!);
     }
-    if (this.#allowance === BURST || this.#ended) return;
+    if (this.#allowance >= BURST || this.#ended) return;
     this.#stopPace ??= this.#options.timing.after(1_000 / REQUESTS_PER_SECOND, () => {
       this.#stopPace = undefined;
       this.#allowance += 1;
@@ -154,9 +176,10 @@ export class Connection {
   }
 }
 
-function parsed(text: string): Incoming | ReplyFrame | undefined {
+/** Transports other than the WebSocket parse their frames themselves. */
+function frameOf(data: unknown): Incoming | ReplyFrame | undefined {
   try {
-    return JSON.parse(text);
+    return typeof data === 'string' ? JSON.parse(data) : (data as Incoming | ReplyFrame);
   } catch {
     return undefined;
   }
@@ -165,10 +188,11 @@ function parsed(text: string): Incoming | ReplyFrame | undefined {
 /** The close code, sent and reported, after a frame that is not JSON: the link is not trusted. */
 const UNREADABLE = 3000;
 
+/** Milliseconds to the first frame: a proxy that is mute, or holds it back, raises no error. */
+export const FIRST_FRAME_MS = 5_000;
+
 const LOST: CommandAnswer = { ok: false, error: null };
 
-/** The time from the first step to `ready`, as long as the server waits for a client. */
-const OPENING_MS = SOCKET_LIMITS.authenticateMs;
 /** Below the limit of a socket, because two clocks are involved and pongs count. */
 const REQUESTS_PER_SECOND = SOCKET_LIMITS.requestsPerSecond - 4;
 const BURST = REQUESTS_PER_SECOND / 2;

@@ -1,4 +1,5 @@
 import type { ServerFrame } from '../../protocol/socket/server-frames.ts';
+import { SOCKET_LIMITS } from '../../protocol/socket/socket-limits.ts';
 import { type ClientError, clientError, reasonOfEnd } from '../client-error.ts';
 import { ParleyError } from '../parley-error.ts';
 import {
@@ -6,23 +7,23 @@ import {
   Connection,
   type ConnectionEnd,
   type ConnectionListener,
+  FIRST_FRAME_MS,
   type Incoming,
   type SocketConstructor,
+  type SocketLike,
 } from './connection.ts';
-import type { Credential } from './credential.ts';
+import type { HttpSocketOptions } from './http/http-socket.ts';
 import { Backoff } from './pauses.ts';
-import type { Timing } from './timing.ts';
+import type { Server } from './server.ts';
+import type { Transport } from './transport.ts';
+import type { TransportChoice } from './transport-choice.ts';
 
-export interface LinkOptions {
-  /** http: or https:, without a trailing slash. Rejects with ParleyError `url_source`. */
-  readonly origin: () => Promise<string>;
-  readonly account: string;
-  readonly version: string;
-  readonly credential: Credential;
-  readonly WebSocket: SocketConstructor;
-  /** Longest wait between two tries, in milliseconds. */
-  readonly mostWaitMs: number;
-  readonly timing: Timing;
+export interface LinkOptions extends Server {
+  readonly choice: TransportChoice;
+  /** Undefined only if `choice` excludes it. */
+  readonly WebSocket: SocketConstructor | undefined;
+  /** Sends a request over REST. Rejects with ParleyError. */
+  readonly call: HttpSocketOptions['call'];
 }
 
 export type ReadyFrame = Extract<ServerFrame, { type: 'ready' }>;
@@ -43,17 +44,24 @@ export interface LinkListener {
 }
 
 /**
- * Keeps a client connected: retries by close code (docs/realtime.md#close-codes), moves to another
- * connection before a node closes the current one, and keeps the credential fresh.
+ * Keeps a client connected: retries by close code (docs/realtime.md#close-codes) and by transport,
+ * moves to another connection before a node closes the current one or where a better transport
+ * works, and keeps the credential fresh.
  */
 export class SocketLink {
   readonly #options: LinkOptions;
   readonly #listener: LinkListener;
   readonly #backoff: Backoff;
+  readonly #climbs: Backoff;
   #opening: Connection | undefined;
   #current: Connection | undefined;
   /** The previous connection, kept until the current one has caught up. */
   #leaving: Connection | undefined;
+  /** Where the opening connection stands among the better transports, if it is to find one. */
+  #climbing: number | undefined;
+  #stopClimbing: (() => void) | undefined;
+  /** The server of the newest connection. */
+  #base = '';
   /** Cancels the next try. */
   #stopWaiting: (() => void) | undefined;
   /** Whether the wait is our own and may be cut short, unlike one that the server asked for. */
@@ -67,6 +75,7 @@ export class SocketLink {
     this.#options = options;
     this.#listener = listener;
     this.#backoff = new Backoff(options.timing, options.mostWaitMs);
+    this.#climbs = new Backoff(options.timing, MOST_CLIMB_MS, FIRST_CLIMB_MS);
   }
 
   get current(): Connection | undefined {
@@ -84,9 +93,13 @@ export class SocketLink {
   }
 
   open(): void {
+    if (this.#over) return;
     const attempt = ++this.#attempts;
+    this.#stopWaiting?.();
     this.#stopWaiting = undefined;
-    this.#connect(attempt).catch((error: unknown) => {
+    this.#abandonClimb();
+    const isNeeded = () => attempt === this.#attempts && this.#opening === undefined;
+    this.#connect(isNeeded).catch((error: unknown) => {
       if (this.#over || attempt !== this.#attempts) return;
       this.#wait(this.#backoff.next(), true);
       if (error instanceof ParleyError && error.code === 'url_source') {
@@ -99,9 +112,7 @@ export class SocketLink {
 
   /** Tries now, as the network is back or the page visible, but keeps a wait from the server. */
   wake(): void {
-    if (this.#stopWaiting === undefined || !this.#mayWake || this.#over) return;
-    this.#stopWaiting();
-    this.open();
+    if (this.#stopWaiting !== undefined && this.#mayWake) this.open();
   }
 
   /** Closes the previous connection, because everything has arrived. */
@@ -119,26 +130,48 @@ export class SocketLink {
     if (this.#over) return;
     this.#over = true;
     this.#stopWaiting?.();
+    this.#stopClimbing?.();
     for (const connection of [this.#opening, this.#leaving, this.#current]) connection?.close();
     this.#listener.changed();
   }
 
-  async #connect(attempt: number): Promise<void> {
-    const { origin, account, version, credential, WebSocket, timing } = this.#options;
+  /** Returns whether a connection is being opened: over `climb`, one of the better transports. */
+  async #connect(isNeeded: () => boolean, climb?: number): Promise<boolean> {
+    const { origin, account, version, credential, choice, timing } = this.#options;
     const [base, token] = await Promise.all([origin(), credential.current()]);
-    if (this.#over || attempt !== this.#attempts || this.#opening !== undefined) return;
-    const url = `${base.replace(/^http/, 'ws').replace(/\/+$/, '')}/v1/realtime`;
+    choice.recall(base);
+    const transport = climb === undefined ? choice.current : choice.better[climb];
+    if (transport === undefined) return false;
+    const dial = await this.#dialer(transport);
+    if (this.#over || !isNeeded()) return false;
     const listener: ConnectionListener = {
       received: (connection, frame) => this.#received(connection, frame),
       ended: (connection, end) => this.#ended(connection, end),
     };
     try {
-      const connection = { url, WebSocket, credential: { token, account, version }, timing, listener };
-      this.#opening = new Connection(connection);
+      const socket = dial(base, token);
+      const openingMs = choice.hasNext ? FIRST_FRAME_MS : LAST_FRAME_MS;
+      const fields = { token, account, version };
+      this.#base = base;
+      this.#climbing = climb;
+      this.#opening = new Connection({ transport, socket, openingMs, credential: fields, timing, listener });
     } catch (error) {
+      if (climb !== undefined) return false;
       // The platform refuses the URL, such as ws: on a page that was loaded over https:.
       this.#finish({ code: 1006, reason: String(error) }, 'url_rejected');
     }
+    return true;
+  }
+
+  /** Loads what the transport needs. Rejects if that fails. */
+  async #dialer(transport: Transport): Promise<(base: string, token: string) => SocketLike> {
+    const { WebSocket } = this.#options;
+    if (transport === 'websocket' && WebSocket !== undefined) {
+      return (base) => new WebSocket(`${base.replace(/^http/, 'ws')}/v1/realtime`);
+    }
+    const { HttpSocket } = await import('./http/http-socket.ts');
+    const kind = transport === 'poll' ? 'poll' : 'stream';
+    return (base, token) => new HttpSocket({ ...this.#options, transport: kind, base, token });
   }
 
   #received(connection: Connection, frame: Incoming): void {
@@ -148,14 +181,28 @@ export class SocketLink {
       this.#failedMoves = 0;
       this.#opening = undefined;
       this.#current = connection;
+      this.#settle(connection);
       this.#listener.attached(connection, frame);
       return;
     }
+    if (frame.type === 'ping') this.#options.choice.proved(connection.transport);
     if (connection === this.#current) {
       if (frame.type === 'goaway') this.#wait(frame.reconnect_in_ms, false);
       if (frame.type === 'auth_expiring') this.#refresh(connection);
     }
     this.#listener.received(connection, frame);
+  }
+
+  /** The connection is ready: what was planned before is void. */
+  #settle({ transport }: Connection): void {
+    const { choice } = this.#options;
+    this.#climbing = undefined;
+    this.#stopWaiting?.();
+    this.#stopWaiting = undefined;
+    choice.opened(transport, this.#base);
+    // Perhaps in another network.
+    if (this.#leaving === undefined) this.#climbs.reset();
+    if (this.#stopClimbing === undefined) this.#climbLater();
   }
 
   #ended(connection: Connection, end: ConnectionEnd): void {
@@ -164,19 +211,25 @@ export class SocketLink {
       this.#listener.changed();
       return;
     }
+    if (connection !== this.#opening && connection !== this.#current) return;
     const isMove = connection === this.#opening && this.#current !== undefined;
-    if (connection === this.#opening) this.#opening = undefined;
+    const climb = connection === this.#opening ? this.#climbing : undefined;
+    if (connection === this.#opening) this.#opening = this.#climbing = undefined;
     if (connection === this.#current) this.#current = undefined;
     if (this.#over) return;
-    this.#goOn(end, isMove);
+    if (isMove && climb !== undefined) {
+      this.#climb(climb + 1);
+      return;
+    }
+    this.#goOn(connection, end, isMove);
     // There is no other node, and this one waits for the client before it stops.
     if (isMove && ++this.#failedMoves % MAX_MOVES === 0) this.reopen();
     this.#listener.changed();
   }
 
-  #goOn(end: ConnectionEnd, isMove: boolean): void {
+  #goOn({ transport, progress }: Connection, end: ConnectionEnd, isMove: boolean): void {
     const { next, waitMs } = afterClose(end);
-    const { credential } = this.#options;
+    const { credential, choice } = this.#options;
     if (next === 'stop' || (next === 'authenticate' && !credential.renewable)) {
       this.#finish(end, reasonOfEnd(end) ?? 'protocol');
       return;
@@ -187,7 +240,35 @@ export class SocketLink {
     if (next === 'authenticate') credential.expired();
     if (next === 'start_afresh') this.#listener.cursorRefused();
     // A move to another connection is already under way.
-    if (this.#opening === undefined) this.#wait(waitMs + this.#backoff.next(), waitMs === 0);
+    if (this.#opening !== undefined && this.#climbing === undefined) return;
+    if (!isMove && isOfNetwork(end) && choice.failed(transport, progress)) this.open();
+    else this.#wait(waitMs + this.#backoff.next(), waitMs === 0);
+  }
+
+  /** Tries the better transports from this one on while the current connection lasts. */
+  #climb(index: number): void {
+    this.#stopClimbing = undefined;
+    const isNeeded = () => this.#current !== undefined && this.#opening === undefined;
+    const later = () => {
+      if (this.#stopClimbing === undefined) this.#climbLater();
+    };
+    if (!isNeeded() || index >= this.#options.choice.better.length) later();
+    else this.#connect(isNeeded, index).then((isOpening) => isOpening || later(), later);
+  }
+
+  /** Networks change, and so does what they block. */
+  #climbLater(): void {
+    const { choice, timing } = this.#options;
+    if (this.#over || choice.better.length === 0) return;
+    this.#stopClimbing = timing.after(this.#climbs.next(), () => this.#climb(0));
+  }
+
+  #abandonClimb(): void {
+    if (this.#climbing === undefined) return;
+    const connection = this.#opening;
+    this.#opening = this.#climbing = undefined;
+    connection?.close();
+    this.#climbLater();
   }
 
   #wait(ms: number, mayWake: boolean): void {
@@ -224,5 +305,22 @@ export class SocketLink {
   }
 }
 
+/**
+ * The network ended the connection: the server closes with codes of its own, the client with 1000.
+ */
+function isOfNetwork({ code }: ConnectionEnd): boolean {
+  return code < 4000 && code !== 1000;
+}
+
 const REFRESH_AGAIN_MS = 5_000;
 const MAX_MOVES = 5;
+
+/**
+ * Milliseconds to the first frame over the last transport: as long as the server waits for a
+ * client.
+ */
+const LAST_FRAME_MS = SOCKET_LIMITS.authenticateMs;
+
+/** Bounds of the wait before the better transports are tried again. */
+const FIRST_CLIMB_MS = 60_000;
+const MOST_CLIMB_MS = 3_600_000;

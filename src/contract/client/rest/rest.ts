@@ -1,16 +1,11 @@
-import type { ErrorObject } from '../../protocol/error-envelope.ts';
 import type { List } from '../../protocol/lists.ts';
 import type { ChatMessage, SendMessageBody } from '../../protocol/resources/chat-message.ts';
 import { covers, type Version, versionNamed } from '../../protocol/versions.ts';
 import { type ClientError, clientError } from '../client-error.ts';
 import { type CallOptions, CallScope } from '../link/call-scope.ts';
 import { Backoff, Pauses } from '../link/pauses.ts';
-import type { LinkOptions } from '../link/socket-link.ts';
-import { lost, type ParleyError, reasonOf, refusedAnswer } from '../parley-error.ts';
-
-export interface RestOptions extends Omit<LinkOptions, 'WebSocket'> {
-  readonly fetch: typeof fetch;
-}
+import { answerOf, requestHeaders, type Server } from '../link/server.ts';
+import { lost, type ParleyError, reasonOf } from '../parley-error.ts';
 
 export interface RestHost {
   /** Aborts when the client is closed. */
@@ -29,11 +24,11 @@ export interface FetchOptions extends CallOptions {
 
 /** Requests over REST with the client's credential, repeated if that may help. */
 export class Rest {
-  readonly #options: RestOptions;
+  readonly #options: Server;
   readonly #host: RestHost;
   readonly #pauses: Pauses;
 
-  constructor(options: RestOptions, host: RestHost) {
+  constructor(options: Server, host: RestHost) {
     this.#options = options;
     this.#host = host;
     this.#pauses = new Pauses(options.timing);
@@ -124,27 +119,21 @@ export class Rest {
 
   /** Makes one request within 30 s: a vanished peer may leave a connection open for minutes. */
   async #try({ method, path, body, idempotencyKey }: Call, parent: AbortSignal): Promise<unknown> {
-    const { origin, account, version, credential, fetch, timing } = this.#options;
+    const { origin, credential, fetch, timing } = this.#options;
     const [base, token] = await Promise.all([origin(), credential.current()]);
     const scope = new CallScope(timing, { timeoutMs: TRY_MS }, parent);
     try {
       const response = await fetch(`${base}${path}`, {
         method,
         headers: {
-          authorization: `Bearer ${token}`,
-          'service-version': version,
-          'service-account': account,
-          'content-type': 'application/json',
+          ...requestHeaders(this.#options, token),
           ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
         },
         ...(body === undefined ? {} : { body }),
         signal: scope.signal,
       });
-      const answer = parsed(await response.text());
-      if (response.ok && answer !== null) return answer;
       if (response.status === 401) credential.expired(token);
-      const retryAfterS = Number(response.headers.get('retry-after') ?? 0);
-      throw refusedAnswer(response.status, errorIn(answer), retryAfterS > 0 ? retryAfterS * 1_000 : null);
+      return await answerOf(response);
     } finally {
       scope.end();
     }
@@ -168,19 +157,6 @@ interface Call {
   readonly path: string;
   readonly body?: string;
   readonly idempotencyKey?: string;
-}
-
-function parsed(text: string): object | null {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-function errorIn(answer: unknown): ErrorObject | null {
-  const { error } = (answer ?? {}) as { readonly error?: ErrorObject };
-  return error ?? null;
 }
 
 function messagesOf(conversationId: string): string {

@@ -1,0 +1,47 @@
+import type { ErrorObject } from '../../protocol/error-envelope.ts';
+import { refusedAnswer } from '../parley-error.ts';
+import type { Credential } from './credential.ts';
+import type { Timing } from './timing.ts';
+
+/** The server of a client, and the caller as whom the client speaks to it. */
+export interface Server {
+  /** http: or https:, without a trailing slash. Rejects with ParleyError `url_source`. */
+  readonly origin: () => Promise<string>;
+  readonly account: string;
+  readonly version: string;
+  readonly credential: Credential;
+  readonly fetch: typeof fetch;
+  /** Longest wait between two tries, in milliseconds. */
+  readonly mostWaitMs: number;
+  readonly timing: Timing;
+}
+
+/** Returns the headers of every JSON request. */
+export function requestHeaders(
+  { account, version }: Pick<Server, 'account' | 'version'>,
+  token: string,
+): Record<string, string> {
+  return {
+    authorization: `Bearer ${token}`,
+    'service-version': version,
+    'service-account': account,
+    'content-type': 'application/json',
+  };
+}
+
+/** Returns the JSON of an answer. Rejects with ParleyError if it is a refusal, or not JSON. */
+export async function answerOf(response: Response): Promise<object> {
+  const answer = parsed(await response.text());
+  if (response.ok && answer !== null) return answer;
+  const { error = null } = (answer ?? {}) as { readonly error?: ErrorObject | null };
+  const retryAfterS = Number(response.headers.get('retry-after') ?? 0);
+  throw refusedAnswer(response.status, error, retryAfterS > 0 ? retryAfterS * 1_000 : null);
+}
+
+function parsed(text: string): object | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

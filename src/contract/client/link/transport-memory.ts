@@ -1,0 +1,60 @@
+import { TRANSPORTS, type Transport } from './transport.ts';
+
+/** The part of `localStorage` that the SDK uses. Its methods may throw. */
+export interface KeyValueStorage {
+  getItem(key: string): string | null;
+  setItem(key: string, value: string): void;
+  removeItem(key: string): void;
+}
+
+/** Remembers for a day, by server, that a transport other than the best one worked. */
+export class TransportMemory {
+  readonly #storage: KeyValueStorage | undefined;
+
+  constructor(storage: KeyValueStorage | undefined) {
+    this.#storage = storage;
+  }
+
+  read(origin: string): Transport | undefined {
+    const [name, since] = this.#text(origin)?.split(' ') ?? [];
+    const ageMs = Date.now() - Number(since);
+    return ageMs >= 0 && ageMs < DAY_MS ? TRANSPORTS.find((transport) => transport === name) : undefined;
+  }
+
+  /** Forgets with undefined. What is remembered already keeps its age, so that it ends. */
+  write(origin: string, transport: Transport | undefined): void {
+    if (this.read(origin) === transport) return;
+    try {
+      if (transport === undefined) this.#storage?.removeItem(keyOf(origin));
+      else this.#storage?.setItem(keyOf(origin), `${transport} ${Date.now()}`);
+    } catch {
+      // The storage is full or forbidden: the next page finds out again.
+    }
+  }
+
+  #text(origin: string): string | undefined {
+    try {
+      return this.#storage?.getItem(keyOf(origin)) ?? undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** Returns undefined outside a page, and where the page may not store anything. */
+export function platformStorage(): KeyValueStorage | undefined {
+  try {
+    // The accessor itself throws where storage is forbidden, and warns in some releases of Node.
+    return 'document' in globalThis
+      ? (globalThis as { readonly localStorage?: Storage }).localStorage
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function keyOf(origin: string): string {
+  return `parley.transport ${origin}`;
+}
+
+const DAY_MS = 86_400_000;
