@@ -1,4 +1,6 @@
-/** How the SDK changes over between transports, with a server and a proxy that do as the test says. */
+/**
+ * How the SDK changes over between transports, with a server and a proxy that do as the test says.
+ */
 
 import t, { type Test } from 'tap';
 import {
@@ -28,14 +30,13 @@ t.test('upgrades that are refused: a stream at once', async (t) => {
   const { server, client, live, seen, pass } = await open(t, { upgrades: 'refused' });
   const first = await server.request(1);
   t.match(first.headers, { authorization: 'Bearer token', 'service-account': 'acc_1' });
-  t.strictSame(first.body, { subscribe: [], presence: 'online' });
+  t.strictSame(first.body, { subscribe: [] });
   await pass(GATHERING);
   const second = await server.request(2);
   t.strictSame(second.body, {
     subscribe: [{ conversation_id: 'cnv_1' }],
     cursor: 'req_1',
     conversations: {},
-    presence: 'online',
   });
   await until(() => first.closed, { what: 'the end of the first stream' });
   await live();
@@ -79,12 +80,24 @@ t.test('sockets that the server itself closes are no sign of a proxy', async (t)
   t.strictSame(new Set(server.tried), new Set(['websocket']));
 });
 
+t.test('sockets that a stopping node refuses are no sign of a proxy', async (t) => {
+  const { server, client, live, pass } = await open(t);
+  await live();
+  server.upgrades = 'refused';
+  const first = await server.socket(1);
+  first.say({ type: 'goaway', reconnect_in_ms: 700, deadline_ms: 60_000, reason: 'stopping' });
+  for (const wait of [700, RETRY, 250]) await pass(wait);
+  await until(() => server.tried.length === 4, { what: 'three moves' });
+  t.strictSame(new Set(server.tried), new Set(['websocket']));
+  t.equal(client.state, 'live');
+});
+
 t.test('a stream that is held back: polls', async (t) => {
   const { server, client, live, seen, pass } = await open(t, { upgrades: 'refused' });
   server.respond = (request) => request.transport === 'poll' && request.acknowledge();
   await server.request(1);
   await pass(FIRST_FRAME);
-  t.strictSame((await server.request(2)).body, { subscribe: [], presence: 'online', wait_ms: 0 });
+  t.strictSame((await server.request(2)).body, { subscribe: [], wait_ms: 0 });
   await pass(GATHERING);
   t.match((await server.request(3)).body, { subscribe: [{ conversation_id: 'cnv_1' }], wait_ms: 0 });
   await live();
@@ -95,7 +108,6 @@ t.test('a stream that is held back: polls', async (t) => {
     subscribe: [],
     cursor: 'req_3',
     conversations: { cnv_1: 0 },
-    presence: 'online',
     wait_ms: 25_000,
   });
   waiting.acknowledge([messageFrame(1), messageFrame(2)]);
@@ -266,7 +278,6 @@ t.test('a cut stream is resumed on the next one', async (t) => {
     subscribe: [],
     cursor: 'a heartbeat',
     conversations: { cnv_1: 1 },
-    presence: 'online',
   });
   t.strictSame(states, ['offline', 'connecting', 'catching_up', 'live']);
 });
@@ -334,23 +345,23 @@ t.test('a refused token is replaced', async (t) => {
 });
 
 t.test('a token that expires is replaced by another stream, once', async (t) => {
-  const tokens = ['token1', 'token2'];
-  const getToken = () => (tokens.length > 1 ? tokens.shift()! : tokens[0]!);
-  const { server, live, pass, states } = await openStream(t, { options: { token: undefined, getToken } });
+  let asked = 0;
+  const getToken = () => (++asked === 1 ? 'token1' : 'token2');
+  const { server, live, pass, seen } = await openStream(t, { options: { token: undefined, getToken } });
   const second = await server.request(2);
-  states.length = 0;
   second.say({ type: 'auth_expiring', expires_at: '' });
   await pass(GATHERING);
   const third = await server.request(3);
   t.equal(third.headers.authorization, 'Bearer token2');
   await live();
   // The application has no other token yet: it is not asked for one again and again.
-  third.say({ type: 'auth_expiring', expires_at: '' });
-  third.say({ type: 'auth_expiring', expires_at: '' });
-  third.say(messageFrame(1));
-  await until(() => states.length === 0, { what: 'no change of the state' });
+  for (const sequence of [1, 2]) {
+    third.say({ type: 'auth_expiring', expires_at: '' });
+    third.say(messageFrame(sequence));
+    await seen(sequence);
+  }
   t.equal(server.requests.length, 3);
-  t.strictSame(states, []);
+  t.equal(asked, 3);
 });
 
 t.test('typing and read positions go over REST, presence with the next stream', async (t) => {
@@ -391,10 +402,11 @@ t.test('a refused subscription ends alone', async (t) => {
 });
 
 t.test('a conversation that is too far behind is paged over REST, and joined again', async (t) => {
-  const { server, live, pass, seen } = await openStream(t);
+  const { server, client, live, pass, seen, stale } = await openStream(t);
+  let newest = 3;
   server.rest = (path) => {
     const after = Number(new URL(path, server.url).searchParams.get('after_sequence'));
-    const data = [1, 2, 3].filter((sequence) => sequence > after).map((sequence) => dataOf(sequence));
+    const data = Array.from({ length: newest - after }, (_, index) => dataOf(after + 1 + index));
     return { object: 'list', data, page_info: { has_next_page: false } };
   };
   (await server.request(2)).say({
@@ -413,6 +425,17 @@ t.test('a conversation that is too far behind is paged over REST, and joined aga
   third.say(messageFrame(4));
   t.strictSame(await seen(4), [1, 2, 3, 4]);
   await live();
+  t.equal(stale(), 0, 'nothing older was shown');
+
+  newest = 6;
+  server.respond = (request) => {
+    request.say({ type: 'reply', id: 'resume', ok: true, result: {} });
+    request.say({ type: 'resync', conversation_id: 'cnv_1', reason: 'too_many', head_sequence: 6 });
+  };
+  client.subscribe('cnv_2', { onMessage() {} });
+  await pass(GATHERING);
+  await until(() => stale() === 1, { what: 'changes that may be missing' });
+  t.strictSame(await seen(6), [1, 2, 3, 4, 5, 6]);
 });
 
 t.test('a node that goes away: the next stream is there before the first one ends', async (t) => {
@@ -464,14 +487,15 @@ t.test('too many polls, and a node that is busy: the client waits and stays live
 });
 
 t.test('a poll that the server closes, and a node that stops', async (t) => {
-  const { server, pass, live, seen, errors } = await openPolls(t);
-  const goaway = { type: 'goaway', reconnect_in_ms: 1, deadline_ms: 1, reason: 'stopping' };
+  const { server, timing, pass, live, seen, errors } = await openPolls(t);
+  const goaway = { type: 'goaway', reconnect_in_ms: 700, deadline_ms: 1_000, reason: 'stopping' };
   server.respond = () => {};
   (await server.request(3)).answer([goaway, messageFrame(1)], 'three');
   await seen(1);
   await pass(APART);
   const fourth = await server.request(4);
   t.match(fourth.body, { cursor: 'three' }, 'the next poll, and no other connection');
+  t.notOk(timing.waits.includes(700));
   server.respond = (request) => request.acknowledge();
   fourth.answer([{ type: 'close', code: 4000, reason: 'going_away' }], 'four');
   await pass(RETRY);
@@ -516,6 +540,42 @@ t.test('a better transport that works again: the client moves, and misses nothin
   t.strictSame(await seen(4), [1, 2, 3, 4]);
   t.strictSame(states, [], 'live all the time');
   t.strictSame([...storage.values], []);
+});
+
+t.test('better transports are tried less and less often, and behind a break as at first', async (t) => {
+  const { server, pass, live, seen } = await openStream(t);
+  const second = await server.request(2);
+  second.say({ type: 'ping', t: 1, cursor: 'a heartbeat', heads: {} });
+  second.say(messageFrame(1));
+  await seen(1);
+  for (const wait of [CLIMB, 2 * CLIMB, 4 * CLIMB]) {
+    const { length } = server.tried;
+    await pass(wait);
+    await until(() => server.tried.length > length, { what: 'another try' });
+  }
+  second.cut();
+  await pass(RETRY);
+  await pass(GATHERING);
+  await live();
+  await pass(CLIMB);
+  await until(() => server.tried.filter((transport) => transport === 'websocket').length === 5, {
+    what: 'a try soon after the break',
+  });
+});
+
+t.test('a node that goes away while a better transport is tried: that is not waited for', async (t) => {
+  const { server, states, pass } = await openStream(t);
+  server.upgrades = 'ignored';
+  await pass(CLIMB);
+  await until(() => server.tried.at(-1) === 'websocket', { what: 'another try' });
+  states.length = 0;
+  const second = await server.request(2);
+  second.say({ type: 'goaway', reconnect_in_ms: 700, deadline_ms: 10_000, reason: 'stopping' });
+  await pass(700);
+  await pass(GATHERING);
+  await server.request(4);
+  await until(() => second.closed, { what: 'the end of the first stream' });
+  t.strictSame(states, []);
 });
 
 t.test('what worked before is tried first, for a day', async (t) => {
@@ -563,7 +623,9 @@ interface Given {
   readonly handlers?: Partial<SubscribeOptions>;
 }
 
-/** A client that is about to connect, with a subscription to `cnv_1`, in a time that stands still. */
+/**
+ * A client that is about to connect, with a subscription to `cnv_1`, in a time that stands still.
+ */
 async function open(t: Test, { upgrades = 'passed', options = {}, handlers = {} }: Given = {}) {
   const server = await ScriptedServer.start(t);
   server.upgrades = upgrades;

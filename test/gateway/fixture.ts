@@ -6,7 +6,7 @@ import { type Demo, seedDemo } from '../../src/app/demo.ts';
 import type { ErrorObject } from '../../src/contract/protocol/error-envelope.ts';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { SOCKET_LIMITS, type SocketLimits } from '../../src/contract/protocol/socket/socket-limits.ts';
-import { STREAMS_SINCE } from '../../src/contract/protocol/socket/streams.ts';
+import { STREAMS_SINCE } from '../../src/contract/protocol/versions.ts';
 import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
 import { Cursors } from '../../src/edge/gateway/catch-up/cursors.ts';

@@ -1,4 +1,4 @@
-import { covers, NEWEST_VERSION, type Version, versionNamed } from '../protocol/versions.ts';
+import { covers, NEWEST_VERSION, STREAMS_SINCE, versionNamed } from '../protocol/versions.ts';
 import { Client } from './client.ts';
 import type { SocketConstructor } from './link/connection.ts';
 import { Credential } from './link/credential.ts';
@@ -72,8 +72,6 @@ function isUsable(transport: Transport, socket: SocketConstructor | undefined, v
   const known = versionNamed(version);
   return known === undefined || covers(known, STREAMS_SINCE);
 }
-
-const STREAMS_SINCE = '1.3.harbor-preview.1' satisfies Version;
 
 /**
  * Returns the base of every URL of a server, such as `https://chat.example/parley`, without a

@@ -12,6 +12,9 @@ export const NEWEST_VERSION = '1.3.harbor-preview.1' satisfies Version;
 /** The version that introduced sockets: no socket speaks an older one. */
 export const SOCKETS_SINCE = '1.1.harbor' satisfies Version;
 
+/** The version that introduced streams and polls, which carry what sockets do. */
+export const STREAMS_SINCE = '1.3.harbor-preview.1' satisfies Version;
+
 /** A name that stood for a version before it was promoted. */
 export interface FormerName {
   readonly version: Version;

@@ -2,13 +2,8 @@ import { ApiError, repeated } from '../../contract/protocol/errors.ts';
 import { RealtimeTicket } from '../../contract/protocol/resources/token.ts';
 import { Body } from '../../contract/protocol/schema/schema.ts';
 import { TypingBody, TypingState } from '../../contract/protocol/socket/activity.ts';
-import {
-  PollAnswer,
-  PollBody,
-  STREAMS_SINCE,
-  StreamBody,
-  StreamText,
-} from '../../contract/protocol/socket/streams.ts';
+import { PollAnswer, PollBody, StreamBody, StreamText } from '../../contract/protocol/socket/streams.ts';
+import { STREAMS_SINCE } from '../../contract/protocol/versions.ts';
 import { readableConversation, requireSender } from '../../core/conversations/access.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import type { Engine } from '../../platform/engine/engine.ts';

@@ -200,8 +200,12 @@ export class SocketLink {
     this.#stopWaiting?.();
     this.#stopWaiting = undefined;
     choice.opened(transport, this.#base);
-    // Perhaps in another network.
-    if (this.#leaving === undefined) this.#climbs.reset();
+    if (this.#leaving === undefined) {
+      // Perhaps in another network.
+      this.#climbs.reset();
+      this.#stopClimbing?.();
+      this.#stopClimbing = undefined;
+    }
     if (this.#stopClimbing === undefined) this.#climbLater();
   }
 

@@ -16,7 +16,9 @@ export type Progress = 'unanswered' | 'answered' | 'proven';
 export class TransportChoice {
   readonly #allowed: readonly Transport[];
   readonly #memory: TransportMemory;
-  /** Transports that worked in this session: an end before the first frame is no sign of a block. */
+  /**
+   * Transports that worked in this session: an end before the first frame is no sign of a block.
+   */
   readonly #proven = new Set<Transport>();
   #current: Transport;
   #spent = 0;
@@ -82,7 +84,8 @@ export class TransportChoice {
     this.#spent += progress === 'unanswered' && !this.#proven.has(this.#current) ? BUDGET : 1;
     if (this.#spent < BUDGET) return false;
     const next = this.#next;
-    // Where all of them fail there is no network or no server, and the best one is tried first again.
+    // Where all of them fail there is no network or no server, and the best one is tried first
+    // again.
     this.#current = next ?? this.#allowed[0]!;
     return next !== undefined;
   }

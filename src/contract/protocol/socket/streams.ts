@@ -4,9 +4,6 @@ import { DECLARED_STATUSES } from './activity.ts';
 import { CLOSE_CODES } from './close-codes.ts';
 import { COMMANDS } from './commands.ts';
 
-/** Since when there are streams and polls (docs/realtime.md#without-websockets). */
-export const STREAMS_SINCE = '1.3.harbor-preview.1';
-
 /** Most elements of `subscribe`. */
 const MAX_SUBSCRIBE = 1_000;
 

@@ -3,6 +3,8 @@ import type { DeclaredStatus } from '../../../protocol/socket/activity.ts';
 import type { CommandFrame, Op } from '../../../protocol/socket/commands.ts';
 import type { EventFrame } from '../../../protocol/socket/events.ts';
 import type { ReplyFrame, ServerFrame } from '../../../protocol/socket/server-frames.ts';
+import { SOCKET_LIMITS } from '../../../protocol/socket/socket-limits.ts';
+import type { CloseFrame, PollAnswer, PollBody } from '../../../protocol/socket/streams.ts';
 import { Listeners } from '../../client-events.ts';
 import { ParleyError } from '../../parley-error.ts';
 import { type ConnectionEnd, FIRST_FRAME_MS, type SocketLike } from '../connection.ts';
@@ -27,13 +29,6 @@ export interface HttpSocketOptions extends Pick<Server, 'account' | 'version' | 
 type Frame = EventFrame | ServerFrame | ReplyFrame | CloseFrame;
 type Request = { [O in Op]: CommandFrame<O> }[Op] | { readonly type: 'pong' };
 
-/** The last frame of a stream or poll that the server ends: the code and reason of a socket. */
-interface CloseFrame {
-  readonly type: 'close';
-  readonly code: number;
-  readonly reason: string;
-}
-
 type SocketEvents = {
   readonly message: readonly [event: { readonly data: unknown }];
   readonly close: readonly [event: ConnectionEnd];
@@ -41,12 +36,11 @@ type SocketEvents = {
 };
 
 /**
- * A socket over requests (docs/realtime.md#without-websockets): one whose answer is a
- * stream of frames, or one after the other whose answers are lists of frames. The server keeps
- * nothing between two requests, so each of them says what is followed and from where: the cursor,
- * and by conversation the last number that arrived. When that changes, the current request is
- * aborted, and another one begins where it ended: frames may come again, as after a resume, and
- * none is missing.
+ * A socket over requests (docs/realtime.md#without-websockets): one whose answer is a stream of
+ * frames, or one after the other whose answers are lists of frames. The server keeps nothing
+ * between two requests, so each of them says what is followed and from where: the cursor, and by
+ * conversation the last number that arrived. When that changes, the current request is aborted, and
+ * another one begins where it ended: frames may come again, as after a resume, and none is missing.
  */
 export class HttpSocket implements SocketLike {
   readonly #options: HttpSocketOptions;
@@ -56,15 +50,18 @@ export class HttpSocket implements SocketLike {
   readonly #followed = new Map<string, number>();
   /** By conversation: the request to follow it, which the server has not answered. */
   readonly #joining = new Map<string, CommandFrame<'subscribe'>>();
+  /** The conversations that the current request goes on with. */
+  #continued: ReadonlySet<string> = new Set();
   /** Whatever was requested and has not caught up yet: ids of conversations, or RESUME. */
   #unsettled = new Set<string>();
   /** The id of a `resume` that the server has not answered. */
   #resumeId: string | undefined;
-  /** Whether `resumed` is waited for on the other side. */
+  /** Whether the other side asked for the resume that goes on. */
   #isResuming = false;
   /** Everything before it has arrived; undefined until `ready`. */
   #cursor: string | undefined;
-  #presence: DeclaredStatus = 'online';
+  /** What the application declared. */
+  #presence: DeclaredStatus | undefined;
   #token: string;
   /** The token whose expiry was announced. */
   #expiring: string | undefined;
@@ -150,6 +147,7 @@ export class HttpSocket implements SocketLike {
   #open(): void {
     this.#request.abort();
     this.#request = new AbortController();
+    this.#continued = new Set(this.#followed.keys());
     this.#unsettled = new Set([...this.#followed.keys(), ...this.#joining.keys()]);
     if (this.#cursor !== undefined) this.#unsettled.add(RESUME);
     const { signal } = this.#request;
@@ -185,11 +183,11 @@ export class HttpSocket implements SocketLike {
       // What is being asked for is wanted at once, also where nothing was missed.
       const wait_ms = this.#cursor === undefined || this.#unsettled.size > 0 ? 0 : POLL_MS;
       const response = await this.#post('poll', { wait_ms }, signal);
-      const { frames, cursor } = (await answerOf(response)) as { frames: readonly Frame[]; cursor: string };
-      const heartbeat: Frame = { type: 'ping', t: 0, cursor, heads: {} };
-      const close = frames.filter(({ type }) => type === 'close');
-      const others = frames.filter(({ type }) => type !== 'close');
-      for (const frame of [POLL_HELLO, ...others, heartbeat, ...close]) {
+      const answer = (await answerOf(response)) as PollAnswer;
+      const frames = answer.frames as Frame[];
+      const heartbeat: Frame = { type: 'ping', t: 0, cursor: answer.cursor, heads: {} };
+      const close = frames.at(-1)?.type === 'close' ? [frames.pop()!] : [];
+      for (const frame of [POLL_HELLO, ...frames, heartbeat, ...close]) {
         if (signal.aborted) return;
         this.#receive(frame);
       }
@@ -197,18 +195,20 @@ export class HttpSocket implements SocketLike {
     }
   }
 
-  #post(path: string, fields: object, signal: AbortSignal): Promise<Response> {
+  #post(path: string, fields: PollBody, signal: AbortSignal): Promise<Response> {
+    const { base, fetch } = this.#options;
     const subscribe = [...this.#joining.values()].map(({ conversation_id, after_sequence }) => ({
       conversation_id,
       ...(after_sequence === undefined ? {} : { after_sequence }),
     }));
-    const { base, fetch } = this.#options;
     const conversations = Object.fromEntries(this.#followed);
     const from = this.#cursor === undefined ? {} : { cursor: this.#cursor, conversations };
+    const presence = this.#presence === undefined ? {} : { presence: this.#presence };
+    const body: PollBody = { subscribe, ...from, ...presence, ...fields };
     return fetch(`${base}/v1/realtime/${path}`, {
       method: 'POST',
       headers: requestHeaders(this.#options, this.#token),
-      body: JSON.stringify({ subscribe, ...from, presence: this.#presence, ...fields }),
+      body: JSON.stringify(body),
       signal,
     });
   }
@@ -234,13 +234,11 @@ export class HttpSocket implements SocketLike {
         this.#unsettled.delete(frame.conversation_id);
         break;
       case 'resync':
-        this.#followed.delete(frame.conversation_id ?? '');
-        this.#unsettled.delete(frame.conversation_id ?? '');
-        break;
+        this.#resync(frame);
+        return;
       case 'resumed':
         this.#unsettled.delete(RESUME);
         this.#cursor = frame.cursor;
-        if (!this.#isResuming) return;
         this.#isResuming = false;
         break;
       case 'ping':
@@ -265,6 +263,15 @@ export class HttpSocket implements SocketLike {
         return;
     }
     this.#say(frame);
+  }
+
+  #resync(frame: Extract<ServerFrame, { type: 'resync' }>): void {
+    const id = frame.conversation_id ?? '';
+    this.#followed.delete(id);
+    this.#unsettled.delete(id);
+    // The other side knows of no resume in which it may have missed changes of older messages.
+    const isGap = frame.reason === 'too_many' && this.#continued.has(id) && !this.#isResuming;
+    this.#say(isGap ? { ...frame, reason: 'too_old' } : frame);
   }
 
   #reach(conversationId: string | undefined, sequence: number | undefined): void {
@@ -331,8 +338,8 @@ const RESUME = 'resume';
 
 /** A page subscribes to several conversations in one moment: one request for all of them. */
 const GATHERING_MS = 25;
-/** Between two polls: half of what one caller may send. */
-const APART_MS = 200;
+/** Between two polls: half as many as one caller may send. */
+const APART_MS = 2_000 / SOCKET_LIMITS.pollsPerSecond;
 const AGAIN_MS = 1_000;
 /** How long the server may hold a poll. */
 const POLL_MS = 25_000;
