@@ -20,7 +20,7 @@ export interface Campaign<Options extends Seeded, Figures extends Found> {
   (t: Teardown, options: Options): Promise<Report<Figures>>;
   /** Runs it as `npm run campaign` does, for minutes, with the word that stands behind its name. */
   readonly whole: (t: Teardown, seed: number, word?: string) => Promise<Report<Figures>>;
-  /** The words, one of which it needs; empty: it takes none. */
+  /** The words, one of which stands behind its name; an empty one stands for none. */
   readonly words: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export interface Campaign<Options extends Seeded, Figures extends Found> {
  * options of a whole run, `run` runs it once.
  */
 export function campaign<Options extends Seeded, Figures extends Found>({
-  words = [],
+  words = [''],
   whole,
   run,
 }: {

@@ -5,7 +5,7 @@ import type { Campaign, Found, Seeded } from './campaign.ts';
 
 /**
  * `npm run campaign -- <name> [word] [--seed N]`: what takes minutes, whole. Prints its figures and
- * writes them to .data/campaigns/<name>-<seed>.json (of a campaign that needs a word, to
+ * writes them to .data/campaigns/<name>-<seed>.json (with a word, to
  * <name>-<word>-<seed>.json); exits 1 when something did not hold. The files beside this one that
  * export a `campaign({...})` are the campaigns.
  */
@@ -19,10 +19,8 @@ async function main(): Promise<void> {
   if (!names.includes(name)) refuse(`<${names.join('|')}>`);
   const exported: Record<string, unknown> = await import(`./${name}.ts`);
   const [found] = Object.values(exported).filter(isCampaign);
-  const [word] = words;
-  const isOne = word !== undefined && words.length === 1 && found!.words.includes(word);
-  if (found!.words.length > 0 && !isOne) refuse(`${name} <${found!.words.join('|')}>`);
-  if (found!.words.length === 0 && word !== undefined) refuse(name);
+  const [word = '', ...more] = words;
+  if (more.length > 0 || !found!.words.includes(word)) refuse(`${name} <${found!.words.join('|')}>`);
   const releases: (() => void | Promise<void>)[] = [];
   const seed = Number(values.seed);
   try {

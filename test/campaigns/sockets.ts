@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Transport } from '../../src/contract/client/index.ts';
 import { answered } from '../support/answered.ts';
+import { BLOCKS, type Block, BlockingProxy } from '../support/blocking-proxy.ts';
 import { historyProblems, type Received } from '../support/check-delivery.ts';
 import { createGroup } from '../support/cluster.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';
@@ -9,6 +11,7 @@ import { createTestDatabase } from '../support/postgres.ts';
 import { QuietWrites } from '../support/quiet-writes.ts';
 import { Random } from '../support/random.ts';
 import { startRedis } from '../support/redis.ts';
+import { SdkReader } from '../support/sdk-reader.ts';
 import { checkShown, clockSeconds } from '../support/shown.ts';
 import { SocketClient } from '../support/socket-client.ts';
 import { storedMessages } from '../support/stored-messages.ts';
@@ -16,7 +19,26 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
+/**
+ * Ways to the nodes: clients of the SDK behind a proxy that behaves so. Without one, sockets of the
+ * protocol itself, without a proxy.
+ */
+const WAYS = {
+  streams: { block: 'refusing', transports: ['websocket', 'stream'] },
+  'streams-mute': { block: 'mute to sockets', transports: ['websocket', 'stream'] },
+  polls: { block: 'buffering', transports: ['websocket', 'poll'] },
+  'polls-mute': { block: 'mute', transports: ['websocket', 'stream', 'poll'] },
+  /** The proxies behave in another way every few seconds. */
+  changing: { block: 'open', transports: ['websocket', 'stream', 'poll'] },
+} as const satisfies Readonly<Record<string, Way>>;
+
+interface Way {
+  readonly block: Block;
+  readonly transports: readonly Transport[];
+}
+
 export interface SocketsOptions extends Seeded {
+  readonly way?: keyof typeof WAYS;
   readonly sockets: number;
   readonly conversations: number;
   readonly messages: number;
@@ -40,6 +62,8 @@ export interface SocketsFigures extends Found {
   readonly losses: Readonly<Record<string, number>>;
   /** Times that a socket came back. */
   readonly reconnected: number;
+  /** Connections of the SDK, by transport. */
+  readonly transports: Readonly<Record<string, number>>;
   /** Frames between nodes that were overtaken by later ones. */
   readonly overtaken: number;
   readonly faults: Readonly<Record<string, number>>;
@@ -53,9 +77,20 @@ export interface SocketsFigures extends Found {
  * was live first.
  */
 export const sockets = campaign({
-  whole: () => ({ sockets: 200, conversations: 50, messages: 20_000, seconds: 120, restarts: true }),
+  words: ['', ...Object.keys(WAYS)],
+  whole: (_, word) => ({
+    conversations: 50,
+    seconds: 120,
+    restarts: true,
+    ...(word === ''
+      ? { sockets: 200, messages: 20_000 }
+      : { way: word as keyof typeof WAYS, sockets: 40, messages: 6_000 }),
+  }),
   run,
 });
+
+/** A client of any kind. */
+type Reader = SocketClient | SdkReader;
 
 async function run(t: Teardown, options: SocketsOptions): Promise<SocketsFigures> {
   const ground = await Ground.start(t, options);
@@ -100,6 +135,11 @@ async function run(t: Teardown, options: SocketsOptions): Promise<SocketsFigures
   if (ids.size !== acknowledged.length + rename) {
     problems.push(`${acknowledged.length} acknowledged and ${rename} renames, ${ids.size} in Postgres`);
   }
+  const transports: Record<string, number> = {};
+  for (const client of clients) {
+    const connected = client instanceof SdkReader ? client.connected : {};
+    for (const [name, count] of Object.entries(connected)) transports[name] = (transports[name] ?? 0) + count;
+  }
   const histories = clients.flatMap(({ history }) => [...history.values()]);
   return {
     acknowledged: acknowledged.length,
@@ -109,9 +149,11 @@ async function run(t: Teardown, options: SocketsOptions): Promise<SocketsFigures
     compared,
     losses: ground.losses.byEvent,
     reconnected: clients.reduce((sum, { connections }) => sum + Math.max(0, connections - 1), 0),
+    transports,
     overtaken: ground.links.reduce((sum, { counts }) => sum + counts.held, 0),
     faults: ground.faults,
-    problems: [...problems, ...differing, ...ground.losses.problems()],
+    // A frame to a node is lost only while a client is connected, and between two polls none is.
+    problems: [...problems, ...differing, ...(transports.poll ? [] : ground.losses.problems())],
   };
 }
 
@@ -148,6 +190,7 @@ class Ground {
   readonly #random: Random;
   readonly #nodes: TestNode[];
   readonly #restart: (index: number) => Promise<TestNode>;
+  readonly #proxies: readonly BlockingProxy[];
   readonly #conversationIds: string[] = [];
   readonly #changed: Record<string, number> = {};
   #quiet: QuietWrites | undefined;
@@ -165,6 +208,7 @@ class Ground {
         redisUrl: `redis://127.0.0.1:${links[index]!.port}`,
         env: {
           PARLEY_SOCKET_SOCKETS_PER_ACTOR: '10000',
+          PARLEY_SOCKET_POLLS_PER_SECOND: '10000',
           PARLEY_SOCKET_HEARTBEAT_MS: String(HEARTBEAT_MS),
           PARLEY_DRAIN_MS: String(DRAIN_MS),
         },
@@ -172,7 +216,12 @@ class Ground {
       });
     nodes.push(...(await Promise.all([start(0), start(1)])));
     disorder(links);
-    const ground = new Ground(options, { links, nodes, start, databaseUrl });
+    const proxies: BlockingProxy[] = [];
+    if (options.way !== undefined) {
+      const { block } = WAYS[options.way];
+      for (const { baseUrl } of nodes) proxies.push(await BlockingProxy.start(t, baseUrl, block));
+    }
+    const ground = new Ground(options, { links, nodes, proxies, start, databaseUrl });
     await ground.#createConversations(t);
     return ground;
   }
@@ -182,6 +231,7 @@ class Ground {
     parts: {
       links: FaultProxy[];
       nodes: TestNode[];
+      proxies: readonly BlockingProxy[];
       start: (index: number) => Promise<TestNode>;
       databaseUrl: string;
     },
@@ -190,6 +240,7 @@ class Ground {
     this.#random = new Random(options.seed);
     this.links = parts.links;
     this.#nodes = parts.nodes;
+    this.#proxies = parts.proxies;
     this.#restart = parts.start;
     this.databaseUrl = parts.databaseUrl;
   }
@@ -215,24 +266,34 @@ class Ground {
   }
 
   /** All see everything; ada has notifications of what is quiet, for the rest she sends herself. */
-  connect(t: Teardown): SocketClient[] {
+  connect(t: Teardown): Reader[] {
     return Array.from({ length: this.#options.sockets }, (_, index) => {
       const random = new Random(this.#options.seed * 1_000 + index);
       const chosen = Array.from({ length: SUBSCRIPTIONS }, () => random.pick(this.#conversationIds));
-      const client = new SocketClient({
-        conversationIds: [...new Set([...chosen, random.pick(this.quiet.conversationIds)])],
-        random,
-        address: () => {
-          const node = random.pick(this.#nodes);
-          const { users, api_key } = node.demo;
-          const token = this.hasNotifications(index) ? users.ada.access_token : api_key;
-          const { 'Content-Type': _, ...headers } = node.headers(token);
-          return { url: `${node.baseUrl.replace('http', 'ws')}/v1/realtime`, headers };
-        },
-      });
+      const conversationIds = [...new Set([...chosen, random.pick(this.quiet.conversationIds)])];
+      const client = this.#reader(index, conversationIds, random);
       t.teardown(() => client.stop());
       return client;
     });
+  }
+
+  #reader(index: number, conversationIds: readonly string[], random: Random): Reader {
+    const tokenOf = ({ demo }: TestNode) =>
+      this.hasNotifications(index) ? demo.users.ada.access_token : demo.api_key;
+    const { way } = this.#options;
+    if (way !== undefined) {
+      const [node] = this.#nodes;
+      const { account_id: account } = node!.demo;
+      const { transports } = WAYS[way];
+      const url = () => random.pick(this.#proxies).url;
+      return new SdkReader({ url, account, token: tokenOf(node!), conversationIds, transports });
+    }
+    const address = () => {
+      const node = random.pick(this.#nodes);
+      const { 'Content-Type': _, ...headers } = node.headers(tokenOf(node));
+      return { url: `${node.baseUrl.replace('http', 'ws')}/v1/realtime`, headers };
+    };
+    return new SocketClient({ conversationIds, random, address });
   }
 
   /** Each at its time, again and again under the same client id until it is acknowledged. */
@@ -258,10 +319,10 @@ class Ground {
    * One fault after the other until everything is sent, on the links and, independently, on the
    * sockets: a client that goes while events are late or lost is what cursors are for.
    */
-  async breakThings(clients: readonly SocketClient[]): Promise<void> {
+  async breakThings(clients: readonly Reader[]): Promise<void> {
     const random = new Random(this.#options.seed + 7);
     const awayMs = Math.min(MOST_AWAY_MS, this.#options.seconds * 1_000);
-    const breakSome = (reset: (client: SocketClient) => void) => {
+    const breakSome = (reset: (client: Reader) => void) => {
       for (let n = 0; n < Math.ceil(clients.length / 20); n++) reset(random.pick(clients));
     };
     await Promise.all([
@@ -273,7 +334,20 @@ class Ground {
         },
         new Random(this.#options.seed + 8),
       ),
+      this.#options.way === 'changing' && this.#changeProxies(new Random(this.#options.seed + 9)),
     ]);
+  }
+
+  /** Each proxy in turn: open connections are cut, or held back from then on. */
+  async #changeProxies(random: Random): Promise<void> {
+    const blocks = Object.keys(BLOCKS) as Block[];
+    while (!this.#isSent) {
+      const proxy = random.pick(this.#proxies);
+      proxy.block = random.pick(blocks);
+      if (random.below(2) === 0) proxy.cut();
+      this.#count(`proxy ${proxy.block}`);
+      await pause(1_000 + random.below(2_000));
+    }
   }
 
   /**
@@ -301,11 +375,11 @@ class Ground {
 
   /** Rejects when some of them do not get there. */
   async untilAll(
-    clients: readonly SocketClient[],
-    isThere: (client: SocketClient) => boolean,
+    clients: readonly Reader[],
+    isThere: (client: Reader) => boolean,
     what: string,
   ): Promise<void> {
-    let late: readonly SocketClient[] = clients;
+    let late: readonly Reader[] = clients;
     await until(
       () => {
         late = late.filter((client) => !isThere(client));
@@ -339,6 +413,8 @@ class Ground {
     this.#nodes[index] = await until(() => this.#restart(index).catch(() => undefined), {
       what: 'the node to start again',
     });
+    const proxy = this.#proxies[index];
+    if (proxy !== undefined) proxy.target = this.#nodes[index].baseUrl;
   }
 
   async #createConversations(t: Teardown): Promise<void> {
@@ -397,7 +473,7 @@ class Ground {
   }
 }
 
-function isComplete(client: SocketClient, stored: ReadonlyMap<string, readonly Received[]>): boolean {
+function isComplete(client: Reader, stored: ReadonlyMap<string, readonly Received[]>): boolean {
   return [...client.history.keys()].every((id) => client.last(id) >= (stored.get(id)?.at(-1)?.sequence ?? 0));
 }
 

@@ -12,6 +12,20 @@ t.test('a short run of the campaign of sockets', async (t) => {
   t.ok(figures.overtaken > 0, 'frames came out of order');
 });
 
+for (const way of ['streams', 'streams-mute', 'polls', 'polls-mute', 'changing'] as const) {
+  t.test(`a short run behind proxies: ${way}`, async (t) => {
+    const restarts = !way.endsWith('mute');
+    const options = { sockets: 8, conversations: 6, messages: 120, seconds: 3, restarts };
+    const figures = await sockets(t, { seed: 7, way, ...options });
+    t.same(figures.problems, [], JSON.stringify(figures));
+    t.equal(figures.acknowledged, 120 + (figures.changes.send ?? 0));
+    for (const kind of KINDS) t.ok(figures.compared[kind], `${kind} was compared`);
+    const used = Object.keys(figures.transports);
+    if (way === 'changing') t.ok(used.length > 1, used.join());
+    else t.strictSame(used, [way.startsWith('streams') ? 'stream' : 'poll']);
+  });
+}
+
 const KINDS = ['edit', 'deletion', 'notification.created', 'notification.updated', 'conversation.updated'];
 
 t.test('the checker of histories finds what is wrong', async (t) => {
