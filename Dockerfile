@@ -1,8 +1,21 @@
 # The exact Node that package.json pins (test/start/image.test.ts compares them).
+FROM node:22.23.3-bookworm-slim AS tools
+WORKDIR /app
+
+COPY package.json package-lock.json ./
+COPY src/contract/client/package.json src/contract/client/
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY bin bin
+COPY src src
+COPY LICENSE LICENSE
+# The package of the SDK is made with tools that the image does not have.
+RUN npm run build
+
 FROM node:22.23.3-bookworm-slim AS build
 WORKDIR /app
 
 COPY package.json package-lock.json ./
+COPY src/contract/client/package.json src/contract/client/
 # Without scripts: the one of the package "node" would install a second Node. Without optional packages: the embedded
 # Postgres, and the compilers that some packages would use if they were there.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
@@ -14,6 +27,7 @@ RUN find node_modules -type f '(' -name '*.map' -o -name '*.d.ts' -o -name '*.d.
 COPY bin bin
 COPY migrations migrations
 COPY src src
+COPY --from=tools /app/src/contract/client/dist/served src/contract/client/dist/served
 # Fails here rather than at a start if something is missing, and keeps what makes a start quick, which the user of the
 # image could not write. With the flags of CMD: code that was compiled with others does not serve.
 RUN node --max-semi-space-size=32 --heap-growing-percent=200 --v8-pool-size=1 -e \

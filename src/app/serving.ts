@@ -14,7 +14,7 @@ import type { Engine } from '../platform/engine/engine.ts';
 import { adminRoutes, healthRoutes, metricsRoutes } from '../platform/health.ts';
 import { AllowedOrigins } from '../platform/http/connection/origins.ts';
 import { HttpServer } from '../platform/http/connection/server.ts';
-import { clientRoutes } from '../platform/http/documents/client-modules.ts';
+import { clientRoutes } from '../platform/http/documents/client-package.ts';
 import { docsRoutes } from '../platform/http/documents/pages/routes.ts';
 import { createHttp } from '../platform/http/pipeline/pipeline.ts';
 import type { PublicRoutes } from '../platform/http/pipeline/public-routes.ts';

@@ -1,7 +1,7 @@
 /** A node that stops while its clients listen: they are on another one before, and miss nothing. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ClientState, connect } from 'parley/client';
+import { type ClientState, connect } from 'parley-client';
 import t from 'tap';
 import { startNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';

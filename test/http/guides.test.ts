@@ -10,8 +10,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
 import { GUIDES, pathOf } from '../../src/platform/http/documents/pages/guides/guides.ts';
-import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
+import { freshDirectory, runProgram } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
+import { builtClient } from '../support/built-client.ts';
 import { freePort } from '../support/free-port.ts';
 
 // The receiver of the guide on webhooks is on this machine.
@@ -29,7 +30,7 @@ const hooks = await freePort();
 
 /** What stands for the reader's own server, ids and credentials in the examples. */
 const OWN: readonly (readonly [text: string, value: string])[] = [
-  ['https://chat.example.com/v1/client.js', pathToFileURL(join(ROOT, 'src/contract/client/index.ts')).href],
+  ["'parley-client'", `'${pathToFileURL(join(builtClient(), 'dist/index.js'))}'`],
   ['https://chat.example.com', app.baseUrl],
   ['acc_…', demo.account_id],
   ['cnv_…', demo.conversations.group],

@@ -310,7 +310,7 @@ t.test('a document is compressed for clients that take it', async (t) => {
     '/docs/states',
     '/docs/assets/docs.css',
     '/v1/client.js',
-    '/v1/client/index.js',
+    '/v1/client.d.ts',
   ]) {
     const plainText = await get(path, { 'Accept-Encoding': 'identity' });
     for (const [accepted, sent] of encodings) {

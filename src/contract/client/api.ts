@@ -6,7 +6,7 @@ import type { Person } from '../protocol/resources/person.ts';
 import type { SearchHit, SearchType } from '../protocol/resources/search-hit.ts';
 import { Conversations } from './conversations.ts';
 import { type Fetch, pagesOf } from './rest/pages.ts';
-import type { FetchOptions } from './rest/rest.ts';
+import type { TypedFetch } from './rest/typed-fetch.ts';
 
 /** The query of List People. */
 export interface PeopleFilter {
@@ -33,8 +33,8 @@ export interface SearchFilter {
 
 /** The methods of a client that use only REST. All of them reject as `fetch` does. */
 export abstract class Api {
-  readonly #fetch: Fetch = (path, options) => this.fetch(path, options);
-  readonly conversations = new Conversations(this.#fetch);
+  readonly #fetch: Fetch = (path, options) => (this.fetch as Fetch)(path, options);
+  readonly conversations: Conversations = new Conversations(this.#fetch);
 
   /**
    * Sends a JSON request to a path of the API, such as `/v1/messaging/notifications`, with the
@@ -42,7 +42,7 @@ export abstract class Api {
    * Idempotency-Key, so a change happens once. Rejects with ParleyError, or as
    * CallOptions say.
    */
-  abstract fetch<T>(path: string, options?: FetchOptions): Promise<T>;
+  abstract readonly fetch: TypedFetch;
 
   /** Returns the caller. Requires version 1.2.harbor, as the other methods here do. */
   me(): Promise<Me> {

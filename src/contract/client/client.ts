@@ -25,12 +25,14 @@ import { type LinkOptions, type ReadyFrame, SocketLink } from './link/socket-lin
 import { type PageEvents, watchPage } from './link/source.ts';
 import type { Transport } from './link/transport.ts';
 import { closed } from './parley-error.ts';
+import type { Fetch } from './rest/pages.ts';
 import { type FetchOptions, Rest } from './rest/rest.ts';
-import { type AttachmentInput, type UploadOptions, upload, type XhrConstructor } from './rest/upload.ts';
+import type { TypedFetch } from './rest/typed-fetch.ts';
+import type { AttachmentInput, UploadOptions, XhrConstructor } from './rest/upload.ts';
 
 export interface ClientOptions extends Omit<LinkOptions, 'call'> {
   readonly page: PageEvents | undefined;
-  /** Undefined if the platform has none. */
+  /** Undefined for the platform's own. */
   readonly XMLHttpRequest: XhrConstructor | undefined;
 }
 
@@ -184,7 +186,7 @@ export class Client extends Api {
     const host = {
       timing: this.#timing,
       rest: this.#rest,
-      fetch: <T>(path: string, given?: FetchOptions) => this.fetch<T>(path, given),
+      fetch: this.#fetch,
       actor: () => this.#actor,
       subscribe: (id: string, handlers: ConversationHandlers) => this.subscribe(id, handlers),
       request: <O extends RequestOp>(op: O, fields: CommandFields<O>) => this.request(op, fields),
@@ -193,19 +195,24 @@ export class Client extends Api {
     return new LiveConversation(conversationId, host, options);
   }
 
-  override fetch<T>(path: string, options: FetchOptions = {}): Promise<T> {
-    return this.#rest.fetch<T>(path, options);
-  }
+  override readonly fetch: TypedFetch = ((path: string, options?: FetchOptions) =>
+    this.#fetch(path, options)) as TypedFetch;
+  readonly #fetch: Fetch = (path, options) => this.#rest.fetch(path, options);
 
   /** Uploads a file for an attachment of a later message. Rejects as `upload` does. */
-  upload(file: Blob & { readonly name?: string }, options: UploadOptions = {}): Promise<AttachmentInput> {
+  async upload(
+    file: Blob & { readonly name?: string },
+    options: UploadOptions = {},
+  ): Promise<AttachmentInput> {
+    // Most pages upload nothing.
+    const { upload } = await import('./rest/upload.ts');
     const { timing, fetch, XMLHttpRequest } = this.#options;
     const host = {
       timing,
       XMLHttpRequest,
       platformFetch: fetch,
       closing: this.#closing.signal,
-      fetch: <T>(path: string, given?: FetchOptions) => this.fetch<T>(path, given),
+      fetch: this.#fetch,
     };
     return upload(host, file, options);
   }

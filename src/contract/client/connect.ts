@@ -7,7 +7,7 @@ import { SYSTEM_TIMING, type Timing } from './link/timing.ts';
 import { TRANSPORTS, type Transport } from './link/transport.ts';
 import { TransportChoice } from './link/transport-choice.ts';
 import { type KeyValueStorage, platformStorage, TransportMemory } from './link/transport-memory.ts';
-import { platformXhr, type XhrConstructor } from './rest/upload.ts';
+import type { XhrConstructor } from './rest/upload.ts';
 
 export interface ConnectOptions {
   /** The server's URL (`https://chat.example`). Functions run for each connection and request. */
@@ -59,7 +59,7 @@ export function connect({ url, account, token, getToken, version, ...rest }: Con
     WebSocket: socket,
     // Browsers refuse to call it as a method of another object.
     fetch: rest.fetch ?? ((input, init) => fetch(input, init)),
-    XMLHttpRequest: rest.XMLHttpRequest ?? platformXhr(),
+    XMLHttpRequest: rest.XMLHttpRequest,
     page: rest.page ?? platformPage(),
     mostWaitMs: rest.mostWaitMs ?? 15_000,
     timing,

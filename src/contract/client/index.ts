@@ -1,4 +1,4 @@
-/** The SDK: Parley's socket protocol (and its few REST calls) for browsers and Node 22. */
+/** The SDK: Parley's socket protocol (and its few REST calls) for browsers and Node. */
 
 export type { Actor } from '../protocol/resources/actor.ts';
 export type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
@@ -41,5 +41,5 @@ export type { Timing } from './link/timing.ts';
 export type { Transport } from './link/transport.ts';
 export type { KeyValueStorage } from './link/transport-memory.ts';
 export { ParleyError, type ParleyErrorCode } from './parley-error.ts';
-export type { FetchOptions } from './rest/rest.ts';
+export type { AnswerOf, Method, RequestTo, TypedFetch } from './rest/typed-fetch.ts';
 export type { AttachmentInput, UploadOptions, UploadProgress } from './rest/upload.ts';

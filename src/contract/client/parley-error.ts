@@ -56,7 +56,11 @@ export function refusal(error: ErrorObject): ParleyError {
  * Returns the error for an answer over HTTP that is no success; `error` is null if it is not
  * Parley's, as that of a proxy.
  */
-export function refusedAnswer(status: number, error: ErrorObject | null, retryAfterMs: number | null) {
+export function refusedAnswer(
+  status: number,
+  error: ErrorObject | null,
+  retryAfterMs: number | null,
+): ParleyError {
   const isTransient = error?.is_transient ?? (status < 400 || status >= 500 || PASSING.has(status));
   const code = (error?.code as ErrorCode | undefined) ?? codeOfStatus(status);
   const message = error?.message ?? `The server answered with status ${status}.`;

@@ -17,7 +17,7 @@ describe(Quota, {
 });
 
 /** The value of `error` (docs/contract.md#errors), over REST and in socket replies alike. */
-const ErrorDetail = Type.Object(
+export const ErrorObject = Type.Object(
   {
     code: OneOf(ERROR_CODES),
     type: OneOf(ERROR_TYPES),
@@ -30,9 +30,9 @@ const ErrorDetail = Type.Object(
   },
   { title: 'error_detail' },
 );
-export type ErrorObject = Static<typeof ErrorDetail>;
+export type ErrorObject = Static<typeof ErrorObject>;
 
-describe(ErrorDetail, {
+describe(ErrorObject, {
   code: 'The exact condition, for programs to branch on.',
   type: 'Class of the error: `invalid_request_error` needs another request, `api_error` may pass, `idempotency_error` is about the Idempotency-Key.',
   message: 'The error for people. The wording may change.',
@@ -45,7 +45,7 @@ describe(ErrorDetail, {
 });
 
 /** The body of every refusal, whatever its status. */
-export const ErrorEnvelope = Type.Object({ error: ErrorDetail }, { title: 'error' });
+export const ErrorEnvelope = Type.Object({ error: ErrorObject }, { title: 'error' });
 
 describe(ErrorEnvelope, { error: 'What is wrong with the request, or with the service.' });
 

@@ -14,7 +14,7 @@ export interface List<T> {
   readonly data: readonly T[];
 }
 
-const PageInfo = Type.Object({
+export const PageInfo = Type.Object({
   next_page_url: Nullable(Type.String()),
   previous_page_url: Nullable(Type.String()),
   has_next_page: Type.Boolean(),

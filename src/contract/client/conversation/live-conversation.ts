@@ -82,8 +82,10 @@ export class LiveConversation {
     this.#host = host;
     this.#pageSize = pageSize;
     this.#timeline = new Timeline(() => host.actor());
-    const opening = Promise.withResolvers<void>();
-    this.opened = opening.promise;
+    let opening!: { resolve(): void; reject(why: unknown): void };
+    this.opened = new Promise<void>((resolve, reject) => {
+      opening = { resolve, reject };
+    });
     void handled(this.opened);
     this.#subscription = host.subscribe(id, {
       onBegin: (after) => {
@@ -210,7 +212,7 @@ export class LiveConversation {
   }
 
   /** Moves the read position forward (default: newest message). Rejects as Client.request does. */
-  async markRead(sequence = this.#timeline.last?.sequence ?? 0): Promise<void> {
+  async markRead(sequence: number = this.#timeline.last?.sequence ?? 0): Promise<void> {
     if (sequence <= this.#markedRead) return;
     const before = this.#markedRead;
     this.#markedRead = sequence;

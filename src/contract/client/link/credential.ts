@@ -34,7 +34,7 @@ export class Credential {
   }
 
   /** Marks this token as useless, unless the credential is fixed or the token was replaced. */
-  expired(token = this.#token): void {
+  expired(token: string | undefined = this.#token): void {
     if (this.renewable && token === this.#token) this.#token = undefined;
   }
 

@@ -6,8 +6,8 @@ import type { CommandAnswer, Connection } from './connection.ts';
 import type { Timing } from './timing.ts';
 
 /** The ops that an application may request over the socket; the client itself uses the others. */
-export const REQUESTS = ['typing', 'mark_read', 'presence'] as const satisfies readonly Op[];
-export type RequestOp = (typeof REQUESTS)[number];
+export const REQUESTS: readonly RequestOp[] = ['typing', 'mark_read', 'presence'];
+export type RequestOp = Extract<Op, 'typing' | 'mark_read' | 'presence'>;
 
 export interface RequestsHost {
   readonly timing: Pick<Timing, 'after'>;

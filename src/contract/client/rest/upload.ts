@@ -1,12 +1,11 @@
-import type { SendMessageBody } from '../../protocol/resources/chat-message.ts';
+import type { AttachmentInput } from '../../protocol/resources/chat-message.ts';
 import type { UploadUrl } from '../../protocol/resources/upload.ts';
 import { type CallOptions, CallScope } from '../link/call-scope.ts';
 import type { Timing } from '../link/timing.ts';
 import { lost, refusedAnswer } from '../parley-error.ts';
 import type { Fetch } from './pages.ts';
 
-/** An uploaded file in the body of a message. */
-export type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
+export type { AttachmentInput };
 
 export interface UploadOptions extends CallOptions {
   /** The file's own name by default. */
@@ -35,13 +34,8 @@ export interface XhrLike {
 
 export type XhrConstructor = new () => XhrLike;
 
-/** Returns undefined if the platform has none, as in Node. */
-export function platformXhr(): XhrConstructor | undefined {
-  return (globalThis as { readonly XMLHttpRequest?: XhrConstructor }).XMLHttpRequest;
-}
-
 export interface UploadHost {
-  /** Reports progress, unlike fetch. */
+  /** Reports progress, unlike fetch. The platform's own by default, which Node does not have. */
   readonly XMLHttpRequest: XhrConstructor | undefined;
   readonly platformFetch: typeof fetch;
   readonly fetch: Fetch;
@@ -59,6 +53,7 @@ export async function upload(
   file: Blob & { readonly name?: string },
   { filename = file.name ?? 'file', onProgress, ...options }: UploadOptions,
 ): Promise<AttachmentInput> {
+  const Request = host.XMLHttpRequest ?? PLATFORM.XMLHttpRequest;
   const content_type = file.type === '' ? 'application/octet-stream' : file.type;
   const facts = { filename, content_type, size_bytes: file.size };
   const scope = new CallScope(host.timing, options, host.closing);
@@ -73,9 +68,9 @@ export async function upload(
         signal,
       });
       try {
-        await (host.XMLHttpRequest === undefined
+        await (Request === undefined
           ? putByFetch(host.platformFetch, target, file, signal)
-          : putByXhr(host.XMLHttpRequest, target, file, signal, progress));
+          : putByXhr(Request, target, file, signal, progress));
         progress(file.size);
         const kind = content_type.startsWith('image/') ? 'image' : 'file';
         return { kind, s3_key: target.s3_key, ...facts };
@@ -131,3 +126,5 @@ function putByXhr(
 }
 
 const MOST_TRIES = 3;
+
+const PLATFORM: { readonly XMLHttpRequest?: XhrConstructor } = globalThis as object;

@@ -191,7 +191,7 @@ export const IncludeInMessage = Include(MESSAGE_INCLUDES, { reactions: '1.2.harb
 const Mentions = Type.Array(Text(64), { maxItems: MESSAGE_LIMITS.mentions, uniqueItems: true });
 const Addresses = Type.Array(Type.String({ format: 'email' }), { maxItems: MESSAGE_LIMITS.cc });
 
-const AttachmentInput = Body({
+export const AttachmentInput = Body({
   kind: OneOf(ATTACHMENT_KINDS),
   s3_key: Type.Optional(Text(1_024)),
   filename: Type.Optional(LineOrNone(255)),

@@ -14,14 +14,14 @@ describe(SearchRange, {
 });
 
 /** A part of a text that has words of the query. */
-const SearchHighlightSchema = Type.Object({
+export const SearchHighlight = Type.Object({
   field: OneOf(['body', 'subject', 'title', 'member_name', 'member_handle']),
   actor_id: Nullable(Type.String()),
   text: Type.String(),
   offset: Type.Integer(),
   ranges: Type.Array(SearchRange),
 });
-describe(SearchHighlightSchema, {
+describe(SearchHighlight, {
   field:
     'The text that has the words: `body` or `subject` of a message, `title` of a conversation, or `member_name` or `member_handle` (the address of a customer) of a member.',
   actor_id: 'Id of the member whose name or handle it is. Null for the other fields.',
@@ -29,7 +29,7 @@ describe(SearchHighlightSchema, {
   offset: 'Where `text` begins in the field, in UTF-16 code units.',
   ranges: 'The places of the words in `text`, in order and without overlaps.',
 });
-export type SearchHighlight = Static<typeof SearchHighlightSchema>;
+export type SearchHighlight = Static<typeof SearchHighlight>;
 
 const EXAMPLE: readonly SearchHighlight[] = [
   {
@@ -48,7 +48,7 @@ export const SearchHit = Type.Object({
   conversation_id: Type.String(),
   message: Nullable(ChatMessage),
   conversation: Nullable(Conversation),
-  highlights: Type.Array(SearchHighlightSchema, { examples: [EXAMPLE] }),
+  highlights: Type.Array(SearchHighlight, { examples: [EXAMPLE] }),
 });
 export type SearchHit = Static<typeof SearchHit>;
 

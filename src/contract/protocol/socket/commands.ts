@@ -123,11 +123,9 @@ export type CommandFrame<O extends Op> = { readonly type: O; readonly id: string
 export type CommandFields<O extends Op> = Static<TObject<(typeof COMMANDS)[O]['fields']>>;
 
 /** The result in a reply; null if the handler sends another frame itself. */
-export type CommandResult<O extends Op> = (typeof COMMANDS)[O]['result'] extends infer R
-  ? R extends Record<string, TSchema>
-    ? Static<TObject<R>>
-    : null
-  : never;
+export type CommandResult<O extends Op> = (typeof COMMANDS)[O]['result'] extends null
+  ? null
+  : Static<TObject<NonNullable<(typeof COMMANDS)[O]['result']>>>;
 
 export function isOp(type: string): type is Op {
   return Object.hasOwn(COMMANDS, type);

@@ -66,7 +66,7 @@ const SharedConversation = Type.Object(Type.Omit(Conversation, OWN).properties, 
   title: 'shared_conversation',
 });
 
-const LostConversation = Type.Object(
+export const LostConversation = Type.Object(
   {
     id: Id,
     object: Type.Literal('conversation'),

@@ -119,13 +119,16 @@ const NULLS = {
 function requestBodyOf({ method, body, response }: Route, schemas: SchemaComponents): object {
   if (body === undefined) return {};
   const schema = schemas.convert(body as SchemaObject);
-  // Without required fields, an empty body counts as {}.
-  const isRequired = (schema.required ?? []).length > 0 || schema.allOf !== undefined;
   const { const: made } = (response as SchemaObject).properties?.object ?? {};
   const example = bodyExampleOf(schema, schemas.find, String(made));
   const description = method === 'PATCH' ? NULLS.changing : NULLS.stating;
   const content = { 'application/json': { schema, example } };
-  return { requestBody: { description, required: isRequired, content } };
+  return { requestBody: { description, required: needsBody(schema), content } };
+}
+
+/** Returns whether a request must have this body: without required fields, none counts as {}. */
+export function needsBody({ required = [], allOf }: SchemaObject): boolean {
+  return required.length > 0 || allOf !== undefined;
 }
 
 function successesOf(route: Route, schemas: SchemaComponents): Record<string, object> {

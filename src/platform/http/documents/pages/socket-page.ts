@@ -3,7 +3,7 @@ import { EVENT_DATA } from '../../../../contract/protocol/socket/event-data.ts';
 import { EVENTS, type EventName } from '../../../../contract/protocol/socket/events.ts';
 import { SERVER_FRAMES, type ServerFrameType } from '../../../../contract/protocol/socket/server-frames.ts';
 import { SOCKET_LIMITS } from '../../../../contract/protocol/socket/socket-limits.ts';
-import { CLIENT_PATH } from '../client-modules.ts';
+import { CLIENT_PATH } from '../client-package.ts';
 import type { Document } from '../documents.ts';
 import { FRAME_SUMMARIES } from '../openapi/asyncapi.ts';
 import { code, type Html, html, prose, table } from './html.ts';

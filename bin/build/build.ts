@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type OutputOptions, type RolldownPluginOption, rolldown } from 'rolldown';
+import { declarations } from './declarations.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const CLIENT = join(ROOT, 'src/contract/client');
+
+/**
+ * Makes the package of the SDK in src/contract/client/dist/: each entry of its package.json as a
+ * bundle with its declarations, what it loads later as chunks. Below that, in served/, is what a
+ * server offers: the package as a tarball, and its main entry as one file beside one of
+ * declarations. It takes the place of an earlier one when it is complete.
+ */
+export async function build(): Promise<void> {
+  const { exports } = JSON.parse(await readFile(join(CLIENT, 'package.json'), 'utf8'));
+  const entries = Object.fromEntries(
+    Object.keys(exports)
+      .filter((entry) => !entry.endsWith('.json'))
+      .map((entry) => [entry === '.' ? 'index' : entry.slice(2), join(CLIENT, entry, 'index.ts')]),
+  );
+  const main = { client: join(CLIENT, 'index.ts') };
+  // Beside its place, which it takes by its name alone.
+  const stage = await mkdtemp(join(CLIENT, 'dist-'));
+  try {
+    const dist = join(stage, 'dist');
+    const served = join(dist, 'served');
+    await bundle(entries, { dir: dist, sourcemap: true, chunkFileNames: 'chunks/[name].js' });
+    await bundle(entries, { dir: dist, chunkFileNames: 'chunks/[name].d.ts' }, await declarations());
+    await copyFile(join(ROOT, 'LICENSE'), join(dist, 'LICENSE'));
+    for (const name of ['package.json', 'README.md']) await copyFile(join(CLIENT, name), join(stage, name));
+    const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', stage, stage];
+    const { stdout } = await promisify(execFile)('npm', pack, { cwd: ROOT });
+    await bundle(main, { dir: served, codeSplitting: false, minify: true });
+    await bundle(main, { dir: served }, await declarations());
+    await rename(join(stage, stdout.trim()), join(served, 'client.tgz'));
+    await rename(join(CLIENT, 'dist'), join(stage, 'former')).catch(() => {});
+    await rename(dist, join(CLIENT, 'dist'));
+  } finally {
+    await rm(stage, { recursive: true, force: true });
+  }
+}
+
+/** Bundles for platforms of ES2022. Packages are left to the application. */
+async function bundle(
+  input: Readonly<Record<string, string>>,
+  output: OutputOptions,
+  plugins: RolldownPluginOption = [],
+): Promise<void> {
+  const build = await rolldown({
+    input: { ...input },
+    plugins,
+    external: /^[^./]/,
+    platform: 'neutral',
+    tsconfig: false,
+    transform: { target: 'es2022' },
+  });
+  try {
+    await build.write({ format: 'es', entryFileNames: '[name].js', ...output });
+  } finally {
+    await build.close();
+  }
+}

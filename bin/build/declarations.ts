@@ -1,0 +1,69 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Plugin } from 'rolldown';
+import { isolatedDeclarationSync } from 'rolldown/experimental';
+import { dts } from 'rolldown-plugin-dts';
+import type { TSchema } from 'typebox';
+import { isMention } from '../../src/contract/protocol/mentions.ts';
+import { declaredEndpoints } from './endpoints.ts';
+import { isSchema, protocolTypes } from './protocol-types.ts';
+import { WireTypes } from './wire-types.ts';
+
+const CONTRACT = join(import.meta.dirname, '../../src/contract');
+/** The endpoints by path, which are in no source. */
+const ROUTES = join(CONTRACT, 'client/rest/routes.ts');
+/** The module of the wire's types, which exists during a build alone. */
+const WIRE = join(CONTRACT, 'wire.d.ts');
+
+/**
+ * Returns the plugins that make the declarations of the SDK from its sources. The sources say the
+ * type of everything that they export (`isolatedDeclarations`), so that no compiler has to work it
+ * out. What they take from the protocol are types that only typebox can work out: the modules of
+ * the protocol are replaced by the same types in plain TypeScript.
+ */
+export async function declarations(): Promise<Plugin[]> {
+  const wire = new WireTypes();
+  const modules = new Map<string, object>();
+  for (const path of globSync('protocol/**/*.ts', { cwd: CONTRACT }).sort()) {
+    const file = join(CONTRACT, path);
+    const exported: object = await import(pathToFileURL(file).href);
+    modules.set(file, exported);
+    for (const [name, value] of Object.entries(exported)) {
+      if (isSchema(value) && !isMention(value)) wire.name(name, value as TSchema);
+    }
+  }
+  const generated = new Map([[ROUTES, `export type { Routes } from '${WIRE}';`]]);
+  for (const [file, exported] of modules) {
+    generated.set(
+      file,
+      protocolTypes({ file, code: readFileSync(file, 'utf8'), exported, wire, wireModule: WIRE }),
+    );
+  }
+  const text = wire.module(await declaredEndpoints());
+  return [
+    {
+      name: 'declarations of the sources',
+      resolveId: (id) => (id === WIRE ? WIRE : undefined),
+      load(id) {
+        if (id === WIRE) return text;
+        return generated.get(id) ?? (isSource(id) ? declared(id) : undefined);
+      },
+    },
+    ...dts({ generator: 'oxc', emitDtsOnly: true, tsconfig: false }),
+  ];
+}
+
+function isSource(file: string): boolean {
+  return file.startsWith(CONTRACT) && file.endsWith('.ts') && !file.endsWith('.d.ts');
+}
+
+/** A comment on a module, which would become one on its first type. */
+const OF_MODULE = /^\/\*\*(?:(?!\*\/)[\s\S])*\*\/\s*(?=(?:import|export) (?:type )?[{*])/;
+
+function declared(file: string): string {
+  const { code, errors } = isolatedDeclarationSync(file, readFileSync(file, 'utf8'), { stripInternal: true });
+  if (errors.length === 0) return code.replace(OF_MODULE, '');
+  const told = errors.map(({ message, codeframe }) => [message, codeframe].filter(Boolean).join('\n'));
+  throw new Error(`${relative(CONTRACT, file)} does not say its types.\n${told.join('\n')}`);
+}
