@@ -8,12 +8,17 @@ import { ROOT } from '../start/parley.ts';
 export const NEXT_NODE = 24;
 const EXACT = '24.21.0';
 
+/** Returns the program of the next Node, or undefined. */
+export function nextNode(): Promise<string | undefined> {
+  return nodeOf(EXACT);
+}
+
 /**
- * Returns the program, which is installed at first use: `npm ci` does not fetch these 50 MB.
- * Undefined if that is not possible.
+ * Returns the program of a version, which is installed at first use: `npm ci` does not fetch these
+ * 50 MB. Undefined if that is not possible.
  */
-export async function nextNode(): Promise<string | undefined> {
-  const place = join(ROOT, 'node_modules/.cache/parley', `node-${EXACT}`);
+export async function nodeOf(version: string): Promise<string | undefined> {
+  const place = join(ROOT, 'node_modules/.cache/parley', `node-${version}`);
   const name = `node-${process.platform}-${process.arch}`;
   const program = join(place, 'node_modules', name, 'bin/node');
   if (existsSync(program)) return program;
@@ -27,7 +32,7 @@ export async function nextNode(): Promise<string | undefined> {
     '--prefix',
     place,
   ];
-  await promisify(execFile)('npm', ['install', ...flags, `${name}@${EXACT}`], { cwd: place }).catch(
+  await promisify(execFile)('npm', ['install', ...flags, `${name}@${version}`], { cwd: place }).catch(
     () => undefined,
   );
   return existsSync(program) ? program : undefined;

@@ -5,6 +5,7 @@
 
 import { promises as fs, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
 import { FileMigrationProvider } from 'kysely/migration';
 import t from 'tap';
@@ -15,6 +16,7 @@ import { MIGRATIONS_DIR } from '../../src/platform/db/migration/migrated.ts';
 import type { DurableFrame } from '../../src/platform/engine/frame.ts';
 import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
 import { ROOT, runParley } from '../start/parley.ts';
+import { builtClient } from '../support/built-client.ts';
 import { checkCluster, createGroup, Load } from '../support/cluster.ts';
 import { checkOutEarlier } from '../support/earlier-checkout.ts';
 import { type Listener, startNode, type TestNode } from '../support/node.ts';
@@ -27,6 +29,8 @@ import { WebhookReceiver } from '../support/webhook-receiver.ts';
 /** The last commit before 1.2.harbor was promoted, with its name of that version. */
 const EARLIER = '7aa17f0';
 const FORMER = '1.2.harbor-preview.1';
+/** Where it has the SDK. */
+const EARLIER_SDK = 'src/client/index.ts';
 
 const checkout = await checkOutEarlier(t, EARLIER);
 const { url: databaseUrl } = await startPostgres(t);
@@ -145,6 +149,45 @@ t.test('every socket and webhook gets what its version has, whichever node it co
   for (const id of webhooks) {
     const { body } = await current.at('1.2.harbor').call('GET', `/v1/webhooks/${id}`);
     t.equal(body.version, '1.2.harbor', 'it has one name here');
+  }
+  await current.kill('SIGTERM');
+});
+
+t.test('an SDK works with nodes of the release before its own, and of the one after', async (t) => {
+  const current = await startNode(t, options);
+  const ours = path.join(builtClient(), 'dist/index.js');
+  const theirs = path.join(checkout.root, EARLIER_SDK);
+  for (const [what, sdk, node, version] of [
+    ['this SDK and the earlier node', ours, earlier, FORMER],
+    ['the earlier SDK and this node, with the version that it speaks by default', theirs, current, undefined],
+    ['the earlier SDK and this node, with the newest version that it knows', theirs, current, FORMER],
+  ] as const) {
+    const { connect }: typeof import('../../src/contract/client/index.ts') = await import(
+      pathToFileURL(sdk).href
+    );
+    const { account_id: account, users } = node.demo;
+    const client = connect({
+      url: node.baseUrl,
+      account,
+      token: users.ada.access_token,
+      ...(version === undefined ? {} : { version }),
+    });
+    t.teardown(() => client.close());
+    const conversation = client.conversation(await createGroup(node, what));
+    await conversation.opened;
+    const { body } = await node.send(conversation.id);
+    await until(() => conversation.messages.some(({ id }) => id === body.id), {
+      what: 'the message of another',
+    });
+    const sent = await conversation.send('ahoy');
+    await conversation.markRead();
+    t.strictSame(
+      conversation.messages.map(({ id }) => id),
+      [body.id, sent.id],
+      what,
+    );
+    const found = await client.conversations.get(conversation.id);
+    t.equal(found.unread, 0, what);
   }
   await current.kill('SIGTERM');
 });

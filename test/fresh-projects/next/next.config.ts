@@ -1,0 +1,3 @@
+import type { NextConfig } from 'next';
+
+export default { outputFileTracingRoot: import.meta.dirname } satisfies NextConfig;

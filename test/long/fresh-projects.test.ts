@@ -1,0 +1,165 @@
+/**
+ * The package of the SDK in projects as users begin them: each is installed from its lock file
+ * (test/fresh-projects/), gets the tarball that a server offers, is type-checked, built, and run
+ * against that server.
+ */
+
+import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { freshDirectory, ROOT, runProgram, startParley } from '../start/parley.ts';
+import { startTestApp } from '../support/app.ts';
+import { openPage } from '../support/browser.ts';
+import { freePort } from '../support/free-port.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+import { nodeOf } from './next-node.ts';
+
+const PROJECTS = join(ROOT, 'test/fresh-projects');
+const app = await startTestApp(t);
+const { account_id: account, api_key: token } = app.demo;
+const tarball = Buffer.from(await (await fetch(`${app.baseUrl}/v1/client.tgz`)).arrayBuffer());
+
+t.test('npm run pack:client writes the tarball into the checkout, and prints its name last', async (t) => {
+  const packed = await npm(ROOT, ['run', 'pack:client']);
+  const name = packed.trim().split('\n').at(-1) ?? '';
+  const { name: of, version } = JSON.parse(
+    readFileSync(join(ROOT, 'src/contract/client/package.json'), 'utf8'),
+  );
+  t.equal(name, `${of}-${version}.tgz`);
+  t.ok(existsSync(join(ROOT, name)));
+  t.teardown(() => rmSync(join(ROOT, name)));
+  const ignored = await runProgram('git', ['check-ignore', name], {}, ROOT);
+  t.equal(ignored.code, 0, 'git ignores it');
+});
+
+t.test('publint and arethetypeswrong find nothing', async (t) => {
+  const directory = await installed(t, 'checks');
+  await npm(directory, ['run', 'check']);
+});
+
+t.test('plain Node 20 and 22', async (t) => {
+  const directory = await installed(t, 'node');
+  await npm(directory, ['run', 'build']);
+  for (const version of ['20.20.2', process.versions.node]) {
+    const node = version === process.versions.node ? process.execPath : await nodeOf(version);
+    if (node === undefined) throw new Error(`Node ${version} cannot be installed here`);
+    const conversation = await asked();
+    const ran = await runProgram(node, ['main.js'], environment(conversation), directory);
+    t.match(ran, { code: 0, stderr: '' });
+    t.strictSame(JSON.parse(ran.stdout), { isSent: true, refused: 'resource_not_found' });
+    t.equal(await answer(conversation), `Node ${version} read: ahoy`);
+  }
+});
+
+t.test('esbuild, with the oldest TypeScript that reads the declarations', async (t) => {
+  const directory = await installed(t, 'esbuild');
+  await npm(directory, ['run', 'build']);
+  const conversation = await asked();
+  const ran = await runProgram(process.execPath, ['out/main.js'], environment(conversation), directory);
+  t.equal(ran.code, 0, ran.stderr);
+  t.equal(await answer(conversation), 'esbuild read: ahoy');
+});
+
+t.test('the react-ts template of Vite, with one import more', async (t) => {
+  const directory = await installed(t, 'vite-react-ts');
+  await npm(directory, ['run', 'create']);
+  const project = join(directory, 'app');
+  cpSync(join(directory, 'chat.ts'), join(project, 'src/chat.ts'));
+  appendFileSync(join(project, 'src/main.tsx'), "import './chat.ts'\n");
+  await npm(project, ['run', 'build']);
+  const port = await freePort();
+  const preview = ['npm', 'run', 'preview', '--', '--host', '127.0.0.1', '--port', String(port)] as const;
+  const conversation = await asked();
+  await visit(t, port, conversation, startParley(t, {}, { command: preview, cwd: project }).ended);
+  t.equal(await answer(conversation), 'Vite read: ahoy');
+});
+
+t.test('the app router of Next, on the server and in the browser', async (t) => {
+  const directory = await installed(t, 'next');
+  const env = { NEXT_TELEMETRY_DISABLED: '1' };
+  await npm(directory, ['run', 'build'], env);
+  const port = await freePort();
+  const start = ['npm', 'run', 'start', '--', '--hostname', '127.0.0.1', '--port', String(port)] as const;
+  const conversation = await asked();
+  const html = await visit(
+    t,
+    port,
+    conversation,
+    startParley(t, env, { command: start, cwd: directory }).ended,
+  );
+  t.match(html, /<h1>Fresh<\/h1>/, 'the server has read the conversation');
+  t.equal(await answer(conversation), 'Next read: ahoy');
+});
+
+/** Returns a directory with the project, its packages and that of the SDK. */
+async function installed(t: Teardown, name: string): Promise<string> {
+  const directory = freshDirectory(t);
+  cpSync(join(PROJECTS, name), directory, { recursive: true });
+  writeFileSync(join(directory, 'parley-client.tgz'), tarball);
+  await npm(directory, ['ci', '--ignore-scripts']);
+  await npm(directory, ['install', '--no-save', '--ignore-scripts', './parley-client.tgz']);
+  return directory;
+}
+
+/**
+ * In the environment of this process, which knows how to reach the registry, without tap's part.
+ */
+async function npm(directory: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(NODE_OPTIONS$|_?TAP)/.test(name));
+  const quiet = { npm_config_audit: 'false', npm_config_fund: 'false', npm_config_update_notifier: 'false' };
+  const all = { ...Object.fromEntries(inherited), ...quiet, ...env };
+  const { code, stdout, stderr } = await runProgram('npm', args, all, directory);
+  if (code !== 0) throw new Error(`npm ${args.join(' ')}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+/** Returns a new conversation with one message. */
+async function asked(): Promise<string> {
+  const { body: made } = await app.call<{ id: string }>('POST', '/v1/messaging/conversations', {
+    body: { type: 'group', title: 'Fresh' },
+  });
+  await app.call('POST', `/v1/messaging/conversations/${made.id}/messages`, {
+    body: { body: 'ahoy', client_message_id: made.id },
+  });
+  return made.id;
+}
+
+/** Resolves with the text of the second message. */
+async function answer(conversation: string): Promise<string> {
+  const path = `/v1/messaging/conversations/${conversation}/messages?after_sequence=1`;
+  const read = async () => (await app.call<{ data: { body: string }[] }>('GET', path)).body.data[0]?.body;
+  return until(read, { what: 'the answer of the project' });
+}
+
+function environment(conversation: string): NodeJS.ProcessEnv {
+  return {
+    PARLEY_URL: app.baseUrl,
+    PARLEY_ACCOUNT: account,
+    PARLEY_TOKEN: token,
+    PARLEY_CONVERSATION: conversation,
+  };
+}
+
+/** Opens the page of a project in a browser once it is served; resolves with its HTML. */
+async function visit(
+  t: Teardown,
+  port: number,
+  conversation: string,
+  ended: Promise<unknown>,
+): Promise<string> {
+  const query = new URLSearchParams({ url: app.baseUrl, account, token, conversation });
+  const url = `http://127.0.0.1:${port}/?${query}`;
+  const over = ended.then((how) => {
+    throw new Error(`its server ended: ${JSON.stringify(how)}`);
+  });
+  // It ends with the test.
+  over.catch(() => {});
+  const served = async () => {
+    const response = await fetch(url).catch(() => undefined);
+    return response?.ok === true ? response.text() : undefined;
+  };
+  const html = await Promise.race([over, until(served, { what: 'the page of the project' })]);
+  await openPage(t, url);
+  return html;
+}
