@@ -1,8 +1,8 @@
 /** A node that stops while its clients listen: they are on another one before, and miss nothing. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ClientState, connect } from 'parley-client';
 import t from 'tap';
+import { type ClientState, connect } from '../../src/contract/client/index.ts';
 import { startNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { startRedis } from '../support/redis.ts';

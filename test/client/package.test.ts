@@ -73,7 +73,21 @@ t.test('the types as an application uses them', async (t) => {
   t.equal(checked.stdout, '');
 });
 
-for (const [name, code, message] of [
+t.test('what the compiler says of mistakes', async (t) => {
+  const mistakes = MISTAKES.map(([, code]) => code);
+  const directory = project(t, [...PRELUDE, ...mistakes].join('\n'));
+  const { stdout } = await runProgram(process.execPath, [TSC, '-p', directory], {});
+  const errors = stdout.split(/^(?=\S*main\.ts\()/m);
+  for (const [index, [name, , message]] of MISTAKES.entries()) {
+    const line = PRELUDE.length + index + 1;
+    const found = errors.filter((error) => error.includes(`main.ts(${line},`));
+    t.equal(found.length, 1, name);
+    t.match(found[0], message);
+  }
+  t.equal(errors.length, MISTAKES.length, 'nothing else');
+});
+
+const MISTAKES = [
   [
     'a field that a body does not have',
     "client.fetch('/v1/messaging/messages/msg_1', { method: 'PATCH', body: { bdy: 'a' } });",
@@ -103,22 +117,16 @@ for (const [name, code, message] of [
   ],
   ['a field of the last message', 'conversation.last_message?.bdy;', /'bdy' does not exist/],
   ['an event', "client.on('notification.createt', () => {});", /notification\.createt/],
-] as const) {
-  t.test(`an error of the compiler for ${name}`, async (t) => {
-    const directory = project(t, `${PRELUDE}${code}\n`);
-    const { stdout } = await runProgram(process.execPath, [TSC, '-p', directory], {});
-    t.match(stdout, /^[^\n]*main\.ts\(\d+,\d+\): error/);
-    t.match(stdout, message);
-  });
-}
+] as const;
 
-const PRELUDE = `import type { Client, Conversation, ChatMessage } from 'parley-client';
-declare const client: Client;
-declare const conversation: Conversation;
-declare const id: string;
-`;
+const PRELUDE = [
+  "import type { Client, Conversation, ChatMessage } from 'parley-client';",
+  'declare const client: Client;',
+  'declare const conversation: Conversation;',
+  'declare const id: string;',
+];
 
-const USES = `${PRELUDE}
+const USES = `${PRELUDE.join('\n')}
 type Expect<T extends true> = T;
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
