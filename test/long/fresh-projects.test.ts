@@ -1,7 +1,7 @@
 /**
  * The package of the SDK in projects as users begin them: each is installed from its lock file
  * (test/fresh-projects/), gets the tarball that a server offers, is type-checked, built, and run
- * against that server.
+ * against that server. And a page without any of that.
  */
 
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -90,6 +90,16 @@ t.test('the app router of Next, on the server and in the browser', async (t) => 
   );
   t.match(html, /<h1>Fresh<\/h1>/, 'the server has read the conversation');
   t.equal(await answer(conversation), 'Next read: ahoy');
+});
+
+t.test('no project: the demo page imports /v1/client.js, under its policy', async (t) => {
+  const read = async () => {
+    const metrics = await (await fetch(`${app.baseUrl}/metrics`)).text();
+    return Number(/^parley_sockets_open (\d+)$/m.exec(metrics)?.[1]);
+  };
+  await until(async () => (await read()) === 0, { what: 'the sockets of the projects are closed' });
+  await openPage(t, `${app.baseUrl}/demo`);
+  await until(async () => (await read()) === 3, { what: 'a socket for each person of the page' });
 });
 
 /** Returns a directory with the project, its packages and that of the SDK. */
