@@ -6,6 +6,7 @@ import t from 'tap';
 import { WebSocket } from 'ws';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Actor } from '../../src/contract/protocol/resources/actor.ts';
 import type { ActorPresence, Person } from '../../src/contract/protocol/resources/person.ts';
 import { createUser } from '../../src/core/accounts/users.ts';
 import { type CallOptions, callsAt, refusalOf, startTestApp } from '../support/app.ts';
@@ -47,6 +48,54 @@ t.test('people: every field and no other, without users:read, by name, but onese
     .execute();
   for (const { name } of carl)
     t.strictSame(await names(`q=${encodeURIComponent(name!)}`), [], 'no customers');
+});
+
+t.test('actors by their ids: every field and no other, in the order of the request', async (t) => {
+  const { call } = callsAt(app, '1.3.harbor-preview.1');
+  const ACTORS = '/v1/messaging/actors';
+  const look = async (ids: readonly string[], options: CallOptions = {}) =>
+    (await call<List<Actor>>('GET', `${ACTORS}?${ids.map((id) => `actor_ids[]=${id}`).join('&')}`, options))
+      .body.data;
+  const fields = { object: 'actor', handle: null, avatar_url: null, role: null };
+  const { actor_id: agent } = demo.agent;
+  const { actor_id: customer } = demo.customer;
+  const byVera = { token: vera.access_token };
+  t.strictSame(await look([grace.id, newId('actor'), agent, grace.id, 'x'], byVera), [
+    { ...fields, id: grace.id, type: 'user', name: 'Grace Hopper', handle: grace.email },
+    { ...fields, id: agent, type: 'agent', name: 'Assistant' },
+  ]);
+  const person = await personWith(app, ['messaging:read']);
+  await call('POST', `/v1/users/${person.id}/actions/deactivate`);
+  t.equal((await look([person.id], byVera)).length, 1, 'former ones too');
+  t.strictSame(
+    (await look([customer], { token: ada.access_token })).map(({ id }) => id),
+    [customer],
+    'a customer to those that see the account',
+  );
+  const { token } = await personWith(app, ['messaging:read']);
+  t.strictSame(await look([customer], { token }), [], 'and to those that share a case with it');
+  const elsewhere = {
+    headers: { 'Service-Account': demo.other_account.account_id },
+    token: demo.other_account.api_key,
+  };
+  t.strictSame(await look([grace.id], elsewhere), [], 'no other account');
+  const refusals: [query: string, options: CallOptions, expected: string][] = [
+    ['', byVera, '400 parameter_missing actor_ids[]'],
+    [
+      `actor_ids[]=${Array.from({ length: 101 }, (_, n) => `act_${n}`).join('&actor_ids[]=')}`,
+      byVera,
+      '400 parameter_invalid actor_ids[]',
+    ],
+    [`actor_ids[]=${grace.id}`, { token: demo.customer.access_token }, FORBIDDEN],
+    [
+      `actor_ids[]=${grace.id}`,
+      { headers: { 'Service-Version': '1.2.harbor' } },
+      '400 api_version_too_old Service-Version',
+    ],
+  ];
+  for (const [query, options, expected] of refusals) {
+    t.equal(refusalOf(await call('GET', `${ACTORS}?${query}`, options)), expected);
+  }
 });
 
 t.test('people who cannot act are not among them', async (t) => {

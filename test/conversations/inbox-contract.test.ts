@@ -359,6 +359,119 @@ t.test('inbox.updated follows what happened', async (t) => {
   );
 });
 
+t.test('inbox.changed names what lists may show differently, to those that see it', async (t) => {
+  const open = async (token: string) => {
+    const headers = {
+      Authorization: `Bearer ${token}`,
+      'Service-Version': NEWEST_VERSION,
+      'Service-Account': demo.account_id,
+    };
+    const url = `${app.baseUrl.replace('http', 'ws')}/v1/realtime`;
+    const client = new Client(new WebSocket(url, { headers }));
+    t.teardown(() => client.close());
+    await client.frame('ready');
+    return client;
+  };
+  const { conversation, customer } = await conversations.createCase();
+  await conversations.add(conversation.id, user(grace));
+  const [team, admin, outside] = [
+    await open(grace.access_token),
+    await open(demo.api_key),
+    await open(await app.tokenOf(customer.actor!.id)),
+  ] as const;
+  const named = (client: Client) =>
+    client.frames.flatMap(({ event, data }) =>
+      event === 'inbox.changed' ? (data?.conversation_ids as string[]) : [],
+    );
+  const names = async (change: () => Promise<unknown>, clients: readonly Client[]) => {
+    await written();
+    // Until everything of before has been announced.
+    const marker = await conversations.create({ participants: [user(grace)] });
+    await until(() => named(team).includes(marker.id), { what: 'the marker' });
+    for (const client of [team, admin, outside]) client.frames.length = 0;
+    await change();
+    await until(() => clients.every((client) => named(client).includes(conversation.id)), {
+      what: 'inbox.changed',
+    });
+  };
+  const { id } = conversation;
+  const note = await send(id);
+  const act =
+    (action: string, body: object = {}) =>
+    () =>
+      conversations.ok('POST', `${PATH}/${id}/actions/${action}`, { ...BY_GRACE, body });
+  for (const change of [
+    () => send(id),
+    () => conversations.update(id, { title: 'Renamed' }),
+    () =>
+      conversations.ok('PATCH', `/v1/messaging/messages/${note.id}`, { ...BY_ADA, body: { body: 'edited' } }),
+    () => conversations.ok('DELETE', `/v1/messaging/messages/${note.id}`, BY_ADA),
+    () => conversations.add(id, user(vera)),
+  ]) {
+    await names(change, [team, admin]);
+    t.notOk(named(outside).includes(id), 'what the team does among itself is not for customers');
+  }
+  for (const change of [
+    act('mark-read', { sequence: note.sequence }),
+    act('mark-unread', { sequence: note.sequence }),
+    act('snooze'),
+    act('unsnooze'),
+    act('hide'),
+    act('unhide'),
+  ]) {
+    await names(change, [team]);
+  }
+  await names(() => send(id, { audience: 'customer' }), [team, admin, outside]);
+  await names(() => conversations.ok('DELETE', `${PATH}/${id}`, BY_ADA), [team, admin]);
+});
+
+t.test('named conversations: those of the list, as they are now', async (t) => {
+  const [a, b, c] = [
+    await conversations.create({ participants: [user(grace)] }),
+    await conversations.create({ participants: [user(grace)] }),
+    await conversations.create(),
+  ] as const;
+  await send(a.id);
+  const nothing = newId('conversation');
+  const ids = [a, b, c, { id: nothing }].map(({ id }) => `conversation_ids[]=${id}`).join('&');
+  for (const wait of [false, true]) {
+    if (wait) await written();
+    t.strictSame((await inbox(`order=activity&${ids}`)).ids, [a.id, b.id], 'in order; not what is not hers');
+    t.strictSame((await inbox(ids)).ids, [b.id, a.id], 'in the order of creation');
+    t.strictSame((await inbox(`order=activity&filter=unread&${ids}`)).ids, [a.id]);
+    t.strictSame((await inbox(`order=activity&${ids}`, BY_ADA)).ids, [a.id, c.id, b.id]);
+    t.strictSame((await inbox(`order=activity&limit=1&${ids}`)).ids, [a.id]);
+  }
+  const first = await inbox(`order=activity&limit=1&${ids}`);
+  t.strictSame((await page(first.body.page_info.next_page_url!)).ids, [b.id]);
+  const sent = await send(b.id);
+  await conversations.ok('DELETE', `/v1/messaging/messages/${sent.id}`, BY_ADA);
+  t.strictSame((await inbox(`order=activity&${ids}`)).ids, [b.id, a.id], 'a deletion moves nothing');
+  const { data } = (await inbox(`order=activity&${ids}`)).body;
+  const listed = (await inbox('order=activity&limit=2')).body.data;
+  t.strictSame(data, listed, 'the same resources');
+  t.ok(data[0]!.activity_at! > data[0]!.created_at && data[0]!.last_message_at === null);
+  t.equal((await conversations.get(b.id, '', BY_GRACE)).activity_at, data[0]!.activity_at);
+  const old = await app.call('GET', `${PATH}?${ids}`, { headers: { 'Service-Version': '1.2.harbor' } });
+  t.equal(refusalOf(old), '400 parameter_unknown conversation_ids[]');
+});
+
+t.test('the summary says when the first snooze ends', async (t) => {
+  const [a, b] = [
+    await conversations.create({ participants: [user(vera)] }),
+    await conversations.create({ participants: [user(vera)] }),
+  ];
+  t.equal((await summaryOf(BY_VERA)).snooze_ends_at, null);
+  const snooze = (id: string, body: object) =>
+    conversations.ok('POST', `${PATH}/${id}/actions/snooze`, { ...BY_VERA, body });
+  await snooze(a!.id, {});
+  t.equal((await summaryOf(BY_VERA)).snooze_ends_at, null, 'with a message');
+  await snooze(a!.id, { until: '2027-02-01T00:00:00Z' });
+  await snooze(b!.id, { until: '2027-01-01T00:00:00Z' });
+  t.equal((await summaryOf(BY_VERA)).snooze_ends_at, '2027-01-01T00:00:00.000000Z');
+  t.equal((await summaryOf({ ...NEW, token: demo.customer.access_token })).snooze_ends_at, null);
+});
+
 t.test('the inbox refuses invalid parameters', async (t) => {
   const calls: [query: string, options: CallOptions, expected: string][] = [
     ['order=oldest', BY_ADA, '400 parameter_invalid order'],

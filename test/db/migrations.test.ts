@@ -60,6 +60,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0034_search_waits.ts': '2c9b6127201088af',
   '0035_left_out.ts': 'd425768555d8f576',
   '0036_search_entries.ts': '0594f5476b9cb149',
+  '0037_shown_in_lists.ts': 'bb53f4c1ab59e334',
 };
 
 /**

@@ -141,8 +141,28 @@ const RECORDED: readonly { readonly what: string; readonly frame: Frame; readonl
   },
   {
     what: 'inbox_changed',
-    frame: { kind: 'inbox_changed', accountId: 'acc_1', change: { actors: ['act_1'], large: ['cnv_1'] } },
+    frame: {
+      kind: 'inbox_changed',
+      accountId: 'acc_1',
+      change: { actors: ['act_1'], large: ['cnv_1'], conversations: undefined },
+    },
     hex: '6e6f64654141414141414141070000000f0000000a0005000000000000000000000000000000000026000000000000006163635f317b226163746f7273223a5b226163745f31225d2c226c61726765223a5b22636e765f31225d7d',
+  },
+  {
+    what: 'inbox_changed with its conversations',
+    frame: {
+      kind: 'inbox_changed',
+      accountId: 'acc_1',
+      change: {
+        actors: ['act_1', 'act_2'],
+        large: ['cnv_2'],
+        conversations: [
+          { id: 'cnv_1', actors: [0, 1] },
+          { id: 'cnv_2', actors: [] },
+        ],
+      },
+    },
+    hex: '6e6f6465414141414141414107000000100000000a0005000000000000000000000000000000000079000000000000006163635f317b226163746f7273223a5b226163745f31222c226163745f32225d2c226c61726765223a5b22636e765f32225d2c22636f6e766572736174696f6e73223a5b7b226964223a22636e765f31222c226163746f7273223a5b302c315d7d2c7b226964223a22636e765f32222c226163746f7273223a5b5d7d5d7d',
   },
 ];
 

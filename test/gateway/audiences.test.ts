@@ -159,6 +159,7 @@ const EVERY: Readonly<Record<EventName, readonly Placed[]>> = {
   'message.reset': [{ to: TEAM, make: async () => reply.reset(5, SECRET) }],
   'message.snapshot': [{ to: TEAM, make: comeBack }],
   'inbox.updated': [{ to: TEAM, make: () => send({ audience: 'customer', body: 'ahoy' }) }],
+  'inbox.changed': [{ to: BOTH, make: () => send({ audience: 'customer', body: 'ahoy' }) }],
   typing: [
     { to: TEAM, make: () => ask('team', 'typing', { conversation_id: id, state: 'start' }) },
     { to: TEAM, make: () => ask('customer', 'typing', { conversation_id: id, state: 'start' }) },

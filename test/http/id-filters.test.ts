@@ -23,6 +23,8 @@ const BESIDE: Readonly<Record<string, string>> = {
 const OTHERS: Readonly<Record<string, string>> = {
   'list_events resource_id': 'a free text of the producer',
   'list_presence actor_ids[]': 'no filter: what is unknown is left out of the answer',
+  'list_actors actor_ids[]': 'no filter: what is unknown is left out of the answer',
+  'list_conversations conversation_ids[]': 'the answer says which of them the list has, and which not',
 };
 
 const filters = app.routes

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ApiError } from '../../contract/protocol/errors.ts';
-import { ListOf } from '../../contract/protocol/lists.ts';
+import { ListOf, PAGE_LIMIT } from '../../contract/protocol/lists.ts';
 import { ENTITY_TYPES } from '../../contract/protocol/resources/actor.ts';
 import {
   AUDIENCES,
@@ -44,6 +44,10 @@ const ListQuery = SearchQuery({
   topic_type: Since(SINCE, OneOf(ENTITY_TYPES)),
   topic_id: Since(SINCE, Id),
   direct: Since(SINCE, OneOf(['all'])),
+  'conversation_ids[]': Since(
+    '1.3.harbor-preview.1',
+    Type.Array(Id, { minItems: 1, maxItems: PAGE_LIMIT.most }),
+  ),
   'include[]': Include(CONVERSATION_INCLUDES),
 });
 
@@ -118,6 +122,7 @@ function filtersOf(query: Static<typeof ListQuery>, version: Version): InboxFilt
     participantId: query.participant_id,
     customerId: query.customer_id,
     topic: topic_type === undefined ? undefined : { type: topic_type, id: topic_id! },
+    ids: query['conversation_ids[]'],
     includesDirect: query.direct === 'all' || !covers(version, SINCE),
   };
 }

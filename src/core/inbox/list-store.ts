@@ -6,7 +6,7 @@ import { UNASSIGNED } from '../conversations/assignee-filter.ts';
 import { type ConversationRow, conversationColumns, IS_DIRECT } from '../resources/conversation.ts';
 import type { EntityRef } from '../resources/entity.ts';
 import { IS_MEMBER, isSnoozed } from '../resources/participant.ts';
-import { readPending, type Scope } from './pending-store.ts';
+import { readPending, readStandings, type Scope } from './pending-store.ts';
 
 /**
  * Filters of the list (docs/contract.md#the-inbox); without `statuses`, all that are not hidden.
@@ -23,6 +23,8 @@ export interface InboxFilters {
   readonly customerId?: string | undefined;
   readonly topic?: EntityRef | undefined;
   readonly filter?: InboxFilter | undefined;
+  /** Only these conversations. */
+  readonly ids?: readonly string[] | undefined;
   /** Whether callers that see the whole account see other people's direct messages too. */
   readonly includesDirect: boolean;
 }
@@ -56,6 +58,11 @@ export async function readInbox(
   // Only conversations in which the caller has a position can be unread.
   const isUnread = filters.filter === 'unread';
   const scope: Scope = seesWholeAccount(principal) && !isUnread ? 'account' : 'own';
+  if (filters.ids !== undefined) {
+    const { asOf: now, ids, activity, unread } = await readStandings(db, principal, scope, filters.ids);
+    const list = BY_ROWS[isUnread ? 'unread' : scope][order].pending;
+    return { rows: await list.readPage(db, [...values, ids, now, activity, unread], page), asOf: now };
+  }
   if (order === 'created' && !isUnread) {
     return { rows: await CREATED[scope].readPage(db, values, page), asOf: undefined };
   }

@@ -35,7 +35,21 @@ export async function readPending(
   scope: Scope,
 ): Promise<Pending> {
   const [row] = await db.query(READ_PENDING[scope], accountId, actor.id);
-  const { as_of, pending } = row!;
+  return pendingIn(row!);
+}
+
+/** Returns the same of the conversations with these ids, whether or not their rows are right. */
+export async function readStandings(
+  db: Querier,
+  { accountId, actor }: Principal,
+  scope: Scope,
+  ids: readonly string[],
+): Promise<Pending> {
+  const [row] = await db.query(READ_STANDINGS[scope], accountId, actor.id, ids);
+  return pendingIn(row!);
+}
+
+function pendingIn({ as_of, pending }: PendingRow): Pending {
   return {
     asOf: as_of,
     ids: pending.map(({ id }) => id),
@@ -51,24 +65,45 @@ export async function readPending(
 const MOST_SENT = 1_000;
 
 const READ_PENDING = { own: pendingOf('own'), account: pendingOf('account') } as const;
+const READ_STANDINGS = { own: standingsOf('own'), account: standingsOf('account') } as const;
+
+interface PendingRow {
+  readonly as_of: string;
+  readonly pending: readonly { readonly id: string; readonly at: string; readonly unread: boolean }[];
+}
 
 function pendingOf(scope: Scope) {
   const large =
     'UNION ALL SELECT conversation_id, false FROM inbox_rows WHERE actor_id = $2 AND activity_at IS NULL';
-  return statement<
-    [accountId: string, actorId: string],
-    {
-      as_of: string;
-      pending: readonly { readonly id: string; readonly at: string; readonly unread: boolean }[];
-    }
-  >(`read-pending-inbox-${scope}`)`
-    WITH waiting AS (
-      SELECT conversation_id AS id, is_rescan FROM inbox_due WHERE actor_id IS NULL OR actor_id = $2
+  return statement<[accountId: string, actorId: string], PendingRow>(`read-pending-inbox-${scope}`)`
+    ${standingOfEach(
+      scope,
+      `SELECT conversation_id AS id, is_rescan FROM inbox_due WHERE actor_id IS NULL OR actor_id = $2
       UNION ALL
       SELECT sent.conversation_id, false
       FROM (SELECT payload FROM outbox WHERE topic = '${MESSAGES_SENT.name}' ORDER BY id DESC LIMIT ${MOST_SENT}) o,
         jsonb_to_recordset(o.payload -> 'messages') AS sent(conversation_id text)
-      ${scope === 'own' ? large : ''}
+      ${scope === 'own' ? large : ''}`,
+    )}`;
+}
+
+function standingsOf(scope: Scope) {
+  return statement<[accountId: string, actorId: string, ids: readonly string[]], PendingRow>(
+    `read-standings-in-inbox-${scope}`,
+  )`
+    ${standingOfEach(
+      scope,
+      `SELECT named.id, EXISTS (
+        SELECT FROM inbox_due d WHERE d.conversation_id = named.id AND d.is_rescan
+      ) AS is_rescan
+      FROM unnest($3::text[]) AS named(id)`,
+    )}`;
+}
+
+/** SQL: a PendingRow of the conversations that `waiting` selects, each perhaps several times. */
+function standingOfEach(scope: Scope, waiting: string): string {
+  return `WITH waiting AS (
+      ${waiting}
     ), due AS MATERIALIZED (
       SELECT id, bool_or(is_rescan) AS is_rescan FROM waiting GROUP BY id
     ), found AS (

@@ -19,7 +19,7 @@ export async function readInboxSummary(db: Querier, principal: Principal): Promi
     readInbox(db, principal, { includesDirect: false }, 'activity', LATEST, undefined),
   ]);
   const { lanes, ...counts } = row!;
-  const shown = customer ? { unread: counts.unread, mine: 0, unassigned: 0, snoozed: 0 } : counts;
+  const shown = customer ? { ...NO_WORK, unread: counts.unread } : counts;
   return {
     object: 'inbox_summary',
     ...shown,
@@ -31,9 +31,12 @@ export async function readInboxSummary(db: Querier, principal: Principal): Promi
 
 const LATEST = { direction: 'next', after: null, fetch: 10, search: null } as const;
 
+const NO_WORK = { mine: 0, unassigned: 0, snoozed: 0, snooze_ends_at: null } as const;
+
 const NO_CASES = Object.fromEntries(WORKFLOW_STATUSES.map((lane) => [lane, 0])) as InboxSummary['lanes'];
 
 interface SummaryRow extends Pick<InboxSummary, 'unread' | 'mine' | 'unassigned' | 'snoozed'> {
+  readonly snooze_ends_at: string | null;
   readonly lanes: Partial<InboxSummary['lanes']>;
 }
 
@@ -86,8 +89,12 @@ function summary(scope: Scope) {
           AND c.workflow_status IS DISTINCT FROM 'resolved' AND p.membership IS DISTINCT FROM 'hidden'
           ${scope === 'own' ? 'AND p.id IS NOT NULL' : ''}) AS mine,
       (SELECT coalesce(sum(free), 0)::bigint FROM lanes WHERE lane <> 'resolved') AS unassigned,
-      (SELECT count(*) FROM participants p JOIN conversations c ON c.id = p.conversation_id
-        WHERE p.actor_id = $2 AND p.membership = 'active' AND p.snoozed_until > clock_timestamp()
-          AND c.deleted_at IS NULL AND ${isSnoozed('p')}) AS snoozed,
-      (SELECT coalesce(jsonb_object_agg(lane, number), '{}') FROM lanes) AS lanes`;
+      snoozed.count AS snoozed, snoozed.ends_at AS snooze_ends_at,
+      (SELECT coalesce(jsonb_object_agg(lane, number), '{}') FROM lanes) AS lanes
+    FROM (
+      SELECT count(*) AS count, min(p.snoozed_until) FILTER (WHERE p.snoozed_until <> 'infinity') AS ends_at
+      FROM participants p JOIN conversations c ON c.id = p.conversation_id
+      WHERE p.actor_id = $2 AND p.membership = 'active' AND p.snoozed_until > clock_timestamp()
+        AND c.deleted_at IS NULL AND ${isSnoozed('p')}
+    ) snoozed`;
 }

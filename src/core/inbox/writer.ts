@@ -67,8 +67,9 @@ export interface WrittenConversation {
   readonly account_id: string | null;
   readonly is_large: boolean | null;
   /**
-   * The actors whose rows changed or were removed, or may have been; of a large conversation those
-   * that acted themselves.
+   * The actors whose lists may show it differently: members of the team after any change but their
+   * own, others whose rows changed or were removed; of a large conversation those that acted
+   * themselves.
    */
   readonly actor_ids: readonly string[];
 }
@@ -119,12 +120,16 @@ const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation
       DELETE FROM inbox_due WHERE id = ANY(ARRAY(SELECT unnest(mark_ids) FROM due))
     ), found AS MATERIALIZED (
       SELECT due.*, c.account_id, c.audience, s.*, members.count > ${MOST_ROWS} AS is_large,
+        CASE WHEN members.count > ${MOST_ROWS} THEN '{}' ELSE members.team_ids END AS team_ids,
         (members.count > ${MOST_ROWS}) IS DISTINCT FROM stored.is_large AS is_other_size
       FROM due JOIN conversations c ON c.id = due.id
         ${standingOf('due', 'c')}
         CROSS JOIN LATERAL (
-          SELECT count(*) FROM (
-            SELECT FROM participants WHERE conversation_id = due.id AND ${IS_MEMBER} LIMIT ${MOST_ROWS + 1}
+          SELECT count(*), coalesce(array_agg(actor_id::text) FILTER (
+              WHERE due.is_whole AND type <> 'customer' AND actor_id IS NOT NULL), '{}') AS team_ids
+          FROM (
+            SELECT actor_id, type FROM participants WHERE conversation_id = due.id AND ${IS_MEMBER}
+            LIMIT ${MOST_ROWS + 1}
           ) AS present
         ) members
     ), activity AS (
@@ -162,7 +167,7 @@ const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation
     )
     SELECT turn.is_ours, CASE WHEN due.id IS NOT NULL THEN jsonb_build_object(
       'id', due.id, 'account_id', f.account_id, 'is_large', f.is_large,
-      'actor_ids', to_jsonb(due.actor_ids || changed.actor_ids)) END AS written
+      'actor_ids', to_jsonb(due.actor_ids || changed.actor_ids || f.team_ids)) END AS written
     FROM turn LEFT JOIN due ON true LEFT JOIN found f ON f.id = due.id
       LEFT JOIN changed ON changed.conversation_id = due.id`;
 
@@ -179,9 +184,15 @@ export function announceWritten(
 ): void {
   const ofAccounts = Map.groupBy(written, ({ account_id }) => account_id);
   for (const [accountId, conversations] of ofAccounts) {
+    const actors = [...new Set(conversations.flatMap(({ actor_ids }) => actor_ids))];
+    const places = new Map(actors.map((id, place) => [id, place]));
     const change: InboxChange = {
-      actors: [...new Set(conversations.flatMap(({ actor_ids }) => actor_ids))],
+      actors,
       large: conversations.flatMap(({ id, is_large }) => (is_large === true ? id : [])),
+      conversations: conversations.map(({ id, actor_ids }) => ({
+        id,
+        actors: [...new Set(actor_ids)].map((actor) => places.get(actor)!),
+      })),
     };
     engine
       .publish(INBOX_CHANNEL, { kind: 'inbox_changed', accountId: accountId ?? '', change })

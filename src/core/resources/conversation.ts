@@ -72,6 +72,8 @@ interface OwnView {
   readonly read_sequence: number | null;
   readonly last_message_at: string | null;
   readonly last_message_id: string | null;
+  /** When something was last sent, whether or not it was deleted or purged since. */
+  readonly activity_at: string | null;
   /** When the reader's snooze ends: `infinity` if with a message, null if there is none now. */
   readonly snoozed_until: string | null;
   /** Whether the reader is a customer that the team has blocked. */
@@ -110,6 +112,9 @@ function presentConversation(row: ConversationRow, own: OwnView, expansions: Exp
     assignee_id: row.assignee_id,
     topic_type: row.topic_type,
     topic_id: row.topic_id,
+    // Times of Postgres are text that sorts.
+    activity_at:
+      own.activity_at === null || own.activity_at < row.created_at ? row.created_at : own.activity_at,
   };
 }
 
@@ -218,6 +223,7 @@ const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer
   'read-own-views-of-conversations',
 )`
     SELECT c.id AS conversation_id, p.membership, p.read_sequence, last.id AS last_message_id, last.at AS last_message_at,
+      greatest(sent.at, CASE WHEN $3::boolean THEN stored.customer_activity_at ELSE stored.activity_at END) AS activity_at,
       CASE WHEN p.id IS NULL THEN 0 ELSE (
         SELECT count(*) FROM messages m
         WHERE m.conversation_id = c.id AND m.sequence > p.read_sequence AND m.status = 'sent'
@@ -236,7 +242,16 @@ const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer
       WHERE m.conversation_id = c.id AND m.sequence IS NOT NULL AND m.status = 'sent' AND m.deleted_at IS NULL
         AND (NOT $3::boolean OR m.visibility <> 'internal')
       ORDER BY m.sequence DESC LIMIT 1
-    ) last ON true`;
+    ) last ON true
+    LEFT JOIN LATERAL (
+      SELECT moment_of(m) AS at FROM messages m
+      WHERE m.conversation_id = c.id AND m.sequence IS NOT NULL AND m.status = 'sent'
+        AND (NOT $3::boolean OR m.visibility <> 'internal')
+      ORDER BY m.sequence DESC LIMIT 1
+    ) sent ON true
+    LEFT JOIN LATERAL (
+      SELECT activity_at, customer_activity_at FROM conversation_activity WHERE conversation_id = c.id OFFSET 0
+    ) stored ON true`;
 
 const READ_PARTICIPANTS = statement<
   [conversationIds: readonly string[], actorId: string | null],

@@ -1,10 +1,13 @@
+import { wireTime } from '../../contract/protocol/canonical-json.ts';
+import { PAGE_LIMIT } from '../../contract/protocol/lists.ts';
+import type { InboxChanged } from '../../contract/protocol/socket/event-data.ts';
 import { EVENTS } from '../../contract/protocol/socket/events.ts';
 import { covers } from '../../contract/protocol/versions.ts';
 import { readInboxSummary } from '../../core/inbox/summary-store.ts';
 import { INBOX_CHANNEL } from '../../core/inbox/writer.ts';
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
 import { EngineUnavailableError, type Subscription } from '../../platform/engine/engine.ts';
-import type { InboxChangedFrame } from '../../platform/engine/frame.ts';
+import type { InboxChange, InboxChangedFrame } from '../../platform/engine/frame.ts';
 import { toEphemeralFrame } from '../../platform/engine/publish.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { GatewayOptions } from './options.ts';
@@ -15,17 +18,19 @@ import type { Broadcast } from './stream/reader.ts';
 
 export interface InboxUpdatesOptions
   extends Pick<GatewayOptions, 'database' | 'engine' | 'directory' | 'log'> {
-  readonly sessions: Pick<Sessions<Session>, 'of' | 'all'>;
+  readonly sessions: Pick<Sessions<Session>, 'of' | 'all' | 'countOf'>;
   /** Publishes to the sockets of this node only. */
   readonly broadcast: Broadcast;
 }
 
 /**
- * Sends `inbox.updated` to the sockets of this node. Each node that has sockets of an actor reads
- * the summary itself when the writer of inbox rows announces a change, because the writer does not
- * know who is connected. An actor gets at most one a second, and none that repeats the last, unless
- * it polls. Summaries are read one after the other, and the loop rests for longer than it reads, so
- * that they never take more than a part of one processor.
+ * Sends `inbox.updated` and `inbox.changed` to the sockets of this node. Each node that has sockets
+ * of an actor reads the summary itself when the writer of inbox rows announces a change, because
+ * the writer does not know who is connected. An actor gets at most one a second, and none that
+ * repeats the last, unless it polls. Summaries are read one after the other, and the loop rests for
+ * longer than it reads, so that they never take more than a part of one processor. `inbox.changed`
+ * needs no read: the announcement has the ids, and the writer writes a conversation at most once a
+ * second.
  */
 export class InboxUpdates {
   readonly #options: InboxUpdatesOptions;
@@ -86,14 +91,35 @@ export class InboxUpdates {
 
   async #changed({ accountId, change }: InboxChangedFrame): Promise<void> {
     const { sessions, directory } = this.#options;
-    for (const actorId of change.actors) this.#mark(actorId);
+    const changed = changedByActor(change);
     const facts = await Promise.all(change.large.map((id) => directory.facts(id)));
+    const all = change.conversations && new Set(change.conversations.map(({ id }) => id));
     for (const { principal } of sessions.of(accountId)) {
       if (principal === undefined) continue;
-      const isConcerned =
-        seesWholeAccount(principal) || facts.some((known) => known?.members.has(principal.actor.id));
-      if (isConcerned) this.#mark(principal.actor.id);
+      const { actor, customer } = principal;
+      if (seesWholeAccount(principal)) changed.set(actor.id, all);
+      // Customers do not learn when members of the team write to each other.
+      if (seesWholeAccount(principal) || customer) continue;
+      const own = change.large.filter((_, place) => facts[place]?.members.has(actor.id));
+      if (own.length === 0) continue;
+      if (!changed.has(actor.id)) changed.set(actor.id, new Set());
+      for (const id of own) changed.get(actor.id)?.add(id);
     }
+    for (const [actorId, conversationIds] of changed) {
+      this.#mark(actorId);
+      this.#name(actorId, conversationIds);
+    }
+  }
+
+  /** Sends `inbox.changed`; without ids if they are unknown or too many for a page. */
+  #name(actorId: string, conversationIds: ReadonlySet<string> | undefined): void {
+    const { sessions, broadcast } = this.#options;
+    if (sessions.countOf(actorId) === 0 || conversationIds?.size === 0) return;
+    const isListed = conversationIds !== undefined && conversationIds.size <= PAGE_LIMIT.most;
+    const data: InboxChanged = { conversation_ids: isListed ? [...conversationIds] : null };
+    const event = { event: 'inbox.changed', stream: actorId, conversationId: null, sequence: 0 } as const;
+    const at = wireTime(Date.now());
+    broadcast('durable', toEphemeralFrame({ ...event, resource: actorId, at, team: data, customer: data }));
   }
 
   #mark(actorId: string): void {
@@ -103,8 +129,10 @@ export class InboxUpdates {
   }
 
   #markAll(): void {
-    for (const { principal } of this.#options.sessions.all()) {
-      if (principal !== undefined) this.#mark(principal.actor.id);
+    const actorIds = [...this.#options.sessions.all()].flatMap(({ principal }) => principal?.actor.id ?? []);
+    for (const actorId of new Set(actorIds)) {
+      this.#mark(actorId);
+      this.#name(actorId, undefined);
     }
   }
 
@@ -135,6 +163,15 @@ export class InboxUpdates {
     if (isNews) broadcast('durable', frame);
     else for (const session of lacking) session.send(bytesFor(frame, session)!);
   }
+}
+
+/** Returns, by actor, the conversations that its lists may show differently; undefined: unknown. */
+function changedByActor({ actors, conversations }: InboxChange): Map<string, Set<string> | undefined> {
+  const changed = new Map(actors.map((id) => [id, conversations && new Set<string>()]));
+  for (const { id, actors: places } of conversations ?? []) {
+    for (const place of places) changed.get(actors[place] ?? '')?.add(id);
+  }
+  return changed;
 }
 
 const ROUND_EVERY_MS = 1_000;

@@ -206,10 +206,10 @@ function readReport(team: Buffer | undefined): PresenceReport | undefined {
 /** Returns an empty change if the content is of another version. */
 function readChange(team: Buffer | undefined): InboxChange {
   try {
-    const { actors, large }: Partial<InboxChange> = JSON.parse(team?.toString() ?? '') ?? {};
-    if (Array.isArray(actors) && Array.isArray(large)) return { actors, large };
+    const { actors, large, conversations }: Partial<InboxChange> = JSON.parse(team?.toString() ?? '') ?? {};
+    if (Array.isArray(actors) && Array.isArray(large)) return { actors, large, conversations };
   } catch {
     // The next change brings the same counts.
   }
-  return { actors: [], large: [] };
+  return { actors: [], large: [], conversations: undefined };
 }

@@ -133,6 +133,16 @@ export interface InboxChange {
   readonly actors: readonly string[];
   /** Conversations with too many members to name them here. */
   readonly large: readonly string[];
+  /**
+   * All of the conversations, each with the places in `actors` of those whose lists may show it
+   * differently; undefined from nodes of the version before.
+   */
+  readonly conversations: readonly ChangedInLists[] | undefined;
+}
+
+export interface ChangedInLists {
+  readonly id: string;
+  readonly actors: readonly number[];
 }
 
 export function isCommitted(frame: Frame): frame is CommittedFrame {

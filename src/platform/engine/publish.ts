@@ -39,9 +39,11 @@ export interface DomainEvent<Name extends DurableEventName = DurableEventName> e
   readonly erases?: boolean;
 }
 
-/** An event that is not kept. Customers receive no such event (docs/realtime.md#events). */
+/** An event that is not kept. */
 export interface EphemeralEvent extends EventContent {
   readonly event: EphemeralEventName;
+  /** As `customer` of a DomainEvent; customers get `inbox.changed` alone. */
+  readonly customer?: object | undefined;
 }
 
 /** A piece of a message that is being streamed, or a snapshot of it; `resource` is the message. */
@@ -82,7 +84,7 @@ export function toEphemeralFrame(event: EphemeralEvent | TextEvent): EphemeralFr
     stream: event.stream,
     resource: event.resource,
     team: event.team && encodeEvent(event, event.team),
-    customer: undefined,
+    customer: event.customer && encodeEvent(event, event.customer),
   };
 }
 

@@ -60,6 +60,7 @@ export const Conversation = Type.Object({
   assignee_id: Since('1.2.harbor', Nullable(Type.String())),
   topic_type: Since('1.2.harbor', Nullable(OneOf(ENTITY_TYPES))),
   topic_id: Since('1.2.harbor', Nullable(Type.String())),
+  activity_at: Since('1.3.harbor-preview.1', Timestamp),
 });
 export type Conversation = Static<typeof Conversation>;
 
@@ -97,6 +98,8 @@ describe(Conversation, {
     'Id of the actor of the user or group that `assignee` expands. Null without an assignee, and to customers.',
   topic_type: 'Kind of the resource that `topic_id` names. Null where there is none, and to customers.',
   topic_id: 'Id of the resource that `topic` expands. Null where there is none, and to customers.',
+  activity_at:
+    'When something was last sent that the caller may see, whether or not it was deleted since; when the conversation was created where nothing was. Lists with `order=activity` are in its order.',
 });
 
 /** Values of `include[]` where companions show conversations (docs/contract.md#expansion). */

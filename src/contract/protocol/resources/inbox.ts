@@ -124,6 +124,7 @@ export const InboxSummary = Type.Object({
   mine: Count,
   unassigned: Count,
   snoozed: Count,
+  snooze_ends_at: Since('1.3.harbor-preview.1', Nullable(Timestamp)),
   lanes: Lanes,
   latest: Type.Array(Latest),
   as_of: AsOf,
@@ -135,6 +136,8 @@ describe(InboxSummary, {
   mine: 'Number of cases that the caller owns and that are not resolved. 0 to customers.',
   unassigned: 'Number of cases that no actor owns and that are not resolved. 0 to customers.',
   snoozed: 'Number of conversations that the caller has snoozed. 0 to customers.',
+  snooze_ends_at:
+    'When the first of these snoozes ends by its time, which no event announces. Null where none does.',
   lanes: 'Number of cases in each lane that the caller may read and has not hidden. 0 to customers.',
   latest:
     'The first ten conversations in the order of activity. A client that holds a list moves them to its top. Where all ten are later than what it knows (`as_of` of the list, then the first of the last event), more may have moved, and it reads the first page again.',

@@ -30,4 +30,5 @@ export const UpdateMeBody = Body({
   name: Type.Optional(Name),
   avatar_s3_key: Type.Optional(AvatarKey),
 });
+export type UpdateMeBody = Static<typeof UpdateMeBody>;
 describe(UpdateMeBody, { name: 'The new name of the person.' });

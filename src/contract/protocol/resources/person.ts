@@ -43,6 +43,13 @@ describe(ActorPresence, {
   status: `${DECLARED_STATUSES.map((status) => `\`${status}\``).join(' or ')} as the sockets of the user say, \`offline\` after the last one.`,
 });
 
+/** Most actors that one request looks up. */
+export const MAX_ACTORS = 100;
+
+export const ActorsQuery = Body({
+  'actor_ids[]': Type.Array(Id, { minItems: 1, maxItems: MAX_ACTORS }),
+});
+
 /** A resource of the account's own application that conversations and messages can point to. */
 export const CreateEntityBody = Body({
   name: Name,

@@ -130,6 +130,16 @@ describe(MessagePinned, {
   pinned_at: 'When it was pinned. Null where it is not pinned any more.',
 });
 
+export const InboxChanged = Type.Object(
+  { conversation_ids: Nullable(Type.Array(Id)) },
+  { title: 'inbox_changed' },
+);
+export type InboxChanged = Static<typeof InboxChanged>;
+describe(InboxChanged, {
+  conversation_ids:
+    'Ids of conversations that may have moved, changed or left the lists of the caller: `GET /v1/messaging/conversations` with `conversation_ids[]` shows them. Null where they cannot be named: read the lists again.',
+});
+
 /** The fields of `data` for every event (docs/realtime.md#events). */
 export const EVENT_DATA = {
   'message.created': {
@@ -188,6 +198,11 @@ export const EVENT_DATA = {
     summary:
       'The caller’s conversations have moved, or their counts have changed: all of them as they are now, once a second at most.',
     data: InboxSummary,
+  },
+  'inbox.changed': {
+    summary:
+      'Conversations of the caller have moved or changed, or it has read them: which, so that a client that holds a list asks for these alone.',
+    data: InboxChanged,
   },
   'message.delta': {
     summary: 'A piece of text was added to a message that an agent streams.',

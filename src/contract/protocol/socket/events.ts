@@ -26,6 +26,12 @@ export const EVENTS = {
   'notification.updated': { stream: 'actor', order: 'durable', customers: false, since: '1.1.harbor' },
   'agent_run.updated': { stream: 'actor', order: 'durable', customers: false, since: '1.1.harbor' },
   'inbox.updated': { stream: 'actor', order: 'ephemeral', customers: false, since: '1.2.harbor' },
+  'inbox.changed': {
+    stream: 'actor',
+    order: 'ephemeral',
+    customers: true,
+    since: '1.3.harbor-preview.1',
+  },
   'message.delta': { stream: 'conversation', order: 'ephemeral', customers: false, since: '1.1.harbor' },
   'message.reset': { stream: 'conversation', order: 'ephemeral', customers: false, since: '1.1.harbor' },
   'message.snapshot': { stream: 'conversation', order: 'ephemeral', customers: false, since: '1.1.harbor' },

@@ -1,9 +1,15 @@
 import { ListOf, listOf } from '../../../contract/protocol/lists.ts';
-import { ActorPresence, Person, PresenceQuery } from '../../../contract/protocol/resources/person.ts';
+import { Actor } from '../../../contract/protocol/resources/actor.ts';
+import {
+  ActorPresence,
+  ActorsQuery,
+  Person,
+  PresenceQuery,
+} from '../../../contract/protocol/resources/person.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import { PEOPLE, type PersonRow, presentPerson, readPresences } from './people.ts';
+import { PEOPLE, type PersonRow, presentPerson, readKnownActors, readPresences } from './people.ts';
 
 /**
  * The directory for members without `users:read` (docs/contract.md#people), closed to customers.
@@ -37,6 +43,17 @@ export function peopleRoutes(database: Database): Route[] {
       response: ListOf(ActorPresence),
       handle: async ({ principal, query }) =>
         listOf(await readPresences(database, principal.accountId, query['actor_ids[]'])),
+    }),
+    defineRoute({
+      ...common,
+      since: '1.3.harbor-preview.1',
+      name: 'list_actors',
+      path: '/v1/messaging/actors',
+      summary: 'Look up actors by their ids: users, customers, agents, groups and API keys',
+      query: ActorsQuery,
+      response: ListOf(Actor),
+      handle: async ({ principal, query }) =>
+        listOf(await readKnownActors(database, principal, query['actor_ids[]'])),
     }),
   ];
 }

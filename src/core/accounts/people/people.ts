@@ -1,7 +1,10 @@
+import { type Actor, type ActorFields, presentActor } from '../../../contract/protocol/resources/actor.ts';
 import { type ActorPresence, Person } from '../../../contract/protocol/resources/person.ts';
+import { type Principal, seesWholeAccount } from '../../../platform/access/principal.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
+import { IS_MEMBER } from '../../resources/participant.ts';
 import { presentAs } from '../../resources/present-as.ts';
 
 /** `sort_name` orders the list: the name, regardless of case. */
@@ -25,6 +28,21 @@ export async function readPresences(
     const status = byId.get(actor_id);
     return status === undefined ? [] : { object: 'actor_presence', actor_id, status };
   });
+}
+
+/**
+ * Returns the actors of the account with these ids that the caller may know of, in their order: a
+ * customer is known to the members of its conversations, and to callers that see the whole account.
+ */
+export async function readKnownActors(
+  db: Db,
+  principal: Principal,
+  ids: readonly string[],
+): Promise<Actor[]> {
+  const { accountId, actor } = principal;
+  const rows = await db.query(READ_KNOWN_ACTORS, accountId, ids, actor.id, seesWholeAccount(principal));
+  const byId = new Map(rows.map((row) => [row.id, presentActor(row)]));
+  return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
 }
 
 /**
@@ -53,6 +71,15 @@ const READ_PRESENCES = statement<
 >('read-presences')`
     SELECT u.id AS actor_id, CASE WHEN a.deactivated_at IS NULL THEN ${presenceOf('u.id')} ELSE 'offline' END AS status
     FROM users u JOIN actors a ON a.id = u.id WHERE u.account_id = $1 AND u.id = ANY($2)`;
+
+const READ_KNOWN_ACTORS = statement<
+  [accountId: string, ids: readonly string[], callerId: string, seesWholeAccount: boolean],
+  ActorFields
+>('read-known-actors')`
+    SELECT a.id, a.type, a.name, a.handle, a.avatar_url FROM actors a
+    WHERE a.account_id = $1 AND a.id = ANY($2) AND (NOT a.customer OR $4::boolean OR EXISTS (
+      SELECT FROM participants o JOIN participants t ON t.conversation_id = o.conversation_id
+      WHERE o.actor_id = $3 AND o.${IS_MEMBER} AND t.actor_id = a.id))`;
 
 /**
  * SQL: the presence of an actor, whose id is an expression, over all nodes
