@@ -12,7 +12,7 @@ import {
   type LiveConversation,
   type TimelineMessage,
 } from '../../src/contract/client/index.ts';
-import type { XhrLike } from '../../src/contract/client/rest/upload.ts';
+import type { XhrLike } from '../../src/contract/client/rest/xhr.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';

@@ -2,9 +2,11 @@
  * The inbox over two nodes: a node that dies before its rows are written, and walks beside writes.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import t from 'tap';
 import { WebSocket } from 'ws';
+import { connect } from '../../src/contract/client/index.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import type { InboxSummary } from '../../src/contract/protocol/resources/inbox.ts';
@@ -112,6 +114,64 @@ t.test('walks beside writes, and events, together are whole', async (t) => {
     );
   }
 });
+
+t.test(
+  'an inbox of the SDK ends as a fresh list, whichever node dies and whatever Redis loses',
+  async (t) => {
+    const random = new Random(37);
+    const ids: string[] = [];
+    for (let n = 0; n < 10; n++) ids.push(await create(cluster.nodes[1]));
+    let connections = 0;
+    const client = connect({
+      url: () => cluster.nodes[connections++ % 2]!.baseUrl,
+      account: cluster.nodes[1].demo.account_id,
+      token: grace.access_token,
+      mostWaitMs: 500,
+    });
+    t.teardown(() => client.close());
+    const inbox = client.inbox({ pageSize: 100, include: ['last_message'] });
+    await until(() => inbox.snapshot.status === 'ready', { what: 'the list' });
+    const change = (id: string) => {
+      const node = cluster.nodes[1].at(NEWEST_VERSION);
+      const act = (action: string, body: object) =>
+        node.call('POST', `${PATH}/${id}/actions/${action}`, body, grace.access_token);
+      return random.pick([
+        () => node.send(id, {}, ada.access_token),
+        () => node.send(id, {}, grace.access_token),
+        () => node.call('PATCH', `${PATH}/${id}`, { title: `Title ${random.below(99)}` }, ada.access_token),
+        () => act('mark-read', { sequence: 1 }),
+        () => act('mark-unread', { sequence: 1 }),
+        () => act('snooze', {}),
+        () => act('unsnooze', {}),
+        () => act('hide', {}),
+        () => act('unhide', {}),
+      ])();
+    };
+    let restarting = Promise.resolve();
+    for (let n = 0; n < 90; n++) {
+      // A request that finds no Redis may fail, before or after its effect.
+      await change(random.pick(ids)).catch(() => {});
+      if (n === 30) restarting = cluster.nodes[0].kill('SIGKILL').then(() => cluster.restart(0));
+      if (n === 60) {
+        await restarting;
+        await cluster.redis.kill();
+        await cluster.redis.start();
+      }
+    }
+    await written();
+    let difference: unknown;
+    await until(
+      async () => {
+        const { data } = await list(cluster.nodes[1], 'order=activity&limit=100&include[]=last_message');
+        difference = [inbox.snapshot.conversations, data];
+        return isDeepStrictEqual(inbox.snapshot.conversations, data);
+      },
+      { what: 'the fresh list' },
+    ).catch((error: unknown) => t.fail(String(error), { difference }));
+    t.ok(inbox.snapshot.conversations.length > 0);
+    t.ok(connections > 1, 'the client has moved');
+  },
+);
 
 async function create(node: TestNode): Promise<string> {
   const participants = [{ type: 'user', actor_id: grace.id }];

@@ -56,6 +56,42 @@ t.test('a card comes and goes in the panes of all who may decide, while the page
   t.strictSame(problems, []);
 });
 
+t.test('the list of conversations follows what others do, and draws only what has changed', async (t) => {
+  const app = await startTestApp(t);
+  const { account_id: account, users, conversations } = app.demo;
+  const open = (token: string) => {
+    const client = connect({ url: app.baseUrl, account, token });
+    t.teardown(() => client.close());
+    return client;
+  };
+  const [ada, grace] = [open(users.ada.access_token), open(users.grace.access_token)];
+  const { Inbox } = await assetOf<InboxModule>('inbox.js');
+  const counts: number[] = [];
+  const inbox = new Inbox(
+    { key: 'grace', name: 'Grace', id: users.grace.id, client: grace },
+    {
+      isTeam: true,
+      open() {},
+      changed: (unread) => counts.push(unread),
+      report: (error) => t.equal(error.message, ''),
+    },
+  );
+  const rows = () => inbox.rows.querySelectorAll('button');
+  await ada.send(conversations.group, 'first');
+  await until(() => rows()[0]?.textContent.includes('first'), { what: 'the message in its row' });
+  await until(() => counts.at(-1) === 1, { what: 'the badge' });
+  const before = rows();
+  await ada.send(conversations.direct, 'second');
+  await until(() => rows()[0]?.textContent.includes('second'), { what: 'the other one at the top' });
+  t.equal(rows()[1], before[0], 'the row that did not change is the same element');
+  const [filter] = inbox.root.querySelectorAll('select') as [FakeElement];
+  filter.value = 'unread';
+  filter.act('change');
+  await until(() => rows().length === 2, { what: 'what is unread' });
+  await grace.conversations.markAllRead();
+  await until(() => inbox.rows.textContent === 'Nothing here.', { what: 'nothing unread' });
+});
+
 t.test('on a case, what is written is a note unless the reply is chosen', async (t) => {
   const { Composer } = await assetOf<ComposerModule>('composer.js');
   const sent: unknown[] = [];
@@ -171,6 +207,18 @@ interface ApprovalsModule {
     person: { readonly client: Client },
     report: (error: Error) => void,
   ) => { readonly box: FakeElement; readonly ready: Promise<void> };
+}
+
+interface InboxModule {
+  readonly Inbox: new (
+    person: object,
+    options: {
+      readonly isTeam: boolean;
+      open(): void;
+      changed(unread: number): void;
+      report(error: Error): void;
+    },
+  ) => { readonly root: FakeElement; readonly rows: FakeElement };
 }
 
 interface ComposerModule {

@@ -35,6 +35,14 @@ export class FakeElement {
     this.#value = value;
   }
 
+  get childElementCount(): number {
+    return this.children.filter((child) => typeof child !== 'string').length;
+  }
+
+  contains(other: FakeElement | null): boolean {
+    return other === this || (other?.parent !== undefined && this.contains(other.parent));
+  }
+
   get textContent(): string {
     return this.children.map((child) => (typeof child === 'string' ? child : child.textContent)).join('');
   }
@@ -84,7 +92,7 @@ export class FakeElement {
 /** Makes modules of pages believe that they are in one. */
 export function fakeDocument(): void {
   Object.assign(globalThis, {
-    document: { createElement: (tag: string) => new FakeElement(tag) },
+    document: { createElement: (tag: string) => new FakeElement(tag), activeElement: null },
     ResizeObserver: class {
       readonly #resized: () => void;
 

@@ -4,7 +4,6 @@ import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-me
 import type { CommandFields, CommandResult } from '../protocol/socket/commands.ts';
 import { EVENTS, type EventFrame } from '../protocol/socket/events.ts';
 import type { ServerFrame } from '../protocol/socket/server-frames.ts';
-import { Api } from './api.ts';
 import { type ClientError, clientError } from './client-error.ts';
 import type {
   ClientEvents,
@@ -24,11 +23,12 @@ import { type RequestOp, Requests } from './link/requests.ts';
 import { type LinkOptions, type ReadyFrame, SocketLink } from './link/socket-link.ts';
 import { type PageEvents, watchPage } from './link/source.ts';
 import type { Transport } from './link/transport.ts';
+import { LiveApi } from './live-api.ts';
 import { closed } from './parley-error.ts';
-import type { Fetch } from './rest/pages.ts';
 import { type FetchOptions, Rest } from './rest/rest.ts';
 import type { TypedFetch } from './rest/typed-fetch.ts';
-import type { AttachmentInput, UploadOptions, XhrConstructor } from './rest/upload.ts';
+import type { AttachmentInput, UploadOptions } from './rest/upload.ts';
+import type { XhrConstructor } from './rest/xhr.ts';
 
 export interface ClientOptions extends Omit<LinkOptions, 'call'> {
   readonly page: PageEvents | undefined;
@@ -37,12 +37,11 @@ export interface ClientOptions extends Omit<LinkOptions, 'call'> {
 }
 
 /** One caller's live view of its conversations, over any number of successive connections. */
-export class Client extends Api {
+export class Client extends LiveApi {
   readonly #options: ClientOptions;
   readonly #link: SocketLink;
   readonly #rest: Rest;
   readonly #requests: Requests;
-  readonly #closing = new AbortController();
   readonly #timing: LinkOptions['timing'];
   readonly #feeds = new Map<string, SharedFeed>();
   /** Feeds that the current connection has not caught up with, and followers behind their feed. */
@@ -59,14 +58,21 @@ export class Client extends Api {
   #state: ClientState = 'connecting';
 
   constructor(options: ClientOptions) {
-    super();
+    super(options.timing);
     const { timing, page, credential } = options;
-    const { signal: closing } = this.#closing;
-    const failed = (error: ClientError) => this.#listeners.emit('error', error);
+    const { signal: closing } = this.closing;
+    const failed = (error: ClientError) => {
+      this.connection.set({ error });
+      this.#listeners.emit('error', error);
+    };
     credential.onFailed = (error) => failed(clientError('token_source', true, error));
     this.#options = options;
     this.#timing = timing;
-    this.#rest = new Rest(options, { closing, failed });
+    this.#rest = new Rest(options, {
+      closing,
+      failed,
+      answered: (answer) => this.answered(answer),
+    });
     this.#requests = new Requests({
       timing,
       closing,
@@ -104,7 +110,7 @@ export class Client extends Api {
     closing.addEventListener('abort', unwatch);
   }
 
-  get state(): ClientState {
+  override get state(): ClientState {
     return this.#state;
   }
 
@@ -114,12 +120,15 @@ export class Client extends Api {
   }
 
   /** The caller; undefined until the first connection. */
-  get actor(): Actor | undefined {
+  override get actor(): Actor | undefined {
     return this.#actor;
   }
 
   /** Returns the function that removes the listener. */
-  on<E extends keyof ClientEvents>(event: E, listener: (...args: ClientEvents[E]) => void): () => void {
+  override on<E extends keyof ClientEvents>(
+    event: E,
+    listener: (...args: ClientEvents[E]) => void,
+  ): () => void {
     return this.#listeners.add(event, listener);
   }
 
@@ -127,7 +136,7 @@ export class Client extends Api {
    * Subscriptions to one conversation share the requests to the server; each receives all that it
    * asked for, in order and once. Handlers are not called before this returns.
    */
-  subscribe(
+  override subscribe(
     conversationId: string,
     { afterSequence, backlog = 0, ...handlers }: SubscribeOptions,
   ): ConversationSubscription {
@@ -164,12 +173,14 @@ export class Client extends Api {
    * ParleyError, or as CallOptions say. The last declared presence is declared
    * again on every new connection.
    */
-  request<O extends RequestOp>(
+  override async request<O extends RequestOp>(
     op: O,
     fields: CommandFields<O>,
     options: CallOptions = {},
   ): Promise<CommandResult<O>> {
-    return this.#requests.request(op, fields, options);
+    const result = await this.#requests.request(op, fields, options);
+    if (op === 'mark_read') this.touched((fields as CommandFields<'mark_read'>).conversation_id);
+    return result;
   }
 
   /** Sends a message once over REST, in as many tries as it takes. Rejects as Rest.send does. */
@@ -186,7 +197,7 @@ export class Client extends Api {
     const host = {
       timing: this.#timing,
       rest: this.#rest,
-      fetch: this.#fetch,
+      fetch: this.ask,
       actor: () => this.#actor,
       subscribe: (id: string, handlers: ConversationHandlers) => this.subscribe(id, handlers),
       request: <O extends RequestOp>(op: O, fields: CommandFields<O>) => this.request(op, fields),
@@ -196,11 +207,9 @@ export class Client extends Api {
   }
 
   override readonly fetch: TypedFetch = ((path: string, options?: FetchOptions) =>
-    this.#fetch(path, options)) as TypedFetch;
-  readonly #fetch: Fetch = (path, options) => this.#rest.fetch(path, options);
+    this.#rest.fetch(path, options)) as TypedFetch;
 
-  /** Uploads a file for an attachment of a later message. Rejects as `upload` does. */
-  async upload(
+  override async upload(
     file: Blob & { readonly name?: string },
     options: UploadOptions = {},
   ): Promise<AttachmentInput> {
@@ -211,8 +220,8 @@ export class Client extends Api {
       timing,
       XMLHttpRequest,
       platformFetch: fetch,
-      closing: this.#closing.signal,
-      fetch: this.#fetch,
+      closing: this.closing.signal,
+      fetch: this.ask,
     };
     return upload(host, file, options);
   }
@@ -221,7 +230,7 @@ export class Client extends Api {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#closing.abort(closed());
+    this.closing.abort(closed());
     this.#link.close();
   }
 
@@ -250,6 +259,7 @@ export class Client extends Api {
   /** Requests everything missed, in one request if the connection's server supports it. */
   #attach(connection: Connection, { cursor, actor }: ReadyFrame): void {
     this.#actor = actor;
+    this.actors.learn(actor);
     const feeds = [...this.#feeds.values()];
     // A resume that the previous connection did not finish is void.
     this.#resuming = false;
@@ -328,8 +338,13 @@ export class Client extends Api {
 
   #receiveEvent(connection: Connection, frame: EventFrame): void {
     const { conversation_id: id, event } = frame;
-    if (EVENTS[event]?.stream !== 'actor') this.#sentBy(connection, id ?? '')?.receive(frame);
-    else if (isNewsOf(this.#own, frame)) this.#emitFeed(frame);
+    if (EVENTS[event]?.stream !== 'actor') {
+      const feed = this.#sentBy(connection, id ?? '');
+      if (feed === undefined) return;
+      feed.receive(frame);
+    } else if (isNewsOf(this.#own, frame)) this.#emitFeed(frame);
+    else return;
+    this.passed(frame);
   }
 
   #receiveFrame(connection: Connection, frame: ServerFrame): void {
@@ -460,6 +475,7 @@ export class Client extends Api {
 
   #changed(): void {
     const state = this.#currentState();
+    this.connection.set({ state, transport: this.transport, ...(state === 'live' ? { error: null } : {}) });
     if (state === this.#state) return;
     this.#state = state;
     this.#listeners.emit('state', state);

@@ -7,17 +7,18 @@ import { SYSTEM_TIMING, type Timing } from './link/timing.ts';
 import { TRANSPORTS, type Transport } from './link/transport.ts';
 import { TransportChoice } from './link/transport-choice.ts';
 import { type KeyValueStorage, platformStorage, TransportMemory } from './link/transport-memory.ts';
-import type { XhrConstructor } from './rest/upload.ts';
+import type { XhrConstructor } from './rest/xhr.ts';
 
 export interface ConnectOptions {
   /** The server's URL (`https://chat.example`). Functions run for each connection and request. */
   readonly url: string | Source;
+  /** Id of the account (`acc_…`). */
   readonly account: string;
   /** An API key or token that is never replaced. Excludes `getToken`. */
   readonly token?: string;
   /** Returns a valid token. Called first, before a token expires, and after a refusal. */
   readonly getToken?: Source;
-  /** Value of Service-Version. */
+  /** Value of Service-Version: the newest of this SDK by default. */
   readonly version?: string;
   /**
    * The transports that the client may use: all by default. It prefers a WebSocket to a stream to a

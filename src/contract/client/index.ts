@@ -1,15 +1,22 @@
-/** The SDK: Parley's socket protocol (and its few REST calls) for browsers and Node. */
+/** The SDK: Parley's socket protocol and its REST API for browsers and Node. */
 
 export type { Actor } from '../protocol/resources/actor.ts';
+export type { AgentRun, AgentRunAction, AgentRunStep } from '../protocol/resources/agent-run.ts';
 export type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
 export type { Conversation, CreateConversationBody } from '../protocol/resources/conversation.ts';
 export type { InboxSummary } from '../protocol/resources/inbox.ts';
 export type { Me } from '../protocol/resources/me.ts';
-export type { Notification } from '../protocol/resources/notification.ts';
-export type { Participant } from '../protocol/resources/participant.ts';
+export type { Notification, NotificationSummary } from '../protocol/resources/notification.ts';
+export type {
+  NotificationSettings,
+  SetNotificationSettingsBody,
+} from '../protocol/resources/notification-settings.ts';
+export type { Block, Participant, ParticipantInput } from '../protocol/resources/participant.ts';
 export type { Person } from '../protocol/resources/person.ts';
+export type { PushSubscription as PushRegistration } from '../protocol/resources/push-subscription.ts';
 export type { SearchHit } from '../protocol/resources/search-hit.ts';
-export type { PeopleFilter, SearchFilter } from './api.ts';
+export type { DeclaredStatus, PresenceStatus } from '../protocol/socket/activity.ts';
+export type { PeopleFilter, ProfileChange, SearchFilter } from './api.ts';
 export { Client } from './client.ts';
 export { CLIENT_ERRORS, type ClientError, type ClientErrorReason } from './client-error.ts';
 export type {
@@ -20,6 +27,7 @@ export type {
   SubscribeOptions,
 } from './client-events.ts';
 export { type ConnectOptions, connect } from './connect.ts';
+export type { ConnectionSnapshot, ConnectionStatus } from './connection-status.ts';
 export type {
   ConversationHandlers,
   Message,
@@ -32,7 +40,15 @@ export {
   type MemberFilter,
 } from './conversation/live-conversation.ts';
 export type { LocalMessage, SentMessage, TimelineMessage } from './conversation/timeline.ts';
-export type { ConversationFilter, ConversationPage } from './conversations.ts';
+export type {
+  ConversationChange,
+  ConversationFilter,
+  ConversationPage,
+  Conversations,
+  ParticipantChange,
+} from './conversations.ts';
+export type { Inbox } from './inbox/inbox.ts';
+export type { InboxQuery, InboxSnapshot } from './inbox/inbox-snapshot.ts';
 export type { CallOptions } from './link/call-scope.ts';
 export type { ConnectionEnd, SocketConstructor, SocketLike } from './link/connection.ts';
 export type { RequestOp } from './link/requests.ts';
@@ -40,6 +56,17 @@ export type { PageEvents } from './link/source.ts';
 export type { Timing } from './link/timing.ts';
 export type { Transport } from './link/transport.ts';
 export type { KeyValueStorage } from './link/transport-memory.ts';
+export { type Change, LiveObject } from './live-object.ts';
+export type { Loading } from './loaded-object.ts';
+export type { NotificationQuery, NotificationsSnapshot } from './notifications/feed-snapshot.ts';
+export type { Notifications } from './notifications/notifications.ts';
 export { ParleyError, type ParleyErrorCode } from './parley-error.ts';
+export type { KnownPeople } from './people/known-people.ts';
+export type { Presence } from './people/presence.ts';
+export type { PresenceSnapshot } from './people/presence-snapshot.ts';
+export type { Push } from './push/push.ts';
 export type { AnswerOf, Method, RequestTo, TypedFetch } from './rest/typed-fetch.ts';
 export type { AttachmentInput, UploadOptions, UploadProgress } from './rest/upload.ts';
+export type { Run } from './runs/run.ts';
+export type { RunSnapshot } from './runs/run-snapshot.ts';
+export type { RunFilter, Runs } from './runs/runs.ts';

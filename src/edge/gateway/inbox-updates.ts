@@ -18,7 +18,7 @@ import type { Broadcast } from './stream/reader.ts';
 
 export interface InboxUpdatesOptions
   extends Pick<GatewayOptions, 'database' | 'engine' | 'directory' | 'log'> {
-  readonly sessions: Pick<Sessions<Session>, 'of' | 'all' | 'countOf'>;
+  readonly sessions: Pick<Sessions<Session>, 'of' | 'all'>;
   /** Publishes to the sockets of this node only. */
   readonly broadcast: Broadcast;
 }
@@ -114,7 +114,9 @@ export class InboxUpdates {
   /** Sends `inbox.changed`; without ids if they are unknown or too many for a page. */
   #name(actorId: string, conversationIds: ReadonlySet<string> | undefined): void {
     const { sessions, broadcast } = this.#options;
-    if (sessions.countOf(actorId) === 0 || conversationIds?.size === 0) return;
+    const { since } = EVENTS['inbox.changed'];
+    const isHeard = sessions.of(actorId).some(({ hasFeed, version }) => hasFeed && covers(version, since));
+    if (!isHeard || conversationIds?.size === 0) return;
     const isListed = conversationIds !== undefined && conversationIds.size <= PAGE_LIMIT.most;
     const data: InboxChanged = { conversation_ids: isListed ? [...conversationIds] : null };
     const event = { event: 'inbox.changed', stream: actorId, conversationId: null, sequence: 0 } as const;

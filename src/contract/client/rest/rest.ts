@@ -12,6 +12,8 @@ export interface RestHost {
   readonly closing: AbortSignal;
   /** A try failed, and another follows. */
   failed(error: ClientError): void;
+  /** An answer of the server that is not an error. */
+  answered(answer: object): void;
 }
 
 /** A request of the application: JSON in and out. */
@@ -133,7 +135,9 @@ export class Rest {
         signal: scope.signal,
       });
       if (response.status === 401) credential.expired(token);
-      return await answerOf(response);
+      const answer = await answerOf(response);
+      this.#host.answered(answer);
+      return answer;
     } finally {
       scope.end();
     }

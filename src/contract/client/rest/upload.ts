@@ -4,6 +4,7 @@ import { type CallOptions, CallScope } from '../link/call-scope.ts';
 import type { Timing } from '../link/timing.ts';
 import { lost, refusedAnswer } from '../parley-error.ts';
 import type { Fetch } from './pages.ts';
+import type { XhrConstructor } from './xhr.ts';
 
 export type { AttachmentInput };
 
@@ -18,21 +19,6 @@ export interface UploadProgress {
   readonly sentBytes: number;
   readonly totalBytes: number;
 }
-
-/** The part of an XMLHttpRequest that the SDK uses. */
-export interface XhrLike {
-  readonly status: number;
-  readonly upload: { onprogress: ((event: { readonly loaded: number }) => void) | null };
-  onload: (() => void) | null;
-  onerror: (() => void) | null;
-  onabort: (() => void) | null;
-  open(method: string, url: string): void;
-  setRequestHeader(name: string, value: string): void;
-  send(body: Blob): void;
-  abort(): void;
-}
-
-export type XhrConstructor = new () => XhrLike;
 
 export interface UploadHost {
   /** Reports progress, unlike fetch. The platform's own by default, which Node does not have. */

@@ -1,8 +1,8 @@
 import { button, element } from './element.js';
 import { timeOf } from './time.js';
 
-/** Milliseconds from the last event of a burst, or keystroke, to the request for the list. */
-const RELOAD_MS = 250;
+/** Milliseconds from the last keystroke, or change of a burst, to the search. */
+const SEARCH_MS = 250;
 const PAGE = 20;
 
 /** This person's conversations, the one with the newest message first, and a search over them. */
@@ -20,11 +20,15 @@ export class Inbox {
       'aria-label': `Search in the conversations of ${name}`,
       autocomplete: 'off',
       maxlength: '256',
-      oninput: () => this.reloadSoon(),
+      oninput: () => this.searchSoon(),
     });
     this.filter = element(
       'select',
-      { id: `${key}-filter`, 'aria-label': `Which conversations of ${name}`, onchange: () => this.reload() },
+      {
+        id: `${key}-filter`,
+        'aria-label': `Which conversations of ${name}`,
+        onchange: () => this.openList(),
+      },
       ...Object.entries(FILTERS).map(([value, label]) => element('option', { value }, label)),
     );
     this.rows = element('ul', { class: 'rows', 'aria-label': `Conversations of ${name}` });
@@ -39,51 +43,93 @@ export class Inbox {
       this.rows,
       this.more,
     );
-    for (const event of EVENTS) client.on(event, () => this.reloadSoon());
-    client.on('inbox.updated', ({ unread }) => {
-      changed(unread);
-      this.reloadSoon();
-    });
-    client.conversations.summary().then(({ unread }) => changed(unread), report);
+    this.changed = changed;
+    this.drawn = new WeakMap();
+    this.openList();
+  }
+
+  /** Follows the list of the chosen filter. */
+  openList() {
+    this.list?.close();
+    const filter = this.filter.value === '' ? {} : { filter: this.filter.value };
+    this.list = this.client.inbox({ pageSize: PAGE, ...filter });
+    this.list.on('change', ({ what }) => this.follow(what));
     void this.reload();
   }
 
-  reloadSoon() {
-    clearTimeout(this.reloading);
-    this.reloading = setTimeout(() => this.reload(), RELOAD_MS);
+  follow(what) {
+    const { summary, error } = this.list.snapshot;
+    if (what === 'summary') this.changed(summary.unread);
+    else if (what === 'error') this.report(error ?? { message: '' });
+    else if (this.words === '') this.draw();
+    else if (what === 'conversations') this.searchSoon();
   }
 
-  /** Loads the first page again, because events do not say which rows have moved. */
+  get words() {
+    return this.search.value.trim();
+  }
+
+  searchSoon() {
+    clearTimeout(this.searching);
+    this.searching = setTimeout(() => this.reload(), SEARCH_MS);
+  }
+
+  /** Shows the list, or what the search finds now. */
   async reload() {
-    const words = this.search.value.trim();
-    const pages = words === '' ? this.listed() : this.found(words);
-    this.pages = pages;
+    const { words } = this;
+    this.pages = words === '' ? undefined : this.found(words);
+    if (words === '') this.draw();
+    else await this.find(this.pages);
+  }
+
+  /** Shows the conversations; a row is drawn again only if its conversation has changed. */
+  draw() {
+    const { conversations, hasMore, status } = this.list.snapshot;
+    if (status !== 'ready') return;
+    // Conversations without a message come last.
+    const shown = conversations.toSorted(
+      (a, b) => (a.last_message_at === null) - (b.last_message_at === null),
+    );
+    const rows = shown.map((conversation) => {
+      const row = this.drawn.get(conversation) ?? this.rowOf(conversation);
+      this.drawn.set(conversation, row);
+      return row;
+    });
+    this.summary.textContent = '';
+    this.replace({ rows, more: hasMore });
+  }
+
+  async find(pages) {
     try {
       const { value: page } = await pages.next();
-      // A newer request is under way.
+      // A newer search is under way.
       if (this.pages !== pages) return;
-      const focused = this.rows.contains(document.activeElement) ? document.activeElement.dataset.id : '';
-      this.rows.replaceChildren();
-      this.show(page);
-      if (focused !== '') this.focus(focused);
-      const isMore = page?.more === true ? ' or more' : '';
-      this.summary.textContent = words === '' ? '' : `${page?.rows.length ?? 0}${isMore} found.`;
-      if (this.hasFailed) this.report({ message: '' });
-      this.hasFailed = false;
+      this.replace(page);
+      this.summary.textContent = `${page?.rows.length ?? 0}${page?.more === true ? ' or more' : ''} found.`;
     } catch (error) {
       if (this.pages !== pages) return;
       // The rows of the previous search would pass for the results of this one.
-      if (words !== '') this.rows.replaceChildren();
+      this.rows.replaceChildren();
       this.more.hidden = true;
-      this.hasFailed = true;
       this.report(error);
     }
   }
 
   async append() {
     const { pages } = this;
+    if (pages === undefined) {
+      await this.list.loadMore();
+      return;
+    }
     const { value: page } = await pages.next();
     if (this.pages === pages) this.show(page);
+  }
+
+  replace(page) {
+    const focused = this.rows.contains(document.activeElement) ? document.activeElement.dataset.id : '';
+    this.rows.replaceChildren();
+    this.show(page);
+    if (focused !== '') this.focus(focused);
   }
 
   show(page) {
@@ -92,20 +138,6 @@ export class Inbox {
       this.rows.append(element('li', { class: 'nothing' }, 'Nothing here.'));
     }
     this.more.hidden = page?.more !== true;
-  }
-
-  async *listed() {
-    const pages = this.client.conversations.list({
-      order: 'activity',
-      include: ['last_message', 'participants'],
-      limit: PAGE,
-      ...(this.filter.value === '' ? {} : { filter: this.filter.value }),
-    });
-    for await (const { data, page_info: info } of pages) {
-      // Conversations without a message come last.
-      const shown = data.toSorted((a, b) => (a.last_message_at === null) - (b.last_message_at === null));
-      yield { rows: shown.map((conversation) => this.rowOf(conversation)), more: info.has_next_page };
-    }
   }
 
   /** Yields conversations whose title or members have the words, then messages that have them. */
@@ -186,12 +218,3 @@ const FILTERS = {
   unassigned: 'Unassigned',
   snoozed: 'Snoozed',
 };
-
-/** The events after which the list may have changed, beside `inbox.updated`. */
-const EVENTS = [
-  'conversation.added',
-  'conversation.removed',
-  'notification.created',
-  'notification.updated',
-  'stale',
-];

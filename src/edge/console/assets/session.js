@@ -25,7 +25,7 @@ const SHARED_MS = 30_000;
 
 /** Returns one person with a client of its own. */
 export async function openPerson(key) {
-  const { people, account_id: account, service_version: version } = await session();
-  const client = connect({ url: location.origin, account, version, getToken: () => tokenOf(key) });
+  const { people, account_id: account } = await session();
+  const client = connect({ url: location.origin, account, getToken: () => tokenOf(key) });
   return { ...people[key], key, client };
 }

@@ -1,0 +1,53 @@
+import type {
+  MarkAllStatus,
+  Notification,
+  NotificationSummary,
+} from '../../protocol/resources/notification.ts';
+import type { FollowHost } from '../follow-host.ts';
+import { LoadedObject } from '../loaded-object.ts';
+import type { NotificationQuery, NotificationsSnapshot } from './feed-snapshot.ts';
+import type { NotificationFeed } from './notification-feed.ts';
+
+/** The caller's own notifications, which stay up to date on every device. */
+export class Notifications extends LoadedObject<NotificationsSnapshot, NotificationFeed> {
+  /** Use Client.notifications. */
+  constructor(host: FollowHost, query: NotificationQuery) {
+    super(NOTHING, host, async (set) => {
+      const { NotificationFeed } = await import('./notification-feed.ts');
+      return new NotificationFeed(host, query, set);
+    });
+  }
+
+  /** Loads the next page. Resolves with `hasMore`, rejects as Client.fetch does. */
+  async loadMore(): Promise<boolean> {
+    return (await this.follower()).loadMore();
+  }
+
+  /** Marks one as shown in the list. Rejects as Client.fetch does, as the other marks do. */
+  async markSeen(id: string): Promise<Notification> {
+    return (await this.follower()).mark(id, 'see');
+  }
+
+  /** Marks one as opened. */
+  async markRead(id: string): Promise<Notification> {
+    return (await this.follower()).mark(id, 'read');
+  }
+
+  /** Puts one away for good. */
+  async dismiss(id: string): Promise<Notification> {
+    return (await this.follower()).mark(id, 'dismiss');
+  }
+
+  /** Brings all notifications of the caller to this status, those that are not loaded too. */
+  async markAll(status: MarkAllStatus): Promise<NotificationSummary> {
+    return (await this.follower()).markAll(status);
+  }
+}
+
+const NOTHING: NotificationsSnapshot = {
+  status: 'loading',
+  error: null,
+  notifications: [],
+  hasMore: false,
+  summary: null,
+};

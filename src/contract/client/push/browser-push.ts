@@ -1,0 +1,105 @@
+import type {
+  PushKey,
+  PushSubscription as Registration,
+} from '../../protocol/resources/push-subscription.ts';
+import { ParleyError } from '../parley-error.ts';
+import type { Fetch } from '../rest/pages.ts';
+
+/** The parts of a browser that push needs. */
+interface Browser {
+  readonly navigator: {
+    readonly serviceWorker: {
+      readonly ready: Promise<Worker>;
+      register(url: string | URL): Promise<Worker>;
+      getRegistration(): Promise<Worker | undefined>;
+    };
+  };
+  readonly localStorage: {
+    getItem(key: string): string | null;
+    setItem(key: string, value: string): void;
+    removeItem(key: string): void;
+  };
+}
+
+interface Worker {
+  readonly pushManager: {
+    getSubscription(): Promise<Subscription | null>;
+    subscribe(options: {
+      readonly userVisibleOnly: true;
+      readonly applicationServerKey: string;
+    }): Promise<Subscription>;
+  };
+}
+
+interface Subscription {
+  unsubscribe(): Promise<boolean>;
+  toJSON(): object;
+}
+
+/** What is kept of the registration from visit to visit. */
+interface Kept {
+  /** Id of the server's key that the browser has subscribed with. */
+  readonly keyId: string;
+  readonly id: string;
+}
+
+/** Implements Push.register. */
+export async function register(fetch: Fetch, serviceWorkerUrl: string | URL): Promise<Registration> {
+  const { serviceWorker } = browser().navigator;
+  const { id: keyId, public_key } = await fetch<PushKey>(`${PATH}/key`);
+  await serviceWorker.register(serviceWorkerUrl);
+  const { pushManager } = await serviceWorker.ready;
+  let subscription = await pushManager.getSubscription();
+  if (subscription !== null && kept()?.keyId !== keyId) {
+    // The server has another key, and a browser has one subscription.
+    await subscription.unsubscribe();
+    subscription = null;
+  }
+  subscription ??= await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: public_key });
+  const registration = await fetch<Registration>(PATH, { method: 'POST', body: subscription.toJSON() });
+  keep({ keyId, id: registration.id });
+  return registration;
+}
+
+/** Implements Push.unregister. */
+export async function unregister(fetch: Fetch): Promise<void> {
+  const registration = kept();
+  const worker = await browser().navigator.serviceWorker.getRegistration();
+  const subscription = await worker?.pushManager.getSubscription();
+  await subscription?.unsubscribe();
+  keep(undefined);
+  if (registration === undefined) return;
+  try {
+    await fetch(`${PATH}/${encodeURIComponent(registration.id)}`, { method: 'DELETE' });
+  } catch (error) {
+    // The server has ended it before.
+    if (!(error instanceof ParleyError) || error.code !== 'resource_not_found') throw error;
+  }
+}
+
+/** Throws TypeError where there is no push, as in Node and in a page without TLS. */
+function browser(): Browser {
+  const browser: Partial<Browser> = globalThis as object;
+  if (browser.navigator?.serviceWorker !== undefined) return browser as Browser;
+  throw new TypeError('Web push needs a browser with service workers, and a page over https:.');
+}
+
+function kept(): Kept | undefined {
+  try {
+    return JSON.parse(browser().localStorage.getItem(KEPT) ?? 'null') ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function keep(value: Kept | undefined): void {
+  try {
+    if (value === undefined) browser().localStorage.removeItem(KEPT);
+    else browser().localStorage.setItem(KEPT, JSON.stringify(value));
+  } catch {
+    // A page without storage subscribes again at each visit.
+  }
+}
+
+const PATH = '/v1/messaging/push-subscriptions';
+const KEPT = 'parley.push';
