@@ -4,12 +4,15 @@
  */
 
 import t from 'tap';
-import { Timeline } from '../../src/contract/client/conversation/timeline.ts';
+import { localMessage } from '../../src/contract/client/conversation/view/local-echo.ts';
+import { PendingChanges } from '../../src/contract/client/conversation/view/pending-changes.ts';
+import { Timeline } from '../../src/contract/client/conversation/view/timeline.ts';
 import {
   type Client,
   type ConnectOptions,
   connect,
   type LiveConversation,
+  type SentMessage,
   type TimelineMessage,
 } from '../../src/contract/client/index.ts';
 import type { XhrLike } from '../../src/contract/client/rest/xhr.ts';
@@ -201,7 +204,7 @@ t.test('typing, presence and read positions', async (t) => {
   await until(() => mine.presence.get(grace.id) === 'online', { what: 'presence' });
   theirs.typing();
   theirs.typing();
-  await until(() => mine.typingActors.includes(grace.id), { what: 'typing' });
+  await until(() => mine.typingActors.some(({ id: actorId }) => actorId === grace.id), { what: 'typing' });
   theirs.typing(false);
   await until(() => mine.typingActors.length === 0, { what: 'the end of typing' });
   await until(
@@ -219,7 +222,7 @@ t.test('typing, presence and read positions', async (t) => {
   t.strictSame(theirs.typingActors, [], 'one does not see oneself type');
 
   await mine.markRead();
-  await until(() => theirs.reads.get(ada.id) === 1, { what: 'the position' });
+  await until(() => theirs.reads.get(ada.id)?.sequence === 1, { what: 'the position' });
   const { body } = await app.call<Conversation>('GET', `/v1/messaging/conversations/${id}`, {
     token: ada.access_token,
   });
@@ -432,7 +435,10 @@ t.test('in any order of answers and events, each message is shown once', async (
  * any time, some are refused. Returns what is wrong.
  */
 function shuffledTimeline(random: Random): string | undefined {
-  const timeline = new Timeline(() => ({ id: 'act_me' }) as never);
+  const timeline = new Timeline({
+    ...{ actor: () => ({ id: 'act_me' }) as never, changed() {}, quoteOf: () => null },
+    pending: new PendingChanges<SentMessage>(() => {}),
+  });
   const stored: ChatMessage[] = [];
   const pending: { key: string; message: ChatMessage | undefined }[] = [];
   const done = new Set<string>();
@@ -451,7 +457,8 @@ function shuffledTimeline(random: Random): string | undefined {
     // Sends, with a text that may repeat.
     () => {
       const [key, body] = [`key_${pending.length}`, `text ${random.below(3)}`];
-      timeline.echo(key, { body, client_message_id: key });
+      const parts = { sender: undefined, reply_to: null, created_at: '', previewOf: () => null };
+      timeline.echo(localMessage(key, { body, client_message_id: key }, parts));
       const isRefused = random.below(5) === 0;
       pending.push({ key, message: isRefused ? undefined : commit('act_me', body, key) });
     },

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { StreamText, sha256 } from '../../src/contract/client/conversation/stream-text.ts';
+import { isSealed, sha256 } from '../../src/contract/client/conversation/sha256.ts';
+import { StreamText } from '../../src/contract/client/conversation/stream-text.ts';
 
 /** `+` a delta, `!` a reset, `=` a snapshot: attempt, then offset or keep, then text. */
 type Step =
@@ -178,15 +179,18 @@ for (const [name, [steps, body, matched, sealedAttempt = steps.at(-1)![1]]] of O
       t.equal(apply(text, step), text.body !== before, `${step} says whether the text has changed`);
     }
     t.equal(text.body, body);
-    t.equal(text.matches(sealOf(FINAL, sealedAttempt)), matched);
+    t.equal(text.matches(FINAL, sealOf(FINAL, sealedAttempt)), matched);
   });
 }
 
 t.test('the hash counts, not the length alone', async (t) => {
+  const seal = sealOf(FINAL, 1);
+  t.ok(isSealed(FINAL, seal));
+  t.notOk(isSealed(FINAL, { ...seal, sha256: sealOf('Good mourned', 1).sha256 }));
+  t.notOk(isSealed(FINAL, { ...seal, length: 11 }));
   const text = new StreamText({ attempt: 1, body: FINAL });
-  t.ok(text.matches(sealOf(FINAL, 1)));
-  t.notOk(text.matches({ ...sealOf(FINAL, 1), sha256: sealOf('Good mourned', 1).sha256 }));
-  t.notOk(text.matches({ ...sealOf(FINAL, 1), length: 11 }));
+  t.ok(text.matches(FINAL));
+  t.notOk(text.matches('Good mourned', seal), 'the text of the end counts');
 });
 
 t.test('sha256 is the SHA-256 of the UTF-8 bytes', async (t) => {

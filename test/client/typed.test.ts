@@ -10,12 +10,16 @@ import type {
   Conversation,
   ConversationFilter,
   ConversationHandlers,
+  ConversationSnapshot,
+  LiveConversation,
   Me,
   RequestOp,
   TimelineMessage,
 } from '../../src/contract/client/index.ts';
 import type { AgentRun } from '../../src/contract/protocol/resources/agent-run.ts';
+import type { ApproveDraftBody } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import type { Pin } from '../../src/contract/protocol/resources/pin.ts';
 import type { CommandFields, CommandResult } from '../../src/contract/protocol/socket/commands.ts';
 import type { EventOf } from '../../src/contract/protocol/socket/event-data.ts';
 
@@ -44,6 +48,13 @@ export type Checks = [
   // Of a conversation: `delivery` tells the messages of the server from local echoes.
   Expect<Equal<Extract<TimelineMessage, { delivery: 'sent' }>['id'], string>>,
   Expect<Equal<Extract<TimelineMessage, { id: null }>['delivery'], 'pending' | 'failed'>>,
+  Expect<Equal<Parameters<LiveConversation['approve']>[1], ApproveDraftBody | undefined>>,
+  Expect<Equal<Awaited<ReturnType<LiveConversation['pin']>>, Pin>>,
+  Expect<Equal<Accepts<Parameters<LiveConversation['edit']>[1], { text: string }>, false>>,
+  Expect<Equal<ConversationSnapshot['typing'][number]['name'], string | null>>,
+  Expect<Accepts<ChatMessage | null, TimelineMessage['reply_to']>>,
+  // Of an attachment of a message in any state, a page draws these without a look at `delivery`.
+  Expect<Equal<NonNullable<TimelineMessage['attachments']>[number]['filename'], string | null>>,
   Expect<Accepts<ConversationFilter, { order: 'activity'; filter: 'unread'; status: ['active'] }>>,
   Expect<Equal<Accepts<ConversationFilter, { order: 'newest' }>, false>>,
   Expect<Equal<Awaited<ReturnType<Client['me']>>, Me>>,

@@ -13,7 +13,8 @@ import type {
   SubscribeOptions,
 } from './client-events.ts';
 import { Listeners } from './client-events.ts';
-import { type ConversationHandlers, DeliveredVersions, isNewsOf } from './conversation/conversation-feed.ts';
+import { DeliveredVersions, isNewsOf } from './conversation/conversation-feed.ts';
+import type { ConversationHost } from './conversation/conversation-host.ts';
 import { FollowedConversation } from './conversation/followed-conversation.ts';
 import { type ConversationOptions, LiveConversation } from './conversation/live-conversation.ts';
 import { SharedFeed } from './conversation/shared-feed.ts';
@@ -194,14 +195,11 @@ export class Client extends LiveApi {
 
   /** Opens a conversation for showing it: a view of its own until its `close()` or the client's. */
   conversation(conversationId: string, options: ConversationOptions = {}): LiveConversation {
-    const host = {
-      timing: this.#timing,
+    const host: ConversationHost = {
+      ...this.host,
       rest: this.#rest,
-      fetch: this.ask,
-      actor: () => this.#actor,
-      subscribe: (id: string, handlers: ConversationHandlers) => this.subscribe(id, handlers),
-      request: <O extends RequestOp>(op: O, fields: CommandFields<O>) => this.request(op, fields),
-      upload: (file: Blob, given: UploadOptions) => this.upload(file, given),
+      request: (op, fields) => this.request(op, fields),
+      upload: (file, given) => this.upload(file, given),
     };
     return new LiveConversation(conversationId, host, options);
   }

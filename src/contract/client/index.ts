@@ -33,13 +33,25 @@ export type {
   Message,
   StreamingText as Writing,
 } from './conversation/conversation-feed.ts';
-export {
-  type ConversationEvents,
-  type ConversationOptions,
-  LiveConversation,
-  type MemberFilter,
-} from './conversation/live-conversation.ts';
-export type { LocalMessage, SentMessage, TimelineMessage } from './conversation/timeline.ts';
+export type {
+  ConversationEnd,
+  ConversationEvents,
+  ConversationSnapshot,
+  People,
+  ReadPosition,
+  ThreadEvents,
+  ThreadSnapshot,
+} from './conversation/conversation-snapshot.ts';
+export { type ConversationOptions, LiveConversation } from './conversation/live-conversation.ts';
+export { LiveThread, type ThreadOptions } from './conversation/live-thread.ts';
+export type {
+  ForwardInput,
+  HistoryFilter,
+  MemberFilter,
+  PageSize,
+} from './conversation/view/conversation-requests.ts';
+export type { LocalAttachment, LocalMessage } from './conversation/view/local-echo.ts';
+export type { SentMessage, TimelineMessage } from './conversation/view/timeline.ts';
 export type {
   ConversationChange,
   ConversationFilter,

@@ -35,14 +35,14 @@ export abstract class LiveApi extends Api {
   /** Aborts when the client is closed. */
   protected readonly closing: AbortController = new AbortController();
   readonly #followers = new Listeners<FollowerEvents>();
-  readonly #host: FollowHost;
+  protected readonly host: FollowHost;
   /** Shared by all objects of presence. */
   #presences: PresenceTracker | undefined;
 
   constructor(timing: Timing) {
     super();
     this.actors = new KnownPeople({ fetch: this.ask, timing });
-    this.#host = {
+    this.host = {
       fetch: this.ask,
       timing,
       closing: this.closing.signal,
@@ -76,24 +76,24 @@ export abstract class LiveApi extends Api {
 
   /** Returns a list of conversations that stays right until it is closed. */
   inbox(query: InboxQuery = {}): Inbox {
-    return new Inbox(this.#host, query);
+    return new Inbox(this.host, query);
   }
 
   /** Returns the caller's notifications, which stay up to date until they are closed. */
   notifications(query: NotificationQuery = {}): Notifications {
-    return new Notifications(this.#host, query);
+    return new Notifications(this.host, query);
   }
 
   /** Returns the run of an agent, which stays up to date until it is closed. */
   run(id: string): Run {
-    return new Run(this.#host, id);
+    return new Run(this.host, id);
   }
 
   /** Returns whether these users are online, which stays up to date until it is closed. */
   presence(actorIds: readonly string[]): Presence {
-    return new Presence(this.#host, actorIds, async () => {
+    return new Presence(this.host, actorIds, async () => {
       const { PresenceTracker } = await import('./people/presence-tracker.ts');
-      this.#presences ??= new PresenceTracker(this.#host);
+      this.#presences ??= new PresenceTracker(this.host);
       return this.#presences;
     });
   }

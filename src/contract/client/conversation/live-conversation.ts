@@ -1,394 +1,271 @@
-import type { ErrorObject } from '../../protocol/error-envelope.ts';
 import type { List } from '../../protocol/lists.ts';
 import type { Actor } from '../../protocol/resources/actor.ts';
-import type { ChatMessage, SendMessageBody } from '../../protocol/resources/chat-message.ts';
-import type { MEMBERSHIPS, Participant } from '../../protocol/resources/participant.ts';
-import type { MessageReactions } from '../../protocol/resources/reaction.ts';
+import type {
+  ApproveDraftBody,
+  ChatMessage,
+  EditMessageBody,
+  MessageInclude,
+  MessageOutcome,
+  MessageRevision,
+  SendMessageBody,
+} from '../../protocol/resources/chat-message.ts';
+import type { Conversation } from '../../protocol/resources/conversation.ts';
+import type { ConversationFile } from '../../protocol/resources/conversation-file.ts';
+import type {
+  Participant,
+  ParticipantInput,
+  UpdateParticipantBody,
+} from '../../protocol/resources/participant.ts';
+import type { Pin } from '../../protocol/resources/pin.ts';
+import type { Reaction } from '../../protocol/resources/reaction.ts';
+import type { Token } from '../../protocol/resources/token.ts';
 import type { PresenceStatus } from '../../protocol/socket/activity.ts';
-import type { CommandFields, CommandResult } from '../../protocol/socket/commands.ts';
-import type { EventOf } from '../../protocol/socket/event-data.ts';
-import { Listeners } from '../client-events.ts';
 import type { CallOptions } from '../link/call-scope.ts';
-import type { RequestOp } from '../link/requests.ts';
-import type { Timing } from '../link/timing.ts';
-import { type Fetch, pagesOf } from '../rest/pages.ts';
-import { type Page, type Rest, randomId } from '../rest/rest.ts';
+import { lost } from '../parley-error.ts';
 import type { AttachmentInput, UploadOptions } from '../rest/upload.ts';
-import type { ConversationHandlers } from './conversation-feed.ts';
-import { Timeline, type TimelineMessage } from './timeline.ts';
+import type { ConversationHost } from './conversation-host.ts';
+import {
+  askingSnapshot,
+  type ConversationEvents,
+  type ConversationSnapshot,
+  type ReadPosition,
+} from './conversation-snapshot.ts';
+import { LiveThread, type ThreadOptions } from './live-thread.ts';
+import { untilAnswered } from './until-answered.ts';
+import type { ForwardInput, HistoryFilter, MemberFilter, PageSize } from './view/conversation-requests.ts';
+import type { ConversationView } from './view/conversation-view.ts';
+import type { TimelineMessage } from './view/timeline.ts';
+import { ViewedObject } from './viewed-object.ts';
 
-export type ConversationEvents = {
-  /** `messages`, `typingActors`, `presence`, `reads` or `hasOlder` changed, once for a moment. */
-  readonly change: readonly [];
-  /** Any other event of the conversation, such as `draft.created` and `participant.added`. */
-  readonly event: readonly [frame: EventOf];
-  /** The conversation cannot be read, or no longer; its messages are dropped. */
-  readonly end: readonly [why: ErrorObject | 'revoked'];
-};
-
+/** How a conversation is shown. */
 export interface ConversationOptions {
   /** Messages of the first page and of each `loadOlder`; 30 by default, 100 at most. */
   readonly pageSize?: number;
 }
 
-/** The query of List Participants. */
-export interface MemberFilter {
-  /** Current members by default. */
-  readonly membership?: readonly (typeof MEMBERSHIPS)[number][];
-  /** 25 by default, 100 at most. */
-  readonly limit?: number;
-}
-
-/** The requests of a conversation to its client. */
-export interface ConversationHost {
-  readonly timing: Pick<Timing, 'after'>;
-  readonly rest: Pick<Rest, 'messages' | 'send'>;
-  readonly fetch: Fetch;
-  actor(): Actor | undefined;
-  subscribe(conversationId: string, handlers: ConversationHandlers): { unsubscribe(): void };
-  request<O extends RequestOp>(op: O, fields: CommandFields<O>): Promise<CommandResult<O>>;
-  upload(file: Blob & { readonly name?: string }, options: UploadOptions): Promise<AttachmentInput>;
-}
+/** The pages of a list, each requested when it is asked for. */
+type Pages<T> = AsyncGenerator<List<T>, void, undefined>;
 
 /**
- * A conversation as a page shows it: its newest messages, older ones on request, and local echoes
- * of messages that are being sent. It is subscribed to before it is loaded, so nothing is missed.
+ * A conversation as a page shows it: its newest messages, older ones on request, local echoes of
+ * messages that are being sent, and what stands beside the timeline. `edit`, `delete`, `react`,
+ * `unreact`, `pin` and `unpin` are shown at once, and taken back if they are refused; what the
+ * other methods change is shown when its event arrives. Unless they say more, methods reject as
+ * Client.fetch does.
  */
-export class LiveConversation {
+export class LiveConversation extends ViewedObject<
+  ConversationSnapshot,
+  ConversationEvents,
+  ConversationView
+> {
+  /** The id of the conversation. */
   readonly id: string;
-  /** Resolves once the newest are loaded. Rejects as Client.fetch does; `loadOlder` retries. */
-  readonly opened: Promise<void>;
-  readonly #host: ConversationHost;
-  readonly #pageSize: number;
-  readonly #timeline: Timeline;
-  readonly #listeners = new Listeners<ConversationEvents>();
-  readonly #subscription: { unsubscribe(): void };
-  readonly #typing = new Map<string, () => void>();
-  readonly #presence = new Map<string, PresenceStatus>();
-  readonly #reads = new Map<string, number>();
-  /** The number after which messages arrive live. */
-  #liveAfter: number | undefined;
-  #hasOlder = true;
-  #loading: Promise<unknown> = Promise.resolve();
-  #sending: Promise<unknown> = Promise.resolve();
-  #markedRead = 0;
-  /** Cancels the wait before the next `typing`; undefined while it may be declared. */
-  #stopDeclaring: (() => void) | undefined;
-  #isChanged = false;
-  #isClosed = false;
 
+  /** Use Client.conversation. */
   constructor(id: string, host: ConversationHost, { pageSize = 30 }: ConversationOptions = {}) {
+    const load = () =>
+      import('./view/conversation-view.ts').catch((cause: unknown) => {
+        throw lost(cause);
+      });
+    super(async () => {
+      const { ConversationView } = await untilAnswered(load, (again) => host.timing.after(AGAIN_MS, again));
+      return (owner) => new ConversationView(id, host, owner, pageSize);
+    });
     this.id = id;
-    this.#host = host;
-    this.#pageSize = pageSize;
-    this.#timeline = new Timeline(() => host.actor());
-    let opening!: { resolve(): void; reject(why: unknown): void };
-    this.opened = new Promise<void>((resolve, reject) => {
-      opening = { resolve, reject };
-    });
-    void handled(this.opened);
-    this.#subscription = host.subscribe(id, {
-      onBegin: (after) => {
-        this.#liveAfter = after;
-        this.loadOlder().then(() => opening.resolve(), opening.reject);
-      },
-      onMessage: (message) => {
-        this.#timeline.receive(message);
-        if (message.sender !== null) this.#stopTyping(message.sender.id);
-        this.#changed();
-      },
-      onUpdate: (message) => {
-        this.#timeline.update(message);
-        this.#changed();
-      },
-      onStreaming: (writing) => {
-        this.#timeline.write(writing);
-        this.#changed();
-      },
-      onPurged: (through) => {
-        this.#timeline.drop(through);
-        this.#changed();
-      },
-      onEvent: (frame) => this.#follow(frame),
-      onStale: () => this.#reload(),
-      onEnd: (why) => {
-        opening.reject(
-          new Error(why === 'revoked' ? 'The conversation can no longer be read.' : why.message),
-        );
-        this.close();
-        this.#timeline.clear();
-        this.#hasOlder = false;
-        this.#changed();
-        this.#listeners.emit('end', why);
-      },
-    });
   }
 
   /** The server's messages, then local echoes, in order. The same array until something changes. */
   get messages(): readonly TimelineMessage[] {
-    return this.#timeline.messages;
+    return this.snapshot.messages;
   }
 
   /** Whether `loadOlder` may find more. */
   get hasOlder(): boolean {
-    return this.#hasOlder;
+    return this.snapshot.hasOlder;
   }
 
-  /** Ids of the other actors that are typing. */
-  get typingActors(): readonly string[] {
-    return [...this.#typing.keys()];
+  /** The other actors that are typing: `snapshot.typing`. */
+  get typingActors(): readonly Actor[] {
+    return this.snapshot.typing;
   }
 
-  /** Known presence, by id of the actor. */
+  /** The presence of members, by the id of the actor: `snapshot.presence`. */
   get presence(): ReadonlyMap<string, PresenceStatus> {
-    return this.#presence;
+    return this.snapshot.presence;
   }
 
-  /** The last message number that each actor is known to have read, by its id. */
-  get reads(): ReadonlyMap<string, number> {
-    return this.#reads;
+  /** How far the members have read, by the id of the actor. */
+  get reads(): ReadonlyMap<string, ReadPosition> {
+    return this.snapshot.reads;
   }
 
-  /** Returns the function that removes the listener. */
-  on<E extends keyof ConversationEvents>(
-    event: E,
-    listener: (...args: ConversationEvents[E]) => void,
-  ): () => void {
-    return this.#listeners.add(event, listener);
-  }
-
-  /** Loads the page before the oldest one. Resolves with `hasOlder`, rejects as Client.fetch. */
-  loadOlder(): Promise<boolean> {
-    return this.#inTurn(async () => {
-      const before = this.#timeline.first?.sequence ?? (this.#liveAfter ?? 0) + 1;
-      if (this.#isClosed || !this.#hasOlder) return false;
-      await this.#timeline.load(async () => {
-        const { messages, more } = await this.#page({ before }, this.#pageSize);
-        this.#hasOlder = more;
-        return messages;
-      });
-      this.#changed();
-      return this.#hasOlder;
-    });
-  }
+  /** Loads the page before the oldest one. Resolves with `hasOlder`. */
+  readonly loadOlder: () => Promise<boolean> = this.via('loadOlder');
 
   /**
    * Sends a message, which is shown at once as `pending` under its `client_message_id`, until the
    * server has it (`sent`) or has definitely refused it (`failed`). The request is repeated after
    * lost connections; the message is sent once. Messages are sent one after another, in the order
-   * of the calls. Rejects as Client.send does; the rejection may be ignored, because `messages`
-   * shows it too.
+   * of the calls. A message with `scheduled_at` and a draft (`mode`) are shown under `scheduled`
+   * and `drafts` once the server has them. Rejects as Client.send does; the rejection may be
+   * ignored, because `messages` shows it too.
    */
-  send(body: string | SendMessageBody, options: CallOptions = {}): Promise<ChatMessage> {
-    const request = typeof body === 'string' ? { body } : body;
-    const key = request.client_message_id ?? randomId();
-    return this.#send(key, { ...request, client_message_id: key }, options);
-  }
+  readonly send: (body: string | SendMessageBody, options?: CallOptions) => Promise<ChatMessage> =
+    this.via('send');
 
   /** Sends a failed message again. */
-  retry(key: string): Promise<ChatMessage> {
-    return this.#send(key, this.#failed(key).request, {});
-  }
+  readonly retry: (key: string) => Promise<ChatMessage> = this.via('retry');
 
   /** Removes a failed message from `messages`. */
-  discard(key: string): void {
-    this.#timeline.discard(this.#failed(key).key);
-    this.#changed();
-  }
+  readonly discard: (key: string) => void = this.via('discard');
+
+  /**
+   * Uploads a file for an attachment of a later message, in whose echo a picture has a preview.
+   * Rejects as Client.upload does.
+   */
+  readonly upload: (
+    file: Blob & { readonly name?: string },
+    options?: UploadOptions,
+  ) => Promise<AttachmentInput> = this.via('upload');
+
+  /**
+   * Changes a message of the caller: its text, or also its files, mentions, and of a scheduled one
+   * the time; or an open draft.
+   */
+  readonly edit: (messageId: string, change: string | EditMessageBody) => Promise<ChatMessage> =
+    this.via('edit');
+
+  /** Deletes a message, whose tombstone stays. */
+  readonly delete: (messageId: string) => Promise<ChatMessage> = this.via('delete');
+
+  /** Adds the caller's reaction. Requires version 1.2.harbor. */
+  readonly react: (messageId: string, emoji: string) => Promise<void> = this.via('react');
+
+  /** Takes the caller's reaction back. */
+  readonly unreact: (messageId: string, emoji: string) => Promise<void> = this.via('unreact');
+
+  /** Lists the reactions to a message with their actors, oldest first. */
+  readonly reactions: (
+    messageId: string,
+    filter?: PageSize & { readonly emoji?: string },
+  ) => Pages<Reaction> = this.pagesVia('reactions');
+
+  /** Pins a message in the conversation. Requires version 1.2.harbor. */
+  readonly pin: (messageId: string) => Promise<Pin> = this.via('pin');
+
+  /** Unpins a message. */
+  readonly unpin: (messageId: string) => Promise<Pin> = this.via('unpin');
+
+  /** Sends the content of a message to another conversation, or to this one. */
+  readonly forward: (messageId: string, body: ForwardInput) => Promise<ChatMessage> = this.via('forward');
+
+  /** Removes the content of a message for good, with a reason for the team and the audit. */
+  readonly redact: (messageId: string, reason: string) => Promise<ChatMessage> = this.via('redact');
+
+  /** Lists what a message said before edits under legal hold, newest first. */
+  readonly revisions: (messageId: string, filter?: PageSize) => Pages<MessageRevision> =
+    this.pagesVia('revisions');
+
+  /** Takes back a scheduled message. `edit` changes its time, its text and its files. */
+  readonly cancel: (messageId: string) => Promise<ChatMessage> = this.via('cancel');
+
+  /** Sends a scheduled message before its time. */
+  readonly sendNow: (messageId: string) => Promise<ChatMessage> = this.via('sendNow');
+
+  /**
+   * Sends an open reply draft to the customer. It is refused with `resource_conflict` if the draft
+   * is not the one that is shown any more, or the customer has written since; `seen` replaces what
+   * counts as shown.
+   */
+  readonly approve: (messageId: string, seen?: ApproveDraftBody) => Promise<ChatMessage> =
+    this.via('approve');
+
+  /** Discards an open reply draft. */
+  readonly reject: (messageId: string) => Promise<ChatMessage> = this.via('reject');
+
+  /** Returns what became of a draft or a scheduled message, with the reason. */
+  readonly outcome: (messageId: string) => Promise<MessageOutcome> = this.via('outcome');
+
+  /** Returns one message, also one that is not shown. */
+  readonly message: (messageId: string, include?: readonly MessageInclude[]) => Promise<ChatMessage> =
+    this.via('message');
+
+  /** Lists messages in any state, newest first, or around a number. */
+  readonly history: (filter?: HistoryFilter) => Pages<ChatMessage> = this.pagesVia('history');
+
+  /** Lists the files that were sent, newest first. */
+  readonly files: (filter?: PageSize) => Pages<ConversationFile> = this.pagesVia('files');
 
   /** For each keystroke; `false` for a removed text. Asks the server every 3 s at most. */
-  typing(isTyping = true): void {
-    const isDeclared = this.#stopDeclaring !== undefined;
-    if (isTyping === isDeclared) return;
-    this.#stopDeclaring?.();
-    this.#stopDeclaring = undefined;
-    if (isTyping) {
-      this.#stopDeclaring = this.#host.timing.after(DECLARE_TYPING_MS, () => {
-        this.#stopDeclaring = undefined;
-      });
-    }
-    const state = isTyping ? 'start' : 'stop';
-    void handled(this.#host.request('typing', { conversation_id: this.id, state }));
-  }
+  readonly typing: (isTyping?: boolean) => void = this.via('typing');
 
   /** Moves the read position forward (default: newest message). Rejects as Client.request does. */
-  async markRead(sequence: number = this.#timeline.last?.sequence ?? 0): Promise<void> {
-    if (sequence <= this.#markedRead) return;
-    const before = this.#markedRead;
-    this.#markedRead = sequence;
-    try {
-      await this.#host.request('mark_read', { conversation_id: this.id, sequence });
-    } catch (error) {
-      if (this.#markedRead === sequence) this.#markedRead = before;
-      throw error;
-    }
-  }
+  readonly markRead: (sequence?: number) => Promise<void> = this.via('markRead');
 
   /** Marks a message and all after it unread again. Requires version 1.2.harbor. */
-  async markUnread(sequence: number): Promise<void> {
-    await this.#host.fetch(`${this.#path}/actions/mark-unread`, { method: 'POST', body: { sequence } });
-    this.#markedRead = Math.min(this.#markedRead, sequence - 1);
+  readonly markUnread: (sequence: number) => Promise<void> = this.via('markUnread');
+
+  /** Lists members in the order of joining, former ones too if asked for. */
+  readonly members: (filter?: MemberFilter) => Pages<Participant> = this.pagesVia('members');
+
+  /** Returns a participant by its own id, which is not the id of its actor; also a former one. */
+  readonly member: (participantId: string) => Promise<Participant> = this.via('member');
+
+  /** Adds a user, an agent or a customer. */
+  readonly addMember: (member: ParticipantInput) => Promise<Participant> = this.via('addMember');
+
+  /** Changes a participant's role, or when an agent answers. */
+  readonly updateMember: (participantId: string, changes: UpdateParticipantBody) => Promise<Participant> =
+    this.via('updateMember');
+
+  /** Removes a participant. */
+  readonly removeMember: (participantId: string) => Promise<Participant> = this.via('removeMember');
+
+  /** Mutes the conversation for the caller, until a time (RFC 3339) or until `unmute`. */
+  readonly mute: (until?: string | null) => Promise<Participant> = this.via('mute');
+
+  /** Ends the caller's mute. */
+  readonly unmute: () => Promise<Participant> = this.via('unmute');
+
+  /** Takes the caller out of the conversation. */
+  readonly leave: () => Promise<Participant> = this.via('leave');
+
+  /** Hides the conversation from the caller's list until the next message. */
+  readonly hide: () => Promise<Conversation> = this.via('hide');
+
+  /** Shows a hidden conversation in the caller's list again. */
+  readonly unhide: () => Promise<Conversation> = this.via('unhide');
+
+  /** Creates tokens with which the customer of a case reads and answers it; for backends. */
+  readonly customerToken: (participantId: string) => Promise<Token> = this.via('customerToken');
+
+  /** Opens the replies to a message. They are followed until their `close()` or this one's. */
+  thread(messageId: string, { pageSize = 30 }: ThreadOptions = {}): LiveThread {
+    const open = async () => {
+      const view = await this.loaded;
+      return (owner: Parameters<ConversationView['thread']>[2]) => view.thread(messageId, pageSize, owner);
+    };
+    const { send, retry, discard } = this;
+    return new LiveThread(messageId, { open, send, retry, discard });
   }
 
-  /** Adds the caller's reaction. Requires version 1.2.harbor. Rejects as Client.fetch does. */
-  react(messageId: string, emoji: string): Promise<void> {
-    return this.#react('PUT', messageId, emoji);
-  }
-
-  /** Removes the caller's reaction. Rejects as Client.fetch does. */
-  unreact(messageId: string, emoji: string): Promise<void> {
-    return this.#react('DELETE', messageId, emoji);
-  }
-
-  /** Uploads a file for an attachment of a later message. Rejects as Client.upload does. */
-  upload(file: Blob & { readonly name?: string }, options: UploadOptions = {}): Promise<AttachmentInput> {
-    return this.#host.upload(file, options);
-  }
-
-  /** Yields members in the order of joining. Requires 1.2.harbor. Rejects as Client.fetch does. */
-  members(filter: MemberFilter = {}): AsyncGenerator<List<Participant>, void, undefined> {
-    return pagesOf<Participant>(this.#host.fetch, `${this.#path}/participants`, { ...filter });
-  }
-
-  /** Ends the subscription. Messages that are being sent are still sent. */
-  close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    this.#subscription.unsubscribe();
-    this.#stopDeclaring?.();
-    for (const stop of this.#typing.values()) stop();
-    this.#typing.clear();
-  }
-
-  get #path(): string {
-    return `/v1/messaging/conversations/${encodeURIComponent(this.id)}`;
-  }
-
-  async #react(method: 'PUT' | 'DELETE', messageId: string, emoji: string): Promise<void> {
-    const path = `/v1/messaging/messages/${encodeURIComponent(messageId)}/reactions/${encodeURIComponent(emoji)}`;
-    const { reactions } = await this.#host.fetch<MessageReactions>(path, { method });
-    this.#timeline.react(messageId, reactions);
-    this.#changed();
-  }
-
-  #send(key: string, request: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
-    this.#stopDeclaring?.();
-    this.#stopDeclaring = undefined;
-    this.#timeline.echo(key, request);
-    this.#changed();
-    const sent = this.#sending.then(async () => {
-      try {
-        const message = await this.#host.rest.send(this.id, request, options);
-        this.#timeline.acknowledge(key, message);
-        return message;
-      } catch (error) {
-        this.#timeline.fail(key, error as Error);
-        throw error;
-      } finally {
-        this.#changed();
-      }
-    });
-    this.#sending = handled(sent);
-    return sent;
-  }
-
-  #failed(key: string) {
-    const message = this.messages.find((one) => one.key === key);
-    if (message?.delivery !== 'failed')
-      throw new TypeError(`There is no failed message ${JSON.stringify(key)}.`);
-    return message;
-  }
-
-  #follow(frame: EventOf): void {
-    switch (frame.event) {
-      case 'typing': {
-        const { actor_id: actorId, state } = frame.data;
-        this.#stopTyping(actorId);
-        if (state === 'start' && actorId !== this.#host.actor()?.id) {
-          const over = () => {
-            this.#typing.delete(actorId);
-            this.#changed();
-          };
-          this.#typing.set(actorId, this.#host.timing.after(TYPING_MS, over));
-        }
-        break;
-      }
-      case 'message.reacted':
-        this.#timeline.react(frame.data.message_id, frame.data.reactions);
-        break;
-      case 'presence':
-        this.#presence.set(frame.data.actor_id, frame.data.status);
-        break;
-      case 'read':
-        this.#reads.set(frame.data.actor_id, frame.data.sequence);
-        break;
-      default:
-        this.#listeners.emit('event', frame);
-        return;
-    }
-    this.#changed();
-  }
-
-  #stopTyping(actorId: string): void {
-    this.#typing.get(actorId)?.();
-    this.#typing.delete(actorId);
-  }
-
-  /** Changes may be missing: rereads what is shown, or its newest part if that is much. */
-  #reload(): void {
-    const again = this.#inTurn(async () => {
-      const { first, last } = this.#timeline;
-      if (this.#isClosed || first === undefined || last === undefined) return;
-      const to = last.sequence!;
-      const from = Math.max(first.sequence!, to - MOST_RELOADED);
-      if (from > first.sequence!) {
-        this.#timeline.drop(from - 1);
-        this.#hasOlder = true;
-      }
-      const ids = new Set<string>();
-      for (let after = from - 1, more = true; more && after < to; ) {
-        await this.#timeline.load(async () => {
-          const page = await this.#page({ after }, 100);
-          for (const { id } of page.messages) ids.add(id);
-          after = page.messages.at(-1)?.sequence ?? to;
-          more = page.more;
-          return page.messages;
-        });
-      }
-      this.#timeline.keepOnly(ids, { from, to });
-      this.#changed();
-    });
-    again.catch(() => this.#host.timing.after(RELOAD_AGAIN_MS, () => this.#reload()));
-  }
-
-  #page(range: { readonly after: number } | { readonly before: number }, limit: number): Promise<Page> {
-    return this.#host.rest.messages(this.id, range, limit);
-  }
-
-  /** Loads one page after another, because each begins where the previous one ended. */
-  #inTurn<T>(load: () => Promise<T>): Promise<T> {
-    const loaded = this.#loading.then(load);
-    this.#loading = handled(loaded);
-    return loaded;
-  }
-
-  #changed(): void {
-    if (this.#isChanged) return;
-    this.#isChanged = true;
-    queueMicrotask(() => {
-      this.#isChanged = false;
-      this.#listeners.emit('change');
-    });
+  protected override initial(): ConversationSnapshot {
+    return askingSnapshot(NOTHING, this.via('ask'));
   }
 }
 
-/** Resolves in any case, and handles the rejection. */
-function handled(promise: Promise<unknown>): Promise<unknown> {
-  return promise.catch(() => {});
-}
-
-/** Readers end an indicator this long after the last `start` (docs/realtime.md#events). */
-const TYPING_MS = 8_000;
-const DECLARE_TYPING_MS = 3_000;
-const MOST_RELOADED = 300;
-const RELOAD_AGAIN_MS = 5_000;
+const NOTHING: ConversationSnapshot = {
+  status: 'loading',
+  end: null,
+  messages: [],
+  hasOlder: true,
+  conversation: null,
+  typing: [],
+  presence: new Map(),
+  reads: new Map(),
+  pins: [],
+  drafts: [],
+  scheduled: [],
+  people: { get: () => undefined },
+};
+const AGAIN_MS = 5_000;

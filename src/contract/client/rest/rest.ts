@@ -1,5 +1,5 @@
 import type { List } from '../../protocol/lists.ts';
-import type { ChatMessage, SendMessageBody } from '../../protocol/resources/chat-message.ts';
+import type { ChatMessage, MessageInclude, SendMessageBody } from '../../protocol/resources/chat-message.ts';
 import { covers, type Version, versionNamed } from '../../protocol/versions.ts';
 import { type ClientError, clientError } from '../client-error.ts';
 import { type CallOptions, CallScope } from '../link/call-scope.ts';
@@ -65,18 +65,22 @@ export class Rest {
     limit = 100,
   ): Promise<Page> {
     const bound = 'after' in range ? `after_sequence=${range.after}` : `before_sequence=${range.before}`;
-    const path = `${messagesOf(conversationId)}?${bound}&limit=${limit}&${this.#expanded}`;
+    const path = `${messagesOf(conversationId)}?${bound}&limit=${limit}&${this.including(EVENT_PARTS)}`;
     const { data, page_info } = await this.fetch<List<ChatMessage>>(path);
     return { messages: data, more: page_info.has_next_page };
   }
 
   message(id: string): Promise<ChatMessage> {
-    return this.fetch<ChatMessage>(`/v1/messaging/messages/${encodeURIComponent(id)}?${this.#expanded}`);
+    return this.fetch<ChatMessage>(
+      `/v1/messaging/messages/${encodeURIComponent(id)}?${this.including(EVENT_PARTS)}`,
+    );
   }
 
-  /** The sub-objects of events, and the reactions, which have their own events. */
-  get #expanded(): string {
-    return `include[]=sender&include[]=attachments${this.#isAtLeast('1.2.harbor') ? '&include[]=reactions' : ''}`;
+  /** Returns the query for those of the parts that the spoken version has. */
+  including(parts: readonly MessageInclude[]): string {
+    const isNew = this.#isAtLeast('1.2.harbor');
+    const known = parts.filter((part) => isNew || (part !== 'reactions' && part !== 'thread'));
+    return known.map((part) => `include[]=${part}`).join('&');
   }
 
   /** Returns whether the spoken version is at least `since`. */
@@ -173,5 +177,7 @@ export function randomId(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
+/** The sub-objects of events, and the reactions, which have their own events. */
+const EVENT_PARTS = ['sender', 'attachments', 'reactions'] as const;
 const MOST_TRIES = 5;
 const TRY_MS = 30_000;

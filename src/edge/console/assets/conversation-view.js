@@ -89,7 +89,8 @@ export class ConversationView {
 
   showStatus() {
     const { typingActors } = this.conversation;
-    const text = typingActors.length > 0 ? `${this.namesOf(typingActors)} typing…` : this.readers();
+    const names = typingActors.map(({ name }) => name ?? 'Someone').join(', ');
+    const text = names === '' ? this.readers() : `${names} typing…`;
     this.status.classList.toggle('typing', typingActors.length > 0);
     if (this.status.textContent !== text) this.status.textContent = text;
   }
@@ -99,7 +100,8 @@ export class ConversationView {
     const last = this.conversation.messages.findLast(({ sequence }) => sequence !== null);
     if (last === undefined) return '';
     const hasRead = (id) =>
-      (this.conversation.reads.get(id) ?? this.members.get(id)?.last_read_sequence ?? 0) >= last.sequence;
+      (this.conversation.reads.get(id)?.sequence ?? this.members.get(id)?.last_read_sequence ?? 0) >=
+      last.sequence;
     const readers = [...this.members.keys()].filter((id) => id !== this.person.id && hasRead(id));
     return readers.length === 0 ? '' : `Read by ${this.namesOf(readers)}`;
   }

@@ -1,0 +1,362 @@
+import type {
+  ApproveDraftBody,
+  ChatMessage,
+  EditMessageBody,
+  SendMessageBody,
+} from '../../../protocol/resources/chat-message.ts';
+import type { Conversation } from '../../../protocol/resources/conversation.ts';
+import type { Participant } from '../../../protocol/resources/participant.ts';
+import type { Pin } from '../../../protocol/resources/pin.ts';
+import type { EventOf } from '../../../protocol/socket/event-data.ts';
+import type { CallOptions } from '../../link/call-scope.ts';
+import { ParleyError } from '../../parley-error.ts';
+import { randomId } from '../../rest/rest.ts';
+import type { AttachmentInput, UploadOptions } from '../../rest/upload.ts';
+import type { Message } from '../conversation-feed.ts';
+import type { ConversationHost } from '../conversation-host.ts';
+import {
+  askingSnapshot,
+  type ConversationEnd,
+  type ConversationEvents,
+  type ConversationSnapshot,
+  endError,
+  type Part,
+  type ThreadEvents,
+  type ThreadSnapshot,
+} from '../conversation-snapshot.ts';
+import type { View, ViewOwner } from '../viewed-object.ts';
+import { Activity } from './activity.ts';
+import { ConversationParts } from './conversation-parts.ts';
+import { ConversationRequests } from './conversation-requests.ts';
+import { messagePath, WHOLE } from './message-path.ts';
+import { PendingChanges } from './pending-changes.ts';
+import { Quotes } from './quotes.ts';
+import { ReadMark } from './read-mark.ts';
+import { Sending } from './sending.ts';
+import { ShownAtOnce } from './shown-at-once.ts';
+import { ShownPeople } from './shown-people.ts';
+import { ThreadView } from './thread-view.ts';
+import { type SentMessage, Timeline } from './timeline.ts';
+import { TimelineReader } from './timeline-reader.ts';
+import type { ViewCore } from './view-core.ts';
+
+/**
+ * An open conversation: its timeline, the threads that are open, and what stands beside them. It is
+ * subscribed to before anything is loaded, so nothing is missed. LiveConversation describes what
+ * the methods do.
+ */
+export class ConversationView extends ConversationRequests implements ViewCore, View<ConversationSnapshot> {
+  readonly id: string;
+  readonly host: ConversationHost;
+  readonly begun: Promise<void>;
+  readonly opened: Promise<void>;
+  readonly timeline: Timeline;
+  readonly pending: PendingChanges<SentMessage>;
+  readonly #sending: Sending;
+  readonly #shownAtOnce: ShownAtOnce;
+  readonly #activity: Activity;
+  readonly #parts: ConversationParts;
+  readonly #owner: ViewOwner<ConversationSnapshot, ConversationEvents>;
+  readonly #threads = new Set<ThreadView>();
+  readonly #quotes: Quotes;
+  readonly #reader: TimelineReader;
+  readonly #mark = new ReadMark();
+  readonly #people: ShownPeople;
+  readonly #releases: readonly (() => void)[];
+  #begin: () => void = () => {};
+  #neverBegin: (error: ParleyError) => void = () => {};
+  /** The number after which messages arrive live. */
+  #liveAfter = 0;
+  #isClosed = false;
+
+  constructor(
+    id: string,
+    host: ConversationHost,
+    owner: ViewOwner<ConversationSnapshot, ConversationEvents>,
+    pageSize: number,
+  ) {
+    super(id, host.fetch);
+    this.id = id;
+    this.host = host;
+    this.pending = new PendingChanges((): void => this.each((timeline) => timeline.touch()));
+    this.#owner = owner;
+    this.begun = new Promise((resolve, reject) => {
+      this.#begin = resolve;
+      this.#neverBegin = reject;
+    });
+    const timeline = this.#newTimeline(() => this.changed('messages'));
+    this.timeline = timeline;
+    this.#quotes = new Quotes(this);
+    this.#activity = new Activity(this);
+    this.#parts = new ConversationParts(this, (participants) => this.#activity.join(participants));
+    this.#sending = new Sending(this);
+    this.#shownAtOnce = new ShownAtOnce(this, this.#parts);
+    this.#people = new ShownPeople(host.actors);
+    this.#reader = new TimelineReader({
+      ...{ core: this, timeline, pageSize, start: () => this.#liveAfter + 1 },
+      pathOf: (limit, before) =>
+        `${this.path}/messages?before_sequence=${before}&limit=${limit}&${host.rest.including(SHOWN)}`,
+      changed: (what) => this.changed(what),
+      ended: (why) => this.#ended(why),
+    });
+    this.opened = this.#reader.opened;
+    const subscription = host.subscribe(id, {
+      onBegin: (after) => {
+        this.#liveAfter = after;
+        this.#begin();
+      },
+      onMessage: (message) => this.#receive(message),
+      onUpdate: (message) => this.update(message),
+      onStreaming: (writing) => {
+        this.each((shown) => shown.write(writing));
+        this.#parts.write(writing);
+      },
+      onPurged: (through) => this.each((shown) => shown.drop(through)),
+      onEvent: (frame) => this.#follow(frame),
+      onStale: () => this.#reload(),
+      onEnd: (why) => this.#reader.endBy(why),
+    });
+    this.#releases = [
+      () => subscription.unsubscribe(),
+      host.actors.onLearned((actorId) => this.#learned(actorId)),
+      host.onState((state) => {
+        if (state === 'connecting' || state === 'offline') this.#activity.forgetPresence();
+      }),
+    ];
+    owner.changed('people');
+  }
+
+  takeSnapshot(): ConversationSnapshot {
+    const { conversation, pins, drafts, scheduled } = this.#parts;
+    const { typing, presence, reads } = this.#activity;
+    const { status, end, hasOlder } = this.#reader;
+    const values = {
+      ...{ status, end, hasOlder, typing, presence, reads },
+      messages: this.timeline.messages,
+      conversation: conversation.items[0] ?? null,
+      pins: pins.items,
+      drafts: drafts.items,
+      scheduled: scheduled.items,
+      people: this.#people.value,
+    };
+    return askingSnapshot(values, (part) => this.ask(part));
+  }
+
+  /** Reads a part, if that was not done. */
+  ask(part: Part): void {
+    this.#parts[part].ask();
+  }
+
+  loadOlder(): Promise<boolean> {
+    return this.#reader.load();
+  }
+
+  send(body: string | SendMessageBody, options: CallOptions = {}): Promise<ChatMessage> {
+    this.#activity.forgetDeclared();
+    const request = typeof body === 'string' ? { body } : body;
+    const key = request.client_message_id ?? randomId();
+    return this.#sending.send(key, { ...request, client_message_id: key }, options);
+  }
+
+  retry(key: string): Promise<ChatMessage> {
+    return this.#sending.retry(key);
+  }
+
+  discard(key: string): void {
+    this.#sending.discard(key);
+  }
+
+  async upload(
+    file: Blob & { readonly name?: string },
+    options: UploadOptions = {},
+  ): Promise<AttachmentInput> {
+    const attachment = await this.host.upload(file, options);
+    this.#sending.uploaded(attachment, file);
+    return attachment;
+  }
+
+  edit(messageId: string, change: string | EditMessageBody): Promise<ChatMessage> {
+    const body = typeof change === 'string' ? { body: change } : change;
+    return this.#shownAtOnce.edit(messageId, body);
+  }
+
+  delete(messageId: string): Promise<ChatMessage> {
+    return this.#shownAtOnce.delete(messageId);
+  }
+
+  react(messageId: string, emoji: string): Promise<void> {
+    return this.#shownAtOnce.react(messageId, emoji, true);
+  }
+
+  unreact(messageId: string, emoji: string): Promise<void> {
+    return this.#shownAtOnce.react(messageId, emoji, false);
+  }
+
+  pin(messageId: string): Promise<Pin> {
+    return this.#shownAtOnce.pin(messageId);
+  }
+
+  unpin(messageId: string): Promise<Pin> {
+    return this.#shownAtOnce.unpin(messageId);
+  }
+
+  typing(isTyping: boolean = true): void {
+    this.#activity.declareTyping(isTyping);
+  }
+
+  approve(messageId: string, seen: ApproveDraftBody = this.#seen(messageId)): Promise<ChatMessage> {
+    const path = messagePath(messageId, `/actions/approve${WHOLE}`);
+    return this.host.fetch<ChatMessage>(path, { method: 'POST', body: seen });
+  }
+
+  markRead(sequence: number = this.timeline.last?.sequence ?? 0): Promise<void> {
+    return this.#mark.move(sequence, async () => {
+      const { unread } = await this.host.request('mark_read', { conversation_id: this.id, sequence });
+      this.#read(sequence, unread);
+    });
+  }
+
+  async markUnread(sequence: number): Promise<void> {
+    const path = `${this.path}/actions/mark-unread`;
+    const { unread } = await this.host.fetch<Conversation>(path, { method: 'POST', body: { sequence } });
+    this.#mark.reset(sequence - 1);
+    this.#read(sequence - 1, unread);
+  }
+
+  thread(messageId: string, pageSize: number, owner: ViewOwner<ThreadSnapshot, ThreadEvents>): ThreadView {
+    const timeline = this.#newTimeline(() => owner.changed('root', 'messages'), messageId);
+    timeline.copy(this.timeline);
+    const closed = (view: ThreadView) => void this.#threads.delete(view);
+    const view = new ThreadView(this, owner, { messageId, pageSize, timeline, closed });
+    this.#threads.add(view);
+    return view;
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#reader.isClosed = true;
+    for (const release of this.#releases) release();
+    for (const thread of [...this.#threads]) thread.close();
+    this.#activity.close();
+    this.#parts.close();
+    this.#sending.close();
+  }
+
+  protected override async own(): Promise<Participant> {
+    const [known] = this.#parts.conversation.items;
+    const path = `${this.path}?include[]=participants`;
+    const { participants } = known ?? (await this.host.fetch<Conversation>(path));
+    const ownId = this.host.actor()?.id;
+    const own = participants?.find(({ actor, actor_id }) => (actor_id ?? actor?.id) === ownId);
+    if (own !== undefined) return own;
+    throw new ParleyError('resource_not_found', 'You are no member of the conversation.');
+  }
+
+  each(run: (timeline: Timeline) => void): void {
+    run(this.timeline);
+    for (const { timeline } of this.#threads) run(timeline);
+  }
+
+  quoteOf(id: string, given: ChatMessage | null): ChatMessage | null {
+    return this.#quotes.of(id, given);
+  }
+
+  update(message: Message): void {
+    const isGone = message.deleted_at !== null && this.timeline.find(message.id)?.deleted_at === null;
+    this.each((timeline) => timeline.update(message));
+    this.#quotes.note(message);
+    this.#parts.note(message);
+    // A deleted message does not count as unread, nor as the last one.
+    if (isGone) this.#parts.conversation.reload();
+  }
+
+  changed(what: keyof ConversationSnapshot): void {
+    this.#owner.changed(what);
+  }
+
+  readonly later = (work: () => void): void => {
+    this.host.timing.after(AGAIN_MS, work);
+  };
+
+  #newTimeline(changed: () => void, rootId: string | null = null): Timeline {
+    const host = {
+      actor: () => this.host.actor(),
+      pending: this.pending,
+      quoteOf: (id: string, given: ChatMessage | null) => this.#quotes.of(id, given),
+      changed,
+    };
+    return new Timeline(host, rootId);
+  }
+
+  #receive(message: Message): void {
+    if (message.sender) this.#activity.stopTyping(message.sender.id);
+    this.each((timeline) => timeline.receive(message));
+    this.#quotes.note(message);
+    this.#parts.arrived(message);
+  }
+
+  #follow(frame: EventOf): void {
+    switch (frame.event) {
+      case 'typing':
+      case 'presence':
+        this.#activity.receive(frame);
+        return;
+      case 'read':
+        this.#activity.receive(frame);
+        if (frame.data.actor_id === this.host.actor()?.id) this.#read(frame.data.sequence);
+        return;
+      case 'message.reacted':
+        this.each((timeline) => timeline.react(frame.data.message_id, frame.data.reactions));
+        return;
+      default:
+        this.#parts.receive(frame);
+        this.#owner.emit('event', frame);
+    }
+  }
+
+  /** The caller has read up to a number. `unread`: what the server counts behind it, if known. */
+  #read(sequence: number, unread?: number): void {
+    this.each((timeline) => timeline.readThrough(sequence));
+    const { first } = this.timeline;
+    const isCovered = !this.#reader.hasOlder || (first !== undefined && first.sequence! <= sequence + 1);
+    const count = unread ?? (isCovered ? this.timeline.unreadAfter(sequence) : undefined);
+    if (count === undefined) this.#parts.conversation.reload();
+    else this.#parts.read(sequence, count);
+  }
+
+  #learned(actorId: string): void {
+    this.#activity.learned(actorId);
+    this.#quotes.learned(actorId);
+    if (this.#people.learned(actorId)) this.changed('people');
+  }
+
+  #seen(draftId: string): ApproveDraftBody {
+    const draft = this.#parts.drafts.get(draftId);
+    return {
+      ...(draft === undefined ? {} : { if_version: draft.updated_at }),
+      ...(this.#reader.status === 'loading' ? {} : { if_last_sequence: this.timeline.last?.sequence ?? 0 }),
+    };
+  }
+
+  /** Changes may be missing. */
+  #reload(): void {
+    this.#parts.reload();
+    this.#reader.reload();
+    for (const { reader } of this.#threads) reader.reload();
+  }
+
+  #ended(why: ConversationEnd): void {
+    this.#neverBegin(endError(why));
+    for (const { reader } of [...this.#threads]) reader.endBy(why);
+    this.close();
+    this.#quotes.clear();
+    this.#activity.clear();
+    this.#parts.clear();
+    this.#owner.emit('end', why);
+  }
+}
+
+/** What a page draws of a message. */
+const SHOWN = ['sender', 'attachments', 'reactions', 'reply_to', 'thread'] as const;
+const AGAIN_MS = 5_000;
