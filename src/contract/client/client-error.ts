@@ -15,11 +15,12 @@ export const CLIENT_ERRORS = {
   version_rejected: 'The server does not support this version of the API.',
   forbidden: 'The caller may not open a socket.',
   protocol: 'Client and server do not understand each other.',
+  store: 'The store failed: messages are sent, but those that wait do not all survive a reload.',
 } as const;
 
 export type ClientErrorReason = keyof typeof CLIENT_ERRORS;
 
-/** The reason why the client is not connected, or why a request has to be repeated. */
+/** Why the client is not connected, a request has to be repeated, or the store is not used. */
 export interface ClientError {
   readonly reason: ClientErrorReason;
   /** For logs, not for branching. */

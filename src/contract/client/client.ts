@@ -25,6 +25,8 @@ import { type LinkOptions, type ReadyFrame, SocketLink } from './link/socket-lin
 import { type PageEvents, watchPage } from './link/source.ts';
 import type { Transport } from './link/transport.ts';
 import { LiveApi } from './live-api.ts';
+import { Outbox } from './outbox/outbox.ts';
+import type { OutboxStore } from './outbox/outbox-store.ts';
 import { closed } from './parley-error.ts';
 import { type FetchOptions, Rest } from './rest/rest.ts';
 import type { TypedFetch } from './rest/typed-fetch.ts';
@@ -35,6 +37,7 @@ export interface ClientOptions extends Omit<LinkOptions, 'call'> {
   readonly page: PageEvents | undefined;
   /** Undefined for the platform's own. */
   readonly XMLHttpRequest: XhrConstructor | undefined;
+  readonly store: OutboxStore | undefined;
 }
 
 /** One caller's live view of its conversations, over any number of successive connections. */
@@ -43,6 +46,7 @@ export class Client extends LiveApi {
   readonly #link: SocketLink;
   readonly #rest: Rest;
   readonly #requests: Requests;
+  readonly #outbox: Outbox;
   readonly #timing: LinkOptions['timing'];
   readonly #feeds = new Map<string, SharedFeed>();
   /** Feeds that the current connection has not caught up with, and followers behind their feed. */
@@ -69,10 +73,10 @@ export class Client extends LiveApi {
     credential.onFailed = (error) => failed(clientError('token_source', true, error));
     this.#options = options;
     this.#timing = timing;
-    this.#rest = new Rest(options, {
-      closing,
-      failed,
-      answered: (answer) => this.answered(answer),
+    this.#rest = new Rest(options, { closing, failed, answered: (answer) => this.answered(answer) });
+    this.#outbox = new Outbox({
+      ...{ timing, rest: this.#rest, store: options.store, closing },
+      storeFailed: (error) => failed(clientError('store', true, error)),
     });
     this.#requests = new Requests({
       timing,
@@ -98,6 +102,7 @@ export class Client extends LiveApi {
         failed,
         finished: (end) => {
           this.#requests.end();
+          this.#outbox.ended();
           this.#listeners.emit('end', end);
         },
       },
@@ -198,6 +203,7 @@ export class Client extends LiveApi {
     const host: ConversationHost = {
       ...this.host,
       rest: this.#rest,
+      outbox: this.#outbox,
       request: (op, fields) => this.request(op, fields),
       upload: (file, given) => this.upload(file, given),
     };
@@ -271,6 +277,7 @@ export class Client extends LiveApi {
     }
     this.#cursor ??= cursor;
     this.#requests.attached(connection);
+    this.#outbox.attached(actor);
     this.#rest.wake();
     this.#check();
   }

@@ -7,6 +7,7 @@ import { SYSTEM_TIMING, type Timing } from './link/timing.ts';
 import { TRANSPORTS, type Transport } from './link/transport.ts';
 import { TransportChoice } from './link/transport-choice.ts';
 import { type KeyValueStorage, platformStorage, TransportMemory } from './link/transport-memory.ts';
+import type { OutboxStore } from './outbox/outbox-store.ts';
 import type { XhrConstructor } from './rest/xhr.ts';
 
 export interface ConnectOptions {
@@ -39,6 +40,8 @@ export interface ConnectOptions {
   /** Longest wait between two tries, in milliseconds; 15,000 by default. */
   readonly mostWaitMs?: number;
   readonly timing?: Timing;
+  /** Keeps what is sent from conversations until the server has it, as `openStore` does. */
+  readonly store?: OutboxStore;
 }
 
 /** Connects and reconnects until `close()` or `end`. Throws TypeError for malformed options. */
@@ -47,6 +50,9 @@ export function connect({ url, account, token, getToken, version, ...rest }: Con
   const base = typeof url === 'function' ? undefined : Promise.resolve(baseUrlOf(url));
   if (typeof account !== 'string' || !/^[\x21-\x7e]+$/.test(account)) {
     throw new TypeError('account must be the id of an account, such as acc_….');
+  }
+  if (rest.store !== undefined && rest.store.account !== account) {
+    throw new TypeError('store must be that of the same account.');
   }
   const socket = rest.WebSocket ?? (globalThis as { readonly WebSocket?: SocketConstructor }).WebSocket;
   const spoken = version ?? NEWEST_VERSION;
@@ -64,6 +70,7 @@ export function connect({ url, account, token, getToken, version, ...rest }: Con
     page: rest.page ?? platformPage(),
     mostWaitMs: rest.mostWaitMs ?? 15_000,
     timing,
+    store: rest.store,
   });
 }
 

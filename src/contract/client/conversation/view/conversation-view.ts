@@ -24,6 +24,7 @@ import {
   type ThreadEvents,
   type ThreadSnapshot,
 } from '../conversation-snapshot.ts';
+import { Deferred } from '../deferred.ts';
 import type { View, ViewOwner } from '../viewed-object.ts';
 import { Activity } from './activity.ts';
 import { ConversationParts } from './conversation-parts.ts';
@@ -52,6 +53,7 @@ export class ConversationView extends ConversationRequests implements ViewCore, 
   readonly opened: Promise<void>;
   readonly timeline: Timeline;
   readonly pending: PendingChanges<SentMessage>;
+  readonly #begun = new Deferred<void>();
   readonly #sending: Sending;
   readonly #shownAtOnce: ShownAtOnce;
   readonly #activity: Activity;
@@ -63,8 +65,6 @@ export class ConversationView extends ConversationRequests implements ViewCore, 
   readonly #mark = new ReadMark();
   readonly #people: ShownPeople;
   readonly #releases: readonly (() => void)[];
-  #begin: () => void = () => {};
-  #neverBegin: (error: ParleyError) => void = () => {};
   /** The number after which messages arrive live. */
   #liveAfter = 0;
   #isClosed = false;
@@ -80,10 +80,7 @@ export class ConversationView extends ConversationRequests implements ViewCore, 
     this.host = host;
     this.pending = new PendingChanges((): void => this.each((timeline) => timeline.touch()));
     this.#owner = owner;
-    this.begun = new Promise((resolve, reject) => {
-      this.#begin = resolve;
-      this.#neverBegin = reject;
-    });
+    this.begun = this.#begun.promise;
     const timeline = this.#newTimeline(() => this.changed('messages'));
     this.timeline = timeline;
     this.#quotes = new Quotes(this);
@@ -103,7 +100,7 @@ export class ConversationView extends ConversationRequests implements ViewCore, 
     const subscription = host.subscribe(id, {
       onBegin: (after) => {
         this.#liveAfter = after;
-        this.#begin();
+        this.#begun.resolve();
       },
       onMessage: (message) => this.#receive(message),
       onUpdate: (message) => this.update(message),
@@ -347,7 +344,7 @@ export class ConversationView extends ConversationRequests implements ViewCore, 
   }
 
   #ended(why: ConversationEnd): void {
-    this.#neverBegin(endError(why));
+    this.#begun.reject(endError(why));
     for (const { reader } of [...this.#threads]) reader.endBy(why);
     this.close();
     this.#quotes.clear();

@@ -1,17 +1,18 @@
 import type { ChatMessage, SendMessageBody } from '../../../protocol/resources/chat-message.ts';
 import type { CallOptions } from '../../link/call-scope.ts';
+import type { OutboxRecord } from '../../outbox/outbox-store.ts';
 import type { AttachmentInput } from '../../rest/upload.ts';
-import { Turns } from '../turns.ts';
+import { handled } from '../turns.ts';
 import { localMessage } from './local-echo.ts';
 import type { TimelineMessage } from './timeline.ts';
 import type { ViewCore } from './view-core.ts';
 
 type SendingCore = Pick<ViewCore, 'id' | 'host' | 'timeline' | 'each' | 'quoteOf' | 'update'>;
 
-/** The messages that are being sent from one view, each with its local echo. */
+/** The messages that are being sent in a conversation, as one view shows them. */
 export class Sending {
   readonly #core: SendingCore;
-  readonly #turns = new Turns();
+  readonly #unfollow: () => void;
   /** The uploaded pictures of messages that are not sent yet, by their keys. */
   readonly #files = new Map<string, Blob>();
   /** The URLs of their previews. */
@@ -19,30 +20,29 @@ export class Sending {
 
   constructor(core: SendingCore) {
     this.#core = core;
+    const each: SendingCore['each'] = (run) => core.each(run);
+    this.#unfollow = core.host.outbox.follow(core.id, {
+      pending: (record) => this.#show(record),
+      sent: ({ key, request }, message) => {
+        each((timeline) => timeline.acknowledge(key, message));
+        core.update(message);
+        this.#forget(request);
+      },
+      failed: ({ key }, error) => each((timeline) => timeline.fail(key, error)),
+      discarded: ({ key, request }) => {
+        each((timeline) => timeline.discard(key));
+        this.#forget(request);
+      },
+    });
   }
 
   /** Rejects as Rest.send does; the rejection may be ignored. */
   send(key: string, request: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
-    const { id, host } = this.#core;
-    const echo = localMessage(key, request, {
-      sender: host.actor(),
-      created_at: this.#echoOf(key)?.created_at ?? new Date().toISOString(),
-      reply_to: request.reply_to_message_id ? this.#core.quoteOf(request.reply_to_message_id, null) : null,
-      previewOf: (s3Key) => this.#previewOf(s3Key),
-    });
-    this.#core.each((timeline) => timeline.echo(echo));
-    return this.#turns.run(async () => {
-      try {
-        const message = await host.rest.send(id, request, options);
-        this.#core.each((timeline) => timeline.acknowledge(key, message));
-        this.#core.update(message);
-        this.#forget(request);
-        return message;
-      } catch (error) {
-        this.#core.each((timeline) => timeline.fail(key, error as Error));
-        throw error;
-      }
-    });
+    const { id: conversation_id, host } = this.#core;
+    const created_at = this.#shown(key)?.created_at ?? new Date().toISOString();
+    const sent = host.outbox.send({ key, conversation_id, request, created_at }, options);
+    void handled(sent);
+    return sent;
   }
 
   /** Sends a failed message again. */
@@ -52,9 +52,7 @@ export class Sending {
 
   /** Removes a failed message. */
   discard(key: string): void {
-    const { request } = this.#failed(key);
-    this.#core.each((timeline) => timeline.discard(key));
-    this.#forget(request);
+    this.#core.host.outbox.discard(this.#failed(key).key);
   }
 
   /** Remembers a file for the preview of a message that has it. */
@@ -63,19 +61,32 @@ export class Sending {
     if (kind === 'image' && s3_key !== undefined && 'document' in globalThis) this.#files.set(s3_key, file);
   }
 
-  /** Drops the previews. */
+  /** Drops the previews. What is being sent is still sent. */
   close(): void {
+    this.#unfollow();
     for (const url of this.#previews.values()) URL.revokeObjectURL(url);
     this.#previews.clear();
     this.#files.clear();
   }
 
-  #echoOf(key: string): TimelineMessage | undefined {
+  #show({ key, request, created_at }: OutboxRecord): void {
+    const isSent = (one: TimelineMessage) => one.delivery === 'sent' && one.client_message_id === key;
+    if (this.#shown(key)?.delivery === 'sent' || this.#core.timeline.messages.some(isSent)) return;
+    const echo = localMessage(key, request, {
+      sender: this.#core.host.actor(),
+      created_at,
+      reply_to: request.reply_to_message_id ? this.#core.quoteOf(request.reply_to_message_id, null) : null,
+      previewOf: (s3Key) => this.#previewOf(s3Key),
+    });
+    this.#core.each((timeline) => timeline.echo(echo));
+  }
+
+  #shown(key: string): TimelineMessage | undefined {
     return this.#core.timeline.messages.find((one) => one.key === key);
   }
 
   #failed(key: string) {
-    const message = this.#echoOf(key);
+    const message = this.#shown(key);
     if (message?.delivery !== 'failed') {
       throw new TypeError(`There is no failed message ${JSON.stringify(key)}.`);
     }
