@@ -151,7 +151,7 @@ t.test('what was refused stays with its reason until it is retried or discarded'
   const id = await conversations.group('refused');
   const first = place.client(t).conversation(id);
   const refused = first.send({ body: 'x', client_message_id: 'x', reply_to_message_id: 'msg_none' });
-  await t.rejects(refused, { param: 'reply_to_message_id' });
+  await t.rejects(refused, { name: 'ParleyError', param: 'reply_to_message_id' });
   place.away();
   const aborter = new AbortController();
   const aborted = first.send({ body: 'y', client_message_id: 'y' }, { signal: aborter.signal });
@@ -263,7 +263,7 @@ t.test('without a store that works everything is sent, and one error says so', a
     const view = place.client(t).conversation(id);
     const refused = view.send({ body: 'x', client_message_id: 'x', reply_to_message_id: 'msg_none' });
     const sent = [view.send('1'), view.send('2')];
-    await t.rejects(refused, { param: 'reply_to_message_id' });
+    await t.rejects(refused, { name: 'ParleyError', param: 'reply_to_message_id' });
     await Promise.all(sent);
     t.strictSame(await place.bodies(id), ['1', '2'], broken.join());
     t.strictSame(bodiesOf(view), ['1', '2', 'x']);

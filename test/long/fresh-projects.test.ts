@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { freshDirectory, ROOT, runProgram, startParley } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
-import { openPage } from '../support/browser.ts';
+import { startChromium } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
@@ -98,9 +98,15 @@ t.test('no project: the demo page imports /v1/client.js, under its policy', asyn
     return Number(/^parley_sockets_open (\d+)$/m.exec(metrics)?.[1]);
   };
   await until(async () => (await read()) === 0, { what: 'the sockets of the projects are closed' });
-  await openPage(t, `${app.baseUrl}/demo`);
+  await open(t, `${app.baseUrl}/demo`);
   await until(async () => (await read()) === 3, { what: 'a socket for each person of the page' });
 });
+
+/** Opens a page in a browser of its own, which ends with the test. */
+async function open(t: Teardown, url: string): Promise<void> {
+  const browser = await startChromium(t);
+  await (await browser.newPage()).goto(url);
+}
 
 /** Returns a directory with the project, its packages and that of the SDK. */
 async function installed(t: Teardown, name: string): Promise<string> {
@@ -170,6 +176,6 @@ async function visit(
     return response?.ok === true ? response.text() : undefined;
   };
   const html = await Promise.race([over, until(served, { what: 'the page of the project' })]);
-  await openPage(t, url);
+  await open(t, url);
   return html;
 }

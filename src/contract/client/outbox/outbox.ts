@@ -292,8 +292,7 @@ export class Outbox {
   }
 
   #sent(record: OutboxRecord, message: ChatMessage): void {
-    this.#entries.delete(record.key);
-    this.#settled.add(record.key);
+    this.#end(record.key);
     this.#each(record, (follower) => follower.sent(record, message));
     this.#settle(record.key, (call) => call.resolve(message));
   }
@@ -305,9 +304,13 @@ export class Outbox {
   }
 
   #discarded(record: OutboxRecord): void {
-    this.#entries.delete(record.key);
-    this.#settled.add(record.key);
+    this.#end(record.key);
     this.#each(record, (follower) => follower.discarded(record));
+  }
+
+  #end(key: string): void {
+    this.#entries.delete(key);
+    if (this.#store !== undefined) this.#settled.add(key);
   }
 
   #settle(key: string, settle: (call: Deferred<ChatMessage>) => void): void {

@@ -1,0 +1,310 @@
+/** The store in IndexedDB, in a real browser: reloads, killed tabs, two tabs, sign-out, no space. */
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { BrowserContext, Page } from 'playwright-core';
+import { rolldown } from 'rolldown';
+import t from 'tap';
+import { startTestApp } from '../support/app.ts';
+import { startChromium } from '../support/chromium.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+import { openNetwork } from './network.ts';
+import { OpenConversations } from './open-conversations.ts';
+
+/** A page of a person's browser that has `chat` of store-page.ts. */
+class Tab {
+  readonly page: Page;
+  readonly #config: object;
+
+  constructor(page: Page, config: object) {
+    this.page = page;
+    this.#config = config;
+  }
+
+  async load(): Promise<void> {
+    await this.page.goto(origin);
+    await this.page.waitForFunction('"chat" in globalThis');
+    await this.call('open', this.#config);
+  }
+
+  call<T = unknown>(method: string, ...args: readonly unknown[]): Promise<T> {
+    return this.page.evaluate<T>(`chat.${method}(${args.map((arg) => JSON.stringify(arg)).join()})`);
+  }
+
+  list(name: 'errors' | 'posts'): Promise<string[]> {
+    return this.page.evaluate<string[]>(`chat.${name}`);
+  }
+
+  /** Waits for the messages that are shown, as `delivery body`. */
+  async shows(...expected: readonly string[]): Promise<void> {
+    await this.has('shown', expected);
+  }
+
+  async stores(...expected: readonly string[]): Promise<void> {
+    await this.has('stored', expected);
+  }
+
+  async has(method: 'shown' | 'stored', expected: readonly string[]): Promise<void> {
+    let found: unknown;
+    const isThere = async () => {
+      found = await this.call(method);
+      return JSON.stringify(found) === JSON.stringify(expected);
+    };
+    await until(isThere, { what: `${expected} as ${method}` }).catch((error: Error) => {
+      throw new Error(`${error.message}, but ${JSON.stringify(found)}`);
+    });
+  }
+}
+
+interface Options {
+  readonly actor?: string;
+  readonly token?: string;
+  readonly conversation?: string;
+  /** Runs in the page before its own. */
+  readonly script?: string;
+}
+
+/** A browser of ada with tabs, before a server that can be away. */
+class Place {
+  readonly context: BrowserContext;
+  readonly conversation: string;
+  readonly #network: Awaited<ReturnType<typeof openNetwork>>;
+
+  static async open(t: Teardown): Promise<Place> {
+    const [context, network, conversation] = await Promise.all([
+      startChromium(t),
+      openNetwork(t, app.baseUrl),
+      conversations.group('group'),
+    ]);
+    return new Place(context, network, conversation);
+  }
+
+  private constructor(
+    context: BrowserContext,
+    network: Awaited<ReturnType<typeof openNetwork>>,
+    conversation: string,
+  ) {
+    this.context = context;
+    this.#network = network;
+    this.conversation = conversation;
+  }
+
+  async tab({ script, ...of }: Options = {}): Promise<Tab> {
+    const { account_id: account, users } = app.demo;
+    const { id: actor, access_token: token } = users.ada;
+    const { conversation } = this;
+    const config = { url: this.#network.url, account, actor, token, conversation, ...of };
+    const page = await this.context.newPage();
+    if (script !== undefined) await page.addInitScript(script);
+    const tab = new Tab(page, config);
+    await tab.load();
+    return tab;
+  }
+
+  away(): void {
+    this.#network.target = 'http://127.0.0.1:1';
+    this.#network.cut();
+  }
+
+  back(): void {
+    this.#network.target = app.baseUrl;
+  }
+
+  async bodies(id = this.conversation): Promise<(string | null)[]> {
+    const path = `/v1/messaging/conversations/${id}/messages`;
+    const { access_token: token } = app.demo.users.ada;
+    const { body } = await app.call<{ data: { body: string | null }[] }>('GET', path, { token });
+    return body.data.map((message) => message.body).reverse();
+  }
+}
+
+const bundle = await rolldown({ input: join(import.meta.dirname, 'store-page.ts'), platform: 'browser' });
+const { output } = await bundle.generate({ format: 'es' });
+await bundle.close();
+const script = output.flatMap((one) => (one.type === 'chunk' ? [one.code] : [])).join('\n');
+const server = createServer((request, response) => {
+  const isScript = request.url === '/page.js';
+  response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
+  response.end(isScript ? script : '<!doctype html><script type="module" src="/page.js"></script>');
+});
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+t.teardown(() => void server.close());
+const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const app = await startTestApp(t, { PARLEY_ALLOWED_ORIGINS: origin });
+const conversations = new OpenConversations(app);
+
+/** Ends the process of a tab, which closes nothing. */
+async function kill({ page }: Tab): Promise<void> {
+  const crashed = page.waitForEvent('crash');
+  await page.goto('chrome://crash').catch(() => undefined);
+  await crashed;
+}
+
+const WITHOUT_LOCKS = `Object.defineProperty(navigator, 'locks', { value: undefined })`;
+
+const WITHOUT_INDEXED_DB = {
+  absent: `Object.defineProperty(globalThis, 'indexedDB', { value: undefined })`,
+  forbidden: `Object.defineProperty(globalThis, 'indexedDB', {
+    get() { throw new DOMException('denied', 'SecurityError'); },
+  })`,
+  refused: `indexedDB.open = () => {
+    const request = { error: new DOMException('private', 'InvalidStateError') };
+    queueMicrotask(() => request.onerror());
+    return request;
+  }`,
+  blocked: `indexedDB.open = () => {
+    const request = {};
+    queueMicrotask(() => request.onblocked());
+    return request;
+  }`,
+};
+
+const READ_ALL = `(async () => {
+  const found = [];
+  const answer = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+  for (const { name } of await indexedDB.databases()) {
+    const database = await answer(indexedDB.open(name));
+    for (const store of database.objectStoreNames) {
+      found.push(await answer(database.transaction(store).objectStore(store).getAll()));
+    }
+    database.close();
+  }
+  return JSON.stringify(found);
+})()`;
+
+const WRITE_MALFORMED = `(async () => {
+  const answer = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+  const database = await answer(indexedDB.open('parley-outbox'));
+  const records = database.transaction('records', 'readwrite').objectStore('records');
+  await answer(records.put({
+    owner: ['${app.demo.account_id}', '${app.demo.users.ada.id}'],
+    key: 'malformed',
+    record: 'text',
+  }));
+  database.close();
+})()`;
+
+t.test('written offline, then the tab is reloaded and killed', async (t) => {
+  const place = await Place.open(t);
+  const other = await conversations.group('other');
+  place.away();
+  const tab = await place.tab();
+  await tab.call('send', '1', '2');
+  await tab.call('sendTo', other, 'elsewhere');
+  await tab.stores('1', '2', 'elsewhere');
+  await tab.load();
+  await tab.shows('pending 1', 'pending 2');
+  await tab.call('send', '3');
+  await tab.shows('pending 1', 'pending 2', 'pending 3');
+  await kill(tab);
+
+  const later = await place.tab();
+  await later.shows('pending 1', 'pending 2', 'pending 3');
+  place.back();
+  await later.shows('sent 1', 'sent 2', 'sent 3');
+  await later.stores();
+  t.strictSame(await place.bodies(), ['1', '2', '3']);
+  t.strictSame(await place.bodies(other), ['elsewhere'], 'its conversation was not opened again');
+  t.strictSame((await later.list('posts')).sort(), ['1', '2', '3', 'elsewhere']);
+  t.strictSame(await later.list('errors'), []);
+});
+
+for (const [locks, options] of Object.entries({ 'Web Locks': {}, leases: { script: WITHOUT_LOCKS } })) {
+  t.test(`two tabs send each message once, in one order, with ${locks}`, async (t) => {
+    const place = await Place.open(t);
+    place.away();
+    const [one, two] = [await place.tab(options), await place.tab(options)];
+    const expected: string[] = [];
+    for (const [n, tab] of [one, two, two, one].entries()) {
+      await tab.call('send', `${n}`);
+      expected.push(`${n}`);
+      for (const each of [one, two]) await each.shows(...expected.map((body) => `pending ${body}`));
+    }
+    place.back();
+    for (const each of [one, two]) await each.shows(...expected.map((body) => `sent ${body}`));
+    t.strictSame(await place.bodies(), expected);
+    t.strictSame([...(await one.list('posts')), ...(await two.list('posts'))].sort(), expected);
+    t.strictSame([await one.list('errors'), await two.list('errors')], [[], []]);
+    await one.stores();
+  });
+}
+
+t.test('a tab that is killed in its turn leaves what it has to the other', async (t) => {
+  const place = await Place.open(t);
+  const [one, two] = [await place.tab(), await place.tab()];
+  await one.call('send', '0');
+  await two.shows('sent 0');
+  place.away();
+  // The connection has named the caller, so it is the turn of this one until it is gone.
+  await one.call('send', '1');
+  await two.shows('sent 0', 'pending 1');
+  await kill(one);
+  await two.call('send', '2');
+  place.back();
+  await two.shows('sent 0', 'sent 1', 'sent 2');
+  t.strictSame(await place.bodies(), ['0', '1', '2']);
+});
+
+t.test('what was refused stays until it is discarded, in every tab', async (t) => {
+  const place = await Place.open(t);
+  const tab = await place.tab();
+  await tab.call('refused');
+  await tab.load();
+  const two = await place.tab();
+  for (const each of [tab, two]) {
+    await each.shows('failed x');
+    t.strictSame(await each.call('reasons'), ['ParleyError']);
+  }
+  await tab.call('discard', 'x');
+  await two.shows();
+  await two.stores();
+});
+
+t.test('after the sign-out nothing is left, and another person sees nothing before it', async (t) => {
+  const place = await Place.open(t);
+  place.away();
+  const [one, two] = [await place.tab(), await place.tab()];
+  await one.call('send', 'secret');
+  await two.shows('pending secret');
+  const { id: actor, access_token: token } = app.demo.users.grace;
+  const grace = await place.tab({ actor, token });
+  await grace.stores();
+  await grace.call('send', 'hers');
+  await grace.shows('pending hers');
+  await one.call('signOut');
+  await two.shows();
+  t.notMatch(await grace.page.evaluate(READ_ALL), 'secret', 'in no object store');
+  place.back();
+  await grace.shows('sent hers');
+  t.strictSame(await place.bodies(), ['hers']);
+});
+
+t.test('without IndexedDB, without space, with a malformed record: sent, and said once', async (t) => {
+  const place = await Place.open(t);
+  for (const [name, script] of Object.entries(WITHOUT_INDEXED_DB)) {
+    const tab = await place.tab({ script, conversation: await conversations.group(name) });
+    await tab.call('send', `${name} 1`, `${name} 2`);
+    await tab.shows(`sent ${name} 1`, `sent ${name} 2`);
+    t.equal((await tab.list('errors')).length, 1, name);
+    await tab.page.close();
+  }
+  const tab = await place.tab();
+  await tab.call('signOut');
+  await tab.page.evaluate(WRITE_MALFORMED);
+  await tab.load();
+  await tab.stores();
+  await until(async () => (await tab.list('errors')).join() === 'TypeError', {
+    what: 'the malformed record',
+  });
+
+  const small = await Place.open(t);
+  const [page] = small.context.pages();
+  const devtools = await small.context.newCDPSession(page!);
+  await devtools.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1 });
+  const full = await small.tab();
+  await full.call('send', '1', '2');
+  await full.shows('sent 1', 'sent 2');
+  t.strictSame(await full.list('errors'), ['QuotaExceededError']);
+});

@@ -1,0 +1,19 @@
+import { type BrowserContext, chromium } from 'playwright-core';
+import { freshDirectory } from '../start/parley.ts';
+import { findProgram } from './debian-program.ts';
+import type { Teardown } from './teardown.ts';
+
+/** Starts a browser of the test's own, whose pages share their storage as those of one person. */
+export async function startChromium(t: Teardown): Promise<BrowserContext> {
+  const executablePath = await findProgram({
+    names: ['chromium', 'chromium-browser', 'google-chrome'],
+    package: 'chromium',
+    advice: 'this test needs chromium on the PATH',
+  });
+  const context = await chromium.launchPersistentContext(freshDirectory(t), {
+    executablePath,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  });
+  t.teardown(() => context.close());
+  return context;
+}
