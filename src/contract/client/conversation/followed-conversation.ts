@@ -30,7 +30,7 @@ export class FollowedConversation extends ConversationFeed {
   }
 
   override receive(frame: EventFrame): void {
-    if (this.#held === undefined || frame.event !== 'message.created') super.receive(frame);
+    if (this.#held === undefined || !waitsBehind(this.#held, frame)) super.receive(frame);
     else if (this.#held.length < MAX_HELD) this.#held.push(frame);
     else this.outrun();
   }
@@ -63,6 +63,15 @@ export class FollowedConversation extends ConversationFeed {
     this.#held = undefined;
     for (const frame of held) this.receive(frame);
   }
+}
+
+/**
+ * New messages wait for the page of those before them, and the pieces of a text for its message.
+ */
+function waitsBehind(held: readonly EventFrame[], { event, data }: EventFrame): boolean {
+  if (event === 'message.created') return true;
+  if (!('message_id' in data)) return false;
+  return held.some((frame) => 'id' in frame.data && frame.data.id === data.message_id);
 }
 
 /** An error of a handler is uncaught: the stream and other subscriptions miss nothing. */
