@@ -1,3 +1,4 @@
+import type { List } from '../../protocol/lists.ts';
 import type { AgentRun } from '../../protocol/resources/agent-run.ts';
 import type { ChatMessage } from '../../protocol/resources/chat-message.ts';
 import type { EventOf } from '../../protocol/socket/event-data.ts';
@@ -85,7 +86,8 @@ export class FollowedRun implements Follower {
   }
 
   /** Reads the text of a run that has ended, whatever was heard of it. */
-  async #readText(output: unknown, { steps }: AgentRun): Promise<void> {
+  async #readText(output: unknown, { steps, conversation_id }: AgentRun): Promise<void> {
+    this.#messageId ??= await this.#lastMessageId(conversation_id ?? null);
     if (this.#messageId !== undefined) {
       const message = await this.#message(this.#messageId);
       if (typeof message?.body === 'string') {
@@ -131,9 +133,12 @@ export class FollowedRun implements Follower {
 
   #receive({ id, agent_run_id, body, streaming_state }: ChatMessage): void {
     if (agent_run_id !== this.#id) return;
+    const isKnown = id === this.#messageId;
     this.#messageId = id;
+    const isWriting = streaming_state === 'streaming';
     // The body of a message that is being written is older than what was heard of it.
-    this.#set(streaming_state === 'streaming' ? { messageId: id } : { messageId: id, text: body ?? '' });
+    const text = (isWriting ? this.#heard.get(id) : undefined) ?? body ?? '';
+    this.#set(isWriting && isKnown ? { messageId: id } : { messageId: id, text });
     this.#reads.wake();
   }
 
@@ -153,6 +158,14 @@ export class FollowedRun implements Follower {
       this.#messageId = messageId;
       this.#set({ messageId, text });
     }
+  }
+
+  /** A run that failed or was cancelled does not say which message it wrote last. */
+  async #lastMessageId(conversationId: string | null): Promise<string | undefined> {
+    if (conversationId === null) return undefined;
+    const path = `/v1/messaging/conversations/${encodeURIComponent(conversationId)}/messages?limit=${BACKLOG}`;
+    const { data } = await this.#host.fetch<List<ChatMessage>>(path);
+    return data.find(({ agent_run_id }) => agent_run_id === this.#id)?.id;
   }
 
   #message(id: string): Promise<ChatMessage | undefined> {
