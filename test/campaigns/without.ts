@@ -94,7 +94,7 @@ async function run(t: Teardown, options: WithoutOptions, random: Random): Promis
     if (found !== '') problems.push(found);
   }
   const { ran, needing, failed } = await runSuites(t, { copy, feature, suites });
-  const used = await useNode(t, { copy, options, random });
+  const used = await exerciseNode(t, { copy, options, random });
   return { ...used, files: ran, needing, problems: [...problems, ...failed, ...used.problems] };
 }
 
@@ -147,7 +147,7 @@ interface Use {
 }
 
 /** Sends, edits, deletes, reads and follows, then waits. */
-async function useNode(t: Teardown, { copy, options, random }: Use) {
+async function exerciseNode(t: Teardown, { copy, options, random }: Use) {
   const [redis, { url }] = await Promise.all([startRedis(t), createTestDatabase(t)]);
   const node = await startNode(t, {
     ...{ databaseUrl: url, redisUrl: redis.url },
