@@ -1,14 +1,14 @@
-import type {
-  OutboxNews,
-  OutboxPeers,
-  OutboxRecord,
+import {
+  type OutboxNews,
+  type OutboxPeers,
+  type OutboxRecord,
   OutboxStore,
-} from '../../src/contract/client/outbox/outbox-store.ts';
+} from '../../src/contract/client/store/index.ts';
 
 /** A store of several clients in this process, which outlives them. */
-export class MemoryStore implements OutboxStore {
-  readonly account: string;
-  readonly actor: string;
+export class MemoryStore extends OutboxStore {
+  override readonly account: string;
+  override readonly actor: string;
   records: readonly OutboxRecord[] = [];
   /** Returns the error that a method is to reject with. */
   failing: (method: keyof OutboxStore) => Error | undefined = () => undefined;
@@ -16,6 +16,7 @@ export class MemoryStore implements OutboxStore {
   readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(account: string, actor: string) {
+    super();
     this.account = account;
     this.actor = actor;
   }
@@ -24,36 +25,36 @@ export class MemoryStore implements OutboxStore {
     return this.records.map(({ key }) => key);
   }
 
-  all(): Promise<readonly OutboxRecord[]> {
+  override all(): Promise<readonly OutboxRecord[]> {
     return this.#run('all', () => this.records);
   }
 
-  add(record: OutboxRecord): Promise<void> {
+  override add(record: OutboxRecord): Promise<void> {
     return this.#run('add', () => {
       this.records = [...this.#others(record.key), structuredClone(record)];
     });
   }
 
-  update(record: OutboxRecord): Promise<void> {
+  override update(record: OutboxRecord): Promise<void> {
     return this.#run('update', () => {
       this.records = this.records.map((one) => (one.key === record.key ? structuredClone(record) : one));
     });
   }
 
-  remove(key: string): Promise<void> {
+  override remove(key: string): Promise<void> {
     return this.#run('remove', () => {
       this.records = this.#others(key);
     });
   }
 
-  clear(): Promise<void> {
+  override clear(): Promise<void> {
     return this.#run('clear', () => {
       this.records = [];
       for (const hear of this.#peers) hear({ what: 'cleared' });
     });
   }
 
-  join(hear: (news: OutboxNews) => void): OutboxPeers {
+  override join(hear: (news: OutboxNews) => void): OutboxPeers {
     this.#peers.add(hear);
     return {
       tell: (news) => {

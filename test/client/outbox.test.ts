@@ -7,9 +7,9 @@ import {
   type ConnectOptions,
   connect,
   type LiveConversation,
-  type OutboxRecord,
   ParleyError,
 } from '../../src/contract/client/index.ts';
+import type { OutboxRecord } from '../../src/contract/client/store/index.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';

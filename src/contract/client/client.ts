@@ -25,13 +25,13 @@ import { type LinkOptions, type ReadyFrame, SocketLink } from './link/socket-lin
 import { type PageEvents, watchPage } from './link/source.ts';
 import type { Transport } from './link/transport.ts';
 import { LiveApi } from './live-api.ts';
-import { Outbox } from './outbox/outbox.ts';
-import type { OutboxStore } from './outbox/outbox-store.ts';
+import { Outbox, type OutboxHost } from './outbox/outbox.ts';
 import { closed } from './parley-error.ts';
 import { type FetchOptions, Rest } from './rest/rest.ts';
 import type { TypedFetch } from './rest/typed-fetch.ts';
 import type { AttachmentInput, UploadOptions } from './rest/upload.ts';
 import type { XhrConstructor } from './rest/xhr.ts';
+import type { OutboxStore } from './store/outbox-store.ts';
 
 export interface ClientOptions extends Omit<LinkOptions, 'call'> {
   readonly page: PageEvents | undefined;
@@ -74,10 +74,11 @@ export class Client extends LiveApi {
     this.#options = options;
     this.#timing = timing;
     this.#rest = new Rest(options, { closing, failed, answered: (answer) => this.answered(answer) });
-    this.#outbox = new Outbox({
-      ...{ timing, rest: this.#rest, store: options.store, closing },
+    const outboxHost: OutboxHost = {
+      ...{ timing, closing, rest: this.#rest },
       storeFailed: (error) => failed(clientError('store', true, error)),
-    });
+    };
+    this.#outbox = options.store?.outbox(outboxHost) ?? new Outbox(outboxHost);
     this.#requests = new Requests({
       timing,
       closing,

@@ -7,8 +7,8 @@ import { SYSTEM_TIMING, type Timing } from './link/timing.ts';
 import { TRANSPORTS, type Transport } from './link/transport.ts';
 import { TransportChoice } from './link/transport-choice.ts';
 import { type KeyValueStorage, platformStorage, TransportMemory } from './link/transport-memory.ts';
-import type { OutboxStore } from './outbox/outbox-store.ts';
 import type { XhrConstructor } from './rest/xhr.ts';
+import type { OutboxStore } from './store/outbox-store.ts';
 
 export interface ConnectOptions {
   /** The server's URL (`https://chat.example`). Functions run for each connection and request. */

@@ -72,13 +72,6 @@ export { type Change, LiveObject } from './live-object.ts';
 export type { Loading } from './loaded-object.ts';
 export type { NotificationQuery, NotificationsSnapshot } from './notifications/feed-snapshot.ts';
 export type { Notifications } from './notifications/notifications.ts';
-export type {
-  OutboxFailure,
-  OutboxNews,
-  OutboxPeers,
-  OutboxRecord,
-  OutboxStore,
-} from './outbox/outbox-store.ts';
 export { ParleyError, type ParleyErrorCode } from './parley-error.ts';
 export type { KnownPeople } from './people/known-people.ts';
 export type { Presence } from './people/presence.ts';

@@ -1,11 +1,14 @@
 /** Keeps messages that are not sent yet in IndexedDB, for all tabs of a browser. */
 
-import type { OutboxNews, OutboxPeers, OutboxRecord, OutboxStore } from '../outbox/outbox-store.ts';
 import { Leases } from './leases.ts';
 import { answerOf, deleteAll, Objects } from './objects.ts';
+import type { OutboxNews, OutboxPeers, OutboxRecord } from './outbox-record.ts';
+import { OutboxStore } from './outbox-store.ts';
 import { PLATFORM } from './platform.ts';
 
-export type { OutboxNews, OutboxPeers, OutboxRecord, OutboxStore } from '../outbox/outbox-store.ts';
+export type { OutgoingMessage } from '../outbox/outbox.ts';
+export type { OutboxFailure, OutboxNews, OutboxPeers, OutboxRecord } from './outbox-record.ts';
+export { OutboxStore } from './outbox-store.ts';
 
 export interface StoreOptions {
   /** The account that is passed to `connect`. */
@@ -29,9 +32,9 @@ interface Row {
   readonly record: OutboxRecord;
 }
 
-class IndexedDbStore implements OutboxStore {
-  readonly account: string;
-  readonly actor: string;
+class IndexedDbStore extends OutboxStore {
+  override readonly account: string;
+  override readonly actor: string;
   readonly #objects = new Objects('parley-outbox', (database) => {
     const records = database.createObjectStore(RECORDS, { autoIncrement: true });
     records.createIndex('owner', 'owner');
@@ -40,36 +43,37 @@ class IndexedDbStore implements OutboxStore {
   });
 
   constructor(account: string, actor: string) {
+    super();
     this.account = account;
     this.actor = actor;
   }
 
-  async all(): Promise<OutboxRecord[]> {
+  override async all(): Promise<OutboxRecord[]> {
     const rows = await this.#objects.run('readonly', RECORDS, (records) =>
       answerOf(records.index('owner').getAll(this.#owner)),
     );
     return (rows as Row[]).map(({ key, record }) => ({ ...record, key }));
   }
 
-  add(record: OutboxRecord): Promise<void> {
+  override add(record: OutboxRecord): Promise<void> {
     return this.#objects.run('readwrite', RECORDS, async (records) => {
       await deleteAll(records, 'key', this.#keyOf(record.key));
       await answerOf(records.put(this.#row(record)));
     });
   }
 
-  update(record: OutboxRecord): Promise<void> {
+  override update(record: OutboxRecord): Promise<void> {
     return this.#objects.run('readwrite', RECORDS, async (records) => {
       const place = await answerOf(records.index('key').getKey(this.#keyOf(record.key)));
       if (place !== undefined) await answerOf(records.put(this.#row(record), place));
     });
   }
 
-  remove(key: string): Promise<void> {
+  override remove(key: string): Promise<void> {
     return this.#objects.run('readwrite', RECORDS, (records) => deleteAll(records, 'key', this.#keyOf(key)));
   }
 
-  async clear(): Promise<void> {
+  override async clear(): Promise<void> {
     const news: OutboxNews = { what: 'cleared' };
     const channel = this.#channel();
     channel?.postMessage(news);
@@ -77,7 +81,7 @@ class IndexedDbStore implements OutboxStore {
     await this.#objects.run('readwrite', RECORDS, (records) => deleteAll(records, 'owner', this.#owner));
   }
 
-  join(hear: (news: OutboxNews) => void): OutboxPeers {
+  override join(hear: (news: OutboxNews) => void): OutboxPeers {
     const channel = this.#channel();
     if (channel !== undefined) channel.onmessage = ({ data }) => hear(data as OutboxNews);
     return {

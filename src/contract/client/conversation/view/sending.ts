@@ -1,6 +1,6 @@
 import type { ChatMessage, SendMessageBody } from '../../../protocol/resources/chat-message.ts';
 import type { CallOptions } from '../../link/call-scope.ts';
-import type { OutboxRecord } from '../../outbox/outbox-store.ts';
+import type { OutgoingMessage } from '../../outbox/outbox.ts';
 import type { AttachmentInput } from '../../rest/upload.ts';
 import { handled } from '../turns.ts';
 import { localMessage } from './local-echo.ts';
@@ -69,7 +69,7 @@ export class Sending {
     this.#files.clear();
   }
 
-  #show({ key, request, created_at }: OutboxRecord): void {
+  #show({ key, request, created_at }: OutgoingMessage): void {
     const isSent = (one: TimelineMessage) => one.delivery === 'sent' && one.client_message_id === key;
     if (this.#shown(key)?.delivery === 'sent' || this.#core.timeline.messages.some(isSent)) return;
     const echo = localMessage(key, request, {

@@ -1,16 +1,10 @@
 import type { ErrorObject } from '../../protocol/error-envelope.ts';
-import type { ChatMessage, SendMessageBody } from '../../protocol/resources/chat-message.ts';
+import type { ChatMessage } from '../../protocol/resources/chat-message.ts';
+import type { OutgoingMessage } from '../outbox/outbox.ts';
 import { ParleyError, type ParleyErrorCode } from '../parley-error.ts';
 
 /** A message that is to be sent or was refused, as JSON. */
-export interface OutboxRecord {
-  /** The `client_message_id`. */
-  readonly key: string;
-  readonly conversation_id: string;
-  /** The body of the request, with the `client_message_id`. */
-  readonly request: SendMessageBody;
-  /** By the clock of the machine. */
-  readonly created_at: string;
+export interface OutboxRecord extends OutgoingMessage {
   /** Why the message was refused; null while it is to be sent. */
   readonly failure: OutboxFailure | null;
 }
@@ -48,32 +42,6 @@ export interface OutboxPeers {
   leave(): void;
 }
 
-/**
- * Keeps the messages that one actor of an account has written and the server does not have yet.
- * `openStore` of `parley-client/store` returns one that is in IndexedDB; elsewhere an application
- * writes its own. Methods reject where the storage fails: the client then sends the message all the
- * same, and emits `error` once.
- */
-export interface OutboxStore {
-  readonly account: string;
-  /** The id of the actor. Clients of other actors neither show nor send its messages. */
-  readonly actor: string;
-  /** Returns the records in the order of `add`. */
-  all(): Promise<readonly OutboxRecord[]>;
-  /** Adds a record behind all others; replaces an earlier one with its key. */
-  add(record: OutboxRecord): Promise<void>;
-  /** Replaces the record with this key in its place. Does nothing if there is none. */
-  update(record: OutboxRecord): Promise<void>;
-  remove(key: string): Promise<void>;
-  /** Removes all records, and tells open clients, which then keep nothing more. For sign-outs. */
-  clear(): Promise<void>;
-  /**
-   * Connects a client to the others with the same store, such as those of other tabs. `hear` gets
-   * their news, but not its own. Absent if only one client at a time has the store.
-   */
-  join?(hear: (news: OutboxNews) => void): OutboxPeers;
-}
-
 /** Storage is shared with other versions of the application, and people may change it. */
 export function isRecord(value: unknown): value is OutboxRecord {
   const { key, conversation_id, request, created_at, failure } = (value ?? {}) as Partial<OutboxRecord>;
@@ -93,7 +61,10 @@ export function failureOf(cause: unknown): OutboxFailure {
   return { name, message, code, status, error };
 }
 
-export function errorOf({ name, message, code, status, error }: OutboxFailure): Error {
+/** Returns undefined for a message that is to be sent. */
+export function errorOf(failure: OutboxFailure | null): Error | undefined {
+  if (failure === null) return undefined;
+  const { name, message, code, status, error } = failure;
   if (code === null) return new DOMException(message, name);
   return new ParleyError(code, message, { status, error, isTransient: error?.is_transient ?? false });
 }

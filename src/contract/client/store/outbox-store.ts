@@ -1,0 +1,34 @@
+import type { Outbox, OutboxHost } from '../outbox/outbox.ts';
+import { KeptOutbox } from './kept-outbox.ts';
+import type { OutboxNews, OutboxPeers, OutboxRecord } from './outbox-record.ts';
+
+/**
+ * Keeps the messages that one actor of an account has written and the server does not have yet.
+ * `openStore` returns one that is in IndexedDB; elsewhere an application extends this class. Methods
+ * reject where the storage fails: the client then sends the message all the same, and emits `error`
+ * once.
+ */
+export abstract class OutboxStore {
+  abstract readonly account: string;
+  /** The id of the actor. Clients of other actors neither show nor send its messages. */
+  abstract readonly actor: string;
+  /** Returns the records in the order of `add`. */
+  abstract all(): Promise<readonly OutboxRecord[]>;
+  /** Adds a record behind all others; replaces an earlier one with its key. */
+  abstract add(record: OutboxRecord): Promise<void>;
+  /** Replaces the record with this key in its place. Does nothing if there is none. */
+  abstract update(record: OutboxRecord): Promise<void>;
+  abstract remove(key: string): Promise<void>;
+  /** Removes all records, and tells open clients, which then keep nothing more. For sign-outs. */
+  abstract clear(): Promise<void>;
+  /**
+   * Connects a client to the others with the same store, such as those of other tabs. `hear` gets
+   * their news, but not its own. Absent if only one client at a time has the store.
+   */
+  join?(hear: (news: OutboxNews) => void): OutboxPeers;
+
+  /** Called by the client. */
+  outbox(host: OutboxHost): Outbox {
+    return new KeptOutbox(host, this);
+  }
+}
