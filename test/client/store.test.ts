@@ -121,7 +121,7 @@ class Place {
 }
 
 const bundle = await rolldown({ input: join(import.meta.dirname, 'store-page.ts'), platform: 'browser' });
-const { output } = await bundle.generate({ format: 'es' });
+const { output } = await bundle.generate({ format: 'es', codeSplitting: false });
 await bundle.close();
 const script = output.flatMap((one) => (one.type === 'chunk' ? [one.code] : [])).join('\n');
 const server = createServer((request, response) => {
