@@ -7,7 +7,7 @@ import type { FollowHost } from '../../src/contract/client/follow-host.ts';
 import { InboxReader } from '../../src/contract/client/inbox/inbox-reader.ts';
 import { ListWindow } from '../../src/contract/client/lists/list-window.ts';
 import { ReadLoop } from '../../src/contract/client/lists/read-loop.ts';
-import { LoadedObject, type Loading, type SetSnapshot } from '../../src/contract/client/loaded-object.ts';
+import { LoadedObject, type Loading, type PartOwner } from '../../src/contract/client/loaded-object.ts';
 import { ParleyError } from '../../src/contract/client/parley-error.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
@@ -150,12 +150,12 @@ t.test('code that cannot be loaded is asked for again; closing before it is ther
   }
   const timing = new ManualTiming();
   const loads: PromiseWithResolvers<{ close(): void }>[] = [];
-  let set: SetSnapshot<Shown> = () => {};
+  let set: PartOwner<Shown>['set'] = () => {};
   const closing = new AbortController();
   class Shelf extends LoadedObject<Shown, { close(): void }> {
     constructor() {
-      super({ status: 'loading', error: null, value: 0 }, { timing, closing: closing.signal }, (given) => {
-        set = given;
+      super({ status: 'loading', error: null, value: 0 }, { timing, closing: closing.signal }, (owner) => {
+        set = owner.set;
         const load = Promise.withResolvers<{ close(): void }>();
         loads.push(load);
         return load.promise;
@@ -169,6 +169,7 @@ t.test('code that cannot be loaded is asked for again; closing before it is ther
   await until(() => shelf.snapshot.status === 'error', { what: 'the failure' });
   t.match(shelf.snapshot.error, { code: 'network', isTransient: true });
   timing.end(5_000);
+  await until(() => loads.length === 2, { what: 'the second try' });
   let closed = 0;
   loads[1]!.resolve({ close: () => (closed += 1) });
   set({ status: 'ready', error: null });

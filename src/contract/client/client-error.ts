@@ -1,5 +1,4 @@
 import type { ErrorObject } from '../protocol/error-envelope.ts';
-import { CLOSE_CODES, type CloseReason } from '../protocol/socket/close-codes.ts';
 import type { ConnectionEnd } from './link/connection.ts';
 
 /** Every `reason` of the client's `error` event, with its meaning. */
@@ -46,36 +45,23 @@ export function reasonOfEnd({ code, error }: ConnectionEnd): ClientErrorReason |
   // The header of REST, or the field of an `authenticate` frame.
   const isOfAccount = error?.param === 'Service-Account' || error?.param === 'account';
   if (isOfAccount || error?.code === 'payment_required') return 'account_rejected';
-  const known = BY_CODE.get(code);
-  if (known !== undefined) return known.reason;
-  return BY_BAND[Math.floor(code / 100)] ?? 'network';
+  return code in BY_CODE ? BY_CODE[code] : (BY_BAND[Math.floor(code / 100)] ?? 'network');
 }
 
-/** An announced stop is no error here; a lost cursor is `onStale` of the subscriptions. */
-const BY_CLOSE: Readonly<Record<CloseReason, ClientErrorReason | undefined>> = {
-  going_away: undefined,
-  slow_consumer: 'network',
-  heartbeat_timeout: 'network',
-  rate_limited: 'server_busy',
-  overloaded: 'server_busy',
-  token_expired: 'credential_rejected',
-  authentication_timeout: 'network',
-  credentials_revoked: 'credential_rejected',
-  subject_changed: 'credential_rejected',
-  cursor_invalid: undefined,
-  protocol_error: 'protocol',
-  version_unsupported: 'version_rejected',
-  forbidden: 'forbidden',
+/**
+ * Codes whose reason is not that of their band (src/contract/protocol/socket/close-codes.ts). An
+ * announced stop is no error here; a lost cursor is `onStale` of the subscriptions. The client
+ * itself closes with 1000 to start over, with 3000 for a frame that is not JSON.
+ */
+const BY_CODE: Readonly<Record<number, ClientErrorReason | undefined>> = {
+  1000: undefined,
+  3000: 'protocol',
+  4000: undefined,
+  4201: 'network',
+  4300: undefined,
+  4401: 'version_rejected',
+  4403: 'forbidden',
 };
-
-/** The client itself closes with 1000 to start over, with 3000 for a frame that is not JSON. */
-const BY_CODE = new Map<number, { readonly reason: ClientErrorReason | undefined }>([
-  [1000, { reason: undefined }],
-  [3000, { reason: 'protocol' }],
-  ...(Object.keys(BY_CLOSE) as CloseReason[]).map(
-    (name) => [CLOSE_CODES[name].code, { reason: BY_CLOSE[name] }] as const,
-  ),
-]);
 
 const BY_BAND: Readonly<Record<number, ClientErrorReason>> = {
   41: 'server_busy',

@@ -2,7 +2,7 @@ import type { ErrorObject } from '../protocol/error-envelope.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
 import type { CommandFields, CommandResult } from '../protocol/socket/commands.ts';
-import { EVENTS, type EventFrame } from '../protocol/socket/events.ts';
+import type { EventFrame } from '../protocol/socket/events.ts';
 import type { ServerFrame } from '../protocol/socket/server-frames.ts';
 import { type ClientError, clientError } from './client-error.ts';
 import type {
@@ -344,7 +344,7 @@ export class Client extends LiveApi {
 
   #receiveEvent(connection: Connection, frame: EventFrame): void {
     const { conversation_id: id, event } = frame;
-    if (EVENTS[event]?.stream !== 'actor') {
+    if (!(event in FEED_EVENTS)) {
       const feed = this.#sentBy(connection, id ?? '');
       if (feed === undefined) return;
       feed.receive(frame);
@@ -505,5 +505,16 @@ export class Client extends LiveApi {
     this.#listeners.emit(event as FeedEvent, ...args);
   }
 }
+
+/** Events of the own feed; all others are of a conversation. */
+const FEED_EVENTS: Readonly<Record<FeedEvent, true>> = {
+  'conversation.added': true,
+  'conversation.removed': true,
+  'notification.created': true,
+  'notification.updated': true,
+  'agent_run.updated': true,
+  'inbox.updated': true,
+  'inbox.changed': true,
+};
 
 const AGAIN_MS = 1_000;

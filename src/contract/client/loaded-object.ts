@@ -1,3 +1,4 @@
+import { handled } from './conversation/turns.ts';
 import type { Timing } from './link/timing.ts';
 import { LiveObject } from './live-object.ts';
 import { lost, type ParleyError } from './parley-error.ts';
@@ -12,36 +13,47 @@ export interface Loading {
   readonly error: ParleyError | null;
 }
 
-/** Sets parts of a snapshot. */
-export type SetSnapshot<Snapshot extends object> = (part: Partial<Snapshot>) => void;
+type Emitted = Readonly<Record<string, readonly unknown[]>>;
 
-/**
- * The part of a LoadedObject that has its code loaded: it reads, follows events and sets the
- * snapshot.
- */
-export interface Follower {
+/** The part of a LoadedObject that has its code loaded: it reads and follows events. */
+export interface LoadedPart<Snapshot extends object> {
+  /** Returns the snapshot. Absent where the owner's `set` makes it. */
+  takeSnapshot?(): Snapshot;
   close(): void;
+}
+
+/** What a loaded part tells its object. */
+export interface PartOwner<Snapshot extends object, Events extends Emitted = Record<never, never>> {
+  /** Sets these keys of the snapshot. */
+  readonly set: (values: Partial<Snapshot>) => void;
+  /** These keys of the snapshot that the part takes may have other values now. */
+  readonly changed: (...what: readonly (keyof Snapshot & string)[]) => void;
+  readonly emit: <E extends keyof Events>(event: E, ...args: Events[E]) => void;
 }
 
 /** What a LoadedObject needs of its client. */
 export interface LoadedHost {
   readonly timing: Pick<Timing, 'after'>;
-  /** Closes the object. */
-  readonly closing: AbortSignal;
+  /** Closes the object, if it is given. */
+  readonly closing?: AbortSignal;
 }
 
 /**
  * A live object whose code is loaded when the first one of its kind is made, so that a page has it
- * only if it uses it. Until then the snapshot is the initial one.
+ * only if it uses it. Until then the snapshot is the initial one, and calls wait; from then on they
+ * take effect at once.
  */
 export abstract class LoadedObject<
-  Snapshot extends Loading,
-  F extends Follower,
-> extends LiveObject<Snapshot> {
-  #follower: Promise<F>;
+  Snapshot extends object,
+  P extends LoadedPart<Snapshot>,
+  Events extends Emitted = Record<never, never>,
+> extends LiveObject<Snapshot, Events> {
+  /** Resolves once the code is there. */
+  protected readonly loaded: Promise<P>;
+  #part: P | undefined;
   #state: Snapshot;
   #stopWaiting: () => void = () => {};
-  readonly #closing: AbortSignal;
+  readonly #closing: AbortSignal | undefined;
   readonly #closed = (): void => this.close();
   #isClosed = false;
 
@@ -49,55 +61,82 @@ export abstract class LoadedObject<
   constructor(
     initial: Snapshot,
     { timing, closing }: LoadedHost,
-    load: (set: SetSnapshot<Snapshot>) => Promise<F>,
+    load: (owner: PartOwner<Snapshot, Events>) => Promise<P>,
   ) {
     super();
     this.#state = initial;
     this.#closing = closing;
-    this.#follower = this.#load(timing, load);
-    closing.addEventListener('abort', this.#closed);
+    this.loaded = this.#load(timing, load);
+    closing?.addEventListener('abort', this.#closed);
   }
 
-  close(): void {
-    if (this.#isClosed) return;
+  /** Stops following. The snapshot stays as it was, and what is being sent is still sent. */
+  override close(): void {
     this.#isClosed = true;
-    this.#closing.removeEventListener('abort', this.#closed);
+    this.#closing?.removeEventListener('abort', this.#closed);
     this.#stopWaiting();
-    this.#follower.then(
-      (follower) => follower.close(),
-      () => {},
-    );
+    this.#part?.close();
   }
 
-  protected takeSnapshot(): Snapshot {
-    return this.#state;
+  protected override takeSnapshot(): Snapshot {
+    return this.#part?.takeSnapshot?.() ?? this.#state;
   }
 
-  /** Rejects with ParleyError `network` if the code could not be loaded. */
-  protected follower(): Promise<F> {
-    return this.#follower;
+  /** Returns the part's method of this name, which is called at once or when the part is there. */
+  protected via<K extends keyof P>(name: K): P[K] {
+    const call = (part: P, args: readonly unknown[]) =>
+      (part[name] as (...args: readonly unknown[]) => unknown).apply(part, [...args]);
+    const method = (...args: readonly unknown[]) => {
+      if (this.#part !== undefined) return call(this.#part, args);
+      const done = this.loaded.then((part) => call(part, args));
+      void handled(done);
+      return done;
+    };
+    return method as P[K];
   }
 
-  #load(timing: Pick<Timing, 'after'>, load: (set: SetSnapshot<Snapshot>) => Promise<F>): Promise<F> {
-    const loading = load((part) => this.#set(part)).catch((cause: unknown) => {
-      throw lost(cause);
-    });
-    loading.catch((error: ParleyError) => {
-      this.#set({ status: 'error', error } as Partial<Snapshot>);
-      if (this.#isClosed) return;
-      this.#stopWaiting = timing.after(AGAIN_MS, () => {
-        this.#follower = this.#load(timing, load);
-      });
-    });
-    return loading;
+  /** The same of a method that yields pages. */
+  protected pagesVia<K extends keyof P>(name: K): P[K] {
+    const { loaded } = this;
+    const method = async function* (...args: readonly unknown[]) {
+      const part = await loaded;
+      yield* (part[name] as (...args: readonly unknown[]) => AsyncIterable<unknown>).apply(part, [...args]);
+    };
+    return method as P[K];
   }
 
-  #set(part: Partial<Snapshot>): void {
+  async #load(
+    timing: Pick<Timing, 'after'>,
+    load: (owner: PartOwner<Snapshot, Events>) => Promise<P>,
+  ): Promise<P> {
+    const owner: PartOwner<Snapshot, Events> = {
+      set: (values) => this.#set(values),
+      changed: (...what) => this.changed(...what),
+      emit: (event, ...args) => this.emit(event, ...args),
+    };
+    for (;;) {
+      try {
+        const part = await load(owner);
+        this.#part = part;
+        if (this.#isClosed) part.close();
+        return part;
+      } catch (cause) {
+        if ('error' in this.#state) {
+          this.#set({ status: 'error', error: lost(cause) } satisfies Loading as object);
+        }
+        await new Promise<void>((resolve) => {
+          this.#stopWaiting = timing.after(AGAIN_MS, resolve);
+        });
+      }
+    }
+  }
+
+  #set(values: Partial<Snapshot>): void {
     if (this.#isClosed) return;
-    const keys = Object.keys(part) as (keyof Snapshot & string)[];
-    const changed = keys.filter((key) => part[key] !== this.#state[key]);
+    const keys = Object.keys(values) as (keyof Snapshot & string)[];
+    const changed = keys.filter((key) => values[key] !== this.#state[key]);
     if (changed.length === 0) return;
-    this.#state = { ...this.#state, ...part };
+    this.#state = { ...this.#state, ...values };
     this.changed(...changed);
   }
 }

@@ -9,6 +9,7 @@ import type {
   StreamSeal,
 } from '../../protocol/socket/event-data.ts';
 import type { EventFrame } from '../../protocol/socket/events.ts';
+import { isSealed } from './seal.ts';
 import { StreamText } from './stream-text.ts';
 
 /** A message in the form of events; `stream` is the seal of a streamed text. */
@@ -190,12 +191,7 @@ export class ConversationFeed {
 
   /** A text that was damaged on the way is replaced by the one from REST. */
   async #verify(id: string, body: string, seal: StreamSeal): Promise<void> {
-    try {
-      const { isSealed } = await import('./sha256.ts');
-      if (!isSealed(body, seal)) this.#reload(id);
-    } catch {
-      // The code could not be loaded: the text is taken as it came.
-    }
+    if (!(await isSealed(body, seal))) this.#reload(id);
   }
 
   /** Sets the whole text so far, from any source. */

@@ -21,7 +21,7 @@ import type { Reaction } from '../../protocol/resources/reaction.ts';
 import type { Token } from '../../protocol/resources/token.ts';
 import type { PresenceStatus } from '../../protocol/socket/activity.ts';
 import type { CallOptions } from '../link/call-scope.ts';
-import { lost } from '../parley-error.ts';
+import { LoadedObject } from '../loaded-object.ts';
 import type { AttachmentInput, UploadOptions } from '../rest/upload.ts';
 import type { ConversationHost } from './conversation-host.ts';
 import {
@@ -30,12 +30,11 @@ import {
   type ConversationSnapshot,
   type ReadPosition,
 } from './conversation-snapshot.ts';
-import { LiveThread, type ThreadOptions } from './live-thread.ts';
-import { untilAnswered } from './until-answered.ts';
+import { LiveThread, type ThreadHost, type ThreadOptions } from './live-thread.ts';
+import { handled } from './turns.ts';
 import type { ForwardInput, HistoryFilter, MemberFilter, PageSize } from './view/conversation-requests.ts';
 import type { ConversationView } from './view/conversation-view.ts';
 import type { TimelineMessage } from './view/timeline.ts';
-import { ViewedObject } from './viewed-object.ts';
 
 /** How a conversation is shown. */
 export interface ConversationOptions {
@@ -53,25 +52,27 @@ type Pages<T> = AsyncGenerator<List<T>, void, undefined>;
  * other methods change is shown when its event arrives. Unless they say more, methods reject as
  * Client.fetch does.
  */
-export class LiveConversation extends ViewedObject<
+export class LiveConversation extends LoadedObject<
   ConversationSnapshot,
-  ConversationEvents,
-  ConversationView
+  ConversationView,
+  ConversationEvents
 > {
   /** The id of the conversation. */
   readonly id: string;
+  /** Resolves once the newest messages are loaded. Rejects if they cannot be read. */
+  readonly opened: Promise<void>;
+  readonly #timing: ConversationHost['timing'];
 
   /** Use Client.conversation. */
   constructor(id: string, host: ConversationHost, { pageSize = 30 }: ConversationOptions = {}) {
-    const load = () =>
-      import('./view/conversation-view.ts').catch((cause: unknown) => {
-        throw lost(cause);
-      });
-    super(async () => {
-      const { ConversationView } = await untilAnswered(load, (again) => host.timing.after(AGAIN_MS, again));
-      return (owner) => new ConversationView(id, host, owner, pageSize);
+    super(NOTHING, { timing: host.timing }, async (owner) => {
+      const { ConversationView } = await import('./view/conversation-view.ts');
+      return new ConversationView(id, host, owner, pageSize);
     });
     this.id = id;
+    this.#timing = host.timing;
+    this.opened = this.loaded.then((view) => view.opened);
+    void handled(this.opened);
   }
 
   /** The server's messages, then local echoes, in order. The same array until something changes. */
@@ -241,16 +242,14 @@ export class LiveConversation extends ViewedObject<
 
   /** Opens the replies to a message. They are followed until their `close()` or this one's. */
   thread(messageId: string, { pageSize = 30 }: ThreadOptions = {}): LiveThread {
-    const open = async () => {
-      const view = await this.loaded;
-      return (owner: Parameters<ConversationView['thread']>[2]) => view.thread(messageId, pageSize, owner);
-    };
     const { send, retry, discard } = this;
-    return new LiveThread(messageId, { open, send, retry, discard });
+    const open: ThreadHost['open'] = async (owner) => (await this.loaded).thread(messageId, pageSize, owner);
+    return new LiveThread(messageId, { timing: this.#timing, open, send, retry, discard });
   }
 
-  protected override initial(): ConversationSnapshot {
-    return askingSnapshot(NOTHING, this.via('ask'));
+  protected override takeSnapshot(): ConversationSnapshot {
+    const snapshot = super.takeSnapshot();
+    return snapshot === NOTHING ? askingSnapshot(NOTHING, this.via('ask')) : snapshot;
   }
 }
 
@@ -268,4 +267,3 @@ const NOTHING: ConversationSnapshot = {
   scheduled: [],
   people: { get: () => undefined },
 };
-const AGAIN_MS = 5_000;

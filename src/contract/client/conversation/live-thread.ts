@@ -1,8 +1,9 @@
 import type { ChatMessage, SendMessageBody } from '../../protocol/resources/chat-message.ts';
 import type { CallOptions } from '../link/call-scope.ts';
+import { type LoadedHost, LoadedObject, type PartOwner } from '../loaded-object.ts';
 import type { ThreadEvents, ThreadSnapshot } from './conversation-snapshot.ts';
+import { handled } from './turns.ts';
 import type { ThreadView } from './view/thread-view.ts';
-import { ViewedObject, type ViewOwner } from './viewed-object.ts';
 
 /** How a thread is shown. */
 export interface ThreadOptions {
@@ -11,8 +12,8 @@ export interface ThreadOptions {
 }
 
 /** The requests of a thread to its conversation. */
-export interface ThreadHost {
-  open(): Promise<(owner: ViewOwner<ThreadSnapshot, ThreadEvents>) => ThreadView>;
+export interface ThreadHost extends Pick<LoadedHost, 'timing'> {
+  open(owner: PartOwner<ThreadSnapshot, ThreadEvents>): Promise<ThreadView>;
   send(body: SendMessageBody, options: CallOptions): Promise<ChatMessage>;
   retry(key: string): Promise<ChatMessage>;
   discard(key: string): void;
@@ -22,15 +23,19 @@ export interface ThreadHost {
  * The replies to a message: its newest ones, older ones on request, and local echoes of replies
  * that are being sent. It follows them until its own `close()` or that of its conversation.
  */
-export class LiveThread extends ViewedObject<ThreadSnapshot, ThreadEvents, ThreadView> {
+export class LiveThread extends LoadedObject<ThreadSnapshot, ThreadView, ThreadEvents> {
   /** The id of the message that is replied to. */
   readonly messageId: string;
+  /** Resolves once the newest replies are loaded. Rejects if they cannot be read. */
+  readonly opened: Promise<void>;
   readonly #host: ThreadHost;
 
   /** Use LiveConversation.thread. */
   constructor(messageId: string, host: ThreadHost) {
-    super(() => host.open());
+    super(NOTHING, { timing: host.timing }, (owner) => host.open(owner));
     this.messageId = messageId;
+    this.opened = this.loaded.then((view) => view.opened);
+    void handled(this.opened);
     this.#host = host;
   }
 
@@ -58,8 +63,6 @@ export class LiveThread extends ViewedObject<ThreadSnapshot, ThreadEvents, Threa
    * in the conversation. Rejects as Client.fetch does.
    */
   readonly markRead: (sequence?: number) => Promise<void> = this.via('markRead');
-
-  protected override initial(): ThreadSnapshot {
-    return { status: 'loading', end: null, root: null, messages: [], hasOlder: true };
-  }
 }
+
+const NOTHING: ThreadSnapshot = { status: 'loading', end: null, root: null, messages: [], hasOlder: true };

@@ -5,7 +5,7 @@ import type { EventFrame } from '../../protocol/socket/events.ts';
 import { attached, type FollowHost, isAttached } from '../follow-host.ts';
 import { ListWindow } from '../lists/list-window.ts';
 import { PagedReads } from '../lists/paged-reads.ts';
-import type { Follower, SetSnapshot } from '../loaded-object.ts';
+import type { LoadedPart, PartOwner } from '../loaded-object.ts';
 import { ParleyError } from '../parley-error.ts';
 import { queryOf } from '../rest/pages.ts';
 import { FollowedSummary } from './followed-summary.ts';
@@ -17,10 +17,10 @@ import type { InboxQuery, InboxSnapshot } from './inbox-snapshot.ts';
  * the server said, and the filters are decided there alone. Where nothing can be named (after a gap
  * in the feed, or by a server before 1.3.harbor-preview.1), what is loaded is read again.
  */
-export class InboxReader implements Follower {
+export class InboxReader implements LoadedPart<InboxSnapshot> {
   readonly #host: FollowHost;
   readonly #query: InboxQuery;
-  readonly #set: SetSnapshot<InboxSnapshot>;
+  readonly #set: PartOwner<InboxSnapshot>['set'];
   readonly #rows: ListWindow<Conversation>;
   readonly #reads: PagedReads<Conversation>;
   readonly #summary: FollowedSummary;
@@ -33,7 +33,7 @@ export class InboxReader implements Follower {
   #isFollowed = false;
   #stopAgain: (() => void) | undefined;
 
-  constructor(host: FollowHost, query: InboxQuery, set: SetSnapshot<InboxSnapshot>) {
+  constructor(host: FollowHost, query: InboxQuery, set: PartOwner<InboxSnapshot>['set']) {
     const { pageSize = 25, order = 'activity' } = query;
     this.#host = host;
     this.#query = query;

@@ -11,16 +11,14 @@ import type { InboxQuery, InboxSnapshot } from './inbox-snapshot.ts';
 export class Inbox extends LoadedObject<InboxSnapshot, InboxReader> {
   /** Use Client.inbox. */
   constructor(host: FollowHost, query: InboxQuery) {
-    super(NOTHING, host, async (set) => {
+    super(NOTHING, host, async ({ set }) => {
       const { InboxReader } = await import('./inbox-reader.ts');
       return new InboxReader(host, query, set);
     });
   }
 
   /** Loads the next page. Resolves with `hasMore`, rejects as Client.fetch does. */
-  async loadMore(): Promise<boolean> {
-    return (await this.follower()).loadMore();
-  }
+  readonly loadMore: () => Promise<boolean> = this.via('loadMore');
 }
 
 const NOTHING: InboxSnapshot = {

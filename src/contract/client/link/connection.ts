@@ -1,5 +1,5 @@
 import type { ErrorObject } from '../../protocol/error-envelope.ts';
-import { CLOSE_BANDS, CLOSE_CODES, type NextStep } from '../../protocol/socket/close-codes.ts';
+import { CLOSE_BANDS, type NextStep } from '../../protocol/socket/close-codes.ts';
 import type { EventFrame } from '../../protocol/socket/events.ts';
 import type { ReplyFrame, ServerFrame } from '../../protocol/socket/server-frames.ts';
 import { SOCKET_LIMITS } from '../../protocol/socket/socket-limits.ts';
@@ -207,15 +207,13 @@ export interface ConnectionEnd {
 }
 
 /**
- * Returns the client's next step after an end, by code or band (docs/realtime.md#close-codes).
+ * Returns the client's next step after an end, by the band of its code (docs/realtime.md#close-codes).
  * `waitMs`: milliseconds that the server asks the client to wait, or 0.
  */
 export function afterClose({ code, reason }: ConnectionEnd): { next: NextStep; waitMs: number } {
-  const next = BY_CODE.get(code) ?? CLOSE_BANDS[Math.floor(code / 100)] ?? 'reconnect';
+  const next = CLOSE_BANDS[Math.floor(code / 100)] ?? 'reconnect';
   return { next, waitMs: next === 'wait' ? retryAfterOf(reason) : 0 };
 }
-
-const BY_CODE = new Map<number, NextStep>(Object.values(CLOSE_CODES).map(({ code, next }) => [code, next]));
 
 const DEFAULT_WAIT_MS = 1_000;
 

@@ -99,15 +99,17 @@ export class PagedReads<T extends { readonly id: string }> {
     let isOther = false;
     if (this.#isUnknown) await this.#readAll();
     else if (this.#more !== undefined) await this.#readMore();
-    else isOther = (await other?.()) ?? false;
-    changed();
+    else {
+      isOther = (await other?.()) ?? false;
+      changed();
+    }
     // What left has made room, and the person may not scroll to ask for more.
     if (window.next !== null && window.size < pageSize / 2) this.more().catch(() => {});
     return isOther || this.#isUnknown || this.#more !== undefined;
   }
 
   async #readAll(): Promise<void> {
-    const { window, pageSize, first, began } = this.#options;
+    const { window, pageSize, first, began, changed } = this.#options;
     const wanted = Math.max(pageSize, window.size);
     this.#isUnknown = false;
     began();
@@ -115,6 +117,7 @@ export class PagedReads<T extends { readonly id: string }> {
       const { found, next } = await this.pages(first(Math.min(MOST_A_PAGE, wanted)), wanted);
       window.replace(found, next);
       this.#isUnread = false;
+      changed();
     } catch (error) {
       this.#isUnknown = true;
       throw error;
@@ -122,11 +125,13 @@ export class PagedReads<T extends { readonly id: string }> {
   }
 
   async #readMore(): Promise<void> {
-    const { window, pageSize } = this.#options;
+    const { window, pageSize, changed } = this.#options;
     const read = async () => {
       if (window.next !== null) {
         const { found, next } = await this.pages(window.next.replace(LIMIT, `$1${pageSize}`), 1);
         window.append(found, next);
+        // Before the caller of `more` hears of it.
+        changed();
       }
       return window.next !== null;
     };

@@ -9,7 +9,7 @@ import { attached, type FollowHost, isAttached } from '../follow-host.ts';
 import { ListWindow } from '../lists/list-window.ts';
 import { PagedReads } from '../lists/paged-reads.ts';
 import { ReadLoop } from '../lists/read-loop.ts';
-import type { Follower, SetSnapshot } from '../loaded-object.ts';
+import type { LoadedPart, PartOwner } from '../loaded-object.ts';
 import { queryOf } from '../rest/pages.ts';
 import type { NotificationQuery, NotificationsSnapshot } from './feed-snapshot.ts';
 
@@ -18,10 +18,10 @@ import type { NotificationQuery, NotificationsSnapshot } from './feed-snapshot.t
  * pages are read again only after a gap in the feed. The counts are asked for after events, once
  * for many (docs/decisions.md#sockets-receive-no-counts).
  */
-export class NotificationFeed implements Follower {
+export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
   readonly #host: FollowHost;
   readonly #query: NotificationQuery;
-  readonly #set: SetSnapshot<NotificationsSnapshot>;
+  readonly #set: PartOwner<NotificationsSnapshot>['set'];
   readonly #rows = new ListWindow<Notification>(({ created_at, id }) => `${created_at} ${id}`);
   readonly #reads: PagedReads<Notification>;
   readonly #counts: ReadLoop;
@@ -31,7 +31,7 @@ export class NotificationFeed implements Follower {
   /** Whether everything since the last whole read arrives as events, after breaks too. */
   #isFollowed = false;
 
-  constructor(host: FollowHost, query: NotificationQuery, set: SetSnapshot<NotificationsSnapshot>) {
+  constructor(host: FollowHost, query: NotificationQuery, set: PartOwner<NotificationsSnapshot>['set']) {
     const { pageSize = 25, category, status } = query;
     this.#host = host;
     this.#query = query;
@@ -83,8 +83,19 @@ export class NotificationFeed implements Follower {
     return this.#reads.more();
   }
 
-  /** Implements Notifications.markSeen, markRead and dismiss. */
-  async mark(id: string, move: 'see' | 'read' | 'dismiss'): Promise<Notification> {
+  markSeen(id: string): Promise<Notification> {
+    return this.#mark(id, 'see');
+  }
+
+  markRead(id: string): Promise<Notification> {
+    return this.#mark(id, 'read');
+  }
+
+  dismiss(id: string): Promise<Notification> {
+    return this.#mark(id, 'dismiss');
+  }
+
+  async #mark(id: string, move: 'see' | 'read' | 'dismiss'): Promise<Notification> {
     const path = `${PATH}/${encodeURIComponent(id)}/actions/${move}`;
     const notification = await this.#host.fetch<Notification>(path, { method: 'POST', body: {} });
     this.#receive(notification);

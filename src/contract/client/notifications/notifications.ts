@@ -12,36 +12,26 @@ import type { NotificationFeed } from './notification-feed.ts';
 export class Notifications extends LoadedObject<NotificationsSnapshot, NotificationFeed> {
   /** Use Client.notifications. */
   constructor(host: FollowHost, query: NotificationQuery) {
-    super(NOTHING, host, async (set) => {
+    super(NOTHING, host, async ({ set }) => {
       const { NotificationFeed } = await import('./notification-feed.ts');
       return new NotificationFeed(host, query, set);
     });
   }
 
   /** Loads the next page. Resolves with `hasMore`, rejects as Client.fetch does. */
-  async loadMore(): Promise<boolean> {
-    return (await this.follower()).loadMore();
-  }
+  readonly loadMore: () => Promise<boolean> = this.via('loadMore');
 
   /** Marks one as shown in the list. Rejects as Client.fetch does, as the other marks do. */
-  async markSeen(id: string): Promise<Notification> {
-    return (await this.follower()).mark(id, 'see');
-  }
+  readonly markSeen: (id: string) => Promise<Notification> = this.via('markSeen');
 
   /** Marks one as opened. */
-  async markRead(id: string): Promise<Notification> {
-    return (await this.follower()).mark(id, 'read');
-  }
+  readonly markRead: (id: string) => Promise<Notification> = this.via('markRead');
 
   /** Puts one away for good. */
-  async dismiss(id: string): Promise<Notification> {
-    return (await this.follower()).mark(id, 'dismiss');
-  }
+  readonly dismiss: (id: string) => Promise<Notification> = this.via('dismiss');
 
   /** Brings all notifications of the caller to this status, those that are not loaded too. */
-  async markAll(status: MarkAllStatus): Promise<NotificationSummary> {
-    return (await this.follower()).markAll(status);
-  }
+  readonly markAll: (status: MarkAllStatus) => Promise<NotificationSummary> = this.via('markAll');
 }
 
 const NOTHING: NotificationsSnapshot = {

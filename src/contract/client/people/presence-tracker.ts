@@ -3,13 +3,13 @@ import type { ActorPresence } from '../../protocol/resources/person.ts';
 import type { Presence, PresenceStatus } from '../../protocol/socket/activity.ts';
 import { type FollowHost, isAttached } from '../follow-host.ts';
 import { ReadLoop } from '../lists/read-loop.ts';
-import type { Follower, SetSnapshot } from '../loaded-object.ts';
+import type { LoadedPart, PartOwner } from '../loaded-object.ts';
 import { queryOf } from '../rest/pages.ts';
 import type { PresenceSnapshot } from './presence-snapshot.ts';
 
 interface View {
   readonly ids: readonly string[];
-  readonly set: SetSnapshot<PresenceSnapshot>;
+  readonly set: PartOwner<PresenceSnapshot>['set'];
   /** What it shows, to recognize what does not change it. */
   shown: string;
 }
@@ -44,8 +44,8 @@ export class PresenceTracker {
     });
   }
 
-  /** Keeps the snapshot of one object up to date until the returned follower is closed. */
-  follow(ids: readonly string[], set: SetSnapshot<PresenceSnapshot>): Follower {
+  /** Keeps the snapshot of one object up to date until the returned part is closed. */
+  follow(ids: readonly string[], set: PartOwner<PresenceSnapshot>['set']): LoadedPart<PresenceSnapshot> {
     if (this.#views.size === 0) this.#begin();
     const view: View = { ids, set, shown: '' };
     this.#views.add(view);

@@ -1,4 +1,4 @@
-import { type Follower, type LoadedHost, LoadedObject } from '../loaded-object.ts';
+import { type LoadedHost, LoadedObject, type LoadedPart } from '../loaded-object.ts';
 import type { PresenceSnapshot } from './presence-snapshot.ts';
 import type { PresenceTracker } from './presence-tracker.ts';
 
@@ -6,10 +6,10 @@ import type { PresenceTracker } from './presence-tracker.ts';
  * Whether some users are online: read from the server at first and every 30 seconds, and at once
  * as events of an open conversation say.
  */
-export class Presence extends LoadedObject<PresenceSnapshot, Follower> {
+export class Presence extends LoadedObject<PresenceSnapshot, LoadedPart<PresenceSnapshot>> {
   /** Use Client.presence. `tracker` loads what all of these objects of a client share. */
   constructor(host: LoadedHost, actorIds: readonly string[], tracker: () => Promise<PresenceTracker>) {
-    super({ status: 'loading', error: null, presence: new Map() }, host, async (set) =>
+    super({ status: 'loading', error: null, presence: new Map() }, host, async ({ set }) =>
       (await tracker()).follow(actorIds, set),
     );
   }

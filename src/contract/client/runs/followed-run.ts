@@ -1,12 +1,12 @@
 import type { List } from '../../protocol/lists.ts';
-import type { AgentRun } from '../../protocol/resources/agent-run.ts';
+import type { AgentRun, ContinueRunBody } from '../../protocol/resources/agent-run.ts';
 import type { ChatMessage } from '../../protocol/resources/chat-message.ts';
 import type { EventOf } from '../../protocol/socket/event-data.ts';
 import { ENDED_RUNS } from '../../protocol/states/agent-run-states.ts';
 import type { ConversationSubscription } from '../client-events.ts';
 import type { FollowHost } from '../follow-host.ts';
 import { ReadLoop } from '../lists/read-loop.ts';
-import type { Follower, SetSnapshot } from '../loaded-object.ts';
+import type { LoadedPart, PartOwner } from '../loaded-object.ts';
 import { queryOf } from '../rest/pages.ts';
 import type { RunSnapshot } from './run-snapshot.ts';
 
@@ -16,10 +16,10 @@ import type { RunSnapshot } from './run-snapshot.ts';
  * the actor that started it receives, a notification about it, which those that may approve
  * receive, or its message; and from time to time, since turns and calls have no events.
  */
-export class FollowedRun implements Follower {
+export class FollowedRun implements LoadedPart<RunSnapshot> {
   readonly #host: FollowHost;
   readonly #id: string;
-  readonly #set: SetSnapshot<RunSnapshot>;
+  readonly #set: PartOwner<RunSnapshot>['set'];
   readonly #reads: ReadLoop;
   readonly #unfollow: () => void;
   #subscription: ConversationSubscription | undefined;
@@ -31,7 +31,7 @@ export class FollowedRun implements Follower {
   #stopAgain: (() => void) | undefined;
   #isClosed = false;
 
-  constructor(host: FollowHost, id: string, set: SetSnapshot<RunSnapshot>) {
+  constructor(host: FollowHost, id: string, set: PartOwner<RunSnapshot>['set']) {
     this.#host = host;
     this.#id = id;
     this.#set = set;
@@ -51,8 +51,15 @@ export class FollowedRun implements Follower {
     this.#reads.wake(true);
   }
 
-  /** Implements Run.decide and Run.cancel. */
-  async change(action: 'continue' | 'cancel', body: object): Promise<AgentRun> {
+  decide(decisions: ContinueRunBody['decisions']): Promise<AgentRun> {
+    return this.#change('continue', { decisions });
+  }
+
+  cancel(): Promise<AgentRun> {
+    return this.#change('cancel', {});
+  }
+
+  async #change(action: 'continue' | 'cancel', body: object): Promise<AgentRun> {
     const path = `/v1/ai/runs/${encodeURIComponent(this.#id)}/actions/${action}`;
     const run = await this.#host.fetch<AgentRun>(path, { method: 'POST', body });
     this.#reads.wake(true);

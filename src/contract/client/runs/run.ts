@@ -10,7 +10,7 @@ export class Run extends LoadedObject<RunSnapshot, FollowedRun> {
 
   /** Use Client.run. */
   constructor(host: FollowHost, id: string) {
-    super(NOTHING, host, async (set) => {
+    super(NOTHING, host, async ({ set }) => {
       const { FollowedRun } = await import('./followed-run.ts');
       return new FollowedRun(host, id, set);
     });
@@ -28,14 +28,10 @@ export class Run extends LoadedObject<RunSnapshot, FollowedRun> {
   }
 
   /** Decides about several calls at once. */
-  async decide(decisions: ContinueRunBody['decisions']): Promise<AgentRun> {
-    return (await this.follower()).change('continue', { decisions });
-  }
+  readonly decide: (decisions: ContinueRunBody['decisions']) => Promise<AgentRun> = this.via('decide');
 
   /** Ends the run. Resolves when it has ended. */
-  async cancel(): Promise<AgentRun> {
-    return (await this.follower()).change('cancel', {});
-  }
+  readonly cancel: () => Promise<AgentRun> = this.via('cancel');
 }
 
 const NOTHING: RunSnapshot = {

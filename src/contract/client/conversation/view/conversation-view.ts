@@ -9,6 +9,7 @@ import type { Participant } from '../../../protocol/resources/participant.ts';
 import type { Pin } from '../../../protocol/resources/pin.ts';
 import type { EventOf } from '../../../protocol/socket/event-data.ts';
 import type { CallOptions } from '../../link/call-scope.ts';
+import type { LoadedPart, PartOwner } from '../../loaded-object.ts';
 import { ParleyError } from '../../parley-error.ts';
 import { randomId } from '../../rest/rest.ts';
 import type { AttachmentInput, UploadOptions } from '../../rest/upload.ts';
@@ -25,7 +26,6 @@ import {
   type ThreadSnapshot,
 } from '../conversation-snapshot.ts';
 import { Deferred } from '../deferred.ts';
-import type { View, ViewOwner } from '../viewed-object.ts';
 import { Activity } from './activity.ts';
 import { ConversationParts } from './conversation-parts.ts';
 import { ConversationRequests } from './conversation-requests.ts';
@@ -46,7 +46,10 @@ import type { ViewCore } from './view-core.ts';
  * subscribed to before anything is loaded, so nothing is missed. LiveConversation describes what
  * the methods do.
  */
-export class ConversationView extends ConversationRequests implements ViewCore, View<ConversationSnapshot> {
+export class ConversationView
+  extends ConversationRequests
+  implements ViewCore, LoadedPart<ConversationSnapshot>
+{
   readonly id: string;
   readonly host: ConversationHost;
   readonly begun: Promise<void>;
@@ -58,7 +61,7 @@ export class ConversationView extends ConversationRequests implements ViewCore, 
   readonly #shownAtOnce: ShownAtOnce;
   readonly #activity: Activity;
   readonly #parts: ConversationParts;
-  readonly #owner: ViewOwner<ConversationSnapshot, ConversationEvents>;
+  readonly #owner: PartOwner<ConversationSnapshot, ConversationEvents>;
   readonly #threads = new Set<ThreadView>();
   readonly #quotes: Quotes;
   readonly #reader: TimelineReader;
@@ -72,7 +75,7 @@ export class ConversationView extends ConversationRequests implements ViewCore, 
   constructor(
     id: string,
     host: ConversationHost,
-    owner: ViewOwner<ConversationSnapshot, ConversationEvents>,
+    owner: PartOwner<ConversationSnapshot, ConversationEvents>,
     pageSize: number,
   ) {
     super(id, host.fetch);
@@ -220,7 +223,7 @@ export class ConversationView extends ConversationRequests implements ViewCore, 
     this.#read(sequence - 1, unread);
   }
 
-  thread(messageId: string, pageSize: number, owner: ViewOwner<ThreadSnapshot, ThreadEvents>): ThreadView {
+  thread(messageId: string, pageSize: number, owner: PartOwner<ThreadSnapshot, ThreadEvents>): ThreadView {
     const timeline = this.#newTimeline(() => owner.changed('root', 'messages'), messageId);
     timeline.copy(this.timeline);
     const closed = (view: ThreadView) => void this.#threads.delete(view);

@@ -1,6 +1,6 @@
 import type { Thread } from '../../../protocol/resources/thread.ts';
+import type { LoadedPart, PartOwner } from '../../loaded-object.ts';
 import type { ThreadEvents, ThreadSnapshot } from '../conversation-snapshot.ts';
-import type { View, ViewOwner } from '../viewed-object.ts';
 import { messagePath } from './message-path.ts';
 import { ReadMark } from './read-mark.ts';
 import { sameList } from './same-parts.ts';
@@ -18,7 +18,7 @@ export interface ThreadViewOptions {
 }
 
 /** The replies to a message, of one conversation's view. */
-export class ThreadView implements View<ThreadSnapshot> {
+export class ThreadView implements LoadedPart<ThreadSnapshot> {
   readonly timeline: Timeline;
   readonly reader: TimelineReader;
   readonly opened: Promise<void>;
@@ -29,7 +29,7 @@ export class ThreadView implements View<ThreadSnapshot> {
 
   constructor(
     core: Pick<ViewCore, 'begun' | 'host' | 'each' | 'later'>,
-    owner: ViewOwner<ThreadSnapshot, ThreadEvents>,
+    owner: PartOwner<ThreadSnapshot, ThreadEvents>,
     options: ThreadViewOptions,
   ) {
     this.#core = core;
