@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type OutputOptions, type RolldownPluginOption, rolldown } from 'rolldown';
+import { type ChunkingContext, type OutputOptions, type RolldownPluginOption, rolldown } from 'rolldown';
 import { declarations } from './declarations.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -27,7 +27,13 @@ export async function build(): Promise<void> {
   try {
     const dist = join(stage, 'dist');
     const served = join(dist, 'served');
-    await bundle(entries, { dir: dist, sourcemap: true, chunkFileNames: 'chunks/[name].js' });
+    const chunkFileNames = 'chunks/[name].js';
+    await bundle(entries, {
+      dir: dist,
+      sourcemap: true,
+      chunkFileNames,
+      codeSplitting: { groups: [{ debugName: 'chunks', name: chunkOf }] },
+    });
     await bundle(entries, { dir: dist, chunkFileNames: 'chunks/[name].d.ts' }, await declarations());
     await copyFile(join(ROOT, 'LICENSE'), join(dist, 'LICENSE'));
     for (const name of ['package.json', 'README.md']) await copyFile(join(CLIENT, name), join(stage, name));
@@ -42,6 +48,20 @@ export async function build(): Promise<void> {
     await rm(stage, { recursive: true, force: true });
   }
 }
+
+/**
+ * Names the chunk of a module: few, because each compresses by itself and costs a request. `core` is
+ * what `.` needs for its first connection; a page with a list of conversations shows them too.
+ */
+function chunkOf(id: string, modules: ChunkingContext): string | null {
+  const core = new Set([join(CLIENT, 'index.ts')]);
+  for (const one of core) for (const next of modules.getModuleInfo(one)?.importedIds ?? []) core.add(next);
+  if (core.has(id)) return 'core';
+  return LIVE.some((folder) => id.startsWith(join(CLIENT, folder, '/'))) ? 'live' : null;
+}
+
+/** Folders with the code of lists and conversations, which is loaded when the first one is opened. */
+const LIVE = ['conversation', 'inbox', 'lists', 'notifications', 'outbox', 'people'];
 
 /** Bundles for platforms of ES2022. Packages are left to the application. */
 async function bundle(

@@ -4,17 +4,17 @@ import type { ConnectionEnd } from './link/connection.ts';
 /** Every `reason` of the client's `error` event, with its meaning. */
 export const CLIENT_ERRORS = {
   network: 'The server cannot be reached, or the connection was lost.',
-  server_busy: 'The server is overloaded or limits the rate, and asked the client to wait.',
+  server_busy: 'The server is overloaded, or limits the rate.',
   server_error: 'The server failed to handle a request.',
-  url_source: 'The url function threw, rejected, returned no server URL or took longer than 10 s.',
+  url_source: 'The url function failed, returned no URL, or took longer than 10 s.',
   url_rejected: 'The platform does not allow a socket to this URL.',
-  token_source: 'getToken threw, rejected, returned no token or took longer than 10 s.',
-  credential_rejected: 'The server does not accept the key or token: unknown, revoked or expired.',
-  account_rejected: 'The credential does not belong to this account, or the account has no subscription.',
+  token_source: 'getToken failed, returned no token, or took longer than 10 s.',
+  credential_rejected: 'The server does not accept the key or token.',
+  account_rejected: 'The account is another one, or has no subscription.',
   version_rejected: 'The server does not support this version of the API.',
   forbidden: 'The caller may not open a socket.',
   protocol: 'Client and server do not understand each other.',
-  store: 'The store failed: messages are sent, but those that wait do not all survive a reload.',
+  store: 'The store failed: messages that wait may not survive a reload.',
 } as const;
 
 export type ClientErrorReason = keyof typeof CLIENT_ERRORS;

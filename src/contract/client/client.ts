@@ -25,7 +25,7 @@ import { type LinkOptions, type ReadyFrame, SocketLink } from './link/socket-lin
 import { type PageEvents, watchPage } from './link/source.ts';
 import type { Transport } from './link/transport.ts';
 import { LiveApi } from './live-api.ts';
-import { Outbox, type OutboxHost } from './outbox/outbox.ts';
+import type { Outbox, OutboxHost } from './outbox/outbox.ts';
 import { closed } from './parley-error.ts';
 import { type FetchOptions, Rest } from './rest/rest.ts';
 import type { TypedFetch } from './rest/typed-fetch.ts';
@@ -46,7 +46,9 @@ export class Client extends LiveApi {
   readonly #link: SocketLink;
   readonly #rest: Rest;
   readonly #requests: Requests;
-  readonly #outbox: Outbox;
+  readonly #outboxHost: OutboxHost;
+  /** Undefined until the first conversation is opened, unless there is a store. */
+  #outbox: Outbox | undefined;
   readonly #timing: LinkOptions['timing'];
   readonly #feeds = new Map<string, SharedFeed>();
   /** Feeds that the current connection has not caught up with, and followers behind their feed. */
@@ -74,11 +76,11 @@ export class Client extends LiveApi {
     this.#options = options;
     this.#timing = timing;
     this.#rest = new Rest(options, { closing, failed, answered: (answer) => this.answered(answer) });
-    const outboxHost: OutboxHost = {
+    this.#outboxHost = {
       ...{ timing, closing, rest: this.#rest },
       storeFailed: (error) => failed(clientError('store', true, error)),
     };
-    this.#outbox = options.store?.outbox(outboxHost) ?? new Outbox(outboxHost);
+    this.#outbox = options.store?.outbox(this.#outboxHost);
     this.#requests = new Requests({
       timing,
       closing,
@@ -103,7 +105,7 @@ export class Client extends LiveApi {
         failed,
         finished: (end) => {
           this.#requests.end();
-          this.#outbox.ended();
+          this.#outbox?.ended();
           this.#listeners.emit('end', end);
         },
       },
@@ -204,7 +206,10 @@ export class Client extends LiveApi {
     const host: ConversationHost = {
       ...this.host,
       rest: this.#rest,
-      outbox: this.#outbox,
+      outbox: (make) => {
+        this.#outbox ??= make(this.#outboxHost);
+        return this.#outbox;
+      },
       request: (op, fields) => this.request(op, fields),
       upload: (file, given) => this.upload(file, given),
     };
@@ -278,7 +283,7 @@ export class Client extends LiveApi {
     }
     this.#cursor ??= cursor;
     this.#requests.attached(connection);
-    this.#outbox.attached(actor);
+    this.#outbox?.attached(actor);
     this.#rest.wake();
     this.#check();
   }

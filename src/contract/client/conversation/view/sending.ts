@@ -1,6 +1,6 @@
 import type { ChatMessage, SendMessageBody } from '../../../protocol/resources/chat-message.ts';
 import type { CallOptions } from '../../link/call-scope.ts';
-import type { OutgoingMessage } from '../../outbox/outbox.ts';
+import { Outbox, type OutgoingMessage } from '../../outbox/outbox.ts';
 import type { AttachmentInput } from '../../rest/upload.ts';
 import { handled } from '../turns.ts';
 import { localMessage } from './local-echo.ts';
@@ -12,6 +12,7 @@ type SendingCore = Pick<ViewCore, 'id' | 'host' | 'timeline' | 'each' | 'quoteOf
 /** The messages that are being sent in a conversation, as one view shows them. */
 export class Sending {
   readonly #core: SendingCore;
+  readonly #outbox: Outbox;
   readonly #unfollow: () => void;
   /** The uploaded pictures of messages that are not sent yet, by their keys. */
   readonly #files = new Map<string, Blob>();
@@ -21,7 +22,8 @@ export class Sending {
   constructor(core: SendingCore) {
     this.#core = core;
     const each: SendingCore['each'] = (run) => core.each(run);
-    this.#unfollow = core.host.outbox.follow(core.id, {
+    this.#outbox = core.host.outbox((host) => new Outbox(host));
+    this.#unfollow = this.#outbox.follow(core.id, {
       pending: (record) => this.#show(record),
       sent: ({ key, request }, message) => {
         each((timeline) => timeline.acknowledge(key, message));
@@ -38,9 +40,9 @@ export class Sending {
 
   /** Rejects as Rest.send does; the rejection may be ignored. */
   send(key: string, request: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
-    const { id: conversation_id, host } = this.#core;
+    const { id: conversation_id } = this.#core;
     const created_at = this.#shown(key)?.created_at ?? new Date().toISOString();
-    const sent = host.outbox.send({ key, conversation_id, request, created_at }, options);
+    const sent = this.#outbox.send({ key, conversation_id, request, created_at }, options);
     void handled(sent);
     return sent;
   }
@@ -52,7 +54,7 @@ export class Sending {
 
   /** Removes a failed message. */
   discard(key: string): void {
-    this.#core.host.outbox.discard(this.#failed(key).key);
+    this.#outbox.discard(this.#failed(key).key);
   }
 
   /** Remembers a file for the preview of a message that has it. */
