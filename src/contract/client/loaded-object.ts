@@ -54,7 +54,10 @@ export abstract class LoadedObject<
   #state: Snapshot;
   #stopWaiting: () => void = () => {};
   readonly #closing: AbortSignal | undefined;
-  readonly #closed = (): void => this.close();
+  readonly #closed = (): void => {
+    this.#failed(this.#closing?.reason);
+    this.close();
+  };
   #isClosed = false;
 
   /** `load` rejects while the code cannot be loaded, and is called again in some seconds. */
@@ -121,14 +124,18 @@ export abstract class LoadedObject<
         if (this.#isClosed) part.close();
         return part;
       } catch (cause) {
-        if ('error' in this.#state) {
-          this.#set({ status: 'error', error: lost(cause) } satisfies Loading as object);
-        }
+        this.#failed(lost(cause));
         await new Promise<void>((resolve) => {
           this.#stopWaiting = timing.after(AGAIN_MS, resolve);
         });
       }
     }
+  }
+
+  /** Says in a snapshot that has an `error` why nothing is read. */
+  #failed(error: ParleyError): void {
+    const { status, error: known } = this.#state as Partial<Loading>;
+    if (known !== undefined) this.#set({ status: status === 'loading' ? 'error' : status, error } as object);
   }
 
   #set(values: Partial<Snapshot>): void {
