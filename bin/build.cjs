@@ -28,9 +28,7 @@ main().then(
   () => process.exit(),
   (error) => {
     // The bundler has one for each module.
-    const told = (error.errors || [error])
-      .map((one) => [one.message || String(one), one.frame].filter(Boolean).join('\n'))
-      .join('\n');
+    const told = (error.errors || [error]).map((one) => String(one.message || one)).join('\n');
     const [line] = told.replaceAll(join(ROOT, '/'), '').split('\n');
     // What was there is not of these sources.
     rmSync(OUT, { recursive: true, force: true });

@@ -1,7 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from 'rolldown';
+import { isolatedDeclarationSync } from 'rolldown/experimental';
 import { dts } from 'rolldown-plugin-dts';
 import type { TSchema } from 'typebox';
 import { isMention } from '../../src/contract/protocol/mentions.ts';
@@ -46,10 +47,13 @@ export async function declarations(): Promise<Plugin[]> {
       resolveId: (id) => (id === WIRE ? WIRE : undefined),
       load(id) {
         if (id === WIRE) return text;
-        return generated.get(id) ?? (isSource(id) ? sourceOf(id) : undefined);
+        // Left alone, the bundler makes the declarations of what are declarations already, and oxc
+        // drops abstract methods that have no bodies before them.
+        const file = id.replace(/\.d\.ts$/, '.ts');
+        return generated.get(file) ?? (isSource(file) ? declared(file) : undefined);
       },
     },
-    ...dts({ generator: 'oxc', oxc: { stripInternal: true }, emitDtsOnly: true, tsconfig: false }),
+    ...dts({ generator: 'oxc', emitDtsOnly: true, tsconfig: false }),
   ];
 }
 
@@ -60,6 +64,9 @@ function isSource(file: string): boolean {
 /** A comment on a module, which would become one on its first type. */
 const OF_MODULE = /^\/\*\*(?:(?!\*\/)[\s\S])*\*\/\s*(?=(?:import|export) (?:type )?[{*])/;
 
-function sourceOf(file: string): string {
-  return readFileSync(file, 'utf8').replace(OF_MODULE, '');
+function declared(file: string): string {
+  const { code, errors } = isolatedDeclarationSync(file, readFileSync(file, 'utf8'), { stripInternal: true });
+  if (errors.length === 0) return code.replace(OF_MODULE, '');
+  const told = errors.map(({ message, codeframe }) => [message, codeframe].filter(Boolean).join('\n'));
+  throw new Error(`${relative(CONTRACT, file)} does not say its types.\n${told.join('\n')}`);
 }
