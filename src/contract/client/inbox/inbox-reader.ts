@@ -2,7 +2,8 @@ import type { Conversation } from '../../protocol/resources/conversation.ts';
 import type { InboxSummary } from '../../protocol/resources/inbox.ts';
 import type { EventOf } from '../../protocol/socket/event-data.ts';
 import type { EventFrame } from '../../protocol/socket/events.ts';
-import { attached, type FollowHost, isAttached } from '../follow-host.ts';
+import { attached, type FollowHost } from '../follow-host.ts';
+import { Gaps } from '../gaps.ts';
 import { ListWindow } from '../lists/list-window.ts';
 import { PagedReads } from '../lists/paged-reads.ts';
 import type { LoadedPart, PartOwner } from '../loaded-object.ts';
@@ -24,14 +25,12 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
   readonly #rows: ListWindow<Conversation>;
   readonly #reads: PagedReads<Conversation>;
   readonly #summary: FollowedSummary;
+  readonly #gaps: Gaps;
   readonly #ends: readonly (() => void)[];
   /** Conversations that may have changed. */
   readonly #named = new Set<string>();
   /** Whether the server can be asked for conversations by their ids. */
   #canName = true;
-  /** Whether everything since the last whole read arrives as events. */
-  #isFollowed = false;
-  #stopAgain: (() => void) | undefined;
 
   constructor(host: FollowHost, query: InboxQuery, set: PartOwner<InboxSnapshot>['set']) {
     const { pageSize = 25, order = 'activity' } = query;
@@ -41,8 +40,9 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
     this.#rows = new ListWindow(order === 'created' ? byCreation : byActivity);
     this.#summary = new FollowedSummary(host, {
       changed: (summary) => set({ summary }),
-      snoozeEnded: () => this.#refresh(),
+      snoozeEnded: () => this.#reads.refresh(),
     });
+    this.#gaps = new Gaps(host, () => this.#reads.refresh());
     this.#reads = new PagedReads({
       fetch: host.fetch,
       timing: host.timing,
@@ -51,8 +51,9 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
       first: (limit) => this.#path({ limit }),
       other: () => this.#readNamed(),
       began: () => {
-        this.#isFollowed = isAttached(host.state());
+        this.#gaps.readBegan();
         this.#named.clear();
+        this.#summary.ask();
       },
       changed: () => this.#changed(),
       failed: (error) => set(this.#rows.size > 0 ? { error } : { status: 'error', error }),
@@ -60,16 +61,9 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
     this.#ends = [
       host.onFrame((frame) => this.#receive(frame)),
       host.onTouched((id) => this.#mayHaveChanged(id)),
-      host.onStale(() => this.#refresh()),
-      host.onState((state) => {
-        if (!isAttached(state)) this.#isFollowed = false;
-        else if (state === 'live' && !this.#isFollowed) this.#refresh();
-      }),
+      host.onStale(() => this.#reads.refresh()),
     ];
-    void attached(host).then(() => {
-      this.#reads.wake(true);
-      this.#summary.ask();
-    });
+    void attached(host).then(() => this.#reads.wake(true));
   }
 
   loadMore(): Promise<boolean> {
@@ -79,20 +73,15 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
   close(): void {
     this.#reads.close();
     this.#summary.close();
-    this.#stopAgain?.();
+    this.#gaps.close();
     for (const end of this.#ends) end();
-  }
-
-  #refresh(): void {
-    this.#reads.refresh();
-    this.#summary.ask();
   }
 
   #receive(frame: EventFrame): void {
     const { event, conversation_id: id, data } = frame as EventOf;
     switch (event) {
       case 'inbox.changed':
-        if (data.conversation_ids === null) this.#refresh();
+        if (data.conversation_ids === null) this.#reads.refresh();
         else for (const one of data.conversation_ids) this.#mayHaveChanged(one);
         break;
       case 'inbox.updated':
@@ -145,9 +134,6 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
     if (conversations[0] !== undefined) this.#canName = conversations[0].activity_at !== undefined;
     this.#set({ status: 'ready', error: null, conversations, hasMore: next !== null });
     this.#summary.mayHaveChanged();
-    this.#stopAgain?.();
-    if (this.#host.transport() !== 'poll') return;
-    this.#stopAgain = this.#host.timing.after(POLLED_MS, () => this.#refresh());
   }
 
   async #readNamed(): Promise<boolean> {
@@ -183,8 +169,6 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
 const PATH = '/v1/messaging/conversations';
 const INCLUDE = ['last_message', 'participants'] as const;
 const CONVERSATION_PREFIX = 'cnv_';
-/** How often a list is read where `inbox.changed` may be lost. */
-const POLLED_MS = 15_000;
 /** As many as a page has. */
 const MOST_NAMED = 100;
 

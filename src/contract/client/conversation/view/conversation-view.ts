@@ -8,6 +8,7 @@ import type { Conversation } from '../../../protocol/resources/conversation.ts';
 import type { Participant } from '../../../protocol/resources/participant.ts';
 import type { Pin } from '../../../protocol/resources/pin.ts';
 import type { EventOf } from '../../../protocol/socket/event-data.ts';
+import { Gaps } from '../../gaps.ts';
 import type { CallOptions } from '../../link/call-scope.ts';
 import type { LoadedPart, PartOwner } from '../../loaded-object.ts';
 import { ParleyError } from '../../parley-error.ts';
@@ -67,6 +68,7 @@ export class ConversationView
   readonly #reader: TimelineReader;
   readonly #mark = new ReadMark();
   readonly #people: ShownPeople;
+  readonly #gaps: Gaps;
   readonly #releases: readonly (() => void)[];
   /** The number after which messages arrive live. */
   #liveAfter = 0;
@@ -100,9 +102,15 @@ export class ConversationView
       ended: (why) => this.#ended(why),
     });
     this.opened = this.#reader.opened;
+    // How far others have read comes in events that are not kept.
+    this.#gaps = new Gaps(host, () => {
+      this.#gaps.readBegan();
+      this.#parts.conversation.reload();
+    });
     const subscription = host.subscribe(id, {
       onBegin: (after) => {
         this.#liveAfter = after;
+        this.#gaps.readBegan();
         this.#begun.resolve();
       },
       onMessage: (message) => this.#receive(message),
@@ -118,6 +126,7 @@ export class ConversationView
     });
     this.#releases = [
       () => subscription.unsubscribe(),
+      () => this.#gaps.close(),
       host.actors.onLearned((actorId) => this.#learned(actorId)),
       host.onState((state) => {
         if (state === 'connecting' || state === 'offline') this.#activity.forgetPresence();
