@@ -123,11 +123,13 @@ class Place {
 const bundle = await rolldown({ input: join(import.meta.dirname, 'store-page.ts'), platform: 'browser' });
 const { output } = await bundle.generate({ format: 'es', codeSplitting: false });
 await bundle.close();
-const script = output.flatMap((one) => (one.type === 'chunk' ? [one.code] : [])).join('\n');
+const scripts = new Map(
+  output.flatMap((one) => (one.type === 'chunk' ? [[`/${one.fileName}`, one.code] as const] : [])),
+);
 const server = createServer((request, response) => {
-  const isScript = request.url === '/page.js';
-  response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
-  response.end(isScript ? script : '<!doctype html><script type="module" src="/page.js"></script>');
+  const script = scripts.get(request.url ?? '');
+  response.setHeader('content-type', script === undefined ? 'text/html' : 'text/javascript');
+  response.end(script ?? '<!doctype html><script type="module" src="/store-page.js"></script>');
 });
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 t.teardown(() => void server.close());
