@@ -136,8 +136,10 @@ t.test('a stream that worked is opened again, twice', async (t) => {
   server.respond = (request) => request.transport === 'poll' && request.acknowledge();
   await pass(SILENCE);
   await pass(RETRY);
+  await server.request(3);
   await pass(FIRST_FRAME);
   await pass(250);
+  await server.request(4);
   await pass(FIRST_FRAME);
   await until(() => client.transport === 'poll', { what: 'polls' });
   t.strictSame(server.tried.slice(1), ['stream', 'stream', 'stream', 'stream', 'poll']);
