@@ -126,6 +126,42 @@ t.test('it is shown and sent after a reload, also where no conversation is open'
   );
 });
 
+t.test(
+  'a reply is shown in its thread after a reload, and beside it that there is no connection',
+  async (t) => {
+    const place = await Place.open(t);
+    const id = await conversations.group('group');
+    const before = place.client(t);
+    const question = await before.conversation(id).send('question');
+    const asked = before.conversation(id).thread(question.id);
+    await asked.opened;
+    place.away();
+    const lost = asked.send({ body: 'answer', client_message_id: 'answer' });
+    await until(() => asked.snapshot.messages.length === 1, { what: 'the echo' });
+    before.close();
+    await t.rejects(lost, { code: 'client_closed' });
+    t.match(place.store.records, [{ key: 'answer', request: { reply_to_message_id: question.id } }]);
+
+    const after = place.client(t);
+    const { connection } = after;
+    const view = after.conversation(id);
+    const thread = view.thread(question.id);
+    await until(() => thread.snapshot.messages.length === 1, { what: 'the echo after the reload' });
+    t.match(thread.snapshot.messages, [{ key: 'answer', delivery: 'pending', reply_to_id: question.id }]);
+    t.match(view.messages, [{ key: 'answer', delivery: 'pending' }]);
+    await until(() => connection.snapshot.error !== null, { what: 'the reason' });
+    t.match(connection.snapshot, { error: { reason: 'network', willRetry: true }, transport: null });
+    place.back();
+    await until(() => thread.snapshot.messages[0]?.delivery === 'sent', { what: 'the reply' });
+    await thread.opened;
+    await until(() => connection.snapshot.state === 'live', { what: 'live' });
+    t.equal(connection.snapshot.error, null);
+    t.match(thread.snapshot, { root: { body: 'question' }, messages: [{ key: 'answer', delivery: 'sent' }] });
+    t.strictSame(bodiesOf(view), ['question', 'answer']);
+    t.strictSame(await place.bodies(id), ['question', 'answer']);
+  },
+);
+
 t.test('it was sent before the reload, and the answer was lost', async (t) => {
   const place = await Place.open(t);
   const id = await conversations.group('lost answer');

@@ -123,7 +123,7 @@ class Place {
 const bundle = await rolldown({ input: join(import.meta.dirname, 'store-page.ts'), platform: 'browser' });
 const { output } = await bundle.generate({ format: 'es', codeSplitting: false });
 await bundle.close();
-const scripts = new Map(
+const scripts = new Map<string, string>(
   output.flatMap((one) => (one.type === 'chunk' ? [[`/${one.fileName}`, one.code] as const] : [])),
 );
 const server = createServer((request, response) => {
