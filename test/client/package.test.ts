@@ -29,7 +29,7 @@ t.test('the tarball has bundles, source maps, declarations and texts, and no scr
     'README.md',
     'dist/LICENSE',
     'dist/index.js',
-    'dist/index.js.map',
+    'dist/chunks/core.js.map',
     'dist/index.d.ts',
   ])
     t.ok(files.includes(`package/${name}`), name);
