@@ -18,7 +18,8 @@ export interface OpenSessionsOptions
 export class OpenSessions {
   readonly #options: OpenSessionsOptions;
   readonly #host: SessionHost;
-  #draining = false;
+  /** Undefined while the node serves. */
+  #draining: Draining | undefined;
   #emptied: (() => void) | undefined;
 
   constructor(options: OpenSessionsOptions) {
@@ -44,7 +45,7 @@ export class OpenSessions {
 
   /** Throws ApiError `service_unavailable` once the node drains. */
   requireServing(): void {
-    if (!this.#draining) return;
+    if (this.#draining === undefined) return;
     throw new ApiError('service_unavailable', 'This node is stopping. Connect again.', { retryAfterS: 1 });
   }
 
@@ -58,7 +59,9 @@ export class OpenSessions {
     return session;
   }
 
-  /** Sends the first frame. */
+  /**
+   * Sends the first frame, and `goaway` if the node has begun to drain since it let the client in.
+   */
   greet(session: Session): void {
     const { limits } = this.#options;
     session.sendFrame({
@@ -68,6 +71,7 @@ export class OpenSessions {
       heartbeat_ms: limits.heartbeatMs,
       max_frame_bytes: limits.frameBytes,
     });
+    if (this.#draining !== undefined) this.#sendAway(session, this.#draining, 0);
   }
 
   /**
@@ -78,21 +82,21 @@ export class OpenSessions {
    */
   async drain(reason: string, drainMs: number): Promise<void> {
     const { sessions } = this.#options;
-    this.#draining = true;
+    const draining = { reason, drainMs };
+    this.#draining = draining;
     const spreadMs = Math.min(SPREAD_MS, drainMs / 2);
     const open = [...sessions.all()];
     for (const [index, session] of open.entries()) {
-      session.sendFrame({
-        type: 'goaway',
-        // Each session has its own interval: chance alone makes heaps twice as high as the mean.
-        reconnect_in_ms: Math.floor(((index + Math.random()) * spreadMs) / open.length),
-        deadline_ms: drainMs,
-        reason,
-      });
+      // Each session has its own interval: chance alone makes heaps twice as high as the mean.
+      this.#sendAway(session, draining, ((index + Math.random()) * spreadMs) / open.length);
     }
     await this.#untilEmpty(drainMs);
     for (const session of [...sessions.all()]) session.close('going_away');
     await this.#untilEmpty(LAST_WORDS_MS);
+  }
+
+  #sendAway(session: Session, { reason, drainMs }: Draining, inMs: number): void {
+    session.sendFrame({ type: 'goaway', reconnect_in_ms: Math.floor(inMs), deadline_ms: drainMs, reason });
   }
 
   #untilEmpty(timeoutMs: number): Promise<void> {
@@ -105,6 +109,11 @@ export class OpenSessions {
       };
     });
   }
+}
+
+interface Draining {
+  readonly reason: string;
+  readonly drainMs: number;
 }
 
 /** The period over which reconnects are spread (docs/realtime.md#guarantees, 5). */
