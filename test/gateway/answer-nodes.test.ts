@@ -10,6 +10,7 @@ import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import {
   type AnswerFrame,
   type AnsweringNode,
+  PollClient,
   Poller,
   poll,
   StreamClient,
@@ -19,6 +20,7 @@ import { startNginxWith } from '../support/nginx.ts';
 import { startNode, type TestNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { testRedisUrl } from '../support/redis.ts';
+import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 
@@ -37,32 +39,37 @@ t.test('polls that go from node to node: each message once and in order, each ch
   const { case: supportCase } = demo.conversations;
   const groups = [await createGroup(one, 'Poll one'), await createGroup(one, 'Poll two')];
   const followed = [...groups, supportCase];
-  const client = alternating(followed);
+  const client = alternating(t, followed);
   await Promise.all(groups.flatMap((id) => nodes.map((node) => sendMany(node, id, 30))));
   for (const id of groups) await client.frame((frame) => isCreated(frame, id, 60));
   for (const id of groups) t.strictSame(client.created(id), upTo(60), 'every number, in order');
 
   const [id = ''] = groups;
-  const change = async (node: TestNode, method: string, path: string, body?: object) => {
+  // Each one is told before the next: of two that one poll missed, only what is left is told.
+  const change = async (node: TestNode, method: string, path: string, body: object, told: RegExp) => {
     const answer = await node.call(method, `/v1/messaging/${path}`, body, ada.access_token);
     t.ok(answer.status < 300, `${method} ${path}: ${JSON.stringify(answer.body.error)}`);
+    await client.frame(
+      (frame) => told.test(JSON.stringify(frame)) && followed.includes(frame.conversation_id ?? ''),
+    );
     return answer.body;
   };
   const message = { body: 'ahoy', client_message_id: 'changing' };
-  const { id: messageId } = await change(two, 'POST', `conversations/${id}/messages`, message);
-  await change(one, 'PATCH', `messages/${messageId}`, { body: 'edited' });
-  await change(two, 'PUT', `messages/${messageId}/reactions/%F0%9F%91%8D`);
-  await change(one, 'POST', `messages/${messageId}/actions/pin`);
-  await change(two, 'PATCH', `conversations/${id}`, { title: 'Polled' });
+  const created = /"event":"message.created".*"body":"ahoy"/;
+  const { id: messageId } = await change(two, 'POST', `conversations/${id}/messages`, message, created);
+  const edited = /"event":"message.updated".*"body":"edited"/;
+  await change(one, 'PATCH', `messages/${messageId}`, { body: 'edited' }, edited);
+  const reaction = `messages/${messageId}/reactions/%F0%9F%91%8D`;
+  await change(two, 'PUT', reaction, {}, /"event":"message.reacted"/);
+  await change(one, 'POST', `messages/${messageId}/actions/pin`, {}, /"event":"message.pinned"/);
+  await change(two, 'PATCH', `conversations/${id}`, { title: 'Polled' }, /"event":"conversation.updated"/);
   const draft = { mode: 'draft', channel: 'message', body: 'perhaps', client_message_id: 'draft' };
-  const { id: draftId } = await change(one, 'POST', `conversations/${supportCase}/messages`, draft);
-  await change(two, 'PATCH', `messages/${draftId}`, { body: 'surely' });
-  for (const event of [
-    ...['message.updated', 'message.reacted', 'message.pinned', 'conversation.updated'],
-    ...['draft.created', 'draft.updated'],
-  ]) {
-    await client.frame((frame) => frame.event === event && followed.includes(frame.conversation_id ?? ''));
-  }
+  const drafts = `conversations/${supportCase}/messages`;
+  const drafted = /"event":"draft.created".*"body":"perhaps"/;
+  const { id: draftId } = await change(one, 'POST', drafts, draft, drafted);
+  // A poll that missed it says `draft.created` again.
+  const redrafted = /"event":"draft.(created|updated)".*"body":"surely"/;
+  await change(two, 'PATCH', `messages/${draftId}`, { body: 'surely' }, redrafted);
   // The cursors are older than all of this, so each poll is sent all of it again.
   for (let n = 0; n < 4; n++) {
     const { body: sent } = await one.send(id, {}, grace.access_token);
@@ -75,7 +82,7 @@ t.test('polls that go from node to node: each message once and in order, each ch
 
 t.test('a client that has everything waits, on any node', async (t) => {
   const id = await createGroup(one, 'Quiet');
-  const client = alternating([id]);
+  const client = alternating(t, [id]);
   await sendMany(two, id, 3);
   await client.frame((frame) => isCreated(frame, id, 3));
   // Until a poll waits for longer than those that have something to say.
@@ -94,7 +101,7 @@ t.test('a client that has everything waits, on any node', async (t) => {
 
 t.test('notifications come once to a client that polls', async (t) => {
   const id = await createGroup(one, 'Notified');
-  const client = alternating([id]);
+  const client = alternating(t, [id]);
   await until(() => client.polls > 0, { what: 'its first answer' });
   for (let n = 0; n < 5; n++) {
     await one.send(id, { body: `message ${n}` }, grace.access_token);
@@ -151,12 +158,12 @@ t.test('a node that gets SIGTERM sends its streams and polls away', async (t) =>
   const id = await createGroup(one, 'Leaving');
   const stream = new StreamClient(answering(leaving), { conversations: { [id]: 0 } });
   await stream.frame('caught_up');
-  const client = new Poller({ node: () => answering(leaving), conversations: { [id]: 0 } });
-  await until(() => client.polls > 0, { what: 'its first answer' });
+  // A customer without a conversation, to whom nothing is said that would end the poll before.
+  const waiting = new PollClient(answering(leaving, demo.customer.access_token));
+  await waiting.begins();
   leaving.signal('SIGTERM');
   t.match(await stream.frame('goaway'), { reason: 'shutdown' });
-  t.match(await client.frame(({ type }) => type === 'goaway'), { reason: 'shutdown' });
-  client.stop();
+  t.match((await waiting.answer).frames.at(-1), { type: 'goaway', reason: 'shutdown' });
   stream.close();
   t.match(await leaving.running.ended, { code: 0 }, 'and ends when they have left');
 });
@@ -167,7 +174,7 @@ t.test('rights that end over one node end streams and polls on the other', async
   const stream = new StreamClient(answering(two, token), { conversations: { [id]: 0 } });
   await stream.frame('caught_up');
   const { cursor } = await poll(answering(two, token), { conversations: { [id]: 0 }, wait_ms: 0 });
-  const client = new Poller({ node: () => answering(two, token), conversations: { [id]: 0 } });
+  const client = new Poller(t, { node: () => answering(two, token), conversations: { [id]: 0 } });
   await until(() => client.polls > 0, { what: 'its first answer' });
   const path = `/v1/messaging/conversations/${id}/participants`;
   const { body } = await one.call('GET', path);
@@ -218,22 +225,31 @@ t.test('typing over REST reaches the team on every transport', async (t) => {
   const id = await createGroup(one, 'Typing');
   const stream = new StreamClient(answering(one), { subscribe: [{ conversation_id: id }] });
   await stream.frame('caught_up');
-  const client = new Poller({ node: () => answering(one), conversations: { [id]: 0 } });
+  const client = new Poller(t, { node: () => answering(one), conversations: { [id]: 0 } });
   const socket = await one.listen(id);
   await until(() => client.polls > 0, { what: 'its first answer' });
   const path = `/v1/messaging/conversations/${id}/actions/typing`;
   for (const state of ['start', 'stop']) {
-    const answer = await two.call('POST', path, { state }, grace.access_token);
-    t.match(answer, {
-      status: 200,
-      body: { object: 'typing', conversation_id: id, actor_id: grace.id, state },
-    });
     const isTyping = ({ event, data }: AnswerFrame) => event === 'typing' && data?.state === state;
+    const type = async () => {
+      const answer = await two.call('POST', path, { state }, grace.access_token);
+      t.match(answer, {
+        status: 200,
+        body: { object: 'typing', conversation_id: id, actor_id: grace.id, state },
+      });
+    };
+    await type();
     t.match(await stream.frame(isTyping), { conversation_id: id, data: { actor_id: grace.id, state } });
     await until(() => socket.frames.some(isTyping), { what: 'the socket' });
+    const isHeard = async () => {
+      if (client.frames.some(isTyping)) return true;
+      // Between two polls nothing is heard of it.
+      await type();
+      return false;
+    };
+    await until(isHeard, { what: 'the poll' });
   }
   stream.close();
-  client.stop();
   socket.socket.terminate();
 });
 
@@ -298,7 +314,7 @@ t.test('behind nginx, which buffers answers', async (t) => {
   const id = await createGroup(one, 'Proxied');
   const stream = new StreamClient(proxied, { conversations: { [id]: 0 } });
   await stream.frame('caught_up');
-  const client = new Poller({ node: () => proxied, conversations: { [id]: 0 } });
+  const client = new Poller(t, { node: () => proxied, conversations: { [id]: 0 } });
   await sendMany(two, id, 20);
   await stream.frame((frame) => isCreated(frame, id, 20));
   await client.frame((frame) => isCreated(frame, id, 20));
@@ -320,9 +336,9 @@ function answering(node: TestNode, token = ada.access_token): AnsweringNode {
 }
 
 /** A client whose polls go to one node and the other. */
-function alternating(conversationIds: readonly string[]): Poller {
+function alternating(t: Teardown, conversationIds: readonly string[]): Poller {
   let turn = 0;
-  return new Poller({
+  return new Poller(t, {
     node: () => answering(nodes[turn++ % 2]!),
     conversations: Object.fromEntries(conversationIds.map((id) => [id, 0])),
   });

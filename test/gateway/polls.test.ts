@@ -6,7 +6,15 @@ import type { EventOf } from '../../src/contract/protocol/socket/event-data.ts';
 import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys.ts';
 import { findRole } from '../../src/core/accounts/roles.ts';
 import { Told } from '../../src/edge/gateway/answers/told.ts';
-import { type AnswerFrame, Poller, type PollResult, poll, StreamClient } from '../support/answer-clients.ts';
+import {
+  type AnswerFrame,
+  PollClient,
+  Poller,
+  type PollResult,
+  poll,
+  StreamClient,
+} from '../support/answer-clients.ts';
+import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { Ground } from './fixture.ts';
 
@@ -52,16 +60,10 @@ t.test('what was missed comes at once, in order, and once', async (t) => {
 });
 
 t.test('an event ends the wait', async (t) => {
-  const client = poller(group);
-  await until(() => client.polls > 0, { what: 'its first answer' });
-  const eventOf = (id: string) => client.frame(({ data }) => data?.id === id);
+  const client = poller(t, group);
   for (let n = 0; n < 3; n++) {
-    await listening(group);
-    await ground.publish(group, { event: 'draft.created', team: { id: `msg_${n}` } });
-    await eventOf(`msg_${n}`);
-    await listening(ada.id);
-    await ground.publish(ada.id, { event: 'notification.created', team: { id: `ntf_${n}` } });
-    await eventOf(`ntf_${n}`);
+    await publishTo(client, group, { event: 'draft.created', team: { id: `msg_${n}` } });
+    await publishTo(client, ada.id, { event: 'notification.created', team: { id: `ntf_${n}` } });
   }
   const ids = client.frames.flatMap(({ data }) => data?.id ?? []).filter((id) => /^(msg|ntf)/.test(`${id}`));
   t.strictSame(ids, ['msg_0', 'ntf_0', 'msg_1', 'ntf_1', 'msg_2', 'ntf_2'], 'each once');
@@ -90,9 +92,8 @@ t.test('refused subscriptions and lost rights end the wait', async (t) => {
   const refused = await ground.poll({ subscribe: [of('cnv_nothere')] });
   t.match(refused.frames.at(-1), { type: 'reply', id: 'cnv_nothere', ok: false });
 
-  const client = poller(group, grace.access_token);
+  const client = poller(t, group, grace.access_token);
   await until(() => client.polls > 0, { what: 'its first answer' });
-  await listening(group);
   const { cursor } = client;
   await ground.setMember(group, grace.id, false);
   t.match(await client.frame(({ type }) => type === 'resync'), { conversation_id: group, reason: 'revoked' });
@@ -104,15 +105,17 @@ t.test('refused subscriptions and lost rights end the wait', async (t) => {
 
 t.test('a key that is revoked while a poll waits', async (t) => {
   const { id } = await findRole(database, demo.account_id, 'admin');
-  const { key, apiKey, actor } = await database.transaction((tx) =>
+  const { key, apiKey } = await database.transaction((tx) =>
     createApiKey(tx, { accountId: demo.account_id, name: 'Poll', roleId: id }),
   );
-  const { cursor: before } = await ground.poll(NOW, key);
-  const waiting = ground.poll({ cursor: before }, key);
-  await listening(actor.id);
+  const { cursor: first } = await ground.poll(NOW, key);
+  // Ends with the summary of its inbox, after which nothing is left that would end the next one.
+  const { cursor: before } = await ground.poll({ cursor: first }, key);
+  const waiting = new PollClient(ground.answering(key), { cursor: before });
+  await waiting.begins();
   await database.transaction((tx) => revokeApiKey(tx, apiKey.id));
   await ground.rights.announce(apiKey.id);
-  const { frames, cursor } = await waiting;
+  const { frames, cursor } = await waiting.answer;
   t.strictSame(frames.at(-1), { type: 'close', code: 4202, reason: 'credentials_revoked' });
   t.equal(cursor.split('~')[0], before.split('~')[0], 'where the client was');
   t.match(await ground.poll({ cursor }, key), { status: 401, error: { code: 'api_key_revoked' } });
@@ -226,7 +229,7 @@ t.test('present during a poll and a while after', async (t) => {
 
 t.test('presence is told once, and again when it changes', async (t) => {
   const { vera } = demo.users;
-  const client = poller(group);
+  const client = poller(t, group);
   const peer = await ground.ready(vera.access_token);
   await peer.request('subscribe', { conversation_id: group });
   await peer.frame('caught_up');
@@ -241,10 +244,8 @@ t.test('presence is told once, and again when it changes', async (t) => {
     await until(() => told().at(-1) === status, { what: status });
     // Each ends with an event, and the next one joins the conversation again.
     for (let n = 0; n < 2; n++) {
-      const { polls } = client;
-      await listening(group);
-      await ground.publish(group, { event: 'draft.created', team: { n } });
-      await until(() => client.polls > polls, { what: 'another poll' });
+      const id = `msg_${expected.length}_${n}`;
+      await publishTo(client, group, { event: 'draft.created', team: { id } });
     }
   }
   t.strictSame(told(), expected);
@@ -254,11 +255,15 @@ t.test('presence is told once, and again when it changes', async (t) => {
 
 t.test('a node that stops answers its polls', async (t) => {
   const leaving = await Ground.start(t);
-  const first = await leaving.poll(NOW);
-  const waiting = [leaving.poll({ cursor: first.cursor }), leaving.poll()];
-  await until(async () => (await openSessions(leaving)) === 2, { what: 'both polls' });
+  // A customer's, because there is no summary of an inbox that would end the second poll before.
+  const token = leaving.demo.customer.access_token;
+  const first = await leaving.poll(NOW, token);
+  const waiting = [{ cursor: first.cursor }, {}].map(
+    (body) => new PollClient(leaving.answering(token), body),
+  );
+  await Promise.all(waiting.map((client) => client.begins()));
   const drained = leaving.gateway.drain('deploy', 60_000);
-  for (const { frames, cursor } of await Promise.all(waiting)) {
+  for (const { frames, cursor } of await Promise.all(waiting.map(({ answer }) => answer))) {
     t.match(frameIn(frames, 'goaway'), { reason: 'deploy' });
     t.match(cursor, /~/);
   }
@@ -359,19 +364,25 @@ function sequences({ frames }: PollResult): unknown[] {
 }
 
 /** A client that has everything of a conversation without messages. */
-function poller(conversationId: string, credential?: string): Poller {
+function poller(t: Teardown, conversationId: string, credential?: string): Poller {
   const node = ground.answering(credential);
-  return new Poller({ node: () => node, conversations: { [conversationId]: 0 } });
+  return new Poller(t, { node: () => node, conversations: { [conversationId]: 0 } });
 }
 
-/** Waits until a session of this node reads the conversation or feed. */
-function listening(stream: string): Promise<unknown> {
-  const { streams } = ground.gateway;
-  return until(async () => streams.feeds([stream]).length > 0 || (await streams.open([stream])).length > 0, {
-    what: 'a reader',
-  });
-}
-
-async function openSessions(on: Ground): Promise<number | undefined> {
-  return (await on.metrics.socketsOpen.get()).values[0]?.value;
+/**
+ * Publishes an event that is in no table until the client has it: it reaches only a poll that is
+ * open. Repeated, it is the same event still, of which a client is told once.
+ */
+async function publishTo(
+  client: Poller,
+  stream: string,
+  event: Parameters<Ground['publish']>[1] & { readonly team: { readonly id: string } },
+): Promise<void> {
+  const at = new Date().toISOString();
+  const isThere = async () => {
+    if (client.frames.some(({ data }) => data?.id === event.team.id)) return true;
+    await ground.publish(stream, { ...event, at });
+    return false;
+  };
+  await until(isThere, { what: `${event.event} ${event.team.id}` });
 }

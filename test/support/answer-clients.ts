@@ -1,6 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ErrorObject } from '../../src/contract/protocol/error-envelope.ts';
+import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
 /** A node, and the headers of a caller. */
@@ -67,12 +68,13 @@ export class StreamClient {
   frame(which: string | ((frame: AnswerFrame) => boolean)): Promise<AnswerFrame> {
     const fits = typeof which === 'string' ? ({ type }: AnswerFrame) => type === which : which;
     return until(() => this.frames.find(fits), {
-      what: `a frame ${which}; got ${JSON.stringify(this.frames).slice(-2_000)} ${JSON.stringify(this.refused)}`,
+      what: () =>
+        `a frame ${which}; got ${JSON.stringify(this.frames).slice(-2_000)} ${JSON.stringify(this.refused)}`,
     });
   }
 
   refusal(): Promise<Refusal> {
-    return until(() => this.refused, { what: `a refusal; got ${JSON.stringify(this.frames)}` });
+    return until(() => this.refused, { what: () => `a refusal; got ${JSON.stringify(this.frames)}` });
   }
 
   async ends(): Promise<void> {
@@ -127,13 +129,34 @@ export interface PollResult {
   readonly error: ErrorObject;
 }
 
+/** One poll. */
+export class PollClient {
+  /** Rejects if the answer is cut. */
+  readonly answer: Promise<PollResult>;
+  #text = '';
+
+  constructor(node: AnsweringNode, body: object = {}) {
+    this.answer = this.#read(post(node, '/v1/realtime/poll', body));
+  }
+
+  /** Waits until its caller is known, and what is published is heard. */
+  async begins(): Promise<void> {
+    await until(() => this.#text.includes('"type":"ready"'), { what: () => `ready; got ${this.#text}` });
+  }
+
+  async #read(sent: ClientRequest): Promise<PollResult> {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      sent.on('response', resolve).on('error', reject);
+    });
+    response.setEncoding('utf8');
+    for await (const part of response) this.#text += part;
+    return { status: response.statusCode!, headers: response.headers, ...JSON.parse(this.#text) };
+  }
+}
+
 /** Polls once. Rejects if the answer is cut. */
-export async function poll(node: AnsweringNode, body: object = {}): Promise<PollResult> {
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    post(node, '/v1/realtime/poll', body).on('response', resolve).on('error', reject);
-  });
-  const text = await whole(response);
-  return { status: response.statusCode!, headers: response.headers, ...JSON.parse(text) };
+export function poll(node: AnsweringNode, body: object = {}): Promise<PollResult> {
+  return new PollClient(node, body).answer;
 }
 
 /** Sends a body on a connection of its own. */
@@ -166,7 +189,10 @@ export interface PollerOptions {
   readonly conversations: Readonly<Record<string, number>>;
 }
 
-/** A client that polls one answer after the other, to any node, and keeps every frame. */
+/**
+ * A client that polls one answer after the other, to any node, and keeps every frame. Between two
+ * polls it hears nothing, and is sent later only what is in the database.
+ */
 export class Poller {
   readonly frames: AnswerFrame[] = [];
   /** Answers so far. */
@@ -178,7 +204,9 @@ export class Poller {
   #cursor: string | undefined;
   #stopped = false;
 
-  constructor(options: PollerOptions) {
+  /** It stops with the test, too: a test that fails must not keep the process. */
+  constructor(t: Teardown, options: PollerOptions) {
+    t.teardown(() => this.stop());
     this.#options = options;
     this.#last = new Map(Object.entries(options.conversations));
     void this.#run();
@@ -190,7 +218,8 @@ export class Poller {
 
   frame(fits: (frame: AnswerFrame) => boolean): Promise<AnswerFrame> {
     return until(() => this.frames.find(fits), {
-      what: `a frame; got ${JSON.stringify(this.frames).slice(-2_000)}`,
+      what: () =>
+        `a frame; got ${JSON.stringify(this.frames).slice(-2_000)} ${this.polls} ${this.failures.slice(-5)}`,
     });
   }
 

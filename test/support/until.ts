@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface UntilOptions {
-  /** The condition in words: the message of the rejection. */
-  readonly what: string;
+  /**
+   * The condition in words: the message of the rejection. A function is called when it is needed.
+   */
+  readonly what: string | (() => string);
   /** For conditions that take longer than a minute even on an idle machine. */
   readonly timeoutMs?: number;
 }
@@ -22,7 +24,9 @@ export async function until<T>(
     const answer = await condition();
     if (answer) return answer;
     const waitedMs = performance.now() - startedAt;
-    if (waitedMs > timeoutMs) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);
+    if (waitedMs > timeoutMs) {
+      throw new Error(`waited ${timeoutMs} ms in vain: ${typeof what === 'string' ? what : what()}`);
+    }
     await delay(Math.min(MIN_PAUSE_MS + waitedMs / 20, MAX_PAUSE_MS));
   }
 }
