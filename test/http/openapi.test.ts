@@ -345,8 +345,11 @@ t.test('the pages of /docs are served under their policy', async (t) => {
     pages.set(path, text);
   }
   const loaded = [...pages.values()].flatMap((page) => [
-    ...page.matchAll(/(?:src|href)="([^"#]+)(?:#[^"]*)?"/g),
+    ...page.matchAll(/(?:src|href)="([^"#]+)(?:#([^"]*))?"/g),
   ]);
+  for (const [, url = '', anchor] of loaded) {
+    if (anchor !== undefined) t.match((await get(url)).text, `id="${anchor}"`, `${url}#${anchor}`);
+  }
   for (const url of new Set(loaded.map(([, url]) => url!))) {
     t.match(url, /^\/(?!\/)/, 'of this server');
     const { status, headers } = await get(url);
