@@ -20,7 +20,7 @@ async function main(): Promise<void> {
   const exported: Record<string, unknown> = await import(`./${name}.ts`);
   const [found] = Object.values(exported).filter(isCampaign);
   const [word = '', ...more] = words;
-  if (more.length > 0 || !found!.words.includes(word)) refuse(`${name} <${found!.words.join('|')}>`);
+  if (more.length > 0 || !found!.words.includes(word)) refuse(`${name}${shown(found!.words)}`);
   const releases: (() => void | Promise<void>)[] = [];
   const seed = Number(values.seed);
   try {
@@ -36,6 +36,13 @@ async function main(): Promise<void> {
   } finally {
     for (const release of releases.reverse()) await release();
   }
+}
+
+/** The words of a campaign in its usage. */
+function shown(words: readonly string[]): string {
+  const [names, isOptional] = [words.filter((word) => word !== '').join('|'), words.includes('')];
+  if (names === '') return '';
+  return isOptional ? ` [${names}]` : ` <${names}>`;
 }
 
 function refuse(wanted: string): never {

@@ -30,6 +30,7 @@ t.test('a campaign is given the word that it needs, and no other one', async (t)
   for (const words of [[], ['unknown'], ['mail', 'push']])
     t.equal(await usageOf('without', ...words), wanted);
   t.equal(await usageOf('mail-parse', 'mail'), 'usage: npm run campaign -- mail-parse [--seed N]\n');
+  t.match(await usageOf('sockets', 'mail'), / sockets \[streams\|[a-z|-]+\] \[--seed N\]\n$/, 'or none');
 
   const worded = campaign({
     words: ['one', 'two'],
