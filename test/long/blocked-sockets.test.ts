@@ -1,4 +1,6 @@
-/** How the SDK finds out what a proxy blocks, in the time that it takes: also while messages arrive. */
+/**
+ * How the SDK finds out what a proxy blocks, in the time that it takes: also while messages arrive.
+ */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
