@@ -16,6 +16,17 @@ export type FeedEvent = {
   [E in keyof typeof EVENTS]: (typeof EVENTS)[E]['stream'] extends 'actor' ? E : never;
 }[keyof typeof EVENTS];
 
+/** Events of the own feed; all others are of a conversation. */
+export const FEED_EVENTS: Readonly<Record<FeedEvent, true>> = {
+  'conversation.added': true,
+  'conversation.removed': true,
+  'notification.created': true,
+  'notification.updated': true,
+  'agent_run.updated': true,
+  'inbox.updated': true,
+  'inbox.changed': true,
+};
+
 /** The arguments of each event's listeners; for feed events their data and the whole frame. */
 export type ClientEvents = {
   readonly [E in FeedEvent]: readonly [data: EventOf<E>['data'], frame: EventOf<E>];

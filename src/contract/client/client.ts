@@ -12,7 +12,7 @@ import type {
   FeedEvent,
   SubscribeOptions,
 } from './client-events.ts';
-import { Listeners } from './client-events.ts';
+import { FEED_EVENTS, Listeners } from './client-events.ts';
 import { DeliveredVersions, isNewsOf } from './conversation/conversation-feed.ts';
 import type { ConversationHost } from './conversation/conversation-host.ts';
 import { FollowedConversation } from './conversation/followed-conversation.ts';
@@ -27,22 +27,19 @@ import type { Transport } from './link/transport.ts';
 import { LiveApi } from './live-api.ts';
 import type { Outbox, OutboxHost } from './outbox/outbox.ts';
 import { closed } from './parley-error.ts';
-import { type FetchOptions, Rest } from './rest/rest.ts';
+import type { FetchOptions } from './rest/pages.ts';
+import { Rest, type RestOptions } from './rest/rest.ts';
 import type { TypedFetch } from './rest/typed-fetch.ts';
 import type { AttachmentInput, UploadOptions } from './rest/upload.ts';
-import type { XhrConstructor } from './rest/xhr.ts';
 import type { OutboxStore } from './store/outbox-store.ts';
 
-export interface ClientOptions extends Omit<LinkOptions, 'call'> {
+export interface ClientOptions extends Omit<LinkOptions, 'call'>, RestOptions {
   readonly page: PageEvents | undefined;
-  /** Undefined for the platform's own. */
-  readonly XMLHttpRequest: XhrConstructor | undefined;
   readonly store: OutboxStore | undefined;
 }
 
 /** One caller's live view of its conversations, over any number of successive connections. */
 export class Client extends LiveApi {
-  readonly #options: ClientOptions;
   readonly #link: SocketLink;
   readonly #rest: Rest;
   readonly #requests: Requests;
@@ -73,7 +70,6 @@ export class Client extends LiveApi {
       this.#listeners.emit('error', error);
     };
     credential.onFailed = (error) => failed(clientError('token_source', true, error));
-    this.#options = options;
     this.#timing = timing;
     this.#rest = new Rest(options, { closing, failed, answered: (answer) => this.answered(answer) });
     this.#outboxHost = {
@@ -219,21 +215,11 @@ export class Client extends LiveApi {
   override readonly fetch: TypedFetch = ((path: string, options?: FetchOptions) =>
     this.#rest.fetch(path, options)) as TypedFetch;
 
-  override async upload(
+  override upload(
     file: Blob & { readonly name?: string },
     options: UploadOptions = {},
   ): Promise<AttachmentInput> {
-    // Most pages upload nothing.
-    const { upload } = await import('./rest/upload.ts');
-    const { timing, fetch, XMLHttpRequest } = this.#options;
-    const host = {
-      timing,
-      XMLHttpRequest,
-      platformFetch: fetch,
-      closing: this.closing.signal,
-      fetch: this.ask,
-    };
-    return upload(host, file, options);
+    return this.#rest.upload(file, options);
   }
 
   /** Closes the client for good. Rejects whatever is pending with the code `client_closed`. */
@@ -510,16 +496,5 @@ export class Client extends LiveApi {
     this.#listeners.emit(event as FeedEvent, ...args);
   }
 }
-
-/** Events of the own feed; all others are of a conversation. */
-const FEED_EVENTS: Readonly<Record<FeedEvent, true>> = {
-  'conversation.added': true,
-  'conversation.removed': true,
-  'notification.created': true,
-  'notification.updated': true,
-  'agent_run.updated': true,
-  'inbox.updated': true,
-  'inbox.changed': true,
-};
 
 const AGAIN_MS = 1_000;

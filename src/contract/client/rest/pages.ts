@@ -1,5 +1,13 @@
 import type { List } from '../../protocol/lists.ts';
-import type { FetchOptions } from './rest.ts';
+import type { CallOptions } from '../link/call-scope.ts';
+
+/** A request of the application: JSON in and out. */
+export interface FetchOptions extends CallOptions {
+  /** GET by default. */
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Sent as JSON. */
+  readonly body?: object;
+}
 
 /** Sends a request to the API and resolves with its answer. */
 export type Fetch = <T>(path: string, options?: FetchOptions) => Promise<T>;

@@ -6,6 +6,14 @@ import { type CallOptions, CallScope } from '../link/call-scope.ts';
 import { Backoff, Pauses } from '../link/pauses.ts';
 import { answerOf, requestHeaders, type Server } from '../link/server.ts';
 import { lost, type ParleyError, reasonOf } from '../parley-error.ts';
+import type { FetchOptions } from './pages.ts';
+import type { AttachmentInput, UploadHost, UploadOptions } from './upload.ts';
+import type { XhrConstructor } from './xhr.ts';
+
+export interface RestOptions extends Server {
+  /** Undefined for the platform's own. */
+  readonly XMLHttpRequest: XhrConstructor | undefined;
+}
 
 export interface RestHost {
   /** Aborts when the client is closed. */
@@ -16,21 +24,13 @@ export interface RestHost {
   answered(answer: object): void;
 }
 
-/** A request of the application: JSON in and out. */
-export interface FetchOptions extends CallOptions {
-  /** GET by default. */
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Sent as JSON. */
-  readonly body?: object;
-}
-
 /** Requests over REST with the client's credential, repeated if that may help. */
 export class Rest {
-  readonly #options: Server;
+  readonly #options: RestOptions;
   readonly #host: RestHost;
   readonly #pauses: Pauses;
 
-  constructor(options: Server, host: RestHost) {
+  constructor(options: RestOptions, host: RestHost) {
     this.#options = options;
     this.#host = host;
     this.#pauses = new Pauses(options.timing);
@@ -56,6 +56,19 @@ export class Rest {
     const key = method === 'GET' ? {} : { idempotencyKey: randomId() };
     const text = body === undefined ? {} : { body: JSON.stringify(body) };
     return this.#retry<T>({ method, path, ...key, ...text }, options, MOST_TRIES);
+  }
+
+  /** Implements Client.upload. */
+  async upload(file: Blob & { readonly name?: string }, options: UploadOptions): Promise<AttachmentInput> {
+    // Most pages upload nothing.
+    const { upload } = await import('./upload.ts');
+    const { timing, fetch: platformFetch, XMLHttpRequest } = this.#options;
+    const { closing } = this.#host;
+    const host: UploadHost = {
+      ...{ timing, closing, platformFetch, XMLHttpRequest },
+      fetch: (path, request) => this.fetch(path, request),
+    };
+    return upload(host, file, options);
   }
 
   /** Returns messages on one side of a number, expanded as in events; later ones oldest first. */

@@ -11,8 +11,8 @@ import {
   type OutboxNews,
   type OutboxPeers,
   type OutboxRecord,
+  type OutboxRecords,
 } from './outbox-record.ts';
-import type { OutboxStore } from './outbox-store.ts';
 
 interface Entry {
   readonly record: OutboxRecord;
@@ -42,13 +42,13 @@ export class KeptOutbox extends Outbox {
   readonly #identified = new Deferred<void>();
   #isIdentified = false;
   /** Undefined once it must not be used. */
-  #store: OutboxStore | undefined;
+  #store: OutboxRecords | undefined;
   #newsCount = 0;
   #hasFailed = false;
   /** Ends the requests that are being made. */
   #stopping = new AbortController();
 
-  constructor(host: OutboxHost, store: OutboxStore) {
+  constructor(host: OutboxHost, store: OutboxRecords) {
     super(host);
     this.#store = store;
     this.#peers = store.join?.((news) => this.#hear(news));

@@ -42,6 +42,16 @@ export interface OutboxPeers {
   leave(): void;
 }
 
+/** The part of a store that has the records. OutboxStore says what its methods do. */
+export interface OutboxRecords {
+  readonly actor: string;
+  all(): Promise<readonly OutboxRecord[]>;
+  add(record: OutboxRecord): Promise<void>;
+  update(record: OutboxRecord): Promise<void>;
+  remove(key: string): Promise<void>;
+  join?(hear: (news: OutboxNews) => void): OutboxPeers;
+}
+
 /** Storage is shared with other versions of the application, and people may change it. */
 export function isRecord(value: unknown): value is OutboxRecord {
   const { key, conversation_id, request, created_at, failure } = (value ?? {}) as Partial<OutboxRecord>;

@@ -1,6 +1,6 @@
 import type { Outbox, OutboxHost } from '../outbox/outbox.ts';
 import { KeptOutbox } from './kept-outbox.ts';
-import type { OutboxNews, OutboxPeers, OutboxRecord } from './outbox-record.ts';
+import type { OutboxNews, OutboxPeers, OutboxRecord, OutboxRecords } from './outbox-record.ts';
 
 /**
  * Keeps the messages that one actor of an account has written and the server does not have yet.
@@ -8,7 +8,7 @@ import type { OutboxNews, OutboxPeers, OutboxRecord } from './outbox-record.ts';
  * reject where the storage fails: the client then sends the message all the same, and emits `error`
  * once.
  */
-export abstract class OutboxStore {
+export abstract class OutboxStore implements OutboxRecords {
   abstract readonly account: string;
   /** The id of the actor. Clients of other actors neither show nor send its messages. */
   abstract readonly actor: string;

@@ -17,8 +17,9 @@ import type {
 } from '../../../protocol/resources/participant.ts';
 import type { Reaction } from '../../../protocol/resources/reaction.ts';
 import type { Token } from '../../../protocol/resources/token.ts';
+import type { FetchOptions } from '../../rest/pages.ts';
 import { type Fetch, pagesOf, type QueryValues, queryOf } from '../../rest/pages.ts';
-import { type FetchOptions, randomId } from '../../rest/rest.ts';
+import { randomId } from '../../rest/rest.ts';
 import { messagePath } from './message-path.ts';
 
 /** The query of a list. */
