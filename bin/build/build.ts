@@ -50,8 +50,8 @@ export async function build(): Promise<void> {
 }
 
 /**
- * Names the chunk of a module: few, because each compresses by itself and costs a request. `core` is
- * what `.` needs for its first connection; a page with a list of conversations shows them too.
+ * Names the chunk of a module: few, because each compresses by itself and costs a request. `core`
+ * is what `.` needs for its first connection; a page with a list of conversations shows them too.
  */
 function chunkOf(id: string, modules: ChunkingContext): string | null {
   const core = new Set([join(CLIENT, 'index.ts')]);
@@ -60,7 +60,9 @@ function chunkOf(id: string, modules: ChunkingContext): string | null {
   return LIVE.some((folder) => id.startsWith(join(CLIENT, folder, '/'))) ? 'live' : null;
 }
 
-/** Folders with the code of lists and conversations, which is loaded when the first one is opened. */
+/**
+ * Folders with the code of lists and conversations, which is loaded when the first one is opened.
+ */
 const LIVE = ['conversation', 'inbox', 'lists', 'notifications', 'outbox', 'people'];
 
 /** Bundles for platforms of ES2022. Packages are left to the application. */

@@ -1,4 +1,7 @@
-/** The chunks of the AI SDK that the states of a run make, and the messages that its own reader makes of them. */
+/**
+ * The chunks of the AI SDK that the states of a run make, and the messages that its own reader
+ * makes of them.
+ */
 
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai';
 import t from 'tap';

@@ -1,4 +1,6 @@
-/** The store in IndexedDB, in a real browser: reloads, killed tabs, two tabs, sign-out, no space. */
+/**
+ * The store in IndexedDB, in a real browser: reloads, killed tabs, two tabs, sign-out, no space.
+ */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

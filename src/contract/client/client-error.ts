@@ -17,10 +17,12 @@ export const CLIENT_ERRORS = {
   store: 'The store failed: messages that wait may not survive a reload.',
 } as const;
 
+/** A key of CLIENT_ERRORS. */
 export type ClientErrorReason = keyof typeof CLIENT_ERRORS;
 
 /** Why the client is not connected, a request has to be repeated, or the store is not used. */
 export interface ClientError {
+  /** For branching; CLIENT_ERRORS says what each means. */
   readonly reason: ClientErrorReason;
   /** For logs, not for branching. */
   readonly message: string;

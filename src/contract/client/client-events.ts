@@ -31,6 +31,7 @@ export const FEED_EVENTS: Readonly<Record<FeedEvent, true>> = {
 export type ClientEvents = {
   readonly [E in FeedEvent]: readonly [data: EventOf<E>['data'], frame: EventOf<E>];
 } & {
+  /** `Client.state` has changed. */
   readonly state: readonly [state: ClientState];
   /** The actor's feed has a gap: load notifications and the list of conversations again. */
   readonly stale: readonly [];
@@ -40,6 +41,7 @@ export type ClientEvents = {
   readonly end: readonly [end: ConnectionEnd];
 };
 
+/** What a subscription brings, and from which message on. */
 export interface SubscribeOptions extends ConversationHandlers {
   /** The last message number that the application has. By default only new messages arrive. */
   readonly afterSequence?: number;
@@ -47,10 +49,13 @@ export interface SubscribeOptions extends ConversationHandlers {
   readonly backlog?: number;
 }
 
+/** A subscription to the bare stream of a conversation. */
 export interface ConversationSubscription {
+  /** Id of the conversation. */
   readonly conversationId: string;
   /** Every message up to this number that the caller may see has been passed to the handlers. */
   readonly completeThrough: number;
+  /** Ends the subscription: no handler is called any more. */
   unsubscribe(): void;
 }
 

@@ -61,6 +61,7 @@ export class Client extends LiveApi {
   #isClosed = false;
   #state: ClientState = 'connecting';
 
+  /** Use `connect`. */
   constructor(options: ClientOptions) {
     super(options.timing);
     const { timing, page, credential } = options;

@@ -10,6 +10,7 @@ import { type KeyValueStorage, platformStorage, TransportMemory } from './link/t
 import type { XhrConstructor } from './rest/xhr.ts';
 import type { OutboxStore } from './store/outbox-store.ts';
 
+/** Where and as whom a client connects, and what it uses of the platform. */
 export interface ConnectOptions {
   /** The server's URL (`https://chat.example`). Functions run for each connection and request. */
   readonly url: string | Source;
@@ -29,16 +30,17 @@ export interface ConnectOptions {
   readonly transports?: readonly Transport[];
   /** Where the transport that works is remembered for a day: by default a page's `localStorage`. */
   readonly storage?: KeyValueStorage;
-  /**
-   * The platform's own by default, as with `fetch`. Without one, the client uses other transports.
-   */
+  /** The platform's own by default. Without one, the client uses other transports. */
   readonly WebSocket?: SocketConstructor;
+  /** Sends all requests over HTTP: the platform's own by default. */
   readonly fetch?: typeof fetch;
+  /** Reports the progress of uploads: the platform's own by default, which Node does not have. */
   readonly XMLHttpRequest?: XhrConstructor;
   /** In a browser, the page's own events by default. */
   readonly page?: PageEvents;
   /** Longest wait between two tries, in milliseconds; 15,000 by default. */
   readonly mostWaitMs?: number;
+  /** Time and randomness of the platform by default. */
   readonly timing?: Timing;
   /** Keeps what is sent from conversations until the server has it, as `openStore` does. */
   readonly store?: OutboxStore;

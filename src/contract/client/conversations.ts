@@ -55,8 +55,11 @@ export interface ConversationFilter {
   readonly include?: readonly ConversationInclude[];
 }
 
-/** A page of conversations. `as_of` is when the walk began; later activity comes with events. */
-export type ConversationPage = List<Conversation> & { readonly as_of?: string };
+/** A page of conversations. */
+export type ConversationPage = List<Conversation> & {
+  /** When the walk through the pages began; later activity comes with events. */
+  readonly as_of?: string;
+};
 
 /** What Conversations.update changes: absent fields stay, null clears. */
 export type ConversationChange = UpdateConversationBody;

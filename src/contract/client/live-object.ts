@@ -1,7 +1,8 @@
 import { Listeners } from './client-events.ts';
 
-/** `what` is the key of the snapshot that changed. */
+/** What `change` tells its listeners. */
 export interface Change<Snapshot extends object> {
+  /** The key of the snapshot that changed. */
   readonly what: keyof Snapshot & string;
 }
 
@@ -19,12 +20,13 @@ export abstract class LiveObject<
   readonly #changed = new Set<keyof Snapshot & string>();
   #snapshot: Snapshot | undefined;
 
+  /** What the object is now: the same reference until something changed. */
   get snapshot(): Snapshot {
     this.#snapshot ??= this.takeSnapshot();
     return this.#snapshot;
   }
 
-  /** Returns the function that removes the listener. */
+  /** Calls the listener at each event. Returns the function that removes it. */
   on<E extends keyof Events | 'change'>(
     event: E,
     listener: (...args: (Events & { readonly change: readonly [change: Change<Snapshot>] })[E]) => void,

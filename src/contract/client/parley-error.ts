@@ -9,6 +9,7 @@ import { CLIENT_ERRORS, type ClientErrorReason } from './client-error.ts';
  */
 export type ParleyErrorCode = ErrorCode | ClientErrorReason | 'client_closed' | 'connection_ended';
 
+/** What a ParleyError has beside code and message; what is absent is false or null. */
 export interface ParleyErrorDetails {
   readonly isTransient?: boolean;
   readonly retryAfterMs?: number | null;
@@ -19,6 +20,7 @@ export interface ParleyErrorDetails {
 
 /** The error of every call of the client that fails for a reason of its own or of the server. */
 export class ParleyError extends Error {
+  /** The condition, for programs to branch on. */
   readonly code: ParleyErrorCode;
   /** The field, parameter or header at fault; null where no single one is. */
   readonly param: string | null;
@@ -31,6 +33,7 @@ export class ParleyError extends Error {
   /** The error object of the server; null if it sent none. */
   readonly error: ErrorObject | null;
 
+  /** For tests and stand-ins of an application; `param` is that of `error`. */
   constructor(
     code: ParleyErrorCode,
     message: string,

@@ -11,6 +11,7 @@ import { runStream } from './run-stream.ts';
 import { isStartedBy, startedRun } from './started-run.ts';
 import { toUIMessages } from './ui-messages.ts';
 
+/** What a transport sends through. */
 export interface ParleyChatTransportOptions {
   /** The client of the user who chats. The transport does not close it. */
   readonly client: Pick<Client, 'fetch' | 'on' | 'run' | 'runs' | 'send' | 'upload'>;
@@ -18,8 +19,11 @@ export interface ParleyChatTransportOptions {
 
 /** What `useChat` returns, as far as `stop` needs it. */
 export interface ChatOfParley {
+  /** The id of the conversation. */
   readonly id: string;
+  /** What the chat shows; the last answer names the run. */
   readonly messages: readonly UIMessage[];
+  /** Ends the stream in this page. */
   stop(): PromiseLike<void>;
 }
 
@@ -50,6 +54,7 @@ export class ParleyChatTransport<M extends UIMessage = UIMessage> implements Cha
   readonly #streamed = new Map<string, Promise<string>>();
   readonly #unfinished = new Map<string, Unfinished>();
 
+  /** One transport serves all chats of a client. */
   constructor({ client }: ParleyChatTransportOptions) {
     this.#client = client;
   }

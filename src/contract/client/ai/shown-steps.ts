@@ -8,8 +8,8 @@ export interface ShownStep {
 }
 
 /**
- * Returns the turns of a run. The texts of finished ones are those of the steps. What the message of
- * the run has beyond them belongs to the turn that is being written.
+ * Returns the turns of a run. The texts of finished ones are those of the steps. What the message
+ * of the run has beyond them belongs to the turn that is being written.
  */
 export function shownSteps({
   steps,

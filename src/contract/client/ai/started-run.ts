@@ -11,8 +11,9 @@ export interface StartedRunOptions {
 }
 
 /**
- * Resolves with the id of the run that a message starts, which is shortly after it was sent. Rejects
- * with ParleyError `resource_not_found` if no agent answers it, or with the signal's reason.
+ * Resolves with the id of the run that a message starts, which is shortly after it was sent.
+ * Rejects with ParleyError `resource_not_found` if no agent answers it, or with the signal's
+ * reason.
  */
 export async function startedRun(
   client: Pick<Client, 'runs' | 'on'>,

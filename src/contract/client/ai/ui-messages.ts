@@ -4,8 +4,8 @@ import type { ChatMessage } from '../../protocol/resources/chat-message.ts';
 /**
  * Returns messages of a conversation, oldest first, for `useChat`: those of people as `user`, those
  * of agents as `assistant`. The texts of one run are one message with the id of the run, and the
- * caller's own messages have the ids under which they were sent, so that nothing that a stream shows
- * again is shown twice. Files are shown if `attachments` were expanded.
+ * caller's own messages have the ids under which they were sent, so that nothing that a stream
+ * shows again is shown twice. Files are shown if `attachments` were expanded.
  */
 export function toUIMessages(messages: readonly ChatMessage[]): UIMessage[] {
   const shown = new Map<string, UIMessage>();

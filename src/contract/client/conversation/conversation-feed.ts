@@ -13,11 +13,16 @@ import { isSealed } from './seal.ts';
 import { StreamText } from './stream-text.ts';
 
 /** A message in the form of events; `stream` is the seal of a streamed text. */
-export type Message = ChatMessage & { readonly stream?: StreamSeal };
+export type Message = ChatMessage & {
+  /** What the streamed text must come to; absent for texts that were not streamed. */
+  readonly stream?: StreamSeal;
+};
 
 /** The current text of a message that is being streamed. */
 export interface StreamingText {
+  /** Id of the message. */
   readonly messageId: string;
+  /** The text from its beginning. */
   readonly body: string;
 }
 

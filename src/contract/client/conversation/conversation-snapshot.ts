@@ -13,6 +13,7 @@ export type ConversationEnd = ErrorObject | 'revoked';
 
 /** How far an actor has read. */
 export interface ReadPosition {
+  /** The member that has read. */
   readonly actor: Actor;
   /** The number of the last message that it has read. */
   readonly sequence: number;
@@ -51,6 +52,7 @@ export interface ConversationSnapshot {
   readonly drafts: readonly ChatMessage[];
   /** The scheduled messages that the caller sees, in the order in which they are due. */
   readonly scheduled: readonly ChatMessage[];
+  /** The actors behind the ids that messages name. */
   readonly people: People;
 }
 

@@ -1,5 +1,6 @@
 import type { Timing } from './timing.ts';
 
+/** When a call is given up. */
 export interface CallOptions {
   /** Rejects the call with the signal's reason. */
   readonly signal?: AbortSignal;

@@ -12,13 +12,17 @@ import type { Progress } from './transport-choice.ts';
  * every other transport behaves like one.
  */
 export interface SocketLike {
+  /** Sends a text frame. */
   send(text: string): void;
+  /** Closes the connection, normally by default. */
   close(code?: number, reason?: string): void;
+  /** `message` and `close` are emitted with these fields, `error` before a `close`. */
   addEventListener(type: 'message', listener: (event: { readonly data: unknown }) => void): void;
   addEventListener(type: 'close', listener: (event: ConnectionEnd) => void): void;
   addEventListener(type: 'error', listener: () => void): void;
 }
 
+/** The class WebSocket of a platform, or one of a package such as `ws`. */
 export type SocketConstructor = new (url: string) => SocketLike;
 
 /** Frames other than replies, the greeting and heartbeats. */
@@ -201,14 +205,16 @@ const BURST = REQUESTS_PER_SECOND / 2;
 export interface ConnectionEnd {
   /** 1006 without a close frame. */
   readonly code: number;
+  /** For logs: the text of the close frame, or what the client noticed. */
   readonly reason: string;
   /** Why the server refused the caller, if known. */
   readonly error?: ErrorObject;
 }
 
 /**
- * Returns the client's next step after an end, by the band of its code (docs/realtime.md#close-codes).
- * `waitMs`: milliseconds that the server asks the client to wait, or 0.
+ * Returns the client's next step after an end, by the band of its code
+ * (docs/realtime.md#close-codes). `waitMs`: milliseconds that the server asks the client to wait,
+ * or 0.
  */
 export function afterClose({ code, reason }: ConnectionEnd): { next: NextStep; waitMs: number } {
   const next = CLOSE_BANDS[Math.floor(code / 100)] ?? 'reconnect';

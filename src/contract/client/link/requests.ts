@@ -7,6 +7,7 @@ import type { Timing } from './timing.ts';
 
 /** The ops that an application may request over the socket; the client itself uses the others. */
 export const REQUESTS: readonly RequestOp[] = ['typing', 'mark_read', 'presence'];
+/** An op of `Client.request`. */
 export type RequestOp = Extract<Op, 'typing' | 'mark_read' | 'presence'>;
 
 export interface RequestsHost {

@@ -27,8 +27,11 @@ const PATIENCE_MS = 10_000;
 
 /** The events of a page that make another try worthwhile: the network is back, or it is visible. */
 export interface PageEvents {
+  /** Called for `online`. */
   addEventListener(type: string, listener: () => void): void;
+  /** Called when the client is closed. */
   removeEventListener(type: string, listener: () => void): void;
+  /** Where `visibilitychange` is emitted. */
   readonly document?: Pick<PageEvents, 'addEventListener' | 'removeEventListener'> & {
     readonly visibilityState: string;
   };

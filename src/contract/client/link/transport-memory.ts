@@ -2,8 +2,11 @@ import { TRANSPORTS, type Transport } from './transport.ts';
 
 /** The part of `localStorage` that the SDK uses. Its methods may throw. */
 export interface KeyValueStorage {
+  /** Returns the value of a key, or null. */
   getItem(key: string): string | null;
+  /** Sets the value of a key. */
   setItem(key: string, value: string): void;
+  /** Removes a key; does nothing if there is none. */
   removeItem(key: string): void;
 }
 

@@ -9,6 +9,7 @@ import type { Rest } from '../rest/rest.ts';
 export interface OutgoingMessage {
   /** The `client_message_id`. */
   readonly key: string;
+  /** Id of the conversation that it is sent to. */
   readonly conversation_id: string;
   /** The body of the request, with the `client_message_id`. */
   readonly request: SendMessageBody;

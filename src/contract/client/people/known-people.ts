@@ -27,6 +27,7 @@ export class KnownPeople {
   #isRefused = false;
   #isAsking = false;
 
+  /** Use `Client.actors`. */
   constructor(host: PeopleHost) {
     this.#host = host;
   }

@@ -23,8 +23,11 @@ export type MethodAt<Path> = [Extract<keyof EndpointAt<Path>, Method>] extends [
   ? Method
   : Extract<keyof EndpointAt<Path>, Method>;
 
-/** A request to the endpoint at a path. `method` is GET by default; `body` is sent as JSON. */
-export type RequestTo<Path, M> = CallOptions & { readonly method?: M } & (M extends keyof EndpointAt<Path>
+/** A request to the endpoint at a path; `body` is sent as JSON. */
+export type RequestTo<Path, M> = CallOptions & {
+  /** GET by default. */
+  readonly method?: M;
+} & (M extends keyof EndpointAt<Path>
     ? 'body' extends keyof EndpointAt<Path>[M]
       ? Pick<EndpointAt<Path>[M], 'body'>
       : { readonly body?: never }

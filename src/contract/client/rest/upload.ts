@@ -8,6 +8,7 @@ import type { XhrConstructor } from './xhr.ts';
 
 export type { AttachmentInput };
 
+/** How a file is uploaded. */
 export interface UploadOptions extends CallOptions {
   /** The file's own name by default. */
   readonly filename?: string;
@@ -15,8 +16,11 @@ export interface UploadOptions extends CallOptions {
   onProgress?(progress: UploadProgress): void;
 }
 
+/** How far an upload is. */
 export interface UploadProgress {
+  /** The bytes that have left. It begins again where the upload is repeated. */
   readonly sentBytes: number;
+  /** The size of the file. */
   readonly totalBytes: number;
 }
 

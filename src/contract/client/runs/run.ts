@@ -6,6 +6,7 @@ import type { RunSnapshot } from './run-snapshot.ts';
 
 /** The run of an agent, which stays up to date until it has ended or is closed. */
 export class Run extends LoadedObject<RunSnapshot, FollowedRun> {
+  /** The id of the run. */
   readonly id: string;
 
   /** Use Client.run. */

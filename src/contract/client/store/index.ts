@@ -10,6 +10,7 @@ export type { OutgoingMessage } from '../outbox/outbox.ts';
 export type { OutboxFailure, OutboxNews, OutboxPeers, OutboxRecord } from './outbox-record.ts';
 export { OutboxStore } from './outbox-store.ts';
 
+/** Whose messages a store keeps. */
 export interface StoreOptions {
   /** The account that is passed to `connect`. */
   readonly account: string;

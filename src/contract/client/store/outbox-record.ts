@@ -13,10 +13,13 @@ export interface OutboxRecord extends OutgoingMessage {
 export interface OutboxFailure {
   /** `ParleyError`, or the name of the reason that ended the call, such as `TimeoutError`. */
   readonly name: string;
+  /** For logs, not for branching. */
   readonly message: string;
   /** Null unless the name is `ParleyError`. */
   readonly code: ParleyErrorCode | null;
+  /** The status of the HTTP answer; null without one. */
   readonly status: number | null;
+  /** The error object of the server; null if it sent none. */
   readonly error: ErrorObject | null;
 }
 
@@ -33,12 +36,14 @@ export type OutboxNews =
 
 /** The connection of one client to the others with the same store. */
 export interface OutboxPeers {
+  /** Tells the other clients. */
   tell(news: OutboxNews): void;
   /**
    * Runs `work` while no other client runs its own for the conversation. Settles as `work` does;
    * rejects with the signal's reason if that aborts first.
    */
   alone(conversationId: string, work: () => Promise<void>, signal: AbortSignal): Promise<void>;
+  /** Ends the connection: the client hears nothing more. */
   leave(): void;
 }
 

@@ -4,11 +4,12 @@ import type { OutboxNews, OutboxPeers, OutboxRecord, OutboxRecords } from './out
 
 /**
  * Keeps the messages that one actor of an account has written and the server does not have yet.
- * `openStore` returns one that is in IndexedDB; elsewhere an application extends this class. Methods
- * reject where the storage fails: the client then sends the message all the same, and emits `error`
- * once.
+ * `openStore` returns one that is in IndexedDB; elsewhere an application extends this class.
+ * Methods reject where the storage fails: the client then sends the message all the same, and emits
+ * `error` once.
  */
 export abstract class OutboxStore implements OutboxRecords {
+  /** The id of the account; `connect` refuses the store of another one. */
   abstract readonly account: string;
   /** The id of the actor. Clients of other actors neither show nor send its messages. */
   abstract readonly actor: string;
@@ -18,6 +19,7 @@ export abstract class OutboxStore implements OutboxRecords {
   abstract add(record: OutboxRecord): Promise<void>;
   /** Replaces the record with this key in its place. Does nothing if there is none. */
   abstract update(record: OutboxRecord): Promise<void>;
+  /** Removes the record with this key. Does nothing if there is none. */
   abstract remove(key: string): Promise<void>;
   /** Removes all records, and tells open clients, which then keep nothing more. For sign-outs. */
   abstract clear(): Promise<void>;

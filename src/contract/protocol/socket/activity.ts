@@ -5,9 +5,11 @@ import { Body, describe, OneOf } from '../schema/schema.ts';
 
 /** The statuses that a socket may declare for its actor. */
 export const DECLARED_STATUSES = ['online', 'away'] as const;
+/** A presence that a client may declare for its actor. */
 export type DeclaredStatus = (typeof DECLARED_STATUSES)[number];
 
 export const PRESENCE_STATUSES = [...DECLARED_STATUSES, 'offline'] as const;
+/** The presence of an actor: `offline` after its last connection. */
 export type PresenceStatus = (typeof PRESENCE_STATUSES)[number];
 
 export const TYPING_STATES = ['start', 'stop'] as const;

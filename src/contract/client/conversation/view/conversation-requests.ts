@@ -40,9 +40,11 @@ export interface HistoryFilter extends PageSize {
   readonly status?: MessageStatus;
   /** Oldest first, behind this number. */
   readonly after_sequence?: number;
+  /** Newest first, before this number. */
   readonly before_sequence?: number;
   /** The messages around this number. Requires version 1.2.harbor. */
   readonly around_sequence?: number;
+  /** Sub-objects to expand; the others are null. */
   readonly include?: readonly MessageInclude[];
 }
 

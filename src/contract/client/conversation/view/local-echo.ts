@@ -8,6 +8,7 @@ import type {
 
 /** An attachment of a message that is being sent. */
 export interface LocalAttachment extends Omit<Attachment, 'id'> {
+  /** The server gives it an id with the message. */
   readonly id: null;
 }
 
@@ -16,26 +17,39 @@ export interface LocalAttachment extends Omit<Attachment, 'id'> {
  * draws, so that few pages need to tell it from a message of the server.
  */
 export interface LocalMessage {
+  /**
+   * `pending` until the server has the message (`sent`) or has definitely refused it (`failed`).
+   */
   readonly delivery: 'pending' | 'failed';
   /** The `client_message_id`. Names the message in this view, also once the server has it. */
   readonly key: string;
   /** Why the message was not sent; undefined unless it has failed. */
   readonly error?: Error;
+  /** The server gives it an id. */
   readonly id: null;
+  /** The server gives it a number. */
   readonly sequence: null;
+  /** The same as `key`. */
   readonly client_message_id: string;
+  /** The text; null for a message of files alone. */
   readonly body: string | null;
   /** Undefined until the client knows its own actor. */
   readonly sender: Actor | undefined;
   /** `url` of a file is a preview in browsers, else null. */
   readonly attachments: readonly LocalAttachment[];
+  /** Id of the message that is replied to; null where there is none. */
   readonly reply_to_id: string | null;
   /** The message that is replied to; null where there is none, and until it was read. */
   readonly reply_to: ChatMessage | null;
+  /** Null, as in a message without reactions. */
   readonly reactions: null;
+  /** Null: a message that is not sent has no replies. */
   readonly thread: null;
+  /** Null: only agents stream a text. */
   readonly streaming_state: null;
+  /** Null: what waits is not edited. */
   readonly edited_at: null;
+  /** Null: `discard` removes the whole echo. */
   readonly deleted_at: null;
   /** By the clock of this machine. */
   readonly created_at: string;

@@ -10,6 +10,7 @@ import { emptyThread, withNewReplies, withoutReply, withReadThrough } from './th
 
 /** A message that the server has. */
 export type SentMessage = Message & {
+  /** Tells it from a local echo, which is `pending` or `failed`. */
   readonly delivery: 'sent';
   /** Names the message in this view, from its local echo on. */
   readonly key: string;
