@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type ChunkingContext, type OutputOptions, type RolldownPluginOption, rolldown } from 'rolldown';
-import { declarations } from './declarations.ts';
+import { declarationPlugins, declaredModules } from './declarations.ts';
+import { sdkReference } from './reference/reference.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CLIENT = join(ROOT, 'src/contract/client');
@@ -11,17 +12,19 @@ const CLIENT = join(ROOT, 'src/contract/client');
 /**
  * Makes the package of the SDK in src/contract/client/dist/: each entry of its package.json as a
  * bundle with its declarations, what it loads later as chunks. Below that, in served/, is what a
- * server offers: the package as a tarball, and its main entry as one file beside one of
- * declarations. It takes the place of an earlier one when it is complete.
+ * server offers: the package as a tarball, its main entry as one file beside one of declarations,
+ * and the reference of its names. It takes the place of an earlier one when it is complete.
  */
 export async function build(): Promise<void> {
-  const { exports } = JSON.parse(await readFile(join(CLIENT, 'package.json'), 'utf8'));
+  const { name, exports } = JSON.parse(await readFile(join(CLIENT, 'package.json'), 'utf8'));
+  const listed = Object.keys(exports).filter((entry) => !entry.endsWith('.json'));
+  const fileOf = (entry: string) => join(CLIENT, entry, 'index.ts');
   const entries = Object.fromEntries(
-    Object.keys(exports)
-      .filter((entry) => !entry.endsWith('.json'))
-      .map((entry) => [entry === '.' ? 'index' : entry.slice(2), join(CLIENT, entry, 'index.ts')]),
+    listed.map((entry) => [entry === '.' ? 'index' : entry.slice(2), fileOf(entry)]),
   );
   const main = { client: join(CLIENT, 'index.ts') };
+  const imports = Object.fromEntries(listed.map((entry) => [join(name, entry), fileOf(entry)]));
+  const declared = await declaredModules();
   // Beside its place, which it takes by its name alone.
   const stage = await mkdtemp(join(CLIENT, 'dist-'));
   try {
@@ -34,13 +37,14 @@ export async function build(): Promise<void> {
       chunkFileNames,
       codeSplitting: { groups: [{ debugName: 'chunks', name: chunkOf }] },
     });
-    await bundle(entries, { dir: dist, chunkFileNames: 'chunks/[name].d.ts' }, await declarations());
+    await bundle(entries, { dir: dist, chunkFileNames: 'chunks/[name].d.ts' }, declarationPlugins(declared));
     await copyFile(join(ROOT, 'LICENSE'), join(dist, 'LICENSE'));
     for (const name of ['package.json', 'README.md']) await copyFile(join(CLIENT, name), join(stage, name));
     const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', stage, stage];
     const { stdout } = await promisify(execFile)('npm', pack, { cwd: ROOT });
     await bundle(main, { dir: served, codeSplitting: false, minify: true });
-    await bundle(main, { dir: served }, await declarations());
+    await bundle(main, { dir: served }, declarationPlugins(declared));
+    await writeFile(join(served, 'reference.json'), JSON.stringify(sdkReference(declared, imports)));
     await rename(join(stage, stdout.trim()), join(served, 'client.tgz'));
     await rename(join(CLIENT, 'dist'), join(stage, 'former')).catch(() => {});
     await rename(dist, join(CLIENT, 'dist'));

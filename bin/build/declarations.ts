@@ -10,19 +10,29 @@ import { declaredEndpoints } from './endpoints.ts';
 import { isSchema, protocolTypes } from './protocol-types.ts';
 import { WireTypes } from './wire-types.ts';
 
-const CONTRACT = join(import.meta.dirname, '../../src/contract');
+export const CONTRACT = join(import.meta.dirname, '../../src/contract');
 /** The endpoints by path, which are in no source. */
 const ROUTES = join(CONTRACT, 'client/rest/routes.ts');
 /** The module of the wire's types, which exists during a build alone. */
-const WIRE = join(CONTRACT, 'wire.d.ts');
+export const WIRE = join(CONTRACT, 'wire.d.ts');
+
+/** What the declarations of the SDK are made from, by file. */
+export interface DeclaredModules {
+  /** Returns a module in plain declarations; undefined for a file of a package. */
+  text(file: string): string | undefined;
+  /**
+   * Returns the name in OpenAPI of the resource that a type of WIRE is printed from, if it has one.
+   */
+  resourceOf(type: string): string | undefined;
+}
 
 /**
- * Returns the plugins that make the declarations of the SDK from its sources. The sources say the
- * type of everything that they export (`isolatedDeclarations`), so that no compiler has to work it
- * out. What they take from the protocol are types that only typebox can work out: the modules of
- * the protocol are replaced by the same types in plain TypeScript.
+ * Reads the sources of the SDK as declarations. The sources say the type of everything that they
+ * export (`isolatedDeclarations`), so that no compiler has to work it out. What they take from the
+ * protocol are types that only typebox can work out: the modules of the protocol are replaced by
+ * the same types in plain TypeScript.
  */
-export async function declarations(): Promise<Plugin[]> {
+export async function declaredModules(): Promise<DeclaredModules> {
   const wire = new WireTypes();
   const modules = new Map<string, object>();
   for (const path of globSync('protocol/**/*.ts', { cwd: CONTRACT }).sort()) {
@@ -33,25 +43,32 @@ export async function declarations(): Promise<Plugin[]> {
       if (isSchema(value) && !isMention(value)) wire.name(name, value as TSchema);
     }
   }
-  const generated = new Map([[ROUTES, `export type { Routes } from '${WIRE}';`]]);
+  const texts = new Map([[ROUTES, `export type { Routes } from '${WIRE}';`]]);
   for (const [file, exported] of modules) {
-    generated.set(
+    texts.set(
       file,
       protocolTypes({ file, code: readFileSync(file, 'utf8'), exported, wire, wireModule: WIRE }),
     );
   }
-  const text = wire.module(await declaredEndpoints());
+  texts.set(WIRE, wire.module(await declaredEndpoints()));
+  return {
+    text(file) {
+      if (!texts.has(file) && isSource(file)) texts.set(file, declared(file));
+      return texts.get(file);
+    },
+    resourceOf: (type) => wire.resourceOf(type),
+  };
+}
+
+/** Returns the plugins that bundle the declarations. */
+export function declarationPlugins(modules: DeclaredModules): Plugin[] {
   return [
     {
       name: 'declarations of the sources',
       resolveId: (id) => (id === WIRE ? WIRE : undefined),
-      load(id) {
-        if (id === WIRE) return text;
-        // Left alone, the bundler makes the declarations of what are declarations already, and oxc
-        // drops abstract methods that have no bodies before them.
-        const file = id.replace(/\.d\.ts$/, '.ts');
-        return generated.get(file) ?? (isSource(file) ? declared(file) : undefined);
-      },
+      // Left alone, the bundler makes the declarations of what are declarations already, and oxc
+      // drops abstract methods that have no bodies before them.
+      load: (id) => modules.text(id) ?? modules.text(id.replace(/\.d\.ts$/, '.ts')),
     },
     ...dts({ generator: 'oxc', emitDtsOnly: true, tsconfig: false }),
   ];

@@ -26,6 +26,12 @@ export class WireTypes {
     this.#named.set(key, { name, schema: converted });
   }
 
+  /** Returns the name in OpenAPI of what a type is printed from, if it has one there. */
+  resourceOf(type: string): string | undefined {
+    const named = [...this.#named.values()].find(({ name }) => name === type);
+    return named?.schema.$ref?.slice(REFERENCE.length);
+  }
+
   /** Returns the type of a schema's values; null stands for none. */
   typeOf(schema: TSchema | null): string {
     return schema === null ? 'null' : this.#print(this.#components.convert(schema as SchemaObject));

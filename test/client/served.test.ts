@@ -91,6 +91,17 @@ t.test('a server without a build starts, and says why it has no package', async 
     t.match(await answer(name), { status: 404, error: { code: 'resource_not_found', message } }, name);
   }
 
+  const reference = async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/docs/sdk`);
+    return [response.status, response.headers.get('content-type'), await response.text()];
+  };
+  const page = [
+    404,
+    'text/html; charset=utf-8',
+    /<p>This server has no package of the SDK, because it was not/,
+  ];
+  t.match(await reference(), page, 'the page of its reference says so too');
+
   t.comment('the end of npm ci without the tools of the build');
   const built = await runProgram(
     process.execPath,
@@ -108,6 +119,7 @@ t.test('a server without a build starts, and says why it has no package', async 
   mkdirSync(join(dist, 'served'), { recursive: true });
   cpSync(SERVED, join(dist, 'served'), { recursive: true });
   writeFileSync(join(dist, 'served/client.js'), '// built');
+  t.match(await reference(), [200, page[1], '<h2 id="area-connecting">Connecting</h2>']);
   const response = await fetch(`http://127.0.0.1:${port}/v1/client.js`);
   t.equal(await response.text(), '// built');
 });

@@ -9,7 +9,9 @@ import { GUIDES, pathOf } from '../../src/platform/http/documents/pages/guides/g
 import { startTestApp } from '../support/app.ts';
 
 const PATHS = [
-  ...['', '/socket', '/agents', '/api/errors', '/states', '/access', '/guides'].map((path) => `/docs${path}`),
+  ...['', '/sdk', '/socket', '/agents', '/api/errors', '/states', '/access', '/guides'].map(
+    (path) => `/docs${path}`,
+  ),
   ...GUIDES.map(pathOf),
 ];
 const app = await startTestApp(t);

@@ -43,7 +43,7 @@ export interface SearchFilter {
   readonly include?: readonly (MessageInclude | ConversationInclude)[];
 }
 
-/** What Api.updateMe changes: absent fields stay. */
+/** What Client.updateMe changes: absent fields stay. */
 export interface ProfileChange {
   /** The new name of the person. */
   readonly name?: string;

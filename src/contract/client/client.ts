@@ -130,7 +130,7 @@ export class Client extends LiveApi {
     return this.#actor;
   }
 
-  /** Returns the function that removes the listener. */
+  /** Calls the listener at each event. Returns the function that removes it. */
   override on<E extends keyof ClientEvents>(
     event: E,
     listener: (...args: ClientEvents[E]) => void,
@@ -189,7 +189,7 @@ export class Client extends LiveApi {
     return result;
   }
 
-  /** Sends a message once over REST, in as many tries as it takes. Rejects as Rest.send does. */
+  /** Sends a message once over REST, in as many tries as it takes. Rejects as `fetch` does. */
   send(
     conversationId: string,
     body: string | SendMessageBody,

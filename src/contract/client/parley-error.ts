@@ -3,9 +3,8 @@ import type { ErrorCode } from '../protocol/errors.ts';
 import { CLIENT_ERRORS, type ClientErrorReason } from './client-error.ts';
 
 /**
- * The code of the server (docs/contract.md#errors), or why there is no answer of the server: a
- * reason of CLIENT_ERRORS, `client_closed`, or `connection_ended` if the client will not connect
- * again.
+ * The code of the server, or why there is no answer of the server: a reason of CLIENT_ERRORS,
+ * `client_closed`, or `connection_ended` if the client will not connect again.
  */
 export type ParleyErrorCode = ErrorCode | ClientErrorReason | 'client_closed' | 'connection_ended';
 

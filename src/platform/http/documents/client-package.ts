@@ -25,7 +25,11 @@ const CONTENT_TYPES = {
 
 const BUILT = new URL('../../../contract/client/dist/', import.meta.url);
 
-async function readBuilt(name: string): Promise<Buffer> {
+/**
+ * Reads a file of those that a build makes for servers. Rejects with ApiError `resource_not_found`,
+ * whose message says why there is none.
+ */
+export async function readBuilt(name: string): Promise<Buffer> {
   return readFile(new URL(`served/${name}`, BUILT)).catch(async (cause) => {
     const failure = await readFile(new URL('failure.txt', BUILT), 'utf8').catch(() => undefined);
     const why = failure === undefined ? 'it was not built' : `its build failed: ${failure}`;

@@ -22,10 +22,19 @@ function render(part: Part): string {
   return escapeHtml(String(part));
 }
 
-/** Text between backticks becomes `code`. */
-export function prose(text: string): Html {
-  const parts = text.split('`').map((part, i) => (i % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
-  return new Html(parts.map((part) => part.text).join(''));
+/**
+ * Text between backticks becomes `code`, or what `inside` makes of it; the rest what `outside`
+ * does.
+ */
+export function prose(text: string, inside: ToHtml = code, outside: ToHtml = (part) => html`${part}`): Html {
+  return joined(text.split('`').map((part, i) => (i % 2 === 0 ? outside(part) : inside(part))));
+}
+
+export type ToHtml = (text: string) => Html;
+
+/** Puts parts behind each other on one line. */
+export function joined(parts: readonly Html[], between = ''): Html {
+  return new Html(parts.map(({ text }) => text).join(between));
 }
 
 /** The table scrolls sideways on narrow screens, also by keyboard. */

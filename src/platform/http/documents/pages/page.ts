@@ -8,6 +8,7 @@ import { renderMarkdown, type Values } from './markdown.ts';
 export const PAGES = {
   guides: { path: '/docs/guides', title: 'Guides' },
   reference: { path: '/docs', title: 'API reference' },
+  sdk: { path: '/docs/sdk', title: 'SDK reference' },
   socket: { path: '/docs/socket', title: 'Socket' },
   errors: { path: '/docs/api/errors', title: 'Errors' },
   agents: { path: '/docs/agents', title: 'Agents' },

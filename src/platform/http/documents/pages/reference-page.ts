@@ -33,7 +33,7 @@ export function referencePage(document: ReferenceDocument): Document {
 <div class="side">
 <details class="contents" id="contents" open>
 <summary>Endpoints</summary>
-<form role="search" id="finder" hidden>
+<form role="search" id="finder" data-of="endpoints" hidden>
 <label for="filter">Find an endpoint</label>
 <input type="search" id="filter" autocomplete="off" placeholder="send message">
 <p id="found" role="status"></p>

@@ -1,5 +1,5 @@
 import { nameOf, type SchemaObject } from '../openapi/schemas.ts';
-import { code, type Html, html, prose } from './html.ts';
+import { code, type Html, html, joined, prose } from './html.ts';
 
 export function schemaAnchor(name: string): string {
   return `schema-${name}`;
@@ -48,7 +48,7 @@ function typeOf(schema: SchemaObject): Html {
   const { $ref, allOf, anyOf, items, additionalProperties, type } = schema;
   if ($ref !== undefined) return html`<a href="#${schemaAnchor(nameOf($ref))}">${nameOf($ref)}</a>`;
   if (allOf?.[0]?.$ref !== undefined) return typeOf(allOf[0]);
-  if (anyOf !== undefined) return joined(anyOf.map(typeOf));
+  if (anyOf !== undefined) return joined(anyOf.map(typeOf), ' or ');
   const names = type === undefined ? ['any JSON'] : typeof type === 'string' ? [type] : type;
   return joined(
     names.map((name) => {
@@ -58,11 +58,8 @@ function typeOf(schema: SchemaObject): Html {
       }
       return html`${name}`;
     }),
+    ' or ',
   );
-}
-
-function joined(parts: readonly Html[], between = ' or '): Html {
-  return parts.reduce((all, part) => html`${all}${between}${part}`);
 }
 
 function boundsOf(schema: SchemaObject): Html {

@@ -1,4 +1,4 @@
-// Runs in the browser: finds endpoints, opens what an address names, copies commands.
+// Runs in the browser: finds endpoints or names, opens what an address names.
 
 const search = document.getElementById('finder');
 const filter = document.getElementById('filter');
@@ -11,8 +11,9 @@ search.addEventListener('submit', (event) => event.preventDefault());
 filter.addEventListener('input', () => {
   const words = filter.value.toLowerCase().split(/\s+/);
   const matches = (operation) => {
-    const text =
-      `${operation.id.replaceAll('_', ' ')} ${operation.firstElementChild.textContent}`.toLowerCase();
+    const members = [...operation.querySelectorAll('[id]')].map(({ id }) => id);
+    const names = [operation.id, ...members].join(' ').replaceAll('_', ' ');
+    const text = `${names} ${operation.firstElementChild.textContent}`.toLowerCase();
     return words.every((word) => text.includes(word));
   };
   for (const operation of operations) {
@@ -23,7 +24,8 @@ filter.addEventListener('input', () => {
     group.hidden = group.querySelector('details:not([hidden]), li:not([hidden])') === null;
   }
   const { length } = operations.filter(({ hidden }) => !hidden);
-  found.textContent = filter.value.trim() === '' ? '' : `${length} of ${operations.length} endpoints`;
+  found.textContent =
+    filter.value.trim() === '' ? '' : `${length} of ${operations.length} ${search.dataset.of}`;
 });
 
 // A phone shows the text first; the contents open by a tap.
@@ -36,8 +38,9 @@ foldContents();
 
 const openTarget = () => {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (!(target instanceof HTMLDetailsElement)) return;
-  target.open = true;
+  const operation = target?.closest('details.operation');
+  if (!operation) return;
+  operation.open = true;
   if (narrow.matches) foldContents();
   target.scrollIntoView();
 };

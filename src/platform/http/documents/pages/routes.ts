@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { ApiError } from '../../../../contract/protocol/errors.ts';
 import { STATE_MACHINES, type StateMachine } from '../../../../contract/protocol/states/state-machines.ts';
-import type { PublicRoutes } from '../../pipeline/public-routes.ts';
+import type { PublicRoute, PublicRoutes } from '../../pipeline/public-routes.ts';
 import { DOCUMENT_HEADERS, type Document, documentRoute } from '../documents.ts';
 import { asyncApiDocument } from '../openapi/asyncapi.ts';
 import { type OpenApiOptions, openApiDocument } from '../openapi/openapi.ts';
@@ -26,6 +27,7 @@ export function docsRoutes({ routes, docsUrl }: OpenApiOptions): PublicRoutes {
     [`${PAGES.reference.path}/`]: reference,
     [PAGES.guides.path]: documentRoute(guidesPage),
     ...Object.fromEntries(guides),
+    [PAGES.sdk.path]: sdkRoute(() => Object.keys((openApi() as ReferenceDocument).components.schemas)),
     [PAGES.socket.path]: documentRoute(socketPage),
     [PAGES.errors.path]: documentRoute(() => errorsPage(docsUrl)),
     [PAGES.agents.path]: documentRoute(() => agentsPage(routes)),
@@ -58,6 +60,23 @@ const ASSETS: Readonly<Record<string, () => Promise<Document>>> = {
 
 function ours(file: string, contentType: string) {
   return async () => ({ contentType, body: await readFile(new URL(file, import.meta.url)) });
+}
+
+/**
+ * The reference of the SDK, or the page that says why there is none, which is not kept. The first
+ * request loads its code.
+ */
+function sdkRoute(resources: () => readonly string[]): PublicRoute {
+  const page = () => import('./sdk-page.ts');
+  const reference = documentRoute(async () => (await page()).sdkPage(new Set(resources())));
+  return async (request) => {
+    try {
+      return await reference(request);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return { status: 404, ...(await page()).unbuiltSdkPage(error.message), headers: DOCUMENT_HEADERS };
+    }
+  };
 }
 
 /** Answers mistyped addresses below /docs. */

@@ -44,7 +44,7 @@ export async function guidesPage(): Promise<Document> {
 <ol class="guide-list">
 ${guides.map(({ path, title, summary }) => html`<li><a href="${path}">${title}</a><br>${summary}</li>`)}
 </ol>
-<p>The <a href="/docs">API reference</a> has every endpoint, <a href="/docs/socket">Socket</a> every frame.</p>`,
+<p>The <a href="/docs">API reference</a> has every endpoint, the <a href="/docs/sdk">SDK reference</a> every name of the SDK, <a href="/docs/socket">Socket</a> every frame.</p>`,
   });
 }
 

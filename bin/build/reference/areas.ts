@@ -1,0 +1,87 @@
+import type { SdkArea } from '../../../src/platform/http/documents/pages/sdk-reference.ts';
+
+interface Area extends Omit<SdkArea, 'names'> {
+  /** Files of src/contract/ whose names are in it, by the beginning of their path. */
+  readonly of: readonly string[];
+}
+
+/** The areas of the reference in their order. A name is in the first one that has its file. */
+export const AREAS: readonly Area[] = [
+  {
+    title: 'Connecting',
+    about: 'One client for each signed-in person: it connects, and makes everything else.',
+    of: ['client/connect', 'client/client.ts', 'client/client-events.ts', 'client/link/source.ts'],
+  },
+  {
+    title: 'Messages',
+    about: 'What a timeline is made of, and what is sent.',
+    of: [
+      'client/conversation/conversation-feed.ts',
+      'client/conversation/view/local-echo.ts',
+      'client/conversation/view/timeline.ts',
+      'client/rest/upload.ts',
+    ],
+  },
+  {
+    title: 'Conversations',
+    about: 'An open conversation and its threads; pages of conversations, and what is done with one.',
+    of: ['client/conversation'],
+  },
+  {
+    title: 'Inbox and notifications',
+    about: 'The list of conversations and the own feed, which stay right by themselves; web push.',
+    of: ['client/inbox/', 'client/notifications/', 'client/push/'],
+  },
+  {
+    title: 'People and search',
+    about: 'Names and pictures behind ids, presence, profiles, search.',
+    of: ['client/people/', 'client/api.ts', 'protocol/socket/activity.ts'],
+  },
+  { title: 'Runs of agents', about: 'A run as it goes on, and what a person decides.', of: ['client/runs/'] },
+  {
+    title: 'Live objects',
+    about: 'What is common to everything that stays up to date.',
+    of: ['client/live-object.ts', 'client/loaded-object.ts'],
+  },
+  {
+    title: 'Errors',
+    about: 'The one class of error, and why a client is not connected.',
+    of: ['client/parley-error.ts', 'client/client-error.ts'],
+  },
+  {
+    title: 'Requests',
+    about: 'Any request of the API, with the types of its body and answer.',
+    of: ['client/rest/', 'client/link/call-scope.ts', 'client/link/requests.ts'],
+  },
+  {
+    title: 'Transports',
+    about: 'The ways to the server, and what an application may replace of the platform.',
+    of: ['client/link/'],
+  },
+  { title: 'React', about: 'Hooks over the live objects.', of: ['client/react/'] },
+  { title: 'useChat of the AI SDK', about: 'A run of an agent as a chat of the AI SDK.', of: ['client/ai/'] },
+  {
+    title: 'What is written offline',
+    about: 'Messages that survive a reload.',
+    of: ['client/store/', 'client/outbox/'],
+  },
+  { title: 'Resources', about: 'What answers and events are made of, and bodies.', of: ['wire.d.ts'] },
+];
+
+/** The area of types that signatures name and that no entry exports. */
+export const UNLISTED: Omit<SdkArea, 'names'> = {
+  title: 'Other types',
+  about: 'Types that stand in signatures above. They cannot be imported by name.',
+};
+
+/** Tables of the contract, which are types in signatures, by the page that has them. */
+export const ELSEWHERE: Readonly<Record<string, string>> = {
+  Routes: '/docs',
+  EVENTS: '/docs/socket',
+  EventOf: '/docs/socket',
+  EventName: '/docs/socket',
+  COMMANDS: '/docs/socket',
+  CommandFields: '/docs/socket',
+  CommandResult: '/docs/socket',
+  ERRORS: '/docs/api/errors',
+};
