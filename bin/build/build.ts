@@ -81,6 +81,7 @@ async function bundle(
     external: /^[^./]/,
     platform: 'neutral',
     tsconfig: false,
+    checks: { bundlerTimings: false },
     transform: { target: 'es2022' },
   });
   try {

@@ -5,14 +5,15 @@ import type { CommandFields, CommandResult } from '../protocol/socket/commands.t
 import type { EventFrame } from '../protocol/socket/events.ts';
 import type { ServerFrame } from '../protocol/socket/server-frames.ts';
 import { type ClientError, clientError } from './client-error.ts';
-import type {
-  ClientEvents,
-  ClientState,
-  ConversationSubscription,
-  FeedEvent,
-  SubscribeOptions,
+import {
+  type ClientEvents,
+  type ClientState,
+  type ConversationSubscription,
+  FEED_EVENTS,
+  type FeedEvent,
+  Listeners,
+  type SubscribeOptions,
 } from './client-events.ts';
-import { FEED_EVENTS, Listeners } from './client-events.ts';
 import { DeliveredVersions, isNewsOf } from './conversation/conversation-feed.ts';
 import type { ConversationHost } from './conversation/conversation-host.ts';
 import { FollowedConversation } from './conversation/followed-conversation.ts';
@@ -46,7 +47,6 @@ export class Client extends LiveApi {
   readonly #outboxHost: OutboxHost;
   /** Undefined until the first conversation is opened, unless there is a store. */
   #outbox: Outbox | undefined;
-  readonly #timing: LinkOptions['timing'];
   readonly #feeds = new Map<string, SharedFeed>();
   /** Feeds that the current connection has not caught up with, and followers behind their feed. */
   readonly #unsettled = new Set<SharedFeed | FollowedConversation>();
@@ -71,7 +71,6 @@ export class Client extends LiveApi {
       this.#listeners.emit('error', error);
     };
     credential.onFailed = (error) => failed(clientError('token_source', true, error));
-    this.#timing = timing;
     this.#rest = new Rest(options, { closing, failed, answered: (answer) => this.answered(answer) });
     this.#outboxHost = {
       ...{ timing, closing, rest: this.#rest },
@@ -79,8 +78,7 @@ export class Client extends LiveApi {
     };
     this.#outbox = options.store?.outbox(this.#outboxHost);
     this.#requests = new Requests({
-      timing,
-      closing,
+      ...{ timing, closing },
       current: () => this.#link.current,
       isCaughtUp: (conversationId) => {
         const feed = this.#feeds.get(conversationId);
@@ -246,7 +244,7 @@ export class Client extends LiveApi {
       refused: (follower, error) => {
         if (this.#drop(follower)) follower.handlers.onEnd?.(error);
       },
-      later: (work) => this.#timing.after(this.#soon(), work),
+      later: (work) => this.host.timing.after(this.#soon(), work),
     });
     this.#feeds.set(conversationId, feed);
     this.#unsettled.add(feed);
@@ -324,7 +322,7 @@ export class Client extends LiveApi {
       this.#endAll(feed, error);
       return;
     }
-    this.#timing.after(this.#soon(), () => {
+    this.host.timing.after(this.#soon(), () => {
       if (this.#isOn(feed, connection)) this.#join(feed, connection);
     });
   }
@@ -458,7 +456,7 @@ export class Client extends LiveApi {
 
   /** The delay before a refused request is repeated: random, as many are refused at once. */
   #soon(): number {
-    return AGAIN_MS * (1 + this.#timing.random());
+    return AGAIN_MS * (1 + this.host.timing.random());
   }
 
   get #isSettled(): boolean {
