@@ -10,7 +10,7 @@ import { allOf, LiveList, type LiveListHost } from './live-list.ts';
 import { withSameParts } from './same-parts.ts';
 import type { ViewCore } from './view-core.ts';
 
-type PartsCore = Pick<ViewCore, 'id' | 'path' | 'host' | 'begun' | 'timeline' | 'later' | 'changed'>;
+type PartsCore = Pick<ViewCore, 'id' | 'path' | 'host' | 'begun' | 'timeline' | 'changed'>;
 
 /** What a conversation has beside its timeline: the resource itself, pins, drafts and schedules. */
 export class ConversationParts {
@@ -26,12 +26,11 @@ export class ConversationParts {
     this.#core = core;
     this.#joined = joined;
     const { path, begun } = core;
-    const { fetch } = core.host;
-    const later = (work: () => void) => core.later(work);
+    const { fetch, timing } = core.host;
     const list = <T extends { readonly object: string }>(
       what: Part,
-      options: Omit<LiveListHost<T>, 'begun' | 'later' | 'changed'>,
-    ) => new LiveList<T>({ begun, later, changed: () => core.changed(what), ...options });
+      options: Omit<LiveListHost<T>, 'begun' | 'timing' | 'changed'>,
+    ) => new LiveList<T>({ begun, timing, changed: () => core.changed(what), ...options });
     const idOf = ({ id }: { readonly id: string }) => id;
     const unsent = (status: 'draft' | 'scheduled') =>
       allOf(pagesOf<ChatMessage>(fetch, `${path}/messages`, { status, ...WHOLE_PAGE }));

@@ -1,18 +1,17 @@
-import { handled } from '../turns.ts';
-import { untilAnswered } from '../until-answered.ts';
+import type { Timing } from '../../link/timing.ts';
+import { ReadLoop } from '../../lists/read-loop.ts';
 import { PendingChanges } from './pending-changes.ts';
 import { sameList, withSameParts } from './same-parts.ts';
 
 export interface LiveListHost<T> {
   /** Resolves once events of the conversation arrive. */
   readonly begun: Promise<void>;
+  readonly timing: Pick<Timing, 'after'>;
   /** Reads all items. */
   read(): Promise<readonly T[]>;
   idOf(item: T): string;
   /** The order, as for Array.sort. */
   compare(a: T, b: T): number;
-  /** Calls `work` once, in some seconds. */
-  later(work: () => void): void;
   changed(): void;
 }
 
@@ -23,17 +22,19 @@ export interface LiveListHost<T> {
 export class LiveList<T extends { readonly object: string; readonly updated_at?: string }> {
   readonly pending: PendingChanges<T | undefined>;
   readonly #host: LiveListHost<T>;
+  readonly #reads: ReadLoop;
   #known = new Map<string, T>();
   #items: readonly T[] | undefined;
-  #asked: Promise<unknown> | undefined;
+  #isAsked = false;
   /** Changes since the request that is being answered: the answer may lack them. */
-  #held: (readonly [id: string, change: (known: T | undefined) => T | undefined])[] | undefined;
-  #isStale = false;
+  #held: Change<T>[] | undefined;
   #isClosed = false;
 
   constructor(host: LiveListHost<T>) {
     this.#host = host;
     this.pending = new PendingChanges(() => this.#touch());
+    const { timing } = host;
+    this.#reads = new ReadLoop({ timing, restMs: 0, read: () => this.#read(), failed: () => {} });
   }
 
   /** What is known, in order. The same array until something changes. */
@@ -52,17 +53,14 @@ export class LiveList<T extends { readonly object: string; readonly updated_at?:
 
   /** Reads the items, once. What fails for a while is tried again, what is refused stays empty. */
   ask(): void {
-    if (this.#isClosed || this.#asked !== undefined) return;
-    this.#asked = handled(this.#read());
+    if (this.#isAsked) return;
+    this.#isAsked = true;
+    this.#reads.wake(true);
   }
 
   /** Reads the items again, if that was ever done: changes may be missing. */
   reload(): void {
-    if (this.#asked === undefined) return;
-    this.#isStale = true;
-    if (this.#held !== undefined) return;
-    this.#asked = undefined;
-    this.ask();
+    if (this.#isAsked) this.#reads.wake(true);
   }
 
   /** Adds an item or replaces an older state of it. */
@@ -79,7 +77,7 @@ export class LiveList<T extends { readonly object: string; readonly updated_at?:
 
   /** Changes one item. Does nothing before the items are asked for. */
   change(id: string, change: (known: T | undefined) => T | undefined): void {
-    if (this.#asked === undefined) return;
+    if (!this.#isAsked) return;
     this.#held?.push([id, change]);
     this.#apply(id, change);
     this.#touch();
@@ -95,24 +93,23 @@ export class LiveList<T extends { readonly object: string; readonly updated_at?:
   /** Reads no more. The items stay as they were. */
   close(): void {
     this.#isClosed = true;
+    this.#reads.close();
   }
 
-  async #read(): Promise<void> {
-    this.#held = [];
+  async #read(): Promise<boolean> {
+    await this.#host.begun;
+    const held: Change<T>[] = [];
+    this.#held = held;
     try {
-      await this.#host.begun;
-      do {
-        this.#isStale = false;
-        this.#held = [];
-        const items = await untilAnswered(() => this.#host.read(), this.#host.later);
-        if (this.#isClosed) return;
-        this.#replace(items);
-        for (const [id, change] of this.#held) this.#apply(id, change);
-        this.#touch();
-      } while (this.#isStale);
+      const items = await this.#host.read();
+      if (this.#isClosed) return false;
+      this.#replace(items);
     } finally {
       this.#held = undefined;
     }
+    for (const [id, change] of held) this.#apply(id, change);
+    this.#touch();
+    return false;
   }
 
   #replace(items: readonly T[]): void {
@@ -139,6 +136,8 @@ export class LiveList<T extends { readonly object: string; readonly updated_at?:
     else this.#host.changed();
   }
 }
+
+type Change<T> = readonly [id: string, change: (known: T | undefined) => T | undefined];
 
 /** Returns all items of a list. */
 export async function allOf<T>(pages: AsyncIterable<{ readonly data: readonly T[] }>): Promise<T[]> {
