@@ -42,6 +42,22 @@ t.test('a removal between the check and the subscription: refused, and nothing c
   grace.close();
 });
 
+t.test('a node that begins to stop between the handshake and the socket: goaway', async (t) => {
+  const leaving = await Ground.start(t);
+  const { authenticator } = leaving;
+  const authenticate = authenticator.authenticate.bind(authenticator);
+  let drained: Promise<void> | undefined;
+  authenticator.authenticate = async (authorization) => {
+    const principal = await authenticate(authorization);
+    drained = leaving.gateway.drain('deploy', 60_000);
+    return principal;
+  };
+  const client = await leaving.ready();
+  t.match(await client.frame('goaway'), { reconnect_in_ms: 0, deadline_ms: 60_000, reason: 'deploy' });
+  client.close();
+  await drained;
+});
+
 t.test('an edit that overtakes its message comes behind it', async (t) => {
   const client = await subscribed();
   const sequence = (await head()) + 1;
