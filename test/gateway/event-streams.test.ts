@@ -274,6 +274,24 @@ t.test('rights that end', async (t) => {
     await ground.setMember(group, grace.id, true);
   });
 
+  await t.test('while frames leave: resync, and the stream goes on', async (t) => {
+    const client = await ground.stream({ subscribe: [{ conversation_id: group }] }, grace.access_token);
+    await client.frame('caught_up');
+    let isOver = false;
+    const publishing = (async () => {
+      for (; !isOver; await nextTurn()) await ground.publish(group, { event: 'draft.created' });
+    })();
+    await ground.setMember(group, grace.id, false);
+    const isThere = () => client.ended || client.frames.some(({ type }) => type === 'resync');
+    await until(isThere, { what: 'resync' });
+    isOver = true;
+    await publishing;
+    t.match(await client.frame('resync'), { conversation_id: group, reason: 'revoked' });
+    t.notOk(client.ended);
+    client.close();
+    await ground.setMember(group, grace.id, true);
+  });
+
   await t.test('a key: the stream ends with 4202', async (t) => {
     const { id } = await findRole(database, demo.account_id, 'admin');
     const { key, apiKey } = await newKey(id);

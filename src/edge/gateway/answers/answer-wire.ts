@@ -123,6 +123,11 @@ export class AnswerWire implements Wire, Receiver {
     return this.#isOver ? 0 : this.#queuedBytes + this.#waitingBytes;
   }
 
+  /** Frames of this turn leave at its end, as those of a socket do. */
+  get heldBytes(): number {
+    return this.#waitingBytes === 0 ? 0 : this.getBufferedAmount();
+  }
+
   subscribe(topic: string): boolean {
     this.#topics.add(topic);
     this.#options.topics.subscribe(topic, this);

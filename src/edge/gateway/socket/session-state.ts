@@ -96,6 +96,8 @@ export function tooManySubscriptions(limit: number, used: number): ApiError {
 export interface Wire {
   /** True if the client cannot send frames, so that no heartbeat is answered. */
   readonly isOneWay?: boolean;
+  /** Bytes that the client was too slow for, where others are queued too, until their turn ends. */
+  readonly heldBytes?: number;
   /** 1 sent, 0 queued, 2 dropped. */
   send(bytes: Buffer, isBinary: boolean): number;
   /** Sends all frames of `work` together. */

@@ -213,9 +213,9 @@ export class Session implements Reader, Timed {
     return this.closed ? 0 : this.#wire.getBufferedAmount();
   }
 
-  /** Queued bytes that can still be discarded, even while closing. */
+  /** Bytes that wait for the client and can still be discarded, even while closing. */
   get heldBytes(): number {
-    return this.#state === 'closed' ? 0 : this.#wire.getBufferedAmount();
+    return this.#state === 'closed' ? 0 : (this.#wire.heldBytes ?? this.#wire.getBufferedAmount());
   }
 
   drained(bytes: number): Promise<void> {
