@@ -283,7 +283,7 @@ function cycles(files: Files): string[] {
   return found;
 }
 
-/** The SDK has no dependency: nor has what it takes values from. */
+/** The SDK has no dependency, but for its hooks; nor has what it takes values from. */
 function heavyClient(files: Files): string[] {
   const found = new Set<string>();
   const visit = (path: string, seen: Set<string>): void => {
@@ -292,7 +292,8 @@ function heavyClient(files: Files): string[] {
     for (const { specifier, isType } of importsOf(files.get(path) ?? '')) {
       if (isType) continue;
       if (specifier.startsWith('.')) visit(join(dirname(path), specifier), seen);
-      else found.add(`${path} imports ${specifier}: client/ needs it and has no dependency`);
+      else if (specifier !== 'react' || !path.startsWith('src/contract/client/react/'))
+        found.add(`${path} imports ${specifier}: client/ needs it and has no dependency`);
     }
   };
   const seen = new Set<string>();
@@ -557,6 +558,7 @@ t.test('finds what client/ would pull in through protocol/', async (t) => {
       'src/contract/client/a.ts',
       "import { B } from '../protocol/b.ts';\nimport type { C } from '../protocol/c.ts';",
     ],
+    ['src/contract/client/react/d.ts', "import { useState } from 'react';"],
     ['src/contract/protocol/b.ts', "import { Type } from 'typebox';"],
     ['src/contract/protocol/c.ts', "import { customAlphabet } from 'nanoid';"],
   ]);

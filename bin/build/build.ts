@@ -81,7 +81,8 @@ async function bundle(
     external: /^[^./]/,
     platform: 'neutral',
     tsconfig: false,
-    checks: { bundlerTimings: false },
+    // 'use client' of the hooks is kept at the top of their entry.
+    checks: { bundlerTimings: false, moduleLevelDirective: false },
     transform: { target: 'es2022' },
   });
   try {

@@ -89,6 +89,7 @@ t.test('the app router of Next, on the server and in the browser', async (t) => 
     startParley(t, env, { command: start, cwd: directory }).ended,
   );
   t.match(html, /<h1>Fresh<\/h1>/, 'the server has read the conversation');
+  t.match(html, /<p>nothing yet<\/p>/, 'the hooks have connected nothing there');
   t.equal(await answer(conversation), 'Next read: ahoy');
 });
 

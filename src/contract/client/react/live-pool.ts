@@ -1,0 +1,67 @@
+import type { Client } from '../client.ts';
+import type { LiveObject } from '../live-object.ts';
+
+/** The part of a live object that the hooks use. */
+export type Live<Snapshot extends object = object> = Pick<LiveObject<Snapshot>, 'snapshot' | 'on'>;
+
+/** A live object, with what gives it up. */
+export interface Opened<Object extends Live = Live> {
+  readonly live: Object;
+  readonly close: () => void;
+  /** How long it stays open when no component uses it, in milliseconds; 1,000 by default. */
+  readonly keptMs?: number;
+}
+
+interface Entry extends Opened {
+  users: number;
+  closing: ReturnType<typeof setTimeout> | undefined;
+}
+
+/**
+ * The live objects of one client that components show, each once however many components show it.
+ * One that no component uses any more is closed a moment later: StrictMode unmounts each component
+ * once to test it, and a page that changes from one view to another shows much of the same again.
+ */
+export class LivePool {
+  readonly #entries = new Map<string, Entry>();
+
+  /** Returns the pool of a client, which exists as long as the client does. */
+  static of(client: Client): LivePool {
+    const pool = POOLS.get(client) ?? new LivePool();
+    POOLS.set(client, pool);
+    return pool;
+  }
+
+  /** Returns the object if it is open. */
+  peek(key: string): Live | undefined {
+    return this.#entries.get(key)?.live;
+  }
+
+  /** Opens the object unless it is open. `close` of what is returned gives it up. */
+  acquire<Object extends Live>(key: string, open: () => Opened<Object>): Opened<Object> {
+    const entry = this.#entries.get(key) ?? { ...open(), users: 0, closing: undefined };
+    this.#entries.set(key, entry);
+    entry.users += 1;
+    clearTimeout(entry.closing);
+    let isGivenUp = false;
+    return {
+      live: entry.live as Object,
+      close: () => {
+        if (!isGivenUp) this.#release(key, entry);
+        isGivenUp = true;
+      },
+    };
+  }
+
+  #release(key: string, entry: Entry): void {
+    entry.users -= 1;
+    if (entry.users > 0) return;
+    entry.closing = setTimeout(() => {
+      this.#entries.delete(key);
+      entry.close();
+    }, entry.keptMs ?? KEPT_MS);
+  }
+}
+
+const POOLS = new WeakMap<Client, LivePool>();
+const KEPT_MS = 1_000;

@@ -1,0 +1,59 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type OutputChunk, rolldown } from 'rolldown';
+import type { Teardown } from './teardown.ts';
+
+export interface PageOptions {
+  /** The source of the module; by default that of the file. */
+  readonly code?: string;
+  /** Where the page is served; by default anywhere. */
+  readonly port?: number;
+  /** The content of the document's body. */
+  readonly body?: string;
+  /** Which build of React it has: the one for development has StrictMode, and warnings. */
+  readonly mode?: 'production' | 'development';
+}
+
+/**
+ * Bundles the module of a page and serves it in a document of its own. Returns the document's URL.
+ */
+export async function servePage(
+  t: Teardown,
+  module: string,
+  { code, port = 0, body = '<main></main>', mode = 'production' }: PageOptions = {},
+): Promise<string> {
+  const chunks = await bundled(module, code, mode);
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><body>${body}<script type="module" src="/${chunks[0]!.fileName}"></script>`;
+  const server = createServer(({ url = '/' }, response) => {
+    const chunk = chunks.find(({ fileName }) => url === `/${fileName}`);
+    response.setHeader('content-type', chunk === undefined ? 'text/html' : 'text/javascript');
+    response.end(chunk?.code ?? html);
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Returns the chunks, the entry first. */
+async function bundled(input: string, code: string | undefined, mode: string): Promise<OutputChunk[]> {
+  const build = await rolldown({
+    input,
+    platform: 'browser',
+    logLevel: 'silent',
+    plugins: [
+      {
+        name: 'the given source',
+        resolveId: (id) => (code !== undefined && id === input ? id : undefined),
+        load: (id) => (id === input ? code : undefined),
+      },
+    ],
+    transform: { define: { 'process.env.NODE_ENV': JSON.stringify(mode) } },
+  });
+  const { output } = await build.generate({ format: 'es' });
+  await build.close();
+  const chunks = output.filter((one) => one.type === 'chunk');
+  return chunks.toSorted((a, b) => Number(b.isEntry) - Number(a.isEntry));
+}
