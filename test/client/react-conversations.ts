@@ -5,8 +5,8 @@ import { until } from '../support/until.ts';
 import type { OpenConversations } from './open-conversations.ts';
 
 /**
- * Brings events into a busy page that shows 50 conversations, and checks that each list was rendered at
- * most once a frame, and ends with all that was sent.
+ * Brings events into a busy page that shows 50 conversations, and checks that each list was
+ * rendered at most once a frame, and ends with all that was sent.
  */
 export async function bringEvents(
   t: Test,
