@@ -2,13 +2,14 @@
  * The parts of live objects without a server: windows of lists, their reads, code that is loaded.
  */
 
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { FollowHost } from '../../src/contract/client/follow-host.ts';
 import { InboxReader } from '../../src/contract/client/inbox/inbox-reader.ts';
 import { ListWindow } from '../../src/contract/client/lists/list-window.ts';
 import { ReadLoop } from '../../src/contract/client/lists/read-loop.ts';
 import { LoadedObject, type Loading, type PartOwner } from '../../src/contract/client/loaded-object.ts';
 import { ParleyError } from '../../src/contract/client/parley-error.ts';
+import { PresenceTracker } from '../../src/contract/client/people/presence-tracker.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
 import { ManualTiming } from './manual-timing.ts';
@@ -114,26 +115,13 @@ t.test('reads are one after the other, gathered, and rest in between', async (t)
 });
 
 t.test('between two polls inbox.changed may be lost: the list is read again from time to time', async (t) => {
-  const timing = new ManualTiming();
   const paths: string[] = [];
   const page = { object: 'list', data: [], page_info: { next_page_url: null } };
-  const host: FollowHost = {
-    fetch: async <T>(path: string) => {
-      paths.push(path);
-      return page as T;
-    },
-    timing,
-    closing: new AbortController().signal,
-    actors: { get: () => undefined, onLearned: () => () => {} },
-    actor: () => undefined,
-    state: () => 'live',
-    transport: () => 'poll',
-    onState: () => () => {},
-    onStale: () => () => {},
-    onFrame: () => () => {},
-    onTouched: () => () => {},
-    subscribe: () => t.fail('no conversation is followed') as never,
-  };
+  const timing = new ManualTiming();
+  const host = hostOf(t, timing, (path) => {
+    paths.push(path);
+    return page;
+  });
   const lists = () => paths.filter((path) => path.includes('order=activity')).length;
   const reader = new InboxReader(host, {}, () => {});
   for (let round = 1; round <= 3; round++) {
@@ -144,6 +132,29 @@ t.test('between two polls inbox.changed may be lost: the list is read again from
     timing.end(1_000);
   }
   reader.close();
+});
+
+t.test('what was heard of a person while its presence was read is newer than the answer', async (t) => {
+  const timing = new ManualTiming();
+  const reading = Promise.withResolvers<object>();
+  let hear: Parameters<FollowHost['onFrame']>[0] = () => {};
+  const onFrame: FollowHost['onFrame'] = (listener) => {
+    hear = listener;
+    return () => {};
+  };
+  const tracker = new PresenceTracker({ ...hostOf(t, timing, () => reading.promise), onFrame });
+  let shown: ReadonlyMap<string, string> = new Map();
+  const part = tracker.follow(['act_1', 'act_2'], ({ presence = shown }) => {
+    shown = presence;
+  });
+  timing.end(30);
+  const data = { actor_id: 'act_1', status: 'online' };
+  hear({ type: 'event', event: 'presence', conversation_id: 'cnv_1', at: '', data });
+  const online = ['act_1', 'act_2'].map((actor_id) => ({ actor_id, status: 'away' }));
+  reading.resolve({ data: online });
+  await until(() => shown.size === 2, { what: 'the answer' });
+  t.strictSame([...shown.values()], ['online', 'away']);
+  part.close();
 });
 
 t.test('code that cannot be loaded is asked for again; closing before it is there is enough', async (t) => {
@@ -196,3 +207,21 @@ t.test('code that cannot be loaded is asked for again; closing before it is ther
   closing.abort();
   await until(() => closed === 3, { what: 'its end with the client' });
 });
+
+/** A client whose requests are answered by `answer`, and that follows nothing. */
+function hostOf(t: Test, timing: ManualTiming, answer: (path: string) => object): FollowHost {
+  return {
+    fetch: async <T>(path: string) => (await answer(path)) as T,
+    timing,
+    closing: new AbortController().signal,
+    actors: { get: () => undefined, onLearned: () => () => {} },
+    actor: () => undefined,
+    state: () => 'live',
+    transport: () => 'poll',
+    onState: () => () => {},
+    onStale: () => () => {},
+    onFrame: () => () => {},
+    onTouched: () => () => {},
+    subscribe: () => t.fail('no conversation is followed') as never,
+  };
+}

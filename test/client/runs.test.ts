@@ -38,7 +38,8 @@ t.test('the text grows, over a break, and ends as it is stored', async (t) => {
   const texts = new Set<string>();
   run.on('change', () => texts.add(run.snapshot.text));
   await until(() => run.snapshot.text === words.slice(0, 30).join(''), { what: 'half of the text' });
-  t.match(run.snapshot, { status: 'ready', run: { status: 'running' } });
+  await until(() => run.snapshot.run?.status === 'running', { what: 'the run' });
+  t.equal(run.snapshot.status, 'ready');
   network.cut();
   // A page that is opened in the middle has it too.
   const late = opened(t, open(t), run.id);

@@ -27,6 +27,8 @@ export class PresenceTracker {
   /** Ids that were read, also those that name no user. */
   readonly #read = new Set<string>();
   readonly #unread = new Set<string>();
+  /** Ids of events since the request that is being answered: the answer may be older. */
+  readonly #heard = new Set<string>();
   #stopAgain: (() => void) | undefined;
   #ends: readonly (() => void)[] = [];
 
@@ -68,6 +70,7 @@ export class PresenceTracker {
         if (event !== 'presence') return;
         const { actor_id: id, status } = data as Presence;
         this.#known.set(id, status);
+        this.#heard.add(id);
         for (const view of this.#views) if (view.ids.includes(id)) this.#show(view);
       }),
       onState((state) => {
@@ -93,14 +96,16 @@ export class PresenceTracker {
   async #readSome(): Promise<boolean> {
     const ids = [...this.#unread].slice(0, MOST_A_READ);
     if (ids.length === 0) return false;
+    this.#heard.clear();
     const path = `/v1/messaging/presence${queryOf({ actor_ids: ids })}`;
     const { data } = await this.#host.fetch<List<ActorPresence>>(path);
     for (const id of ids) {
       this.#unread.delete(id);
       this.#read.add(id);
-      this.#known.delete(id);
+      if (!this.#heard.has(id)) this.#known.delete(id);
     }
-    for (const { actor_id, status } of data) this.#known.set(actor_id, status);
+    for (const { actor_id, status } of data)
+      if (!this.#heard.has(actor_id)) this.#known.set(actor_id, status);
     for (const view of this.#views) this.#show(view);
     this.#stopAgain?.();
     this.#stopAgain = this.#host.timing.after(AGAIN_MS, () => this.#readAll());
