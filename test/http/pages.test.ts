@@ -45,7 +45,11 @@ for (const path of PATHS) {
     for (const scrolled of all(page, '<pre[^>]*>|<div class="wide"[^>]*>')) {
       if (!scrolled.includes('tabindex="0"')) t.fail('what scrolls sideways can be reached by keyboard');
     }
-    t.notMatch(page, /<script(?![^>]* src="\/docs\/)|<style|<[^>]* (?:style|on\w+)=|javascript:/, 'nothing inline');
+    t.notMatch(
+      page,
+      /<script(?![^>]* src="\/docs\/)|<style|<[^>]* (?:style|on\w+)=|javascript:/,
+      'nothing inline',
+    );
     t.notMatch(page, /(?:src|href)="(?:https?:)?\/\//, 'nothing from another host');
   });
 }

@@ -26,7 +26,10 @@ const MAIN = 'src/app/main.ts';
 const HTML_WORKER = 'src/features/agents/tools/page-worker.ts';
 const MAIL_WORKER = 'src/features/mail/reading/reader-worker.ts';
 
-const paths = globSync('{src,migrations}/**/*.ts').filter((path) => path !== MAIN);
+// Declarations, which npm run build makes.
+const BUILT = 'src/contract/client/dist/**';
+
+const paths = globSync('{src,migrations}/**/*.ts', { exclude: [BUILT] }).filter((path) => path !== MAIN);
 const workers = [HTML_WORKER, MAIL_WORKER];
 for (const path of paths.filter((path) => !workers.includes(path))) await import(pathToFileURL(path).href);
 const worker = new Worker(pathToFileURL(HTML_WORKER), {
