@@ -17,6 +17,7 @@ const build = await rolldown({
   input: join(import.meta.dirname, 'react-chat/chat.tsx'),
   platform: 'browser',
   tsconfig: false,
+  checks: { moduleLevelDirective: false },
   transform: { define: { 'process.env.NODE_ENV': '"production"' } },
 });
 const { output } = await build.generate({ format: 'es', minify: true });
