@@ -21,6 +21,8 @@ client.on('state', (state) => console.error(state));
 let answering = Promise.resolve();
 client.subscribe(group, {
   ...(existsSync(position) ? { afterSequence: Number(readFileSync(position, 'utf8')) } : {}),
+  // Also before the first message: what is written from here on is answered.
+  onBegin: (after) => writeFileSync(position, String(after)),
   onMessage: ({ id, sequence, body }) => {
     answering = answering.then(async () => {
       if (body?.startsWith('!time')) {
