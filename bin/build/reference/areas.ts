@@ -51,7 +51,7 @@ export const AREAS: readonly Area[] = [
   {
     title: 'Requests',
     about: 'Any request of the API, with the types of its body and answer.',
-    of: ['client/rest/', 'client/link/call-scope.ts', 'client/link/requests.ts'],
+    of: ['client/rest/', 'client/link/call-scope.ts', 'client/link/requests.ts', 'protocol/lists.ts'],
   },
   {
     title: 'Transports',

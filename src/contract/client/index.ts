@@ -1,9 +1,18 @@
 /** The SDK: Parley's socket protocol and its REST API for browsers and Node. */
 
+export type { List } from '../protocol/lists.ts';
 export type { Actor } from '../protocol/resources/actor.ts';
 export type { AgentRun, AgentRunAction, AgentRunStep } from '../protocol/resources/agent-run.ts';
-export type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
+export type {
+  ApproveDraftBody,
+  ChatMessage,
+  EditMessageBody,
+  MessageOutcome,
+  MessageRevision,
+  SendMessageBody,
+} from '../protocol/resources/chat-message.ts';
 export type { Conversation, CreateConversationBody } from '../protocol/resources/conversation.ts';
+export type { ConversationFile } from '../protocol/resources/conversation-file.ts';
 export type { InboxSummary } from '../protocol/resources/inbox.ts';
 export type { Me } from '../protocol/resources/me.ts';
 export type { Notification, NotificationSummary } from '../protocol/resources/notification.ts';
@@ -13,7 +22,9 @@ export type {
 } from '../protocol/resources/notification-settings.ts';
 export type { Block, Participant, ParticipantInput } from '../protocol/resources/participant.ts';
 export type { Person } from '../protocol/resources/person.ts';
+export type { Pin } from '../protocol/resources/pin.ts';
 export type { PushSubscription as PushRegistration } from '../protocol/resources/push-subscription.ts';
+export type { Reaction } from '../protocol/resources/reaction.ts';
 export type { SearchHit } from '../protocol/resources/search-hit.ts';
 export type { DeclaredStatus, PresenceStatus } from '../protocol/socket/activity.ts';
 export type { PeopleFilter, ProfileChange, SearchFilter } from './api.ts';
@@ -31,7 +42,7 @@ export type { ConnectionSnapshot, ConnectionStatus } from './connection-status.t
 export type {
   ConversationHandlers,
   Message,
-  StreamingText as Writing,
+  StreamingText,
 } from './conversation/conversation-feed.ts';
 export type {
   ConversationEnd,
