@@ -174,6 +174,10 @@ t.test('code that cannot be loaded is asked for again; closing before it is ther
         return load.promise;
       });
     }
+
+    part(): Promise<unknown> {
+      return this.loaded;
+    }
   }
   const shelf = new Shelf();
   const changes: string[] = [];
@@ -198,12 +202,18 @@ t.test('code that cannot be loaded is asked for again; closing before it is ther
   set({ value: 2 });
   t.equal(shelf.snapshot.value, 1, 'the snapshot stays as it was');
 
+  const waiting = new Shelf();
+  loads[2]!.reject(new TypeError('Failed to fetch dynamically imported module'));
+  await until(() => waiting.snapshot.status === 'error', { what: 'its failure' });
+  waiting.close();
+  await t.rejects(waiting.part(), { code: 'client_closed' }, 'what waits for its code ends');
+
   const early = new Shelf();
   early.close();
-  loads[2]!.resolve({ close: () => (closed += 1) });
+  loads[3]!.resolve({ close: () => (closed += 1) });
   await until(() => closed === 2, { what: 'its end' });
   new Shelf();
-  loads[3]!.resolve({ close: () => (closed += 1) });
+  loads[4]!.resolve({ close: () => (closed += 1) });
   closing.abort();
   await until(() => closed === 3, { what: 'its end with the client' });
 });

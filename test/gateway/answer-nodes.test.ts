@@ -23,6 +23,7 @@ import { testRedisUrl } from '../support/redis.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
+import { roleOf } from './fixture.ts';
 
 const { url: databaseUrl } = await createTestDatabase(t);
 const redisUrl = await testRedisUrl(t);
@@ -45,12 +46,12 @@ t.test('polls that go from node to node: each message once and in order, each ch
   for (const id of groups) t.strictSame(client.created(id), upTo(60), 'every number, in order');
 
   const [id = ''] = groups;
-  // Each one is told before the next: of two that one poll missed, only what is left is told.
-  const change = async (node: TestNode, method: string, path: string, body: object, told: RegExp) => {
+  // Each one is delivered before the next: of two that one poll missed, only what is left is sent.
+  const change = async (node: TestNode, method: string, path: string, body: object, shown: RegExp) => {
     const answer = await node.call(method, `/v1/messaging/${path}`, body, ada.access_token);
     t.ok(answer.status < 300, `${method} ${path}: ${JSON.stringify(answer.body.error)}`);
     await client.frame(
-      (frame) => told.test(JSON.stringify(frame)) && followed.includes(frame.conversation_id ?? ''),
+      (frame) => shown.test(JSON.stringify(frame)) && followed.includes(frame.conversation_id ?? ''),
     );
     return answer.body;
   };
@@ -192,7 +193,7 @@ t.test('rights that end over one node end streams and polls on the other', async
   stream.close();
   client.stop();
 
-  const role = await roleOf(vera.id);
+  const role = await roleOf(database, vera.id);
   const veras = new StreamClient(answering(two, vera.access_token), { conversations: { [id]: 0 } });
   await veras.frame('caught_up');
   await database.transaction(async (tx) => {
@@ -369,13 +370,4 @@ function repeatedChanges(frames: readonly AnswerFrame[]): string[] {
     .filter(({ event }) => event !== undefined && !EPHEMERAL.has(event))
     .map(({ event, conversation_id, at, data }) => JSON.stringify([event, conversation_id, at, data]));
   return said.filter((one, index) => said.indexOf(one) < index);
-}
-
-async function roleOf(actorId: string): Promise<string> {
-  const actor = await database.kysely
-    .selectFrom('actors')
-    .select('role_id')
-    .where('id', '=', actorId)
-    .executeTakeFirstOrThrow();
-  return actor.role_id!;
 }

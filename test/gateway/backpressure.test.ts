@@ -1,6 +1,5 @@
 /** Sockets that do not read (docs/realtime.md#guarantees, 2 and 4). */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { until } from '../support/until.ts';
 import { Ground, RawSocket } from './fixture.ts';
@@ -20,7 +19,7 @@ t.test(
     await fast.request('subscribe', { conversation_id: group });
     await fast.frame('caught_up');
     slow.socket.pause();
-    const total = await flood(group, 3 * KERNEL_BYTES, () => 16_000);
+    const total = await ground.flood(group, 3 * KERNEL_BYTES, () => 16_000);
     await until(() => fast.frames.filter(({ type }) => type === 'event').length === total, { what: 'all' });
     t.strictSame(numbersOf(fast.frames), sequence(total), 'the other one, in order');
     slow.socket.resume();
@@ -38,7 +37,7 @@ t.test('frames of every size, many slow readers: no gap, and the server lives', 
   const readers = await Promise.all(Array.from({ length: 12 }, () => subscribed(group)));
   for (const reader of readers.slice(0, 8)) reader.socket.pause();
   // Over 16 KiB uWS hands a frame to each socket at once, below it batches a turn of the loop.
-  const total = await flood(group, 3 * KERNEL_BYTES, (n) =>
+  const total = await ground.flood(group, 3 * KERNEL_BYTES, (n) =>
     n % 7 === 0 ? 60_000 : n % 3 === 0 ? 20_000 : 300,
   );
   for (const reader of readers) reader.socket.resume();
@@ -65,10 +64,10 @@ t.test('a socket that never reads again is cut, and costs no memory meanwhile', 
   const measure = () => {
     most = Math.max(most, process.memoryUsage().rss - before);
   };
-  await flood(group, 8 * KERNEL_BYTES, () => 16_000, measure, strict);
+  await strict.flood(group, 8 * KERNEL_BYTES, () => 16_000, measure);
   // Unbounded it would be 20 × 64 MB.
   t.ok(most < 150_000_000, `${Math.round(most / 1e6)} MB more at most`);
-  await until(async () => (await openSockets(strict)) === 0, { what: 'the stalled to be cut' });
+  await until(async () => (await strict.openSessions()) === 0, { what: 'the stalled to be cut' });
   const { values } = await strict.metrics.socketsClosed.get();
   t.match(values, [{ labels: { reason: 'slow_consumer' }, value: 20 }]);
   for (const reader of stalled) reader.socket.destroy();
@@ -101,7 +100,7 @@ t.test('a right that ends while bytes are queued: they are not sent any more', a
   ask(reader, demo.conversations.group);
   await until(() => reader.texts.length === 4, { what: 'caught_up' });
   reader.socket.pause();
-  const total = await flood(demo.conversations.group, 3 * KERNEL_BYTES, () => 16_000, undefined, roomy);
+  const total = await roomy.flood(demo.conversations.group, 3 * KERNEL_BYTES, () => 16_000);
   await roomy.setMember(demo.conversations.group, graceId, false);
   await until(async () => (await roomy.metrics.socketsOpen.get()).values[0]?.value === 0, {
     what: 'the cut',
@@ -124,32 +123,6 @@ function ask(raw: RawSocket, conversationId: string, after?: number): void {
   raw.frame(1, JSON.stringify(frame));
 }
 
-/**
- * Publishes numbered events, a few in each turn of the loop, until so many bytes are out; returns
- * how many.
- */
-async function flood(
-  conversationId: string,
-  bytes: number,
-  sizeOf: (n: number) => number,
-  eachTurn: () => void = () => undefined,
-  on = ground,
-): Promise<number> {
-  let published = 0;
-  let number = 0;
-  while (published < bytes) {
-    for (let i = 0; i < 8; i++) {
-      number += 1;
-      const text = 'x'.repeat(sizeOf(number));
-      await on.publish(conversationId, { event: 'draft.created', team: { number, text } });
-      published += text.length;
-    }
-    eachTurn();
-    await nextTurn();
-  }
-  return number;
-}
-
 function numbersOf(frames: readonly { readonly data?: Readonly<Record<string, unknown>> }[]): unknown[] {
   return frames.flatMap(({ data }) => data?.number ?? []);
 }
@@ -160,8 +133,4 @@ function numbersOfRaw(raw: RawSocket): unknown[] {
 
 function sequence(length: number): number[] {
   return Array.from({ length }, (_, index) => index + 1);
-}
-
-async function openSockets(on: Ground): Promise<number | undefined> {
-  return (await on.metrics.socketsOpen.get()).values[0]?.value;
 }

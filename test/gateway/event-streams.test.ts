@@ -245,7 +245,7 @@ t.test('streams and sockets share the limit of an actor', async (t) => {
   const others = await few.stream({}, few.demo.users.grace.access_token);
   others.close();
   socket.close();
-  await until(async () => (await openSessions(few)) === 2, { what: 'room' });
+  await until(async () => (await few.openSessions()) === 2, { what: 'room' });
   streams.push(await few.stream());
   for (const stream of streams) stream.close();
 });
@@ -309,9 +309,9 @@ t.test('rights that end', async (t) => {
     const client = await roomy.stream({ subscribe: [{ conversation_id: group }] }, grace.access_token);
     await client.frame('caught_up');
     client.pause();
-    const total = await flood(roomy, group, 3 * KERNEL_BYTES, () => 16_000);
+    const total = await roomy.flood(group, 3 * KERNEL_BYTES, () => 16_000);
     await roomy.setMember(group, grace.id, false);
-    await until(async () => (await openSessions(roomy)) === 0, { what: 'the cut' });
+    await until(async () => (await roomy.openSessions()) === 0, { what: 'the cut' });
     client.resume();
     await client.ends();
     t.ok(numbersOf(client.frames).length < total);
@@ -340,7 +340,7 @@ t.test('a client that stops reading gets the queued frames without a gap, then 4
   const [slow, fast] = [await roomy.stream(body), await roomy.stream(body)];
   await Promise.all([slow.frame('caught_up'), fast.frame('caught_up')]);
   slow.pause();
-  const total = await flood(roomy, group, 3 * KERNEL_BYTES, (n) => (n % 7 === 0 ? 60_000 : 16_000));
+  const total = await roomy.flood(group, 3 * KERNEL_BYTES, (n) => (n % 7 === 0 ? 60_000 : 16_000));
   await until(() => numbersOf(fast.frames).length === total, { what: 'everything, for the one that reads' });
   t.strictSame(numbersOf(fast.frames), upTo(total), 'in order');
   slow.resume();
@@ -363,8 +363,7 @@ t.test('clients that never read again are cut, and cost no memory meanwhile', as
   }
   const before = process.memoryUsage().rss;
   let most = 0;
-  await flood(
-    strict,
+  await strict.flood(
     group,
     8 * KERNEL_BYTES,
     () => 16_000,
@@ -374,7 +373,7 @@ t.test('clients that never read again are cut, and cost no memory meanwhile', as
   );
   // Unbounded it would be 20 × 64 MB.
   t.ok(most < 150_000_000, `${Math.round(most / 1e6)} MB more at most`);
-  await until(async () => (await openSessions(strict)) === 0, { what: 'the stalled to be cut' });
+  await until(async () => (await strict.openSessions()) === 0, { what: 'the stalled to be cut' });
   for (const client of stalled) client.close();
 });
 
@@ -491,32 +490,6 @@ function upTo(length: number): number[] {
   return Array.from({ length }, (_, index) => index + 1);
 }
 
-async function flood(
-  on: Ground,
-  conversationId: string,
-  bytes: number,
-  sizeOf: (n: number) => number,
-  eachTurn: () => void = () => undefined,
-): Promise<number> {
-  let published = 0;
-  let number = 0;
-  while (published < bytes) {
-    for (let i = 0; i < 8; i++) {
-      number += 1;
-      const text = 'x'.repeat(sizeOf(number));
-      await on.publish(conversationId, { event: 'draft.created', team: { number, text } });
-      published += text.length;
-    }
-    eachTurn();
-    await nextTurn();
-  }
-  return number;
-}
-
-async function openSessions(on: Ground): Promise<number | undefined> {
-  return (await on.metrics.socketsOpen.get()).values[0]?.value;
-}
-
 async function allClosed(): Promise<void> {
-  await until(async () => (await openSessions(ground)) === 0, { what: 'the end of all sessions' });
+  await until(async () => (await ground.openSessions()) === 0, { what: 'the end of all sessions' });
 }

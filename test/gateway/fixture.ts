@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import '../../src/app/features.ts';
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
@@ -227,6 +228,36 @@ export class Ground {
     };
     return publish(this.engine, published as PublishedEvent);
   }
+
+  /**
+   * Publishes numbered events, a few in each turn of the loop, until so many bytes are out.
+   * Resolves with their number.
+   */
+  async flood(
+    conversationId: string,
+    bytes: number,
+    sizeOf: (n: number) => number,
+    eachTurn: () => void = () => undefined,
+  ): Promise<number> {
+    let published = 0;
+    let number = 0;
+    while (published < bytes) {
+      for (let i = 0; i < 8; i++) {
+        number += 1;
+        const text = 'x'.repeat(sizeOf(number));
+        await this.publish(conversationId, { event: 'draft.created', team: { number, text } });
+        published += text.length;
+      }
+      eachTurn();
+      await nextTurn();
+    }
+    return number;
+  }
+
+  /** Returns the number of open sockets, streams and polls. */
+  async openSessions(): Promise<number | undefined> {
+    return (await this.metrics.socketsOpen.get()).values[0]?.value;
+  }
 }
 
 type PublishedEvent = DomainEvent | EphemeralEvent;
@@ -442,4 +473,13 @@ export function frameAt(bytes: Buffer, at: number) {
   const end = start + length;
   if (end > bytes.length) return undefined;
   return { opcode: bytes[at]! & 0x0f, payload: bytes.subarray(start, end), end };
+}
+
+export async function roleOf(database: Database, actorId: string): Promise<string> {
+  const actor = await database.kysely
+    .selectFrom('actors')
+    .select('role_id')
+    .where('id', '=', actorId)
+    .executeTakeFirstOrThrow();
+  return actor.role_id!;
 }

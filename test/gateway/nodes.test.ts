@@ -16,7 +16,7 @@ import { createTestDatabase } from '../support/postgres.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
-import { Client, type ReceivedFrame } from './fixture.ts';
+import { Client, type ReceivedFrame, roleOf } from './fixture.ts';
 
 const PRESENCE_MS = 2_000;
 
@@ -150,7 +150,7 @@ t.test('a right that ends over one node ends on both within a second', async (t)
   await t.test('a key that is revoked', async (t) => {
     const { body: key } = await nodes[0].call('POST', '/v1/api-keys', {
       name: 'Soon gone',
-      role_id: await roleOf(ada.id),
+      role_id: await roleOf(database, ada.id),
     });
     const opened = await sockets(String(key.key));
     const revoked = await nodes[0].call('POST', `/v1/api-keys/${key.id}/actions/revoke`);
@@ -161,7 +161,7 @@ t.test('a right that ends over one node ends on both within a second', async (t)
 
   await t.test('a role without the permission to read', async () => {
     const veras = await sockets(vera.access_token);
-    const roleId = await roleOf(vera.id);
+    const roleId = await roleOf(database, vera.id);
     await database.transaction(async (tx) => {
       await tx.kysely.updateTable('roles').set({ permissions: [] }).where('id', '=', roleId).execute();
       await enqueueRightsChanged(tx, [roleId]);
@@ -236,13 +236,4 @@ function closedWithin(clients: readonly Client[]): Promise<unknown> {
   return until(() => clients.every(({ closed }) => closed !== undefined), {
     what: 'the end of the sockets',
   });
-}
-
-async function roleOf(actorId: string): Promise<string> {
-  const actor = await database.kysely
-    .selectFrom('actors')
-    .select('role_id')
-    .where('id', '=', actorId)
-    .executeTakeFirstOrThrow();
-  return actor.role_id!;
 }

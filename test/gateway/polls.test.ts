@@ -5,7 +5,7 @@ import t from 'tap';
 import type { EventOf } from '../../src/contract/protocol/socket/event-data.ts';
 import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys.ts';
 import { findRole } from '../../src/core/accounts/roles.ts';
-import { Told } from '../../src/edge/gateway/answers/told.ts';
+import { Delivered } from '../../src/edge/gateway/answers/delivered.ts';
 import {
   type AnswerFrame,
   PollClient,
@@ -157,7 +157,7 @@ t.test('refused before it begins, in the form of REST', async (t) => {
   }
 });
 
-t.test('a customer polls its case, and is told nothing of the team', async (t) => {
+t.test('a customer polls its case, and gets nothing of the team', async (t) => {
   const token = demo.customer.access_token;
   const body = { subscribe: [of(supportCase), of(group)], ...NOW };
   const { frames } = await ground.poll(body, token);
@@ -227,13 +227,13 @@ t.test('present during a poll and a while after', async (t) => {
   watcher.close();
 });
 
-t.test('presence is told once, and again when it changes', async (t) => {
+t.test('presence is delivered once, and again when it changes', async (t) => {
   const { vera } = demo.users;
   const client = poller(t, group);
   const peer = await ground.ready(vera.access_token);
   await peer.request('subscribe', { conversation_id: group });
   await peer.frame('caught_up');
-  const told = () =>
+  const delivered = () =>
     client.frames
       .filter(({ event, data }) => event === 'presence' && data?.actor_id === vera.id)
       .map(({ data }) => data?.status);
@@ -241,14 +241,14 @@ t.test('presence is told once, and again when it changes', async (t) => {
   for (const status of ['online', 'away', 'online', 'away']) {
     await peer.request('presence', { status });
     expected.push(status);
-    await until(() => told().at(-1) === status, { what: status });
+    await until(() => delivered().at(-1) === status, { what: status });
     // Each ends with an event, and the next one joins the conversation again.
     for (let n = 0; n < 2; n++) {
       const id = `msg_${expected.length}_${n}`;
       await publishTo(client, group, { event: 'draft.created', team: { id } });
     }
   }
-  t.strictSame(told(), expected);
+  t.strictSame(delivered(), expected);
   peer.close();
   client.stop();
 });
@@ -293,7 +293,7 @@ t.test('too much: resync ends the wait', async (t) => {
   t.match(frames.at(-1), { type: 'resync', reason: 'too_many', head_sequence: 1_002 });
 });
 
-t.test('what was told, in the cursor', (t) => {
+t.test('what was delivered, in the cursor', (t) => {
   const reacted = eventOf('message.reacted', '2026-11-26T10:00:00.000000Z', {
     message_id: 'm',
     reactions: [],
@@ -305,13 +305,13 @@ t.test('what was told, in the cursor', (t) => {
   const typing = eventOf('typing', 'now', { actor_id: 'a', state: 'start' });
   const created = eventOf('message.created', 'then', { id: 'msg_1' });
 
-  const first = new Told();
-  const told = [reacted, online, typing, created];
+  const first = new Delivered();
+  const delivered = [reacted, online, typing, created];
   t.strictSame(
-    told.map((event) => first.has(event)),
+    delivered.map((event) => first.has(event)),
     [false, false, false, false],
   );
-  const second = new Told(first.toText(true));
+  const second = new Delivered(first.toText(true));
   t.ok(second.has({ ...reacted, event: 'message.updated' } as EventOf), 'whatever the event is called');
   t.notOk(second.has(later), 'a later change is another');
   t.notOk(second.has(typing), 'what is sent once is not kept');
@@ -319,27 +319,27 @@ t.test('what was told, in the cursor', (t) => {
   t.ok(second.has({ ...online, at: 'later' }));
   t.notOk(second.has(away));
   t.notOk(second.has(online), 'there and back');
-  const third = new Told(second.toText(true));
-  const fourth = new Told(third.toText(true));
+  const third = new Delivered(second.toText(true));
+  const fourth = new Delivered(third.toText(true));
   t.notOk(fourth.has(reacted), 'a change that did not come again is forgotten');
-  t.ok(new Told(third.toText(false)).has(reacted), 'but not by a poll that ended early');
+  t.ok(new Delivered(third.toText(false)).has(reacted), 'but not by a poll that ended early');
   t.ok(fourth.has(online), 'a state is kept until it changes');
   t.notOk(fourth.has(offline));
   t.ok(fourth.has(offline));
-  t.ok(new Told(fourth.toText(true)).has(offline), 'an actor of which nothing was told is offline');
-  t.ok(new Told().has(offline));
+  t.ok(new Delivered(fourth.toText(true)).has(offline), 'an actor of which nothing was delivered is offline');
+  t.ok(new Delivered().has(offline));
 
-  const begun = new Told(fourth.toText(true));
-  t.notOk(begun.has(online, true), 'a conversation that begins is told as a whole');
+  const begun = new Delivered(fourth.toText(true));
+  t.notOk(begun.has(online, true), 'a conversation that begins is delivered as a whole');
   t.ok(begun.has(online, true), 'once');
 
-  const full = new Told();
+  const full = new Delivered();
   for (let n = 0; n < 2_000; n++) full.has({ ...reacted, at: String(n) });
   const text = full.toText(true);
   t.ok(text.length < 7_500, `${text.length} characters`);
-  t.ok(new Told(text).has({ ...reacted, at: '1999' }), 'the last ones');
-  t.notOk(new Told(text).has({ ...reacted, at: '0' }));
-  t.notOk(new Told('not what was written').has(reacted));
+  t.ok(new Delivered(text).has({ ...reacted, at: '1999' }), 'the last ones');
+  t.notOk(new Delivered(text).has({ ...reacted, at: '0' }));
+  t.notOk(new Delivered('not what was written').has(reacted));
   t.end();
 });
 
@@ -371,7 +371,7 @@ function poller(t: Teardown, conversationId: string, credential?: string): Polle
 
 /**
  * Publishes an event that is in no table until the client has it: it reaches only a poll that is
- * open. Repeated, it is the same event still, of which a client is told once.
+ * open. Repeated, it is the same event still, which a client gets once.
  */
 async function publishTo(
   client: Poller,

@@ -1,7 +1,8 @@
 import { handled } from './conversation/turns.ts';
+import { untilAnswered } from './conversation/until-answered.ts';
 import type { Timing } from './link/timing.ts';
 import { LiveObject } from './live-object.ts';
-import { lost, type ParleyError } from './parley-error.ts';
+import { closed, lost, type ParleyError } from './parley-error.ts';
 
 /** The parts that the snapshot of every object that reads from the server has. */
 export interface Loading {
@@ -48,7 +49,7 @@ export abstract class LoadedObject<
   P extends LoadedPart<Snapshot>,
   Events extends Emitted = Record<never, never>,
 > extends LiveObject<Snapshot, Events> {
-  /** Resolves once the code is there. */
+  /** Resolves once the code is there. Rejects if the object is closed before. */
   protected readonly loaded: Promise<P>;
   #part: P | undefined;
   #state: Snapshot;
@@ -69,7 +70,17 @@ export abstract class LoadedObject<
     super();
     this.#state = initial;
     this.#closing = closing;
-    this.loaded = this.#load(timing, load);
+    this.loaded = untilAnswered(
+      () => this.#load(load),
+      (again) => {
+        const cancel = timing.after(AGAIN_MS, again);
+        this.#stopWaiting = () => {
+          cancel();
+          again();
+        };
+      },
+    );
+    void handled(this.loaded);
     closing?.addEventListener('abort', this.#closed);
   }
 
@@ -108,28 +119,23 @@ export abstract class LoadedObject<
     return method as P[K];
   }
 
-  async #load(
-    timing: Pick<Timing, 'after'>,
-    load: (owner: PartOwner<Snapshot, Events>) => Promise<P>,
-  ): Promise<P> {
+  async #load(load: (owner: PartOwner<Snapshot, Events>) => Promise<P>): Promise<P> {
+    // Closed before its code was there: calls that wait for the code end.
+    if (this.#isClosed) throw closed();
     const owner: PartOwner<Snapshot, Events> = {
       set: (values) => this.#set(values),
       changed: (...what) => this.changed(...what),
       emit: (event, ...args) => this.emit(event, ...args),
     };
-    for (;;) {
-      try {
-        const part = await load(owner);
-        this.#part = part;
-        if (this.#isClosed) part.close();
-        return part;
-      } catch (cause) {
-        this.#failed(lost(cause));
-        await new Promise<void>((resolve) => {
-          this.#stopWaiting = timing.after(AGAIN_MS, resolve);
-        });
-      }
+    try {
+      this.#part = await load(owner);
+    } catch (cause) {
+      const error = lost(cause);
+      this.#failed(error);
+      throw error;
     }
+    if (this.#isClosed) this.#part.close();
+    return this.#part;
   }
 
   /** Says in a snapshot that has an `error` why nothing is read. */

@@ -11,7 +11,7 @@ export type Progress = 'unanswered' | 'answered' | 'proven';
  * Chooses the transport of the next connection. Networks that block one seldom say so: they refuse
  * it, cut it early, answer nothing, or hold the answer back. All transports share one budget of
  * connections that may end early, because a transport that never comes further than its first
- * frames would otherwise be opened again for ever. Only a heartbeat restores the budget.
+ * frames would otherwise be opened again and again. Only a heartbeat restores the budget.
  */
 export class TransportChoice {
   readonly #allowed: readonly Transport[];

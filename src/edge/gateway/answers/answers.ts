@@ -88,7 +88,7 @@ export class Answers {
       void this.#serve(opened, opening, leaving).then(() => {
         before?.gone();
         if (body.cursor !== undefined) {
-          // What it was told between two polls reached no client.
+          // What the session was sent between two polls reached no client.
           inboxUpdates.repeat(opened);
           for (const id of opened.conversationIds) presence.repeat(id, opened);
         }

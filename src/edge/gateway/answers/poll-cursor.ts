@@ -1,6 +1,6 @@
 import { nanoid } from 'nanoid';
 import { BEHIND } from '../catch-up/cursors.ts';
-import { Told } from './told.ts';
+import { Delivered } from './delivered.ts';
 
 /** What is in the cursor of a poll. */
 export interface PollCursor {
@@ -8,17 +8,17 @@ export interface PollCursor {
   readonly base: string | undefined;
   /** Names the client among those of its actor, from its first poll on. */
   readonly pollId: string;
-  readonly told: Told;
+  readonly delivered: Delivered;
 }
 
 /** Reads a cursor of any kind; without one a client begins to poll. */
 export function readPollCursor(cursor: string | undefined): PollCursor {
-  const [, base = cursor, pollId = nanoid(ID_CHARACTERS), told] = FORM.exec(cursor ?? '') ?? [];
-  return { base, pollId, told: new Told(told) };
+  const [, base = cursor, pollId = nanoid(ID_CHARACTERS), delivered] = FORM.exec(cursor ?? '') ?? [];
+  return { base, pollId, delivered: new Delivered(delivered) };
 }
 
-export function writePollCursor(base: string, { pollId, told }: PollCursor, isWhole: boolean): string {
-  return `${base.split(BEHIND, 1)[0]}${BEHIND}${pollId}${told.toText(isWhole)}`;
+export function writePollCursor(base: string, { pollId, delivered }: PollCursor, isWhole: boolean): string {
+  return `${base.split(BEHIND, 1)[0]}${BEHIND}${pollId}${delivered.toText(isWhole)}`;
 }
 
 const ID_CHARACTERS = 8;

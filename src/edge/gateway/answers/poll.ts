@@ -63,7 +63,7 @@ export class Poll implements Framing {
   frame(bytes: Buffer): readonly Buffer[] | undefined {
     const frame: EventOf | OtherFrame = JSON.parse(bytes.toString());
     if (OMITTED.has(frame.type)) return undefined;
-    if (frame.type === 'event' && this.#hasTold(frame)) return undefined;
+    if (frame.type === 'event' && this.#hasDelivered(frame)) return undefined;
     const isQuiet = QUIET.has(frame.type) || (frame.type === 'reply' && frame.ok);
     if (!isQuiet) this.#hasNews = true;
     const parts = this.#isEmpty ? [bytes] : [COMMA, bytes];
@@ -79,9 +79,9 @@ export class Poll implements Framing {
     return Buffer.from(`${last}],"cursor":${JSON.stringify(next)}}`);
   }
 
-  #hasTold(event: EventOf): boolean {
+  #hasDelivered(event: EventOf): boolean {
     const { cursor, begun } = this.#options;
-    return cursor.told.has(event, begun.has(event.conversation_id ?? ''));
+    return cursor.delivered.has(event, begun.has(event.conversation_id ?? ''));
   }
 }
 

@@ -19,7 +19,9 @@ const QUIET_EVERY = 10;
 /** A client that resumes from further back must reload (docs/realtime.md#catching-up). */
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
 const SECRET = 'cursor_secret';
-/** Ends a cursor. What a client was told by polls stands behind it (answers/poll-cursor.ts). */
+/**
+ * Ends a cursor. What polls have delivered to a client stands behind it (answers/poll-cursor.ts).
+ */
 export const BEHIND = '~';
 
 export interface ReadCursor extends Since {

@@ -3,6 +3,7 @@ import type { Document } from '../documents.ts';
 import type { SchemaObject } from '../openapi/schemas.ts';
 import { command, type Html, html, prose } from './html.ts';
 import { pageOf } from './page.ts';
+import { contentsGroup, referenceColumns } from './reference-columns.ts';
 import { type Endpoint, methodOf, type OperationObject, operationSection } from './reference-operation.ts';
 import { fieldList, schemaAnchor } from './reference-schema.ts';
 
@@ -29,23 +30,15 @@ export function referencePage(document: ReferenceDocument): Document {
     styles: ['reference.css'],
     scripts: ['reference.js', 'copy.js'],
     main: html`<h1>API reference</h1>
-<div class="columns">
-<div class="side">
-<details class="contents" id="contents" open>
-<summary>Endpoints</summary>
-<form role="search" id="finder" data-of="endpoints" hidden>
-<label for="filter">Find an endpoint</label>
-<input type="search" id="filter" autocomplete="off" placeholder="send message">
-<p id="found" role="status"></p>
-</form>
-<nav aria-label="Endpoints">
-${chapters.map(contentsOf)}
-<p><a href="#resources">Resources</a></p>
-</nav>
-</details>
-</div>
-<div class="text">
-${document.info.description.split('\n').map((line) => html`<p>${prose(line)}</p>`)}
+${referenceColumns({
+  names: 'Endpoints',
+  find: 'Find an endpoint',
+  example: 'send message',
+  contents: html`${chapters.map(({ anchor, name, endpoints: own }) =>
+    contentsGroup(anchor, name, own.map(placeOf)),
+  )}
+<p><a href="#resources">Resources</a></p>`,
+  text: html`${document.info.description.split('\n').map((line) => html`<p>${prose(line)}</p>`)}
 <p>The same contract for machines: <a href="/v1/openapi.json">openapi.json</a>, and
 <a href="/v1/asyncapi.json">asyncapi.json</a> for the socket. The commands below use these variables; version
 <code>${CURRENT_VERSION}</code> is the current one.</p>
@@ -71,27 +64,13 @@ ${Object.keys(schemas)
   .filter((name) => name.endsWith('_list'))
   .slice(0, 1)
   .map((name) => resource('list', schemas[name]!))}
-</section>
-</div>
-</div>`,
+</section>`,
+})}`,
   });
 }
 
-function contentsOf({
-  anchor,
-  name,
-  endpoints,
-}: {
-  readonly anchor: string;
-  readonly name: string;
-  readonly endpoints: readonly Endpoint[];
-}): Html {
-  return html`<div class="group">
-<p><a href="#${anchor}">${name}</a></p>
-<ul class="plain">
-${endpoints.map(({ method, operation: { operationId } }) => html`<li><a href="#${operationId}">${methodOf(method)} ${operationId.replaceAll('_', ' ')}</a></li>`)}
-</ul>
-</div>`;
+function placeOf({ method, operation: { operationId } }: Endpoint): { anchor: string; name: string } {
+  return { anchor: operationId, name: `${methodOf(method)} ${operationId.replaceAll('_', ' ')}` };
 }
 
 function resource(name: string, schema: SchemaObject): Html {

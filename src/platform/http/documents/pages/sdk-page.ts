@@ -2,6 +2,7 @@ import { readBuilt } from '../client-package.ts';
 import type { Document } from '../documents.ts';
 import { code, type Html, html, joined } from './html.ts';
 import { pageOf } from './page.ts';
+import { contentsGroup, referenceColumns } from './reference-columns.ts';
 import { CommentTexts } from './sdk-comments.ts';
 import type { SdkArea, SdkMember, SdkName, SdkReference, Signature } from './sdk-reference.ts';
 
@@ -18,33 +19,21 @@ export async function sdkPage(resources: ReadonlySet<string>): Promise<Document>
       resources.has(name.resource ?? '') ? name : { ...name, resource: null },
     ),
   }));
-  const names = areas.flatMap((area) => area.names);
-  const texts = new CommentTexts(names);
+  const texts = new CommentTexts(areas.flatMap((area) => area.names));
   return pageOf('sdk', {
     styles: ['reference.css'],
     scripts: ['reference.js'],
     main: html`<h1>SDK reference</h1>
-<div class="columns">
-<div class="side">
-<details class="contents" id="contents" open>
-<summary>Names</summary>
-<form role="search" id="finder" data-of="names" hidden>
-<label for="filter">Find a name</label>
-<input type="search" id="filter" autocomplete="off" placeholder="markRead">
-<p id="found" role="status"></p>
-</form>
-<nav aria-label="Names">
-${areas.map(contentsOf)}
-</nav>
-</details>
-</div>
-<div class="text">
-<p>Every public name of <code>parley-client</code>, from the doc comments that editors show too. The
+${referenceColumns({
+  names: 'Names',
+  find: 'Find a name',
+  example: 'markRead',
+  contents: areas.map(({ title, names }) => contentsGroup(anchorOf(title), title, names)),
+  text: html`<p>Every public name of <code>parley-client</code>, from the doc comments that editors show too. The
 <a href="/docs/guides/sdk">guide</a> says how to install it and leads through it; everything else of the
 <a href="/docs/guides">guides</a> uses it.</p>
-${areas.map((area) => chapter(area, texts))}
-</div>
-</div>`,
+${areas.map((area) => chapter(area, texts))}`,
+})}`,
   });
 }
 
@@ -55,15 +44,6 @@ export function unbuiltSdkPage(why: string): Document {
 <p>${why}</p>
 <p>The <a href="/docs/guides/sdk">guide to the SDK</a> is here in any case.</p>`,
   });
-}
-
-function contentsOf({ title, names }: SdkArea): Html {
-  return html`<div class="group">
-<p><a href="#${anchorOf(title)}">${title}</a></p>
-<ul class="plain">
-${names.map(({ anchor, name }) => html`<li><a href="#${anchor}">${name}</a></li>`)}
-</ul>
-</div>`;
 }
 
 function chapter({ title, about, names }: SdkArea, texts: CommentTexts): Html {

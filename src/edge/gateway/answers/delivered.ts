@@ -3,12 +3,12 @@ import type { EventOf } from '../../../contract/protocol/socket/event-data.ts';
 import { EVENTS } from '../../../contract/protocol/socket/events.ts';
 
 /**
- * What the polls of a client have told it, so that the next one leaves it out. A cursor is ten
+ * What the polls of a client have delivered, so that the next one leaves it out. A cursor is ten
  * seconds old when it is handed out, so every poll is sent the changes of that time again; and a
  * poll that joins a conversation is sent how things stand there. Without this each of them would
  * end the next poll at once. It travels in the cursor (poll-cursor.ts), so it holds on every node.
  */
-export class Told {
+export class Delivered {
   readonly #before: ReadonlyMap<string, string>;
   readonly #now = new Map<string, string>();
 
@@ -19,8 +19,8 @@ export class Told {
   }
 
   /**
-   * Returns whether the client has the event, and counts it as told from now on. What earlier polls
-   * have told of its conversation does not count if that begins with this poll (`isBegun`).
+   * Returns whether the client has the event, and counts it as delivered from now on. What earlier
+   * polls delivered of its conversation does not count if that begins with this poll (`isBegun`).
    */
   has(event: EventOf, isBegun = false): boolean {
     const about = aboutOf(event);
@@ -52,7 +52,7 @@ const STATE = 6;
 const ENTRY = new RegExp(`[\\w-]{${SUBJECT + STATE}}`, 'g');
 /** Some 7 KB of a cursor. Events beyond are sent once more. */
 const MOST = 500;
-/** In place of the state of a change, which is told or not. */
+/** Stands for the state of a change, which was delivered or was not. */
 const CHANGE = '-'.repeat(STATE);
 const ABSENT = digest('offline', STATE);
 
@@ -60,7 +60,7 @@ interface About {
   readonly subject: string;
   /** Undefined for a change. */
   readonly state?: string;
-  /** The state of a subject of which nothing was told. */
+  /** The state of a subject of which nothing was delivered. */
   readonly initially?: string;
 }
 
