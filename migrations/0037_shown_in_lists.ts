@@ -31,8 +31,7 @@ const STATEMENTS = [
   `CREATE TRIGGER members_changed_in_inbox AFTER UPDATE ON participants
     FOR EACH ROW WHEN (OLD.changed_in IS DISTINCT FROM NEW.changed_in) EXECUTE FUNCTION mark_all_in_inbox()`,
 
-  // Messages that enter the timeline are marked by the outbox, and deleted ones by the trigger
-  // message_deleted_in_inbox.
+  // Messages that enter the timeline are marked by the outbox, deleted ones by `message_deleted_in_inbox`.
   `CREATE TRIGGER message_changed_in_inbox AFTER UPDATE ON messages
     FOR EACH ROW WHEN (OLD.sequence IS NOT NULL AND OLD.changed_in IS DISTINCT FROM NEW.changed_in
       AND NEW.deleted_at IS NULL)
