@@ -337,6 +337,31 @@ t.test('a migration that fails leaves no declaration of those before it', async 
   t.same(await settings(), before);
 });
 
+t.test('a migration gives way to a request that it would wait for without end', async (t) => {
+  const { database, url } = await migrated(t);
+  let began = 0;
+  const later = {
+    '9999_locking': {
+      async up(db: Kysely<unknown>) {
+        began++;
+        for (const table of ['accounts', 'conversations']) {
+          await sql`LOCK TABLE ${sql.table(table)}`.execute(db);
+        }
+      },
+    },
+  };
+  const provider = { getMigrations: async () => ({ ...(await migrationsOfToday()), ...later }) };
+  const request = await connect(t, url);
+  await request.query('BEGIN; LOCK TABLE conversations IN ROW EXCLUSIVE MODE');
+  const done = migrate(database, log, provider);
+  await until(() => began > 0, { what: 'the migration' });
+  await request.query('LOCK TABLE accounts IN ROW EXCLUSIVE MODE');
+  const before = began;
+  await until(() => began > before, { what: 'another try, while the tables are in use' });
+  await request.query('COMMIT');
+  await done;
+});
+
 interface Opened {
   readonly database: Database;
   readonly url: string;

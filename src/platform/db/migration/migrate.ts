@@ -1,10 +1,13 @@
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { runMigrations } from 'graphile-worker';
 import type { Kysely } from 'kysely';
 import { FileMigrationProvider, type MigrationProvider, Migrator } from 'kysely/migration';
+import { type Backoff, delayAfter } from '../../backoff.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../connection/database.ts';
+import { codeOf } from '../connection/unavailable.ts';
 import { jobLogger } from '../queue/queue.ts';
 import type { Schema } from '../tables/schema.ts';
 import { buildIndexes } from './indexes.ts';
@@ -15,7 +18,7 @@ import { readNewer, recordingUsability } from './usable-schema.ts';
 /**
  * Brings the database to the newest schema, in steps that nodes may start together:
  * 1. `migrations/NNNN_name.ts`, all in one transaction, under Kysely's advisory lock. If one fails,
- *    the database is unchanged, and the Error names it.
+ *    the database is unchanged, and the Error names it. If a table is in use, all begin again.
  * 2. Rows of a restored dump are brought into the count of this cluster's transactions
  *    (renewed-rows.ts).
  * 3. Indexes of tables that may be large (indexes.ts), outside of a transaction, repeatable.
@@ -50,13 +53,27 @@ export async function migrate(
 
 async function migrateToLatest(db: Kysely<Schema>, log: Logger, provider: MigrationProvider): Promise<void> {
   const migrator = new Migrator({ db, provider: recordingUsability(provider) });
-  const { error, results = [] } = await migrator.migrateToLatest();
-  if (error !== undefined) {
-    const failed = results.find(({ status }) => status === 'Error');
-    const reason = error instanceof Error ? error.message : String(error);
-    const name = failed?.migrationName ?? 'no migration';
-    throw new Error(`the database cannot be migrated (${name}): ${reason}`, { cause: error });
+  for (let tries = 0; ; tries++) {
+    const { error, results = [] } = await migrator.migrateToLatest();
+    if (error === undefined) {
+      const [from, to] = [results.at(0)?.migrationName, results.at(-1)?.migrationName];
+      if (to !== undefined) log.info({ migrations: results.length, from, to }, 'migrated the database');
+      return;
+    }
+    const name = results.find(({ status }) => status === 'Error')?.migrationName ?? 'no migration';
+    const pauseMs = IN_USE.has(codeOf(error)) ? delayAfter(AGAIN, tries) : null;
+    if (pauseMs === null) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Error(`the database cannot be migrated (${name}): ${reason}`, { cause: error });
+    }
+    log.info({ migration: name }, 'a table that the migration changes is in use: all begin again');
+    await delay(pauseMs);
   }
-  const [from, to] = [results.at(0)?.migrationName, results.at(-1)?.migrationName];
-  if (to !== undefined) log.info({ migrations: results.length, from, to }, 'migrated the database');
 }
+
+/**
+ * SQLSTATE of a migration that waited for a table (usable-schema.ts), or would have without end.
+ */
+const IN_USE = new Set(['55P03', '40P01']);
+/** For about two minutes. */
+const AGAIN: Backoff = { delaysMs: Array<number>(120).fill(500), jitter: 1 };

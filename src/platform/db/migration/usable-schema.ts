@@ -14,7 +14,14 @@ interface DeclaredMigration extends Migration {
 /** The row of `settings` with the highest `usableFrom` of all migrations that were applied. */
 const SETTING = 'schema_usable_from';
 
-/** Makes each migration record its `usableFrom` in its own transaction. */
+/**
+ * Milliseconds for which a migration waits for a table. Requests of the nodes that run wait behind
+ * it. After one second (`deadlock_timeout`) Postgres ends one of those that wait for each other,
+ * which may be the request.
+ */
+const TABLE_WAIT_MS = 250;
+
+/** Makes each migration record its `usableFrom` in its own transaction, and wait briefly. */
 export function recordingUsability(provider: MigrationProvider): MigrationProvider {
   return {
     async getMigrations() {
@@ -29,6 +36,7 @@ export function recordingUsability(provider: MigrationProvider): MigrationProvid
 function recording(name: string, { up, usableFrom = name }: DeclaredMigration): Migration {
   return {
     async up(db) {
+      await sql.raw(`SET LOCAL lock_timeout = ${TABLE_WAIT_MS}`).execute(db);
       await up(db);
       await sql`
         INSERT INTO settings AS s (name, value) VALUES (${SETTING}, ${usableFrom})
