@@ -61,6 +61,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0035_left_out.ts': 'd425768555d8f576',
   '0036_search_entries.ts': '0594f5476b9cb149',
   '0037_shown_in_lists.ts': 'bb53f4c1ab59e334',
+  '0038_external_ids.ts': '5006a529fa7b6f38',
 };
 
 /**

@@ -31,6 +31,8 @@ export interface AccountTables {
     handle: string | null;
     avatar_url: string | null;
     role_id: string | null;
+    /** The id that the account's own application has for it; unique for its kind in the account. */
+    external_id: string | null;
     deactivated_at: string | null;
     /** When the actor was last deactivated. Older access tokens without a session stay refused. */
     tokens_ended_at: string | null;

@@ -55,6 +55,8 @@ export interface Schema
     account_id: string;
     type: ConversationType;
     audience: Generated<ConversationAudience>;
+    /** The id that the account's own application has for it; unique in the account. */
+    external_id: string | null;
     title: string | null;
     workflow_status: Conversation['workflow_status'];
     group_id: string | null;
