@@ -137,5 +137,6 @@ function rowOf(sequence: number): MessageRow {
     created_at: now,
     updated_at: now,
     outcome: null,
+    metadata: null,
   };
 }

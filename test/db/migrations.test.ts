@@ -62,6 +62,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0036_search_entries.ts': '0594f5476b9cb149',
   '0037_shown_in_lists.ts': 'bb53f4c1ab59e334',
   '0038_external_ids.ts': '5006a529fa7b6f38',
+  '0039_metadata.ts': 'a217a2f04013a70e',
 };
 
 /**

@@ -38,6 +38,9 @@ const BOTH: readonly Audience[] = ['team', 'customer'];
 /** In every body that a customer must not see. */
 const SECRET = 'between ourselves';
 
+/** Metadata that customers do not see. */
+const NOTED = { note: SECRET };
+
 const LAST = 'the last of it';
 
 const redisUrl = await testRedisUrl(t);
@@ -53,6 +56,11 @@ await conversations.add(id, MEMBER);
 const customerId = participant.actor!.id;
 const customerToken = await app.tokenOf(customerId);
 const sockets = { team: await open(grace.access_token), customer: await open(customerToken) };
+const ofParticipant = `${PATH}/${id}/participants/${participant.id}`;
+for (const path of [`${PATH}/${id}`, ofParticipant]) {
+  const headers = { 'Service-Version': NEWEST_VERSION };
+  await conversations.ok('PATCH', path, { body: { metadata: NOTED }, headers });
+}
 for (const socket of Object.values(sockets)) {
   await socket.request('subscribe', { conversation_id: id });
   await socket.frame('caught_up');
@@ -268,10 +276,10 @@ async function ask(by: Audience, op: string, fields: object): Promise<void> {
 
 /** Sends as ada unless another token is given; internal unless `fields` state otherwise. */
 function send(fields: object = {}, token = ada.access_token) {
-  const body = { body: SECRET, client_message_id: randomUUID(), ...fields };
+  const metadata = token === customerToken ? { public_page: '/cart' } : NOTED;
+  const body = { body: SECRET, client_message_id: randomUUID(), metadata, ...fields };
   return conversations.ok<{ id: string; sequence: number }>('POST', `${PATH}/${id}/messages`, {
-    body,
-    token,
+    ...{ body, token, headers: { 'Service-Version': NEWEST_VERSION } },
   });
 }
 

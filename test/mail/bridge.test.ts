@@ -117,7 +117,14 @@ t.test('the status of the mail of a message: for the team alone, and of replies 
     ...{ id: newId('message'), account_id: ground.accountId, conversation_id: id, sequence: 1 },
     ...{ kind: 'chat', status: 'sent', visibility: 'external', channel: 'email', email_status: null },
     ...{ body: 'ahoy', subject: null, cc: null, mentions: null, sender_id: null, author_id: null },
-    ...{ reply_to_id: null, resource_type: null, resource_id: null, agent_run_id: null, outcome: null },
+    ...{
+      reply_to_id: null,
+      resource_type: null,
+      resource_id: null,
+      agent_run_id: null,
+      outcome: null,
+      metadata: null,
+    },
     ...{ streaming_state: null, client_message_id: null, has_attachments: false, scheduled_at: null },
     ...{
       edited_at: null,

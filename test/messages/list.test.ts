@@ -113,7 +113,13 @@ async function timelineOf(...sequences: number[]): Promise<string> {
 }
 
 async function insert(conversationId: string, sequence: number, body?: string): Promise<void> {
-  const { attachments: _, cc, mentions, ...message } = newMessage({ ...ground, conversationId });
+  const {
+    attachments: _,
+    metadata: __,
+    cc,
+    mentions,
+    ...message
+  } = newMessage({ ...ground, conversationId });
   await ground.database.kysely
     .insertInto('messages')
     .values({ ...message, ...(body === undefined ? {} : { body }), sequence, status: 'sent' })

@@ -202,7 +202,7 @@ function refusal(promise: Promise<unknown>): Promise<unknown> {
 }
 
 async function insertDraft(ground: Ground): Promise<string> {
-  const { attachments: _, ...columns } = newMessage(ground, { client_message_id: null });
+  const { attachments: _, metadata: __, ...columns } = newMessage(ground, { client_message_id: null });
   await ground.database.kysely
     .insertInto('messages')
     .values({

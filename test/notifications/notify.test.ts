@@ -194,6 +194,7 @@ function message(fields: Partial<MessageRow>): MessageRow {
     created_at: '2026-11-21T01:02:03.000004Z',
     updated_at: '2026-11-21T01:02:03.000004Z',
     outcome: null,
+    metadata: null,
     ...fields,
   };
 }

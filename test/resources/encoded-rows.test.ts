@@ -345,6 +345,7 @@ function randomMessage(random: Random): TimelineRow {
     created_at: time(),
     updated_at: time(),
     outcome: random.pick([null, { result: 'sent', reason: null, at: time() }]),
+    metadata: random.pick([null, { sender: randomText(random), public_author: randomText(random) }]),
   };
 }
 

@@ -185,11 +185,11 @@ export const COMMANDS: Commands<AdminContext> = {
     run: inTransaction(async (tx, { account = '', name = '', email = '', role = '' }) => {
       const { findAccount } = await import('../../core/accounts/accounts.ts');
       const { findRole } = await import('../../core/accounts/roles.ts');
-      const { createUser } = await import('../../core/accounts/users.ts');
+      const { createUser, findAnyUser } = await import('../../core/accounts/users.ts');
       const { id: accountId } = await findAccount(tx, account);
       const { id: roleId } = await findRole(tx, accountId, role);
       const { user } = await createUser(tx, { accountId, name, email, roleId });
-      return { object: 'user', ...user, name, role_id: roleId, avatar_url: null };
+      return { object: 'user', ...(await findAnyUser(tx, user.id)) };
     }),
   },
   'user list': accountList('List the users of an account', 'user', async () => {
@@ -337,7 +337,7 @@ function inTransaction(run: (tx: Tx, options: Options) => Promise<object>) {
 function accountList<Row extends object>(
   help: string,
   object: string,
-  load: () => Promise<KeysetList<[accountId: string], Row>>,
+  load: () => Promise<Pick<KeysetList<[accountId: string], Row>, 'readPage'>>,
 ): Command<AdminContext> {
   return {
     help,
@@ -363,7 +363,7 @@ function activation(help: string, isActive: boolean): Command<AdminContext> {
 }
 
 function readPage<Row extends object>(
-  list: KeysetList<[accountId: string], Row>,
+  list: Pick<KeysetList<[accountId: string], Row>, 'readPage'>,
   database: Database,
   accountId: string,
   search: string | undefined,

@@ -25,7 +25,7 @@ export async function lockPerson(tx: Tx, accountId: string, id: string): Promise
 }
 
 /**
- * Replaces the name and addresses of a locked person, and removes its role and group memberships.
+ * Replaces the name and addresses of a locked person, and removes its metadata, role and groups.
  * It stays in conversations. The caller removes its credentials and announces it.
  */
 export async function blankPerson(tx: Tx, id: string): Promise<void> {
@@ -36,6 +36,7 @@ export async function blankPerson(tx: Tx, id: string): Promise<void> {
       handle: null,
       avatar_url: null,
       role_id: null,
+      metadata: null,
       deactivated_at: sql<string>`coalesce(deactivated_at, clock_timestamp())`,
       erased_at: sql<string>`coalesce(erased_at, clock_timestamp())`,
       updated_at: sql<string>`later_than(updated_at)`,
@@ -58,7 +59,7 @@ export async function* userIds(db: Db, accountId: string): AsyncIterable<string[
 }
 
 const FIND = statement<[accountId: string, id: string], Person>('find-person')`
-    SELECT a.id, a.account_id, a.customer, a.name, a.handle, a.avatar_url, u.email, r.name AS role, r.type AS role_type,
+    SELECT a.id, a.account_id, a.customer, a.name, a.handle, a.avatar_url, u.email, coalesce(a.metadata, '{}') AS metadata, r.name AS role, r.type AS role_type,
       a.deactivated_at, a.erased_at, a.created_at, a.updated_at
     FROM actors a LEFT JOIN users u ON u.id = a.id LEFT JOIN roles r ON r.id = a.role_id
     WHERE a.account_id = $1 AND a.id = $2 AND a.type = 'user'`;

@@ -1,8 +1,10 @@
 import { sql } from 'kysely';
 import { ApiError } from '../../contract/protocol/errors.ts';
+import type { MetadataChanges } from '../../contract/protocol/resources/metadata.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { auditAccount } from '../audit/audit.ts';
+import { mergedMetadata } from '../resources/metadata.ts';
 import type { UserProfile } from '../resources/user.ts';
 import { lockAccount } from './accounts.ts';
 import { requireGrant } from './grants.ts';
@@ -14,6 +16,7 @@ import { findUser, isErased, setActive } from './users.ts';
 export interface UserChanges {
   readonly name?: string | undefined;
   readonly role_id?: string | undefined;
+  readonly metadata?: MetadataChanges | undefined;
 }
 
 /**
@@ -26,7 +29,7 @@ export async function changeUser(
   tx: Tx,
   principal: Principal,
   id: string,
-  { name, role_id: roleId }: UserChanges,
+  { name, role_id: roleId, metadata }: UserChanges,
 ): Promise<UserProfile> {
   const { accountId } = principal;
   await lockAccount(tx, accountId);
@@ -43,7 +46,7 @@ export async function changeUser(
       await requireAnotherAdmin(tx, accountId, id, 'given another role');
     }
   }
-  return writeUser(tx, principal, user, { name, role_id: roleId });
+  return writeUser(tx, principal, user, { name, role_id: roleId, metadata });
 }
 
 /** Writes the checked changes of a user, and announces and audits them if there are any. */
@@ -51,21 +54,36 @@ export async function writeUser(
   tx: Tx,
   principal: Principal,
   user: UserProfile,
-  { name = user.name, role_id = user.role_id ?? undefined }: UserChanges,
+  { name = user.name, role_id = user.role_id ?? undefined, metadata: stated }: UserChanges,
 ): Promise<UserProfile> {
   const { id } = user;
   const hasNewRole = role_id !== undefined && role_id !== user.role_id;
-  const fields = [...(name === user.name ? [] : ['name']), ...(hasNewRole ? ['role_id'] : [])];
+  const metadata = mergedMetadata(user.metadata, stated);
+  const fields = [
+    ...(name === user.name ? [] : ['name']),
+    ...(hasNewRole ? ['role_id'] : []),
+    ...(metadata === undefined ? [] : ['metadata']),
+  ];
   if (fields.length === 0) return user;
   await tx.kysely
     .updateTable('actors')
-    .set({ name, ...(hasNewRole && { role_id }), updated_at: sql<string>`later_than(updated_at)` })
+    .set({
+      name,
+      ...(hasNewRole && { role_id }),
+      ...(metadata !== undefined && { metadata: metadata.column }),
+      updated_at: sql<string>`later_than(updated_at)`,
+    })
     .where('id', '=', id)
     .execute();
-  if (name === user.name) await enqueueRightsChanged(tx, [id]);
-  else await enqueueActorChanged(tx, id);
+  if (name !== user.name) await enqueueActorChanged(tx, id);
+  else if (hasNewRole) await enqueueRightsChanged(tx, [id]);
   const roles = hasNewRole && { from: user.role_id, to: role_id };
-  await auditAccount(tx, principal, 'user.updated', { user_id: id, fields, ...roles });
+  await auditAccount(tx, principal, 'user.updated', {
+    user_id: id,
+    fields,
+    ...(metadata !== undefined && { metadata_keys: metadata.keys }),
+    ...roles,
+  });
   return findUser(tx, principal.accountId, id, 'id');
 }
 

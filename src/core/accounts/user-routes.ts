@@ -1,4 +1,5 @@
 import { ListOf } from '../../contract/protocol/lists.ts';
+import { MetadataFilter } from '../../contract/protocol/resources/metadata.ts';
 import {
   CreateUserBody,
   UpdateUserBody,
@@ -44,8 +45,8 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
         const { accountId } = principal;
         const role = await findRoleById(tx, accountId, body.role_id);
         requireGrant(principal, role);
-        const { name, email } = body;
-        const { user } = await createUser(tx, { accountId, name, email, roleId: role.id });
+        const { name, email, metadata } = body;
+        const { user } = await createUser(tx, { accountId, name, email, roleId: role.id, metadata });
         return present(tx, await findUser(tx, accountId, user.id), query);
       },
     }),
@@ -57,11 +58,12 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
       since: '1.1.harbor',
       permission: 'users:read',
       agents: false,
-      query: SearchQuery({ 'include[]': Include(USER_INCLUDES) }),
+      query: SearchQuery({ metadata: MetadataFilter, 'include[]': Include(USER_INCLUDES) }),
       response: ListOf(User),
       async handle({ principal, query, url }) {
-        const page = readPage(LIST, query, { account: principal.accountId });
-        const rows = await USERS.readPage(database, [principal.accountId], page);
+        const { metadata } = query;
+        const page = readPage(LIST, query, { account: principal.accountId, metadata });
+        const rows = await USERS.readPage(database, [principal.accountId], page, metadata);
         const roles = await readRolesOf(database, rows, query['include[]']);
         return toList(rows, page, url, keyOf, (row) =>
           presentUser(row, roles.get(row.role_id ?? '') ?? null),
@@ -83,7 +85,7 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
       name: 'update_user',
       method: 'PATCH',
       path: '/v1/users/:id',
-      summary: 'Rename a user, or give the user another role or an avatar',
+      summary: 'Rename a user, or give the user another role, an avatar or metadata',
       permission: 'users:update',
       body: UpdateUserBody,
       refuses: IMAGE_REFUSALS,

@@ -1,10 +1,12 @@
 import { sql } from 'kysely';
 import { ApiError, alreadyExists, notFound } from '../../contract/protocol/errors.ts';
+import type { Metadata } from '../../contract/protocol/resources/metadata.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { ActorRow } from '../resources/actor.ts';
+import { storedMetadata } from '../resources/metadata.ts';
 import { USER, type UserProfile, type UserRow } from '../resources/user.ts';
-import { defineAccountList } from './account-list.ts';
+import { definePeopleList } from './account-list.ts';
 import { createActor } from './actors.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
 import { endEveryToken } from './sessions/sessions.ts';
@@ -16,6 +18,7 @@ export interface NewUser {
   readonly email: string;
   /** A role of the same account: see findRole. */
   readonly roleId: string;
+  readonly metadata?: Metadata | undefined;
 }
 
 /** Creates a person; user and actor have the same id. Throws `resource_exists` (param email). */
@@ -27,6 +30,7 @@ export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRo
     name: input.name,
     handle: email,
     role_id: input.roleId,
+    metadata: storedMetadata(input.metadata),
   });
   const user = await tx.kysely
     .insertInto('users')
@@ -108,7 +112,7 @@ export async function isErased(tx: Tx, id: string): Promise<boolean> {
 }
 
 /** The users of an account, newest first; searchable by name and e-mail address. */
-export const USERS = defineAccountList<UserProfile>({
+export const USERS = definePeopleList<UserProfile>({
   name: 'users',
   ...USER,
   search: ['a.name', 't.email'],

@@ -1,7 +1,13 @@
 import { Type } from 'typebox';
 import { ListOf } from '../../contract/protocol/lists.ts';
-import { AUDIT_ACTIONS, AuditEvent, AuditHead } from '../../contract/protocol/resources/audit-event.ts';
+import {
+  AUDIT_ACTIONS,
+  AUDIT_ACTIONS_SINCE,
+  AuditEvent,
+  AuditHead,
+} from '../../contract/protocol/resources/audit-event.ts';
 import { Id, OneOf } from '../../contract/protocol/schema/schema.ts';
+import { MEMBERS_SINCE } from '../../contract/protocol/schema/since.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
@@ -27,7 +33,7 @@ export function auditRoutes(database: Database, signingKey: SigningKey): Route[]
       query: PageQuery({
         conversation_id: Type.Optional(Id),
         actor_id: Type.Optional(Id),
-        action: Type.Optional(OneOf(AUDIT_ACTIONS)),
+        action: Type.Optional(OneOf(AUDIT_ACTIONS, { [MEMBERS_SINCE]: AUDIT_ACTIONS_SINCE })),
       }),
       response: ListOf(AuditEvent),
       async handle({ principal, query, url }) {

@@ -4,11 +4,13 @@ import type {
   ConversationAudience,
   ConversationType,
 } from '../../contract/protocol/resources/conversation.ts';
+import type { Metadata } from '../../contract/protocol/resources/metadata.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { touched } from '../../platform/db/tables/touched.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
+import { storedMetadata } from '../resources/metadata.ts';
 import { MEMBER, type ParticipantRow } from '../resources/participant.ts';
 import { conversationGone } from './access.ts';
 import { addParticipant, type NewParticipant } from './participant-store.ts';
@@ -25,6 +27,7 @@ export interface NewConversation {
   /** A user that can read the conversation, or a group. */
   readonly assigneeId?: string | null;
   readonly topic?: { readonly type: 'account' | 'actor' | 'entity'; readonly id: string } | null;
+  readonly metadata?: Metadata | undefined;
   /** The key of a direct message, from directKeyOf. */
   readonly directKey?: string;
   readonly participants: readonly NewParticipant[];
@@ -74,6 +77,7 @@ export async function createUnlessThere(
       topic_type: input.topic?.type ?? null,
       topic_id: input.topic?.id ?? null,
       direct_key: input.directKey ?? null,
+      metadata: storedMetadata(input.metadata),
     })
     .onConflict((conflict) =>
       conflict.columns(['account_id', 'direct_key']).where('direct_key', 'is not', null).doNothing(),

@@ -11,6 +11,7 @@ import {
   presentParticipants,
   type ShownParticipant,
   shownParticipantColumns,
+  TEAM_READER,
 } from '../resources/participant.ts';
 
 const CONVERSATION_ARM: ChangedArm = {
@@ -138,7 +139,7 @@ type ParticipantChange = Pick<
 async function participantUpdates(db: Db, changes: readonly ParticipantChange[]): Promise<DomainEvent[]> {
   const ids = changes.map(({ id }) => id);
   const rows = await db.query(READ_PARTICIPANTS, ids);
-  const shown = await presentParticipants(db, rows);
+  const shown = await presentParticipants(db, TEAM_READER, rows);
   const eventOf = new Map(changes.map(({ id, event }) => [id, event]));
   return rows.flatMap((row, index) => {
     const event = eventOf.get(row.id)!;

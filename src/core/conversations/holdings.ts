@@ -1,5 +1,6 @@
 import type { Holdings } from '../resources/holdings.ts';
-import { presentParticipants } from '../resources/participant.ts';
+import { NO_METADATA } from '../resources/metadata.ts';
+import { presentParticipants, TEAM_READER } from '../resources/participant.ts';
 import { readBlocksOf } from './blocks.ts';
 import { readAllParticipants, readMembershipsOf } from './participant-store.ts';
 
@@ -9,7 +10,7 @@ export const conversationHoldings: Holdings = {
   exportsOfPerson: { memberships: (db, _files, { id }) => readMembershipsOf(db, id) },
   exportsOfConversation: {
     async conversation(_db, _files, { changed_in: _, lane_behind: __, direct_key: ___, ...shown }) {
-      return shown;
+      return { ...shown, metadata: shown.metadata ?? NO_METADATA };
     },
   },
 };
@@ -24,7 +25,7 @@ export const memberHoldings: Holdings = {
   exportsOfConversation: {
     async *participants(db, _files, { id }) {
       const rows = await readAllParticipants(db, id);
-      const shown = await presentParticipants(db, rows);
+      const shown = await presentParticipants(db, TEAM_READER, rows);
       yield shown.map((participant, index) => ({
         ...participant,
         created_at: rows[index]!.created_at,

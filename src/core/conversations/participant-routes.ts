@@ -7,6 +7,7 @@ import {
   MarkReadBody,
   SnoozeBody,
 } from '../../contract/protocol/resources/conversation.ts';
+import { MetadataFilter } from '../../contract/protocol/resources/metadata.ts';
 import {
   MEMBERSHIPS,
   Participant,
@@ -16,6 +17,7 @@ import {
 import { Token } from '../../contract/protocol/resources/token.ts';
 import { OneOf } from '../../contract/protocol/schema/schema.ts';
 import { Since } from '../../contract/protocol/schema/since.ts';
+import type { Principal } from '../../platform/access/principal.ts';
 import type { Rights } from '../../platform/access/rights.ts';
 import type { Tokens } from '../../platform/access/tokens.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
@@ -25,6 +27,7 @@ import { defineList, PageQuery, readPage, toList } from '../../platform/http/pip
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { keyOf } from '../accounts/account-list.ts';
 import { issueTokenPair } from '../accounts/sessions/token-pairs.ts';
+import { isAllPublic } from '../resources/metadata.ts';
 import { MEMBER, presentParticipants, type ShownParticipant } from '../resources/participant.ts';
 import { readableConversation } from './access.ts';
 import type { ConversationDirectory } from './directory.ts';
@@ -62,16 +65,24 @@ export function participantRoutes(
           '1.2.harbor',
           Type.Array(OneOf(MEMBERSHIPS), { minItems: 1, maxItems: 2 * MEMBERSHIPS.length }),
         ),
+        metadata: MetadataFilter,
       }),
       response: ListOf(Participant),
       async handle({ principal, params, query, url }) {
         const memberships = query['membership[]'] ?? MEMBER;
-        const filters = { conversation: params.id, memberships: [...new Set(memberships)].sort() };
+        const { metadata } = query;
+        const filters = { conversation: params.id, memberships: [...new Set(memberships)].sort(), metadata };
         const page = readPage(LIST, query, filters);
         const { id } = await readableConversation(directory, principal, params.id!);
         const actorId = principal.customer ? principal.actor.id : null;
-        const rows = await PARTICIPANTS.readPage(database, [id, actorId, memberships], page);
-        const shown = new Map((await presentParticipants(database, rows)).map((one) => [one.id, one]));
+        const filter = metadata === undefined ? null : JSON.stringify(metadata);
+        const isHidden = principal.customer && !isAllPublic(metadata);
+        const rows = isHidden
+          ? []
+          : await PARTICIPANTS.readPage(database, [id, actorId, memberships, filter], page);
+        const shown = new Map(
+          (await presentParticipants(database, principal, rows)).map((one) => [one.id, one]),
+        );
         return toList(rows, page, url, keyOf, (row) => shown.get(row.id)!);
       },
     }),
@@ -88,7 +99,7 @@ export function participantRoutes(
         const { id } = await readableConversation(directory, principal, params.id!);
         const row = await readParticipant(database, principal, id, params.participant_id!);
         if (row === undefined) throw notFound('participant', 'participant_id');
-        return showParticipant(database, row);
+        return showParticipant(database, principal, row);
       },
     }),
     defineRoute({
@@ -104,7 +115,7 @@ export function participantRoutes(
       response: Participant,
       rules: ({ body }) => checkInput(body),
       async change(tx, { principal, params, body }) {
-        return showParticipant(tx, await joinConversation(tx, principal, params.id!, body));
+        return showParticipant(tx, principal, await joinConversation(tx, principal, params.id!, body));
       },
     }),
     defineRoute({
@@ -120,7 +131,8 @@ export function participantRoutes(
       rules: ({ body }) => checkParticipantChange(database, body),
       async change(tx, { principal, params, body }) {
         const { id, participant_id } = params;
-        return showParticipant(tx, await changeParticipant(tx, principal, id!, participant_id!, body));
+        const changed = await changeParticipant(tx, principal, id!, participant_id!, body);
+        return showParticipant(tx, principal, changed);
       },
     }),
     defineRoute({
@@ -134,7 +146,7 @@ export function participantRoutes(
       response: Participant,
       async change(tx, { principal, params }) {
         const { id, participant_id } = params;
-        return showParticipant(tx, await leaveConversation(tx, principal, id!, participant_id!));
+        return showParticipant(tx, principal, await leaveConversation(tx, principal, id!, participant_id!));
       },
     }),
     defineRoute({
@@ -225,7 +237,7 @@ const OWN_STATE = {
 
 const LIST = defineList('participants', ['time', 'text']);
 
-async function showParticipant(db: Db, row: ShownParticipant): Promise<Participant> {
-  const [shown] = await presentParticipants(db, [row]);
+async function showParticipant(db: Db, principal: Principal, row: ShownParticipant): Promise<Participant> {
+  const [shown] = await presentParticipants(db, principal, [row]);
   return shown!;
 }

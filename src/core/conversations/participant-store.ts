@@ -1,5 +1,6 @@
 import { sql, type Updateable } from 'kysely';
 import { newId } from '../../contract/protocol/ids.ts';
+import type { Metadata } from '../../contract/protocol/resources/metadata.ts';
 import type { Participant } from '../../contract/protocol/resources/participant.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
@@ -8,6 +9,7 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { touched } from '../../platform/db/tables/touched.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
+import { storedMetadata } from '../resources/metadata.ts';
 import {
   hasMuted,
   IS_MEMBER,
@@ -26,12 +28,13 @@ export interface NewParticipant {
   /** For agents only; default `mention`. */
   readonly triggerPolicy?: NonNullable<Participant['agent_trigger_policy']>;
   readonly triggerKeywords?: readonly string[];
+  readonly metadata?: Metadata;
 }
 
 export function addParticipant(
   tx: Tx,
   conversation: Pick<ConversationRow, 'id' | 'account_id'>,
-  { type, actorId, role, triggerPolicy, triggerKeywords }: NewParticipant,
+  { type, actorId, role, triggerPolicy, triggerKeywords, metadata }: NewParticipant,
 ): Promise<ParticipantRow> {
   return tx.kysely
     .insertInto('participants')
@@ -44,6 +47,7 @@ export function addParticipant(
       role: role ?? 'member',
       agent_trigger_policy: type === 'agent' ? (triggerPolicy ?? 'mention') : null,
       agent_trigger_keywords: [...(triggerKeywords ?? [])],
+      metadata: storedMetadata(metadata),
     })
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -104,13 +108,22 @@ export function readMembershipsOf(db: Db, actorId: string): AsyncIterable<Member
 
 export type MembershipOf = Pick<
   ParticipantRow,
-  'id' | 'conversation_id' | 'type' | 'role' | 'membership' | 'notifications' | 'created_at' | 'updated_at'
+  | 'id'
+  | 'conversation_id'
+  | 'type'
+  | 'role'
+  | 'membership'
+  | 'notifications'
+  | 'metadata'
+  | 'created_at'
+  | 'updated_at'
 > &
   Pick<ConversationRow, 'audience' | 'title'> & { readonly conversation_type: ConversationRow['type'] };
 
 /**
- * Mutes the actor in a locked conversation, and marks its participant as changed, for readers that
- * show its actor. Returns the participant's id, or undefined if it never was one.
+ * Mutes the actor in a locked conversation, removes the metadata of its participant, and marks its
+ * participant as changed, for readers that show its actor. Returns the participant's id, or
+ * undefined if it never was one.
  */
 export async function muteErased(
   tx: Tx,
@@ -119,7 +132,7 @@ export async function muteErased(
 ): Promise<string | undefined> {
   const row = await tx.kysely
     .updateTable('participants')
-    .set({ notifications: 'muted', muted_until: null, ...touched() })
+    .set({ notifications: 'muted', muted_until: null, metadata: null, ...touched() })
     .where('conversation_id', '=', conversationId)
     .where('actor_id', '=', actorId)
     .returning('id')
@@ -141,7 +154,7 @@ const READ_MEMBERSHIPS_OF = statement<[actorId: string, after: string, limit: nu
   'read-memberships-of-actor',
 )`
     SELECT p.id, p.conversation_id, p.type, p.role, p.membership,
-      CASE WHEN ${hasMuted('p')} THEN 'muted' ELSE 'unmuted' END AS notifications, c.type AS conversation_type,
+      CASE WHEN ${hasMuted('p')} THEN 'muted' ELSE 'unmuted' END AS notifications, coalesce(p.metadata, '{}') AS metadata, c.type AS conversation_type,
       c.audience, c.title, p.created_at, p.updated_at
     FROM participants p JOIN conversations c ON c.id = p.conversation_id
     WHERE p.actor_id = $1 AND p.conversation_id > $2 ORDER BY p.conversation_id LIMIT $3`;
@@ -199,14 +212,15 @@ export async function readAdminsOutside(
  * sees only itself: `actorId`.
  */
 export const PARTICIPANTS = keysetList<
-  [conversationId: string, actorId: string | null, memberships: readonly string[]],
+  [conversationId: string, actorId: string | null, memberships: readonly string[], metadata: string | null],
   ShownParticipant & { readonly created_at: string }
 >({
   name: 'list-participants',
   columns: `${shownParticipantColumns('p')}, p.created_at`,
   from: 'participants p',
   where: `p.conversation_id = $1 AND p.membership = ANY($3)
-      AND ($2::text IS NULL OR p.actor_id = $2)`,
+      AND ($2::text IS NULL OR p.actor_id = $2)
+      AND ($4::jsonb IS NULL OR p.metadata @> $4)`,
   key: [
     ['p.created_at', 'timestamptz'],
     ['p.id', 'text'],

@@ -14,6 +14,7 @@ import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { audit } from '../audit/audit.ts';
 import { type Change, enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
+import { mergedMetadata, storedMetadata } from '../resources/metadata.ts';
 import { isMember, isMuted, MEMBER, type ParticipantRow } from '../resources/participant.ts';
 import { requireManager, requireOwner, requireWriter } from './access.ts';
 import { lockConversationsOfMember } from './conversation-store.ts';
@@ -72,9 +73,9 @@ export function checkParticipantChange(
 }
 
 /**
- * Update Participant: owners change roles, owners and admins change an agent's trigger, and every
- * participant mutes the conversation for itself, for which messaging:read suffices. No-op if
- * nothing differs. Throws ApiError.
+ * Update Participant: owners change roles, owners and admins change an agent's trigger and the
+ * metadata of others, and every participant mutes the conversation for itself, for which
+ * messaging:read suffices. No-op if nothing differs. Throws ApiError.
  */
 export async function changeParticipant(
   tx: Tx,
@@ -110,13 +111,16 @@ export async function changeParticipant(
     Object.assign(set, triggerChange(participant, body));
     if (set.agent_trigger_policy !== undefined) requireManager(principal, own);
   }
+  const metadata = mergedMetadata(participant.metadata, body.metadata);
+  if (metadata !== undefined) set.metadata = metadata.column;
   if (Object.keys(set).length === 0) return participant;
 
   const changed = await writeParticipant(tx, participantId, set);
   await enqueueRightsChanged(tx, [conversationId]);
   await enqueueChanged(tx, [{ event: 'participant.updated', id: participantId, stream: conversationId }]);
   // The audit does not show who muted a conversation.
-  const { notifications: _, muted_until: __, ...details } = set;
+  const { notifications: _, muted_until: __, metadata: ___, ...shown } = set;
+  const details = { ...shown, ...(metadata !== undefined && { metadata_keys: metadata.keys }) };
   if (Object.keys(details).length > 0)
     await auditParticipant(tx, principal, changed, 'participant.changed', details);
   return changed;
@@ -219,6 +223,7 @@ async function join(tx: Tx, conversation: ConversationRow, entry: RosterEntry): 
     role: entry.role ?? 'member',
     agent_trigger_policy: entry.triggerPolicy ?? null,
     agent_trigger_keywords: [...(entry.triggerKeywords ?? [])],
+    metadata: storedMetadata(entry.metadata),
   });
 }
 

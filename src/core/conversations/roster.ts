@@ -47,6 +47,7 @@ export async function readRoster(
       type: input.type,
       actorId,
       ...(input.role !== undefined && { role: input.role }),
+      ...(input.metadata !== undefined && { metadata: input.metadata }),
       ...(input.type === 'agent' && {
         triggerPolicy: input.agent_trigger_policy ?? 'mention',
         triggerKeywords: input.agent_trigger_keywords ?? [],

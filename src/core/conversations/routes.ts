@@ -21,6 +21,7 @@ import {
   expandConversations,
   readConversationsById,
 } from '../resources/conversation.ts';
+import { reachesCustomers } from '../resources/metadata.ts';
 import { readableConversation } from './access.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { checkNewConversation, startConversation } from './start-conversation.ts';
@@ -71,8 +72,8 @@ export function conversationRoutes(database: Database, directory: ConversationDi
       summary: 'Rename, assign, move, anchor or archive a conversation',
       since: '1.1.harbor',
       permission: 'messaging:update',
-      // The customer of a case is shown its title.
-      reachesOutside: ({ title }) => title !== undefined,
+      // The customer of a case is shown these.
+      reachesOutside: ({ title, metadata }) => title !== undefined || reachesCustomers(metadata),
       query: ConversationQuery,
       body: UpdateConversationBody,
       response: Conversation,

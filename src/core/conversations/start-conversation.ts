@@ -41,7 +41,7 @@ export async function startConversation(
   const topic = body.topic === undefined ? null : await findTopic(tx, accountId, body.topic);
   const drafted =
     body.type === 'group' ? await groupInput(tx, principal, body) : await directInput(tx, principal, body);
-  const input = { ...drafted, topic };
+  const input = { ...drafted, topic, metadata: body.metadata };
   const created = await createUnlessThere(tx, input);
   if (created === undefined) return { conversation: await openDirect(tx, principal, input), isNew: false };
   await announceCreated(tx, created, principal.actor.id);

@@ -15,6 +15,7 @@ import { enqueueChanged } from '../events/changes.ts';
 import type { NamedActor } from '../resources/actor.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';
+import { mergedMetadata } from '../resources/metadata.ts';
 import { conversationGone, isOwner, requireManager, requireWriter } from './access.ts';
 import { findAssignable } from './assignable.ts';
 import { type ConversationChange, readConversation, writeConversation } from './conversation-store.ts';
@@ -78,7 +79,7 @@ async function changesOf(
   tx: Tx,
   principal: Principal,
   { conversation, own }: LockedConversation,
-  { title, assignee_id, topic: named, status }: UpdateConversationBody,
+  { title, assignee_id, topic: named, status, metadata: stated }: UpdateConversationBody,
 ): Promise<FieldChange[]> {
   const changes: FieldChange[] = [];
   if (title !== undefined && title !== conversation.title) {
@@ -122,6 +123,15 @@ async function changesOf(
     if (conversation.type !== 'direct_message') requireManager(principal, own);
     const action = status === 'archived' ? 'conversation.archived' : 'conversation.unarchived';
     changes.push({ set: { status }, action, details: {} });
+  }
+  const metadata = mergedMetadata(conversation.metadata, stated);
+  if (metadata !== undefined) {
+    changes.push({
+      set: { metadata: metadata.column },
+      action: 'conversation.metadata_changed',
+      // The values are the application's, and may be about a person.
+      details: { metadata_keys: metadata.keys },
+    });
   }
   return changes;
 }

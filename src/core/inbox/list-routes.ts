@@ -11,6 +11,7 @@ import {
   WORKFLOW_STATUSES,
 } from '../../contract/protocol/resources/conversation.ts';
 import { INBOX_FACTS, INBOX_FILTERS, INBOX_ORDERS } from '../../contract/protocol/resources/inbox.ts';
+import { MetadataFilter } from '../../contract/protocol/resources/metadata.ts';
 import { Id, Include, OneOf } from '../../contract/protocol/schema/schema.ts';
 import { Since } from '../../contract/protocol/schema/since.ts';
 import { covers, type Version } from '../../contract/protocol/versions.ts';
@@ -25,6 +26,8 @@ import { ACTORS } from '../conversations/routes.ts';
 import { readActorFilter } from '../resources/actor-filter.ts';
 import { expandConversations } from '../resources/conversation.ts';
 import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';
+import { isAllPublic } from '../resources/metadata.ts';
+import { readIdsWithMetadata } from '../resources/metadata-filter.ts';
 import { type InboxFilters, type InboxRow, readClock, readInbox } from './list-store.ts';
 
 const SINCE = '1.2.harbor';
@@ -48,6 +51,7 @@ const ListQuery = SearchQuery({
     '1.3.harbor-preview.1',
     Type.Array(Id, { minItems: 1, maxItems: PAGE_LIMIT.most }),
   ),
+  metadata: MetadataFilter,
   'include[]': Include(CONVERSATION_INCLUDES),
 });
 
@@ -69,7 +73,7 @@ export function listRoute(database: Database): Route {
       const definition = order === 'activity' ? BY_ACTIVITY : BY_CREATION;
       const request = readPage(definition, query, { actor: principal.actor.id, ...filters });
       if (query.direct === 'all') await auditDirect(database, principal);
-      const named = await resolved(database, principal, filters);
+      const named = await withIds(database, principal, await resolved(database, principal, filters));
       const [asOf, page] = walkOf(request);
       const isDated = covers(version, SINCE);
       const [read, clock] = await Promise.all([
@@ -123,6 +127,7 @@ function filtersOf(query: Static<typeof ListQuery>, version: Version): InboxFilt
     customerId: query.customer_id,
     topic: topic_type === undefined ? undefined : { type: topic_type, id: topic_id! },
     ids: query['conversation_ids[]'],
+    metadata: query.metadata,
     includesDirect: query.direct === 'all' || !covers(version, SINCE),
   };
 }
@@ -151,7 +156,8 @@ async function resolved(
   if (principal.customer) {
     const own: readonly (string | undefined)[] = [undefined, 'me', principal.actor.id];
     const isOwn = own.includes(participantId) && own.includes(customerId);
-    const isHidden = [assigneeId, lanes, topic].some((value) => value !== undefined);
+    const isHidden =
+      [assigneeId, lanes, topic].some((value) => value !== undefined) || !isAllPublic(filters.metadata);
     const hasLane = filter !== undefined && filter !== 'unread';
     if (!isOwn || isHidden || hasLane) return undefined;
     const itself = (id: string | undefined) => id && principal.actor.id;
@@ -166,6 +172,23 @@ async function resolved(
     customerId: await named('customer_id', customerId),
     topic: topic && (await readTopicFilter(database, principal, topic)),
   };
+}
+
+/**
+ * Returns the filters with the ids of the conversations that have the metadata, if there are few,
+ * or undefined if no conversation matches.
+ */
+async function withIds(
+  database: Database,
+  { accountId }: Principal,
+  filters: InboxFilters | undefined,
+): Promise<InboxFilters | undefined> {
+  if (filters?.metadata === undefined) return filters;
+  const { ids, metadata } = filters;
+  const found = await readIdsWithMetadata(database, 'conversations', accountId, metadata, PAGE_LIMIT.most);
+  if (found === undefined) return filters;
+  const both = ids === undefined ? found : found.filter((id) => ids.includes(id));
+  return both.length === 0 ? undefined : { ...filters, ids: both };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Metadata } from '../../contract/protocol/resources/metadata.ts';
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { type KeysetOptions, type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
@@ -25,6 +26,8 @@ export interface InboxFilters {
   readonly filter?: InboxFilter | undefined;
   /** Only these conversations. */
   readonly ids?: readonly string[] | undefined;
+  /** Only conversations with all of these keys and values. */
+  readonly metadata?: Metadata | undefined;
   /** Whether callers that see the whole account see other people's direct messages too. */
   readonly includesDirect: boolean;
 }
@@ -104,6 +107,7 @@ function valuesOf({ accountId, actor }: Principal, filters: InboxFilters, isInbo
     filters.includesDirect,
     filters.filter ?? null,
     isInbox && filters.filter !== 'snoozed',
+    filters.metadata === undefined ? null : JSON.stringify(filters.metadata),
   ] as const;
 }
 
@@ -123,7 +127,15 @@ const CONDITIONS = `c.account_id = $1 AND c.deleted_at IS NULL
         WHEN 'unassigned' THEN c.audience = 'customer' AND c.assignee_id IS NULL AND c.workflow_status <> 'resolved'
         WHEN 'snoozed' THEN ${isSnoozed('p')}
         ELSE true END
-      AND (NOT $14::boolean OR p.snoozed_until IS NULL OR NOT ${isSnoozed('p')})`;
+      AND (NOT $14::boolean OR p.snoozed_until IS NULL OR NOT ${isSnoozed('p')})
+      AND ($15::jsonb IS NULL OR c.metadata @> $15)`;
+
+/** The number of parameters of CONDITIONS; those of the lists follow. */
+const OF_CONDITIONS = 15;
+
+function parameter(place: number): string {
+  return `$${OF_CONDITIONS + place}`;
+}
 
 function isMember(actorId: string, condition = ''): string {
   return `EXISTS (SELECT FROM participants o
@@ -151,8 +163,8 @@ const KEYS = {
   ],
 } as const satisfies Record<InboxOrder, KeysetOptions['key']>;
 
-const PENDING_ROWS =
-  'ROWS FROM (unnest($15::text[]), unnest($17::timestamptz[]), unnest($18::boolean[])) AS r(conversation_id, activity_at, is_unread)';
+const PENDING_ROWS = `ROWS FROM (unnest(${parameter(1)}::text[]), unnest(${parameter(3)}::timestamptz[]),
+      unnest(${parameter(4)}::boolean[])) AS r(conversation_id, activity_at, is_unread)`;
 
 /**
  * Lists by the rows of the inbox, without what is pending, and the same lists of what is pending.
@@ -168,14 +180,16 @@ function byRows(name: string, rows: string, condition: string, join: 'LEFT' | ''
     written: listOf<[pendingIds: readonly string[], asOf: string]>(order, {
       name: `list-inbox-${name}-${order}`,
       from: `${rows} ${C_OF_R} ${join} ${OWN_OF_R}`,
-      where: `${condition} AND r.conversation_id <> ALL($15::text[]) AND r.activity_at <= $16::timestamptz AND ${CONDITIONS}`,
+      where: `${condition} AND r.conversation_id <> ALL(${parameter(1)}::text[])
+      AND r.activity_at <= ${parameter(2)}::timestamptz AND ${CONDITIONS}`,
     }),
     pending: listOf<
       [pendingIds: readonly string[], asOf: string, activity: readonly string[], unread: readonly boolean[]]
     >(order, {
       name: `list-inbox-${name}-${order}-pending`,
       from: `${PENDING_ROWS} ${C_OF_R} ${join} ${OWN_OF_R}`,
-      where: `${name === 'unread' ? 'r.is_unread' : 'true'} AND r.activity_at <= $16::timestamptz AND ${CONDITIONS}`,
+      where: `${name === 'unread' ? 'r.is_unread' : 'true'} AND r.activity_at <= ${parameter(2)}::timestamptz
+      AND ${CONDITIONS}`,
     }),
   });
   return { created: define('created'), activity: define('activity') };

@@ -12,6 +12,7 @@ import {
   type MessageRow,
   messageColumns,
 } from '../resources/message.ts';
+import { storedMetadata } from '../resources/metadata.ts';
 import { MESSAGES_SENT } from './outbox-topics.ts';
 import type { NewAttachment, NewMessage } from './timeline/new-message.ts';
 import { isOpenNumber, type SequenceNumber } from './timeline/timeline-store.ts';
@@ -202,7 +203,7 @@ const ENTER_TIMELINE = statement<
  */
 export async function insertWaiting(
   tx: Tx,
-  { attachments, ...message }: NewMessage,
+  { attachments, metadata, ...message }: NewMessage,
   waiting: Pick<Insertable<Schema['messages']>, 'status' | 'scheduled_at' | 'source_thread_message_id'>,
 ): Promise<MessageRow | undefined> {
   const row = await tx.kysely
@@ -210,6 +211,7 @@ export async function insertWaiting(
     .values({
       ...message,
       ...waiting,
+      metadata: storedMetadata(metadata),
       has_attachments: attachments.length > 0,
       // Both columns get the same time, because a row counts as changed once they differ.
       created_at: sql<string>`now()`,
@@ -235,8 +237,9 @@ export async function insertAttachments(
   attachments: readonly (NewAttachment & Pick<Insertable<Schema['attachments']>, 'created_at'>)[],
 ): Promise<void> {
   if (attachments.length === 0) return;
-  const rows = attachments.map(({ download_url: _, resource: __, ...columns }) => ({
+  const rows = attachments.map(({ download_url: _, resource: __, metadata, ...columns }) => ({
     ...columns,
+    metadata: storedMetadata(metadata),
     message_id,
     conversation_id,
   }));

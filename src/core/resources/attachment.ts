@@ -1,12 +1,15 @@
 import type { Attachment } from '../../contract/protocol/resources/attachment.ts';
+import type { Metadata } from '../../contract/protocol/resources/metadata.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { type EntityRow, presentEntity } from './entity.ts';
+import { NO_METADATA } from './metadata.ts';
 
-interface AttachmentRow extends Omit<Required<Attachment>, 'object' | 'resource'> {
+interface AttachmentRow extends Omit<Required<Attachment>, 'object' | 'resource' | 'metadata'> {
   readonly message_id: string;
   /** The resource of an attachment of kind resource, or null if it was deleted. */
   readonly resource: EntityRow | null;
+  readonly metadata?: Metadata | null | undefined;
 }
 
 type StoredAttachmentRow = AttachmentRow & { readonly s3_key: string | null };
@@ -64,11 +67,12 @@ export function presentAttachment(row: AttachmentRow): Attachment {
     resource: row.resource && presentEntity(row.resource),
     removed_at: row.removed_at,
     created_at: row.created_at,
+    metadata: row.metadata ?? NO_METADATA,
   };
 }
 
 const READ_ATTACHMENTS = statement<[messageIds: readonly string[]], StoredAttachmentRow>('read-attachments')`
-    SELECT t.id, t.message_id, t.kind, t.s3_key, t.filename, t.content_type, t.size_bytes, t.url, t.removed_at, t.created_at,
+    SELECT t.id, t.message_id, t.kind, t.s3_key, t.filename, t.content_type, t.size_bytes, t.url, t.removed_at, t.created_at, t.metadata,
       CASE WHEN t.resource_id IS NOT NULL THEN (
         SELECT jsonb_build_object('type', t.resource_type, 'id', r.id, 'name', r.name, 'handle', r.handle) FROM (
           SELECT id, name, NULL AS handle FROM accounts WHERE t.resource_type = 'account' AND id = t.resource_id

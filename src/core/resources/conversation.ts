@@ -14,6 +14,7 @@ import { readEntities, refKey, refOf } from './entity.ts';
 import { readGroups } from './group.ts';
 import { readMessagesForPage } from './large-bodies.ts';
 import { presentMessage, type Viewer } from './message.ts';
+import { metadataFor, NO_METADATA } from './metadata.ts';
 import {
   IS_MEMBER,
   isSnoozed,
@@ -42,6 +43,7 @@ const CONVERSATION_COLUMNS = [
   'lane_behind',
   'direct_key',
   'is_blocked',
+  'metadata',
   'deleted_at',
   'created_at',
   'updated_at',
@@ -115,6 +117,7 @@ function presentConversation(row: ConversationRow, own: OwnView, expansions: Exp
     // Times of Postgres are text that sorts.
     activity_at:
       own.activity_at === null || own.activity_at < row.created_at ? row.created_at : own.activity_at,
+    metadata: row.metadata ?? NO_METADATA,
   };
 }
 
@@ -132,6 +135,7 @@ function forCustomer(conversation: Conversation): Conversation {
     assignee_id: null,
     topic_type: null,
     topic_id: null,
+    metadata: metadataFor({ customer: true }, conversation.metadata),
   };
 }
 
@@ -193,8 +197,8 @@ async function readParticipants(
   if (conversationIds.length === 0) return participants;
   const rows = await db.query(READ_PARTICIPANTS, conversationIds, viewer.customer ? viewer.actor.id : null);
   const shown = withActors
-    ? await presentParticipants(db, rows)
-    : rows.map((row) => presentParticipant(row, null));
+    ? await presentParticipants(db, viewer, rows)
+    : rows.map((row) => presentParticipant(viewer, row, null));
   for (const [index, { conversation_id: id }] of rows.entries()) {
     const ofConversation = participants.get(id) ?? [];
     ofConversation.push(shown[index]!);

@@ -13,6 +13,7 @@ import type { DomainEvent } from '../../platform/engine/publish.ts';
 import { readActors } from './actor.ts';
 import { type Downloads, readAttachments } from './attachment.ts';
 import { type EncodedRows, type LargeText, type RowKey, type RowKind, withFields } from './encoded-rows.ts';
+import { metadataFor, NO_METADATA } from './metadata.ts';
 
 export const MESSAGE_COLUMNS = [
   'id',
@@ -45,6 +46,7 @@ export const MESSAGE_COLUMNS = [
   'created_at',
   'updated_at',
   'outcome',
+  'metadata',
 ] as const satisfies readonly (keyof Schema['messages'])[];
 
 /** A message as a row of Postgres; voids have the status 'void' and are never shown. */
@@ -188,6 +190,7 @@ function forTeam(row: MessageRow, viewer: Viewer, expansions: MessageExpansions)
     resource_type: row.resource_type,
     resource_id: row.resource_id,
     agent_run_id: row.agent_run_id,
+    metadata: row.metadata ?? NO_METADATA,
   };
 }
 
@@ -254,12 +257,18 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     redaction: redaction && { by: null, reason: null, at: redaction.at },
     edited_at: edited_at !== null && sent_at !== null && edited_at > sent_at ? edited_at : null,
     created_at: sent_at ?? created_at,
+    metadata: metadataFor(CUSTOMERS, message.metadata),
   };
 }
 
-function attachmentsFor({ customer }: Viewer, attachments: readonly Attachment[]): Attachment[] {
-  // A resource of the app could reveal the person behind the persona.
-  return attachments.map((attachment) => (customer ? { ...attachment, resource: null } : attachment));
+function attachmentsFor(viewer: Viewer, attachments: readonly Attachment[]): Attachment[] {
+  if (!viewer.customer) return [...attachments];
+  return attachments.map((attachment) => ({
+    ...attachment,
+    // A resource of the app could reveal the person behind the persona.
+    resource: null,
+    metadata: metadataFor(viewer, attachment.metadata),
+  }));
 }
 
 export type TimelineRow = MessageRow & RowKey & LargeText;

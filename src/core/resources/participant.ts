@@ -4,6 +4,7 @@ import type { Participant } from '../../contract/protocol/resources/participant.
 import type { Db } from '../../platform/db/connection/handle.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { readActors } from './actor.ts';
+import { metadataFor, NO_METADATA } from './metadata.ts';
 
 export type ParticipantRow = Selectable<Schema['participants']>;
 
@@ -47,6 +48,7 @@ const SHOWN_COLUMNS = [
   'read_sequence',
   'agent_trigger_policy',
   'agent_trigger_keywords',
+  'metadata',
 ] as const satisfies readonly (keyof ParticipantRow)[];
 
 export type ShownParticipant = Pick<ParticipantRow, (typeof SHOWN_COLUMNS)[number]>;
@@ -61,13 +63,25 @@ export function hasMuted(p: string): string {
   return `(${p}.notifications = 'muted' AND coalesce(${p}.muted_until > clock_timestamp(), true))`;
 }
 
+/** A reader, as far as the representation depends on it. A Principal is one. */
+export interface ParticipantViewer {
+  readonly customer: boolean;
+}
+
+/** Represents the readers of the team. */
+export const TEAM_READER: ParticipantViewer = { customer: false };
+
 type Muting = Pick<ParticipantRow, 'notifications' | 'muted_until'>;
 
 /**
  * Returns a row as readers see it (docs/contract.md#participants); specified endpoints leave
  * `actor` null.
  */
-export function presentParticipant(row: ShownParticipant, actor: Actor | null): Participant {
+export function presentParticipant(
+  viewer: ParticipantViewer,
+  row: ShownParticipant,
+  actor: Actor | null,
+): Participant {
   const muted = isMuted(row);
   return {
     id: row.id,
@@ -82,6 +96,7 @@ export function presentParticipant(row: ShownParticipant, actor: Actor | null): 
     agent_trigger_policy: row.agent_trigger_policy,
     agent_trigger_keywords: [...row.agent_trigger_keywords],
     actor_id: row.actor_id,
+    metadata: metadataFor(viewer, row.metadata ?? NO_METADATA),
   };
 }
 
@@ -93,8 +108,12 @@ function readsMessages(row: Pick<ShownParticipant, 'type' | 'membership'>): bool
 /**
  * Returns the rows with their actors, as the companions show them, in their order, in one query.
  */
-export async function presentParticipants(db: Db, rows: readonly ShownParticipant[]): Promise<Participant[]> {
+export async function presentParticipants(
+  db: Db,
+  viewer: ParticipantViewer,
+  rows: readonly ShownParticipant[],
+): Promise<Participant[]> {
   const actorIds = rows.flatMap((row) => row.actor_id ?? []);
   const actors = await readActors(db, actorIds);
-  return rows.map((row) => presentParticipant(row, actors.get(row.actor_id ?? '') ?? null));
+  return rows.map((row) => presentParticipant(viewer, row, actors.get(row.actor_id ?? '') ?? null));
 }

@@ -1,7 +1,9 @@
 import type { Selectable } from 'kysely';
+import type { Metadata } from '../../contract/protocol/resources/metadata.ts';
 import type { Role } from '../../contract/protocol/resources/role.ts';
 import { User } from '../../contract/protocol/resources/user.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
+import { NO_METADATA } from './metadata.ts';
 import { presentAs } from './present-as.ts';
 
 export type UserRow = Selectable<Schema['users']>;
@@ -12,6 +14,7 @@ export interface UserProfile extends UserRow {
   readonly role_id: string | null;
   readonly deactivated: boolean;
   readonly avatar_url: string | null;
+  readonly metadata: Metadata | null;
 }
 
 /**
@@ -21,12 +24,12 @@ export interface UserProfile extends UserRow {
 export const USER = {
   columns: `
     t.id, t.account_id, a.name, t.email, a.role_id, a.deactivated_at IS NOT NULL AS deactivated, a.avatar_url,
-    t.created_at, greatest(t.updated_at, a.updated_at) AS updated_at`,
+    a.metadata, t.created_at, greatest(t.updated_at, a.updated_at) AS updated_at`,
   from: 'users t JOIN actors a ON a.id = t.id',
 };
 
 /** `role` is null if it was not requested. */
 export function presentUser(row: UserProfile, role: Role | null): User {
   const status = row.deactivated ? 'deactivated' : 'active';
-  return presentAs(User, { ...row, actor_id: row.id, status, role });
+  return presentAs(User, { ...row, actor_id: row.id, status, role, metadata: row.metadata ?? NO_METADATA });
 }

@@ -1,6 +1,6 @@
 /** The fields of a resource that can contain the text of a message, and their values without it. */
 const CONTENT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  chat_message: { body: null, subject: null, cc: null, attachments: [], resource: null },
+  chat_message: { body: null, subject: null, cc: null, attachments: [], resource: null, metadata: {} },
   notification: { body: null },
   email: { subject: null, text: null, html: null, source_url: null, recipients: [] },
   agent_run: { input: null, output: null, error_message: null, steps: [], actions: [] },

@@ -1,10 +1,11 @@
 import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
 
 /** The fields that show a person in resources, with their values after the erasure. */
-const ERASED: Readonly<Record<string, string | null>> = {
+const ERASED: Readonly<Record<string, unknown>> = {
   name: ERASED_NAME,
   handle: null,
   avatar_url: null,
+  metadata: {},
 };
 
 /** Returns the JSON value with the person, at any depth, shown as erased. */
@@ -12,9 +13,15 @@ export function withoutPerson(value: unknown, id: string): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutPerson(item, id));
   if (typeof value !== 'object' || value === null) return value;
   const isPerson = 'id' in value && value.id === id;
+  const isParticipant =
+    'object' in value &&
+    value.object === 'conversation_participant' &&
+    'actor_id' in value &&
+    value.actor_id === id;
   return Object.fromEntries(
     Object.entries(value).map(([name, field]) => {
       if (isPerson && name === 'email') return [name, `${id}@deleted.invalid`];
+      if (isParticipant && name === 'metadata') return [name, {}];
       return [name, isPerson && name in ERASED ? ERASED[name] : withoutPerson(field, id)];
     }),
   );

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { describe, Identity, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import { Entity } from './actor.ts';
+import { METADATA_TEXTS, MetadataField } from './metadata.ts';
 
 export const ATTACHMENT_KINDS = ['file', 'image', 'link', 'resource'] as const;
 export type AttachmentKind = (typeof ATTACHMENT_KINDS)[number];
@@ -17,6 +18,7 @@ export const Attachment = Type.Object({
   resource: Nullable(Entity),
   removed_at: Since('1.2.harbor', Nullable(Timestamp)),
   created_at: Timestamp,
+  metadata: MetadataField,
 });
 export type Attachment = Static<typeof Attachment>;
 
@@ -30,4 +32,5 @@ describe(Attachment, {
     'When the file was removed because the account keeps files for a shorter time than messages. Null while it is there.',
   resource:
     'The linked resource of a `resource` attachment. Null for other kinds, to customers, and in the answers of the five endpoints of version 1.0.',
+  metadata: METADATA_TEXTS.shown,
 });

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { describe, Identity, Nullable, Timestamp } from '../schema/schema.ts';
-import { Since } from '../schema/since.ts';
+import { type MembersSince, Since } from '../schema/since.ts';
 import { Actor } from './actor.ts';
 
 /** The actions that are audited. Readers must treat the set as open-ended. */
@@ -11,6 +11,7 @@ export const AUDIT_ACTIONS = [
   'conversation.unarchived',
   'conversation.assigned',
   'conversation.topic_changed',
+  'conversation.metadata_changed',
   'conversation.moved',
   'conversation.legal_hold_set',
   'conversation.deleted',
@@ -62,6 +63,11 @@ export const AUDIT_ACTIONS = [
   'account.registered',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+/** The actions that a filter may name since a later version. */
+export const AUDIT_ACTIONS_SINCE = {
+  'conversation.metadata_changed': '1.3.harbor-preview.1',
+} as const satisfies MembersSince<AuditAction>;
 
 /** What was done by which actor (docs/contract.md#audit). `details` depends on the action. */
 export const AuditEvent = Type.Object({

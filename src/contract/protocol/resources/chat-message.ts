@@ -3,6 +3,7 @@ import {
   Body,
   demand,
   describe,
+  described,
   Identity,
   Include,
   Label,
@@ -21,6 +22,7 @@ import { AgentRun } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
 import { Conversation } from './conversation.ts';
 import { SENT_EMAIL_STATUSES } from './email.ts';
+import { METADATA_TEXTS, MetadataField, MetadataPatch } from './metadata.ts';
 import { MessageReaction, REACTION_LIMITS } from './reaction.ts';
 import { Thread } from './thread.ts';
 
@@ -101,6 +103,7 @@ export const ChatMessage = Type.Object({
   resource_type: Since('1.2.harbor', Nullable(OneOf(ENTITY_TYPES))),
   resource_id: Since('1.2.harbor', Nullable(Type.String())),
   agent_run_id: Since('1.2.harbor', Nullable(Type.String())),
+  metadata: MetadataField,
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 export type Visibility = ChatMessage['visibility'];
@@ -163,6 +166,7 @@ describe(ChatMessage, {
   resource_type: 'Kind of the resource that `resource_id` names. Null where there is none.',
   resource_id: 'Id of the app resource that `resource` expands. Null where there is none.',
   agent_run_id: 'Id of the run that `agent_run` expands. Null for messages of people, and to customers.',
+  metadata: `${METADATA_TEXTS.shown} A deleted message has none.`,
 });
 
 /** The parameter `include[]` of Send Message and others that answer with the caller's message. */
@@ -200,6 +204,7 @@ export const AttachmentInput = Body({
   url: Type.Optional(Text(MESSAGE_LIMITS.urlCharacters)),
   resource_type: Type.Optional(OneOf(ENTITY_TYPES)),
   resource_id: Type.Optional(Text(64)),
+  metadata: MetadataField,
 });
 describe(AttachmentInput, {
   kind: 'What is attached: an uploaded `file` or `image`, a `link` to another site, or a `resource` of the app.',
@@ -210,6 +215,7 @@ describe(AttachmentInput, {
   url: 'Address with `http:` or `https:`. Required for `link`.',
   resource_type: 'Kind of the resource that `resource_id` names. Required for `resource`.',
   resource_id: 'Id of the resource. Required for `resource`.',
+  metadata: METADATA_TEXTS.given,
 });
 export type AttachmentInput = Static<typeof AttachmentInput>;
 const KINDS_OF_ATTACHMENT = [
@@ -220,14 +226,21 @@ const KINDS_OF_ATTACHMENT = [
 ];
 demand(AttachmentInput, KINDS_OF_ATTACHMENT);
 
-/** An attachment in an edit: one that the message has, by its id alone, or a new one. */
-const { kind: inputKind, ...inputFields } = AttachmentInput.properties;
+/**
+ * An attachment in an edit: one that the message has, by its id and perhaps with changes of its
+ * metadata, or a new one.
+ */
+const { kind: inputKind, metadata: _, ...inputFields } = AttachmentInput.properties;
 const EditedAttachment = Body({
   id: Type.Optional(
-    Type.String({ maxLength: 64, description: 'Id of an attachment that the message keeps; alone.' }),
+    Type.String({ maxLength: 64, description: 'Id of an attachment that the message keeps.' }),
   ),
   kind: Type.Optional(inputKind),
   ...inputFields,
+  metadata: described(
+    MetadataPatch,
+    'What the application keeps with the attachment. Beside `id` it states changes, in which null removes a key.',
+  ),
 });
 demand(EditedAttachment, [
   { required: ['id'] },
@@ -250,6 +263,7 @@ export const SendMessageBody = Body({
   link_resource_id: Type.Optional(Text(64)),
   attachments: Type.Optional(Type.Array(AttachmentInput, { maxItems: MESSAGE_LIMITS.attachments })),
   mentions: Type.Optional(Mentions),
+  metadata: MetadataField,
 });
 export type SendMessageBody = Static<typeof SendMessageBody>;
 
@@ -274,6 +288,7 @@ describe(SendMessageBody, {
   attachments: 'What the message carries beside its text.',
   mentions:
     "Actor ids of participants who are mentioned. They are notified even where they have muted the conversation. `@slug` of an agent and `@name`, the part of a user's email address before its `@`, mention participants in the body as well, outside of code, URLs and addresses; at most 50 together.",
+  metadata: METADATA_TEXTS.given,
 });
 demand(
   SendMessageBody,
@@ -297,6 +312,7 @@ export const EditMessageBody = Body({
   scheduled_at: Type.Optional(Timestamp),
   mentions: Since('1.2.harbor', Mentions),
   attachments: Since('1.2.harbor', Type.Array(EditedAttachment, { maxItems: MESSAGE_LIMITS.attachments })),
+  metadata: MetadataPatch,
 });
 export type EditMessageBody = Static<typeof EditMessageBody>;
 
@@ -309,6 +325,7 @@ describe(EditMessageBody, {
     'Actor ids of the participants that the message mentions from now on, beside those that its text names. Participants that are mentioned for the first time are notified.',
   attachments:
     'What the message carries from now on, in this order: attachments that it has, by `id`, and new ones. The others are removed, which a legal hold prevents.',
+  metadata: `${METADATA_TEXTS.changed} A message whose metadata alone changes is not edited.`,
 });
 
 /** Body of Forward Message (docs/contract.md#forwarding). */

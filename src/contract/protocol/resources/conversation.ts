@@ -14,6 +14,7 @@ import {
 } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import { Actor, ENTITY_TYPES, Entity, MentionedMessage, MessagingGroup } from './actor.ts';
+import { METADATA_TEXTS, MetadataField, MetadataPatch } from './metadata.ts';
 import { DirectUserInput, PARTICIPANT_LIMITS, Participant, ParticipantInput } from './participant.ts';
 
 export const CONVERSATION_TYPES = ['direct_message', 'group', 'system'] as const;
@@ -61,6 +62,7 @@ export const Conversation = Type.Object({
   topic_type: Since('1.2.harbor', Nullable(OneOf(ENTITY_TYPES))),
   topic_id: Since('1.2.harbor', Nullable(Type.String())),
   activity_at: Since('1.3.harbor-preview.1', Timestamp),
+  metadata: MetadataField,
 });
 export type Conversation = Static<typeof Conversation>;
 
@@ -100,6 +102,7 @@ describe(Conversation, {
   topic_id: 'Id of the resource that `topic` expands. Null where there is none, and to customers.',
   activity_at:
     'When something was last sent that the caller may see, whether or not it was deleted since; when the conversation was created where nothing was. Lists with `order=activity` are in its order.',
+  metadata: METADATA_TEXTS.shown,
 });
 
 /** Values of `include[]` where companions show conversations (docs/contract.md#expansion). */
@@ -120,12 +123,14 @@ const DirectMessageInput = Body({
   audience: Type.Optional(Type.Literal('internal')),
   participants: Type.Array(DirectUserInput, { minItems: 1, maxItems: 2 }),
   topic: Type.Optional(Topic),
+  metadata: MetadataField,
 });
 describe(DirectMessageInput, {
   audience: 'Direct messages are always `internal`.',
   participants:
     'The other user. An API key, which takes no part itself, names both users. Where the two have a direct message already, it is returned with 200.',
   topic: 'The app resource that the conversation is about.',
+  metadata: METADATA_TEXTS.given,
 });
 
 const GroupInput = Body({
@@ -136,6 +141,7 @@ const GroupInput = Body({
   group_id: Type.Optional(Id),
   topic: Type.Optional(Topic),
   inbox_id: Since('1.2.harbor', Id),
+  metadata: MetadataField,
 });
 describe(GroupInput, {
   audience: '`customer` makes a customer case. Default `internal`.',
@@ -145,6 +151,7 @@ describe(GroupInput, {
   topic: 'The app resource that the conversation is about.',
   inbox_id:
     'The inbox through which replies of a customer case leave as mail. Only with `audience` `customer`, and at least one customer; each has an email address. The case is assigned to the assignee of the inbox.',
+  metadata: METADATA_TEXTS.given,
 });
 
 /** Body of Create Conversation (docs/contract.md#creating-a-conversation). `system` is reserved. */
@@ -158,6 +165,7 @@ export const UpdateConversationBody = Body({
   assignee_id: Type.Optional(Nullable(Id)),
   topic: Type.Optional(Nullable(Topic)),
   status: Type.Optional(OneOf(['active', 'archived'])),
+  metadata: MetadataPatch,
 });
 export type UpdateConversationBody = Static<typeof UpdateConversationBody>;
 
@@ -168,6 +176,7 @@ describe(UpdateConversationBody, {
   assignee_id: 'Id of the user or group (`act_…`, `grp_…`) that is to own the case; null clears it.',
   topic: 'The app resource that the conversation is about; null clears it.',
   status: '`archived` closes the conversation to new messages from all actors, `active` opens it again.',
+  metadata: METADATA_TEXTS.changed,
 });
 
 /** Body of Set Legal Hold (docs/contract.md#legal-hold). */

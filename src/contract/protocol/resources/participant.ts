@@ -15,6 +15,7 @@ import {
 } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import { Actor } from './actor.ts';
+import { METADATA_TEXTS, MetadataField, MetadataPatch } from './metadata.ts';
 
 export const PARTICIPANT_ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
 export const MEMBERSHIPS = ['active', 'left', 'removed', 'hidden'] as const;
@@ -34,6 +35,7 @@ export const Participant = Type.Object({
   agent_trigger_policy: Nullable(OneOf(TRIGGER_POLICIES)),
   agent_trigger_keywords: Type.Array(Type.String()),
   actor_id: Since('1.2.harbor', Nullable(Type.String())),
+  metadata: MetadataField,
 });
 export type Participant = Static<typeof Participant>;
 
@@ -52,6 +54,7 @@ describe(Participant, {
     'When an agent answers: `mention` if it is mentioned, `keyword` if a message contains one of its keywords, `always` for every message of a person. Null for participants that are no agents.',
   agent_trigger_keywords: 'The keywords of an agent; empty for other participants.',
   actor_id: 'Id of the user, agent or customer that `actor` shows. Null for system participants.',
+  metadata: METADATA_TEXTS.shown,
 });
 
 /** Most participants in one request, and most trigger keywords of an agent. */
@@ -63,18 +66,20 @@ const Keywords = Type.Array(Line(PARTICIPANT_LIMITS.keywordCharacters), {
 });
 
 /** A user of a direct message; both are members. */
-export const DirectUserInput = Body({ type: Type.Literal('user'), actor_id: Id });
-describe(DirectUserInput, { actor_id: 'Id of the user.' });
+export const DirectUserInput = Body({ type: Type.Literal('user'), actor_id: Id, metadata: MetadataField });
+describe(DirectUserInput, { actor_id: 'Id of the user.', metadata: METADATA_TEXTS.given });
 
 /** A teammate; `role` is `member` by default. */
 const UserInput = Body({
   type: Type.Literal('user'),
   actor_id: Id,
   role: Type.Optional(OneOf(PARTICIPANT_ROLES)),
+  metadata: MetadataField,
 });
 describe(UserInput, {
   actor_id: 'Id of the user.',
   role: 'Role in the conversation. Default `member`.',
+  metadata: METADATA_TEXTS.given,
 });
 
 /** Default policy: `mention`. `keyword` requires keywords (core/conversations/roster.ts). */
@@ -84,6 +89,7 @@ const AgentInput = Body({
   role: Type.Optional(OneOf(PARTICIPANT_ROLES)),
   agent_trigger_policy: Type.Optional(OneOf(TRIGGER_POLICIES)),
   agent_trigger_keywords: Type.Optional(Keywords),
+  metadata: MetadataField,
 });
 describe(AgentInput, {
   actor_id: 'Id of the agent (`agt_…`), or of its actor.',
@@ -91,6 +97,7 @@ describe(AgentInput, {
   agent_trigger_policy: 'When the agent answers. Default `mention`.',
   agent_trigger_keywords:
     'Words that start the agent, case ignored. Required when `agent_trigger_policy` is `keyword`.',
+  metadata: METADATA_TEXTS.given,
 });
 demand(AgentInput, [
   where('agent_trigger_policy', 'keyword', 'agent_trigger_policy', 'agent_trigger_keywords'),
@@ -109,6 +116,7 @@ const CustomerInput = Body({
   name: Type.Optional(Name),
   email: Type.Optional(Type.String({ format: 'email' })),
   role: Type.Optional(OneOf(['member', 'viewer'])),
+  metadata: MetadataField,
 });
 describe(CustomerInput, {
   actor_id:
@@ -117,6 +125,8 @@ describe(CustomerInput, {
   email:
     'Email address. One that the account knows is that customer, letter case ignored; any other is a new customer.',
   role: '`viewer` only reads. Default `member`.',
+  metadata:
+    'What the application keeps with the participant, as for others; a customer that the request creates has none of its own yet.',
 });
 demand(CustomerInput, [{ required: ['actor_id'] }, { required: ['name'] }, { required: ['email'] }]);
 
@@ -131,6 +141,7 @@ export const UpdateParticipantBody = Body({
   muted_until: Since('1.2.harbor', Nullable(Timestamp)),
   agent_trigger_policy: Type.Optional(OneOf(TRIGGER_POLICIES)),
   agent_trigger_keywords: Type.Optional(Keywords),
+  metadata: MetadataPatch,
 });
 export type UpdateParticipantBody = Static<typeof UpdateParticipantBody>;
 
@@ -143,6 +154,7 @@ describe(UpdateParticipantBody, {
   agent_trigger_policy: 'When the agent answers. Only for agents.',
   agent_trigger_keywords:
     'The words that start the agent; they replace the present ones. Only for agents, and required when the policy becomes `keyword`.',
+  metadata: METADATA_TEXTS.changed,
 });
 
 /** An actor that cannot write any more (docs/contract.md#blocks). */

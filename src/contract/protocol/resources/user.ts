@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Body, describe, Id, Identity, Name, Nullable, OneOf, Times } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import { AvatarKey } from './avatar.ts';
+import { METADATA_TEXTS, MetadataField, MetadataPatch } from './metadata.ts';
 import { Role } from './role.ts';
 
 /** What `include[]` may name on the endpoints of users. */
@@ -18,6 +19,7 @@ export const User = Type.Object({
   ...Times,
   avatar_url: Since('1.2.harbor', Nullable(Type.String())),
   role_id: Since('1.2.harbor', Nullable(Type.String())),
+  metadata: MetadataField,
 });
 export type User = Static<typeof User>;
 
@@ -28,25 +30,30 @@ describe(User, {
   status: 'A `deactivated` user can no longer sign in.',
   role: 'The role that bounds what the user may do. Null unless expanded.',
   role_id: 'Id of the role that `role` expands. Null once the person was erased.',
+  metadata: METADATA_TEXTS.shown,
 });
 
 export const CreateUserBody = Body({
   name: Name,
   email: Type.String({ format: 'email' }),
   role_id: Id,
+  metadata: MetadataField,
 });
 describe(CreateUserBody, {
   name: 'Name of the person.',
   email: 'Email address, unique within the account; a taken one answers `resource_exists`.',
   role_id: 'The role of the user; it must grant no more than the caller has.',
+  metadata: METADATA_TEXTS.given,
 });
 
 export const UpdateUserBody = Body({
   name: Type.Optional(Name),
   role_id: Type.Optional(Id),
   avatar_s3_key: Type.Optional(AvatarKey),
+  metadata: MetadataPatch,
 });
 describe(UpdateUserBody, {
   name: 'The new name of the person.',
   role_id: 'The new role of the user; it must grant no more than the caller has.',
+  metadata: METADATA_TEXTS.changed,
 });

@@ -38,23 +38,26 @@ export function compile<S extends TSchema>(
 /**
  * Compiles a validator for query parameters as parseQuery (platform/http/pipeline/query.ts) reads
  * them: text, or lists of text under names that end in `[]`. Numbers and booleans are converted if
- * the schema asks for them. Throws ApiError `parameter_missing`, `parameter_unknown` or
- * `parameter_invalid`.
+ * the schema asks for them. A parameter that is an object has its fields under `name[field]`.
+ * Throws ApiError `parameter_missing`, `parameter_unknown` or `parameter_invalid`.
  */
 export function compileQuery<S extends TSchema>(schema: S): Validator<Static<S>> {
   const check = ajv.compile<Static<S>>(schema);
-  const conversions = Object.entries((schema as JsonSchema).properties ?? {}).flatMap(([name, property]) => {
+  const properties = Object.entries((schema as JsonSchema).properties ?? {});
+  const objects = properties.flatMap(([name, { type }]) => (type === 'object' ? name : []));
+  const conversions = properties.flatMap(([name, property]) => {
     const convert = CONVERSIONS.get(property.type);
     return convert === undefined ? [] : [{ name, convert }];
   });
   return (value) => {
     const query = value as Record<string, unknown>;
+    for (const name of objects) gatherFields(query, name);
     for (const { name, convert } of conversions) {
       const text = query[name];
       if (typeof text === 'string') query[name] = convert(text);
     }
     if (check(query)) return query;
-    throw queryError(check.errors ?? []);
+    throw queryError(check.errors ?? [], objects);
   };
 }
 
@@ -86,6 +89,7 @@ interface JsonSchema {
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: boolean | JsonSchema;
   readonly items?: JsonSchema;
   readonly anyOf?: readonly JsonSchema[];
   readonly oneOf?: readonly JsonSchema[];
@@ -254,6 +258,12 @@ function removeNulls(schema: JsonSchema, value: unknown, nullClears: boolean): b
         removed = true;
       } else removed = removeNulls(property, fields[name], false) || removed;
     }
+    const { properties = {}, additionalProperties: others } = schema;
+    for (const name of typeof others === 'object' && !takesNull(others) ? Object.keys(fields) : []) {
+      if (fields[name] !== null || Object.hasOwn(properties, name)) continue;
+      delete fields[name];
+      removed = true;
+    }
   }
   for (const part of partsOf(schema)) removed = removeNulls(part, value, nullClears) || removed;
   return removed;
@@ -302,7 +312,20 @@ function bodyError(errors: readonly AjvError[], root: unknown, nullClears: boole
   }
 }
 
-function queryError(errors: readonly AjvError[]): ApiError {
+/** Replaces `name[field]` by an object under `name`. */
+function gatherFields(query: Record<string, unknown>, name: string): void {
+  if (name in query) return;
+  const fields: Record<string, unknown> = Object.create(null);
+  for (const long of Object.keys(query)) {
+    const field = long.startsWith(`${name}[`) && long.endsWith(']') ? long.slice(name.length + 1, -1) : '';
+    if (field === '') continue;
+    fields[field] = query[long];
+    delete query[long];
+    query[name] = fields;
+  }
+}
+
+function queryError(errors: readonly AjvError[], objects: readonly string[]): ApiError {
   const error = mostTelling(errors);
   if (error.keyword === 'required') {
     const param = error.params.missingProperty;
@@ -313,7 +336,13 @@ function queryError(errors: readonly AjvError[]): ApiError {
     const message = `There is no such parameter here.${suggestion(error, name)}`;
     return new ApiError('parameter_unknown', message, { param: shorten(name) });
   }
-  const param = segmentsOf(error.instancePath)[0] ?? null;
+  const [name = null, field] = segmentsOf(error.instancePath);
+  const isObject = name !== null && objects.includes(name);
+  const param = isObject && field !== undefined ? `${name}[${shorten(field)}]` : name;
+  if (isObject && field === undefined && error.keyword === 'type') {
+    const message = `Send ${name}[key]=value.`;
+    return new ApiError('parameter_invalid', message, { param });
+  }
   const isRepeated = error.keyword === 'type' && Array.isArray(error.data);
   const message = isRepeated ? 'This parameter takes one value.' : constraintSentence(error);
   return new ApiError('parameter_invalid', message, { param });

@@ -11,6 +11,7 @@ import type { ConversationFacts } from '../../conversations/directory.ts';
 import { requireComing } from '../../conversations/own-state.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
+import { mergedMetadata } from '../../resources/metadata.ts';
 import { outsideUpdateOf } from '../events.ts';
 import { MESSAGE_EDITED } from '../outbox-topics.ts';
 import type { Readable } from '../reading/readable-message.ts';
@@ -19,7 +20,12 @@ import { uniqueAddresses } from '../sending/compose.ts';
 import { allMentions } from '../sending/mentions.ts';
 import { lockMessage, readAttachmentIds, updateMessage } from '../store.ts';
 import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
-import { type EditedAttachments, readEditedInputs, replaceAttachments } from './edited-attachments.ts';
+import {
+  type EditedAttachments,
+  NOT_REPLACED,
+  readEditedInputs,
+  replaceAttachments,
+} from './edited-attachments.ts';
 import { keepRevision } from './revision-store.ts';
 import { withdrawContent } from './withdraw-content.ts';
 
@@ -31,7 +37,8 @@ export interface EditRequest extends Readable {
 /**
  * Absent fields of the body stay, "" and [] clear. An edit that changes nothing leaves no trace.
  * While the conversation is on legal hold, the previous content is kept as a revision
- * (docs/contract.md#legal-hold). Throws ApiError.
+ * (docs/contract.md#legal-hold). A change of metadata alone is published, but is no edit
+ * (docs/contract.md#metadata). Throws ApiError.
  */
 export async function editMessage(
   tx: Tx,
@@ -43,24 +50,33 @@ export async function editMessage(
   let current = await lockMessage(tx, row);
   checkEdit(principal, facts, current, body);
   const content = changedContent(current, body, facts);
+  const metadata = mergedMetadata(current.metadata, body.metadata);
   // Read before they are replaced.
   const attachmentIds = held ? await readAttachmentIds(tx, current) : [];
-  const hasReplaced = attachments !== undefined && (await replaceAttachments(tx, current, attachments, held));
-  if (content !== undefined || hasReplaced) {
+  const { isReplaced, metadataKeys } =
+    attachments === undefined ? NOT_REPLACED : await replaceAttachments(tx, current, attachments, held);
+  const changedKeys = [...new Set([...(metadata?.keys ?? []), ...metadataKeys])].sort();
+  const isEdit = content !== undefined || isReplaced;
+  if (isEdit || changedKeys.length > 0) {
     const before = current;
-    await auditEdit(tx, principal, before, {
-      fields: [...Object.keys(content ?? {}), ...(hasReplaced ? ['attachments'] : [])],
-      ...(held && { revision: await keepRevision(tx, principal, before, attachmentIds) }),
+    await auditEdit(tx, principal, before, held, {
+      fields: [
+        ...Object.keys(content ?? {}),
+        ...(isReplaced || metadataKeys.length > 0 ? ['attachments'] : []),
+        ...(metadata === undefined ? [] : ['metadata']),
+      ],
+      ...(changedKeys.length > 0 && { metadata_keys: changedKeys }),
+      ...(held && isEdit && { revision: await keepRevision(tx, principal, before, attachmentIds) }),
     });
     current = await updateMessage(tx, before, {
       ...content,
-      ...(hasReplaced && { has_attachments: attachments.length > 0 }),
-      edited_at: sql<string>`clock_timestamp()`,
-      edited_by: principal.actor.id,
+      ...(isReplaced && { has_attachments: attachments!.length > 0 }),
+      ...(metadata !== undefined && { metadata: metadata.column }),
+      ...(isEdit && { edited_at: sql<string>`clock_timestamp()`, edited_by: principal.actor.id }),
     });
     const event = current.status === 'sent' ? 'message.updated' : outsideUpdateOf(current);
     await enqueueRowsChanged(tx, event, [current]);
-    if (current.status === 'sent') {
+    if (current.status === 'sent' && isEdit) {
       const { id: message_id, conversation_id } = current;
       const mentions = differenceOf(before.mentions, current.mentions);
       await enqueue(tx, MESSAGE_EDITED, { message_id, conversation_id, mentions });
@@ -69,7 +85,7 @@ export async function editMessage(
   const { scheduled_at: at } = body;
   if (at === undefined) return current;
   const moved = await reschedule(tx, current, at);
-  if (moved !== current) await auditEdit(tx, principal, moved, { fields: ['scheduled_at'] });
+  if (moved !== current) await auditEdit(tx, principal, moved, held, { fields: ['scheduled_at'] });
   return moved;
 }
 
@@ -138,12 +154,17 @@ async function auditEdit(
   tx: Tx,
   { actor }: Principal,
   row: MessageRow,
-  details: { readonly fields: readonly string[]; readonly revision?: number },
+  held: boolean,
+  details: {
+    readonly fields: readonly string[];
+    readonly metadata_keys?: readonly string[];
+    readonly revision?: number;
+  },
 ): Promise<void> {
-  const { revision } = details;
+  const { fields: _, ...ofSent } = details;
   if (row.status === 'draft') await auditMessage(tx, actor.id, row, 'draft.edited', details);
   else if (row.status === 'scheduled') await auditMessage(tx, actor.id, row, 'scheduled.edited', details);
-  else if (revision !== undefined) await auditMessage(tx, actor.id, row, 'message.edited', { revision });
+  else if (held) await auditMessage(tx, actor.id, row, 'message.edited', ofSent);
 }
 
 /**

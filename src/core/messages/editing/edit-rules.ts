@@ -10,9 +10,9 @@ import { checkMentions, notMail, requireSendExternal } from '../sending/send-rul
 
 /**
  * Checks whether the caller may make this edit (docs/contract.md#editing-and-deleting): authors may
- * edit what they sent or scheduled, and everyone who may send here may edit an open draft. Throws
- * ApiError `insufficient_permissions`, `resource_gone`, `resource_conflict`, or an error of a
- * field.
+ * edit what they sent or scheduled, and everyone who may send here may edit an open draft. Metadata
+ * alone may also be changed by the actors that may take the message back. Throws ApiError
+ * `insufficient_permissions`, `resource_gone`, `resource_conflict`, or an error of a field.
  */
 export function checkEdit(
   principal: Principal,
@@ -22,7 +22,9 @@ export function checkEdit(
 ): void {
   requireSender(principal, facts);
   requireThere(row);
-  if (row.author_id !== principal.actor.id) {
+  const isOfMetadata = body.metadata !== undefined && Object.keys(body).length === 1;
+  if (isOfMetadata && row.status !== 'draft') requireAuthority(principal, facts, row);
+  else if (row.author_id !== principal.actor.id) {
     requirePermission(principal, 'messaging:update');
     if (row.status !== 'draft') {
       throw new ApiError('insufficient_permissions', 'Only the author of a message can edit it.');
@@ -35,7 +37,7 @@ export function checkEdit(
   if (row.visibility === 'external' && row.status !== 'draft') {
     requireSendExternal(principal, 'change what customers read');
   }
-  checkFields(facts, row, body);
+  if (!isOfMetadata) checkFields(facts, row, body);
 }
 
 /**
@@ -75,7 +77,7 @@ export function requireAuthority(principal: Principal, facts: ConversationFacts,
   if (runsConversation) return;
   throw new ApiError(
     'insufficient_permissions',
-    'Only the author of a message and the owners and admins of its conversation can take it back.',
+    'Only the author of a message and the owners and admins of its conversation can take it back or change its metadata.',
   );
 }
 

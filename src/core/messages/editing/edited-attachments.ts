@@ -1,10 +1,12 @@
 import { ApiError, invalid, missingField, notFound, repeated } from '../../../contract/protocol/errors.ts';
 import type { AttachmentInput, EditMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
+import type { Metadata, MetadataChanges } from '../../../contract/protocol/resources/metadata.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
 import { withdrawUploads } from '../../attachments/uploads.ts';
 import type { MessageKey } from '../../resources/message.ts';
+import { mergedMetadata } from '../../resources/metadata.ts';
 import { newAttachments } from '../sending/compose.ts';
 import { resolveAttachments } from '../sending/resolve.ts';
 import { checkAttachment } from '../sending/send-rules.ts';
@@ -13,9 +15,19 @@ import type { NewAttachment } from '../timeline/new-message.ts';
 
 /** The attachments of an edited message, in their order: kept ones by id, and new ones. */
 export type EditedAttachments = readonly (
-  | { readonly keeps: string; readonly at: number }
+  | { readonly keeps: string; readonly at: number; readonly metadata?: MetadataChanges | undefined }
   | { readonly adds: NewAttachment }
 )[];
+
+/** What an edit changed of the attachments of a message. */
+export interface ReplacedAttachments {
+  /** Whether it has others, or in another order. */
+  readonly isReplaced: boolean;
+  /** The keys of metadata that changed in attachments that it keeps. */
+  readonly metadataKeys: readonly string[];
+}
+
+export const NOT_REPLACED: ReplacedAttachments = { isReplaced: false, metadataKeys: [] };
 
 /**
  * Claims the uploads among the new attachments. Returns the attachments of the body, or undefined
@@ -31,8 +43,8 @@ export async function claimEdited(
   const { added, places } = readEditedInputs(inputs);
   const resolved = await resolveAttachments(db, store, principal, added, places);
   const composed = newAttachments(added, resolved);
-  return inputs.map(({ id }, index) =>
-    id === undefined ? { adds: composed[places.indexOf(index)]! } : { keeps: id, at: index },
+  return inputs.map(({ id, metadata }, index) =>
+    id === undefined ? { adds: composed[places.indexOf(index)]! } : { keeps: id, at: index, metadata },
   );
 }
 
@@ -43,15 +55,17 @@ export async function claimEdited(
 export function readEditedInputs(inputs: NonNullable<EditMessageBody['attachments']>) {
   const places: number[] = [];
   const added: AttachmentInput[] = [];
-  for (const [index, { id, kind, ...fields }] of inputs.entries()) {
+  for (const [index, { id, kind, metadata, ...fields }] of inputs.entries()) {
     if (id !== undefined) {
       requireIdAlone(index, { kind, ...fields });
       if (inputs.findIndex((other) => other.id === id) < index) throw repeated(`attachments[${index}].id`);
     } else if (kind === undefined) throw missingField(`attachments[${index}].kind`);
     else {
-      checkAttachment({ kind, ...fields }, index);
+      const stated = metadata && newMetadata(metadata);
+      const input = { kind, ...fields, ...(stated !== undefined && { metadata: stated }) };
+      checkAttachment(input, index);
       places.push(index);
-      added.push({ kind, ...fields });
+      added.push(input);
     }
   }
   return { added, places };
@@ -59,7 +73,7 @@ export function readEditedInputs(inputs: NonNullable<EditMessageBody['attachment
 
 /**
  * Replaces the attachments of a locked message and withdraws the files of removed ones. Under legal
- * hold none may be removed. Returns whether anything changed. Throws ApiError `resource_not_found`,
+ * hold none may be removed. Returns what changed. Throws ApiError `resource_not_found`,
  * `validation_failed` or `resource_conflict`.
  */
 export async function replaceAttachments(
@@ -67,7 +81,7 @@ export async function replaceAttachments(
   message: MessageKey,
   edited: EditedAttachments,
   held: boolean,
-): Promise<boolean> {
+): Promise<ReplacedAttachments> {
   const stored = await tx.kysely
     .selectFrom('attachments')
     .selectAll()
@@ -76,15 +90,21 @@ export async function replaceAttachments(
     .execute();
   const byId = new Map(stored.map((row) => [row.id, row]));
   const kept = new Set<string>();
+  const metadataKeys = new Set<string>();
   for (const one of edited) {
     if (!('keeps' in one)) continue;
-    if (!byId.has(one.keeps)) throw notFound('attachment', `attachments[${one.at}].id`);
+    const row = byId.get(one.keeps);
+    if (row === undefined) throw notFound('attachment', `attachments[${one.at}].id`);
     kept.add(one.keeps);
+    const merged = mergedMetadata(row.metadata, one.metadata, `attachments[${one.at}].metadata`);
+    if (merged === undefined) continue;
+    for (const key of merged.keys) metadataKeys.add(key);
+    byId.set(row.id, { ...row, metadata: merged.metadata });
   }
   const isSame =
     edited.length === stored.length &&
     edited.every((one, at) => 'keeps' in one && one.keeps === stored[at]!.id);
-  if (isSame) return false;
+  if (isSame && metadataKeys.size === 0) return NOT_REPLACED;
   const removed = stored.filter((row) => !kept.has(row.id));
   if (held && removed.length > 0) {
     const message = 'Attachments cannot be removed while their conversation is under legal hold.';
@@ -99,7 +119,14 @@ export async function replaceAttachments(
   const present = new Set(rows.map(({ s3_key }) => s3_key));
   const gone = removed.flatMap(({ s3_key }) => (s3_key === null || present.has(s3_key) ? [] : s3_key));
   await withdrawUploads(tx, gone);
-  return true;
+  return { isReplaced: !isSame, metadataKeys: [...metadataKeys] };
+}
+
+/** A new attachment has no key to remove: null counts as absent, as in Send Message. */
+function newMetadata(metadata: MetadataChanges): Metadata {
+  return Object.fromEntries(
+    Object.entries(metadata).filter((entry): entry is [string, string] => entry[1] !== null),
+  );
 }
 
 function requireIdAlone(index: number, fields: object): void {
@@ -107,6 +134,6 @@ function requireIdAlone(index: number, fields: object): void {
   if (foreign === undefined) return;
   throw invalid(
     `attachments[${index}].${foreign[0]}`,
-    'An attachment that is kept has its id and no other field.',
+    'An attachment that is kept has its id, and no other field but metadata.',
   );
 }

@@ -92,6 +92,7 @@ const NO_CONTENT = {
   resource_type: null,
   resource_id: null,
   has_attachments: false,
+  metadata: null,
 } as const;
 
 /** The format in which db/ reads times. */

@@ -3,6 +3,7 @@ import type { AttachmentInput, SendMessageBody } from '../../../contract/protoco
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
+import { statedMetadata } from '../../resources/metadata.ts';
 import type { NewAttachment } from '../timeline/new-message.ts';
 import type { Outgoing } from '../timeline/outgoing.ts';
 import { allMentions } from './mentions.ts';
@@ -42,6 +43,7 @@ export function compose(
       streaming_state: null,
       client_message_id: body.mode === 'draft' ? null : (body.client_message_id ?? null),
       attachments: carried ?? newAttachments(body.attachments ?? [], resolved),
+      metadata: body.metadata && statedMetadata(body.metadata),
     },
     sender,
     audience: facts.audience,
@@ -66,6 +68,7 @@ export function newAttachments(inputs: readonly AttachmentInput[], resolved: Res
       url: kind === 'link' ? input.url! : null,
       resource_type: resource?.type ?? null,
       resource_id: resource?.id ?? null,
+      ...(input.metadata !== undefined && { metadata: statedMetadata(input.metadata) }),
       ...(file !== undefined && { download_url: file.download_url }),
       ...(resource !== undefined && { resource }),
     };

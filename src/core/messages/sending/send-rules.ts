@@ -10,6 +10,7 @@ import type { Principal } from '../../../platform/access/principal.ts';
 import { requireSender } from '../../conversations/access.ts';
 import { isBridged, replyChannel } from '../../conversations/bridge.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
+import { requireOwnKeys } from '../../resources/metadata.ts';
 import { mentionedActor } from './mentions.ts';
 
 /**
@@ -19,7 +20,7 @@ import { mentionedActor } from './mentions.ts';
  */
 export function checkBody(principal: Principal, body: SendMessageBody, carries = false): void {
   if (body.audience === 'customer' && body.mode !== 'draft') requireSendExternal(principal);
-  if (principal.customer) checkCustomerSend(body);
+  if (principal.customer) checkCustomerSend(principal, body);
   if (!carries) checkContent(body);
   if (body.mode === 'draft') checkDraft(body);
   else checkImmediate(body);
@@ -46,7 +47,7 @@ export function check(principal: Principal, facts: ConversationFacts, body: Send
  * Customers send text and links: they could not see resources of the account, and only the team
  * sends mail. Throws ApiError `validation_failed`.
  */
-function checkCustomerSend(body: SendMessageBody): void {
+function checkCustomerSend(principal: Principal, body: SendMessageBody): void {
   for (const field of TEAM_FIELDS) {
     if (body[field] !== undefined) throw invalid(field, 'Customers cannot set this field.');
   }
@@ -54,6 +55,10 @@ function checkCustomerSend(body: SendMessageBody): void {
   if (body.channel === 'email') throw invalid('channel', 'Customers cannot choose the channel email.');
   const resource = body.attachments?.findIndex(({ kind }) => kind === 'resource') ?? -1;
   if (resource >= 0) throw invalid(`attachments[${resource}].kind`, 'Customers cannot attach resources.');
+  requireOwnKeys(principal, body.metadata);
+  for (const [index, { metadata }] of (body.attachments ?? []).entries()) {
+    requireOwnKeys(principal, metadata, `attachments[${index}].metadata`);
+  }
 }
 
 const TEAM_FIELDS = ['subject', 'cc', 'link_resource_type', 'link_resource_id'] as const;
@@ -143,7 +148,7 @@ export function checkAttachment(attachment: AttachmentInput, index: number): voi
   for (const field of required) {
     if (!attachment[field]) throw missingField(`attachments[${index}].${field}`);
   }
-  const known: readonly string[] = ['kind', ...required, ...optional];
+  const known: readonly string[] = ['kind', 'metadata', ...required, ...optional];
   const foreign = Object.keys(attachment).find((field) => !known.includes(field));
   if (foreign !== undefined) {
     throw invalid(

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Entity } from '../../../contract/protocol/resources/actor.ts';
+import type { Metadata } from '../../../contract/protocol/resources/metadata.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 import type { MessageRow } from '../../resources/message.ts';
 
@@ -36,15 +37,19 @@ export const ATTACHMENT_COLUMNS = {
   url: 'text',
   resource_type: 'text',
   resource_id: 'text',
+  metadata: 'jsonb',
 } as const satisfies Partial<Record<keyof Schema['attachments'], string>>;
 
 /** A message about to enter the timeline, without its number. */
 export interface NewMessage extends Pick<MessageRow, keyof typeof NEW_COLUMNS> {
   readonly attachments: readonly NewAttachment[];
+  /** Absent if there is none, so that it costs nothing. */
+  readonly metadata?: Metadata | undefined;
 }
 
 export interface NewAttachment
-  extends Pick<Selectable<Schema['attachments']>, keyof typeof ATTACHMENT_COLUMNS> {
+  extends Pick<Selectable<Schema['attachments']>, Exclude<keyof typeof ATTACHMENT_COLUMNS, 'metadata'>> {
+  readonly metadata?: Metadata | null | undefined;
   /** The file's signed URL for the message's own event; not a column. */
   readonly download_url?: string;
   /** The linked resource for the message's own event; not a column. */

@@ -168,6 +168,7 @@ export function asCommitted(
     created_at: at,
     updated_at: at,
     outcome: null,
+    metadata: message.metadata ?? null,
   };
   return {
     row,

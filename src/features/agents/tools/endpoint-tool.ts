@@ -144,12 +144,12 @@ function plain(schema: object): object {
 function queryTextOf(facts: EndpointFacts, query: Readonly<Record<string, unknown>>): string {
   const { properties = {} } = (facts.query ?? {}) as ObjectSchema;
   const names = new Map(Object.keys(properties).map((name) => [shortName(name), name]));
-  const pairs = Object.entries(query).flatMap(([short, value]) =>
-    (Array.isArray(value) ? value : [value]).map((item): [string, string] => [
-      names.get(short) ?? short,
-      String(item),
-    ]),
-  );
+  const pairs = Object.entries(query).flatMap(([short, value]): [string, string][] => {
+    const name = names.get(short) ?? short;
+    if (Array.isArray(value)) return value.map((item) => [name, String(item)]);
+    if (typeof value !== 'object' || value === null) return [[name, String(value)]];
+    return Object.entries(value).map(([field, item]) => [`${name}[${field}]`, String(item)]);
+  });
   return pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&');
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
+import { metadataIndex } from '../tables/metadata-column.ts';
 import type { Schema } from '../tables/schema.ts';
 
 /** An index of a table that may be large. A changed one is renamed; DROPPED gets the old name. */
@@ -57,6 +58,9 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   // The runs of an account in the order of its list; open ones, which may be few, on their own.
   agent_runs_of_account: { on: 'agent_runs (account_id, created_at, id)' },
   agent_runs_open_of_account: { on: 'agent_runs (account_id, created_at, id) WHERE completed_at IS NULL' },
+  // The indexes for filters by metadata. A row without it is in none of them.
+  actors_metadata: { on: `actors ${metadataIndex()}` },
+  conversations_metadata: { on: `conversations ${metadataIndex()}` },
   agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
 };
 

@@ -2,6 +2,7 @@ import type { Generated, JSONColumnType } from 'kysely';
 import type { ActorType } from '../../../contract/protocol/resources/actor.ts';
 import type { RoleType } from '../../../contract/protocol/resources/role.ts';
 import type { DeclaredStatus } from '../../../contract/protocol/socket/activity.ts';
+import type { MetadataColumn } from './metadata-column.ts';
 import type { Time, Times } from './touched.ts';
 
 export interface AccountTables {
@@ -33,6 +34,7 @@ export interface AccountTables {
     role_id: string | null;
     /** The id that the account's own application has for it; unique for its kind in the account. */
     external_id: string | null;
+    metadata: MetadataColumn;
     deactivated_at: string | null;
     /** When the actor was last deactivated. Older access tokens without a session stay refused. */
     tokens_ended_at: string | null;

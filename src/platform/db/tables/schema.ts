@@ -26,6 +26,7 @@ import type { AccountTables } from './account-tables.ts';
 import type { AgentRunTables } from './agent-run-tables.ts';
 import type { InboxTables } from './inbox-tables.ts';
 import type { MailTables } from './mail-tables.ts';
+import type { MetadataColumn } from './metadata-column.ts';
 import type { NotificationTables } from './notification-tables.ts';
 import type { SearchTables } from './search-tables.ts';
 import type { Streamed, Time, Times } from './touched.ts';
@@ -57,6 +58,7 @@ export interface Schema
     audience: Generated<ConversationAudience>;
     /** The id that the account's own application has for it; unique in the account. */
     external_id: string | null;
+    metadata: MetadataColumn;
     title: string | null;
     workflow_status: Conversation['workflow_status'];
     group_id: string | null;
@@ -111,6 +113,7 @@ export interface Schema
     snoozed_after: number | null;
     /** When a mute ends by itself. */
     muted_until: string | null;
+    metadata: MetadataColumn;
   };
 
   /** Customers that the team has blocked, and users that a user has blocked. */
@@ -160,6 +163,7 @@ export interface Schema
     priority: Notification['priority'] | null;
     redaction: ColumnType<MessageRedaction | null, string | null | undefined, string | null>;
     outcome: ColumnType<MessageOutcome | null, string | null | undefined, string | null>;
+    metadata: MetadataColumn;
     attempts: Generated<number>;
     /** The time of its notifications (entry into the timeline, or end); null for `created_at`. */
     notified_at: string | null;
@@ -180,6 +184,7 @@ export interface Schema
     resource_id: string | null;
     /** When its bytes were purged; `s3_key` is null since then. */
     removed_at: string | null;
+    metadata: MetadataColumn;
     created_at: Time;
   };
 

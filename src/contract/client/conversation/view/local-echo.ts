@@ -5,6 +5,7 @@ import type {
   ChatMessage,
   SendMessageBody,
 } from '../../../protocol/resources/chat-message.ts';
+import type { Metadata } from '../../../protocol/resources/metadata.ts';
 
 /** An attachment of a message that is being sent. */
 export interface LocalAttachment extends Omit<Attachment, 'id'> {
@@ -37,6 +38,8 @@ export interface LocalMessage {
   readonly sender: Actor | undefined;
   /** `url` of a file is a preview in browsers, else null. */
   readonly attachments: readonly LocalAttachment[];
+  /** What the application keeps with it; `{}` for nothing. */
+  readonly metadata: Metadata;
   /** Id of the message that is replied to; null where there is none. */
   readonly reply_to_id: string | null;
   /** The message that is replied to; null where there is none, and until it was read. */
@@ -80,6 +83,7 @@ export function localMessage(
     body: request.body ?? null,
     ...parts,
     attachments: (request.attachments ?? []).map((input) => localAttachment(input, created_at, previewOf)),
+    metadata: request.metadata ?? {},
     reply_to_id: request.reply_to_message_id ?? null,
     reactions: null,
     thread: null,
@@ -91,7 +95,7 @@ export function localMessage(
 }
 
 function localAttachment(
-  { kind, filename, content_type, size_bytes, url, s3_key }: AttachmentInput,
+  { kind, filename, content_type, size_bytes, url, s3_key, metadata = {} }: AttachmentInput,
   created_at: string,
   previewOf: EchoParts['previewOf'],
 ): LocalAttachment {
@@ -106,6 +110,7 @@ function localAttachment(
     resource: null,
     removed_at: null,
     created_at,
+    metadata,
   };
 }
 

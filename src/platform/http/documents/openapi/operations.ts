@@ -106,6 +106,8 @@ function queryParameters({ name: operation, query }: Route, schemas: SchemaCompo
       description: schema.description ?? PARAMETERS.get(`${operation}.${name}`) ?? PARAMETERS.get(name),
       // `include[]=sender&include[]=author`
       ...(schema.type === 'array' ? { style: 'form', explode: true } : {}),
+      // `metadata[plan]=pro`
+      ...(schema.type === 'object' ? { style: 'deepObject', explode: true } : {}),
       schema: schemas.convert(schema),
     }));
 }
