@@ -28,7 +28,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   app: [['main'], ['app', 'admin', 'tail'], ['jobs', 'demo'], ['features']],
   edge: [['gateway', 'console']],
   // One row: what they need of one another goes through core/features/.
-  features: [['webhooks', 'compliance', 'agents', 'mail', 'push', 'search', 'platform-events']],
+  features: [['webhooks', 'compliance', 'agents', 'mail', 'push', 'search', 'platform-events', 'identity']],
   core: [
     ['features'],
     ['notifications', 'inbox'],

@@ -2,6 +2,7 @@ import type { Feature } from '../core/features/feature.ts';
 import { install } from '../core/features/installed.ts';
 import { agents } from '../features/agents/feature.ts';
 import { compliance } from '../features/compliance/feature.ts';
+import { identity } from '../features/identity/feature.ts';
 import { mail } from '../features/mail/feature.ts';
 import { platformEvents } from '../features/platform-events/feature.ts';
 import { push } from '../features/push/feature.ts';
@@ -17,6 +18,7 @@ export const FEATURES: readonly Feature[] = [
   mail,
   search,
   platformEvents,
+  identity,
   push,
   agents,
   webhooks,

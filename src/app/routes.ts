@@ -20,14 +20,14 @@ import type { OpenedFeatures } from './opened-features.ts';
 /** Every endpoint of the API. Documents, tools of agents and tests are derived from this table. */
 export function apiRoutes(
   { database, engine, store, avatars, signingKey }: Data,
-  { directory, rights, tokens }: Access,
+  { directory, rights, tokens, authenticator }: Access,
   { sender, lockedWrites, timeline, encoded }: Messaging,
   features: OpenedFeatures,
   realtime: Pick<RealtimeRoutesOptions, 'tickets' | 'answers'>,
   registration: Config['registration'],
 ): Route[] {
   return [
-    ...accountRoutes(database, tokens, avatars),
+    ...accountRoutes(database, tokens, authenticator, avatars),
     ...registrationRoutes(registration),
     ...auditRoutes(database, signingKey),
     ...features.routesBehind('audit'),

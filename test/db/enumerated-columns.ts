@@ -103,6 +103,11 @@ const ENUMERATIONS: Enumerations = {
       waiting_internal: true,
     },
   },
+  identity_providers: {
+    person: { customer: true, team: true },
+    provision: { first_use: true, off: true },
+    subject: { external_id: true, own: true },
+  },
   mails: {
     direction: { in: true, out: true },
     purpose: { automatic: true, bounce: true, digest: true, message: true, note: true, reply: true },

@@ -63,6 +63,8 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0037_shown_in_lists.ts': 'bb53f4c1ab59e334',
   '0038_external_ids.ts': '5006a529fa7b6f38',
   '0039_metadata.ts': 'a217a2f04013a70e',
+  '0040_identity_providers.ts': 'a7eee6a9b3540f8c',
+  '0041_sign_ins.ts': 'c27af2ef544ea018',
 };
 
 /**

@@ -6,6 +6,7 @@
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
+import { TOKEN_EXCHANGE } from '../../src/contract/protocol/resources/token.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 
@@ -24,6 +25,13 @@ const FOLLOWED_TWICE: readonly Broken[] = [
     '422 validation_failed subscribe[0].conversation_id',
   ],
 ];
+
+function provider(more: object): object {
+  return {
+    ...{ name: 'A', issuer: 'https://login.example.com', audience: 'a' },
+    ...{ jwks_url: 'https://login.example.com/keys', ...more },
+  };
+}
 
 /** By route. `none`: whatever a schema accepts may be accepted by some resource. */
 const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
@@ -222,7 +230,32 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   create_role: 'none',
   update_role: 'none',
   create_entity: 'none',
-  create_token: 'none',
+  create_token: [
+    [{}, '400 missing_field user_id'],
+    [{ user_id: 'x', subject_token: 'a.b.c' }, '422 validation_failed subject_token'],
+    [{ subject_token: 'a.b.c' }, '400 missing_field grant_type'],
+    [{ grant_type: TOKEN_EXCHANGE }, '400 missing_field subject_token'],
+    [{ grant_type: TOKEN_EXCHANGE, subject_token: 'a.b.c' }, '400 missing_field subject_token_type'],
+  ],
+  create_identity_provider: [
+    [provider({ issuer: 'not a url' }), '400 invalid_format issuer'],
+    [provider({ issuer: 'http://login.example.com' }), '422 validation_failed issuer'],
+    [provider({ issuer: 'https://login.example.com/?a=b' }), '422 validation_failed issuer'],
+    [provider({ jwks_url: undefined }), '400 missing_field jwks_url'],
+    [provider({ jwks_url: 'http://login.example.com/keys' }), '422 validation_failed jwks_url'],
+    [provider({ jwks_url: 'https://10.0.0.1/keys' }), '422 validation_failed jwks_url'],
+    [provider({ jwks: { keys: [{ kty: 'OKP' }] } }), '422 validation_failed jwks'],
+    [provider({ jwks_url: undefined, jwks: { keys: [{ kty: 'oct', k: 'x' }] } }), '422 validation_failed jwks.keys[0]'],
+    [provider({ algorithms: ['RS256', 'HS256'] }), '422 validation_failed algorithms[1]'],
+    [provider({ jwks_url: undefined, secret: 'x'.repeat(32), algorithms: ['RS256'] }), '422 validation_failed algorithms[0]'],
+    [provider({ person: 'customer', role_id: 'x' }), '422 validation_failed role_id'],
+    [provider({ provision: 'first_use' }), '400 missing_field role_id'],
+  ],
+  update_identity_provider: [
+    [{ jwks_url: 'not a url' }, '400 invalid_format jwks_url'],
+    [{ secret: 'x'.repeat(32), jwks_url: 'https://login.example.com/keys' }, '422 validation_failed secret'],
+    [{ secret: 'x'.repeat(32), algorithms: ['RS256'] }, '422 validation_failed algorithms[0]'],
+  ],
   refresh_token: 'none',
   register: 'none',
   set_retention_policy: 'none',

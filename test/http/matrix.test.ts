@@ -39,6 +39,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   webhooks: 'webhook',
   deliveries: 'webhookDelivery',
   inboxes: 'inbox',
+  'identity-providers': 'identityProvider',
   roles: 'role',
   groups: 'group',
   entities: 'entity',
@@ -448,6 +449,10 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
   const event = await create('/v1/events', { type: 'order.created', data: {} });
   const webhook = await create('/v1/webhooks', { url: 'https://a.example/', event_types: ['order.created'] });
   const inbox = await create('/v1/messaging/inboxes', { name: 'Elsewhere', address: newAddress() });
+  const identityProvider = await create('/v1/identity-providers', {
+    ...{ name: 'Elsewhere', issuer: 'https://login.example.com', audience: 'elsewhere' },
+    jwks_url: 'https://login.example.com/keys',
+  });
   const webhookDelivery = newId('webhookDelivery');
   await database.kysely
     .insertInto('webhook_deliveries')
@@ -523,6 +528,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     event: event.id,
     webhook: webhook.id,
     inbox: inbox.id,
+    identityProvider: identityProvider.id,
     webhookDelivery,
     participant,
     notification,

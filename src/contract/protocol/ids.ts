@@ -35,6 +35,7 @@ export const ID_PREFIXES = {
   event: 'evt',
   inbox: 'inb',
   mail: 'mai',
+  identityProvider: 'idp',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

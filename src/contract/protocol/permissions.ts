@@ -1,3 +1,5 @@
+import { covers, type Version } from './versions.ts';
+
 /** Permissions that a role can be given: `{permission}:{action}` (docs/contract.md#permissions). */
 export const PERMISSIONS = [
   'messaging:read',
@@ -43,6 +45,24 @@ export const ADMIN_PERMISSIONS = [
   'webhooks:update',
   'inboxes:create',
   'inboxes:update',
+  'identity_providers:read',
+  'identity_providers:create',
+  'identity_providers:update',
 ] as const;
 
 export type AdminPermission = (typeof ADMIN_PERMISSIONS)[number];
+
+/** Permissions that callers of an older version are not shown. */
+const PERMISSIONS_SINCE: Readonly<Partial<Record<string, Version>>> = {
+  'identity_providers:read': '1.3.harbor-preview.1',
+  'identity_providers:create': '1.3.harbor-preview.1',
+  'identity_providers:update': '1.3.harbor-preview.1',
+};
+
+/** Returns those of the permissions that a version knows. */
+export function permissionsAt(version: Version, permissions: readonly string[]): string[] {
+  return permissions.filter((permission) => {
+    const since = PERMISSIONS_SINCE[permission];
+    return since === undefined || covers(version, since);
+  });
+}

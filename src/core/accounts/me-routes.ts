@@ -1,5 +1,7 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
+import { permissionsAt } from '../../contract/protocol/permissions.ts';
 import { Me, UpdateMeBody } from '../../contract/protocol/resources/me.ts';
+import type { Version } from '../../contract/protocol/versions.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
@@ -28,7 +30,7 @@ export function meRoutes(database: Database, avatars: Avatars): Route[] {
       name: 'get_me',
       method: 'GET',
       summary: 'Get the caller: its actor, its account and what it may do',
-      handle: ({ principal }) => readMe(database, principal),
+      handle: ({ principal, version }) => readMe(database, principal, version),
     }),
     defineRoute({
       ...common,
@@ -39,7 +41,7 @@ export function meRoutes(database: Database, avatars: Avatars): Route[] {
       body: UpdateMeBody,
       refuses: IMAGE_REFUSALS,
       prepare: ({ principal, body }) => avatars.find(principal.accountId, body.avatar_s3_key),
-      async change(tx, { principal, body }, image) {
+      async change(tx, { principal, body, version }, image) {
         const { accountId, actor } = principal;
         const user = await lockUser(tx, accountId, actor.id);
         if (user === undefined) {
@@ -50,14 +52,14 @@ export function meRoutes(database: Database, avatars: Avatars): Route[] {
         }
         await writeUser(tx, principal, user, body);
         await avatars.set(tx, { accountId, actorId: actor.id }, image);
-        return readMe(tx, principal);
+        return readMe(tx, principal, version);
       },
     }),
   ];
 }
 
 /** Bypasses the caches of this node, which may predate a change on another node. */
-async function readMe(db: Db, { accountId, actor, roleId }: Principal): Promise<Me> {
+async function readMe(db: Db, { accountId, actor, roleId }: Principal, version: Version): Promise<Me> {
   const [account, actors, user, role] = await Promise.all([
     findAccount(db, accountId),
     readActors(db, [actor.id]),
@@ -70,6 +72,6 @@ async function readMe(db: Db, { accountId, actor, roleId }: Principal): Promise<
     account: presentAccount(account),
     user: user === undefined ? null : presentUser(user, null),
     role: role === undefined ? null : presentRole(role, { permissions: false }),
-    permissions: role === undefined ? [] : permissionsOf(role),
+    permissions: role === undefined ? [] : permissionsAt(version, permissionsOf(role)),
   };
 }

@@ -37,6 +37,7 @@ export async function blankPerson(tx: Tx, id: string): Promise<void> {
       avatar_url: null,
       role_id: null,
       metadata: null,
+      external_id: null,
       deactivated_at: sql<string>`coalesce(deactivated_at, clock_timestamp())`,
       erased_at: sql<string>`coalesce(erased_at, clock_timestamp())`,
       updated_at: sql<string>`later_than(updated_at)`,
@@ -59,7 +60,8 @@ export async function* userIds(db: Db, accountId: string): AsyncIterable<string[
 }
 
 const FIND = statement<[accountId: string, id: string], Person>('find-person')`
-    SELECT a.id, a.account_id, a.customer, a.name, a.handle, a.avatar_url, u.email, coalesce(a.metadata, '{}') AS metadata, r.name AS role, r.type AS role_type,
+    SELECT a.id, a.account_id, a.customer, a.name, a.handle, a.avatar_url, a.external_id, u.email,
+      coalesce(a.metadata, '{}') AS metadata, r.name AS role, r.type AS role_type,
       a.deactivated_at, a.erased_at, a.created_at, a.updated_at
     FROM actors a LEFT JOIN users u ON u.id = a.id LEFT JOIN roles r ON r.id = a.role_id
     WHERE a.account_id = $1 AND a.id = $2 AND a.type = 'user'`;

@@ -1,4 +1,5 @@
 import { ListOf } from '../../contract/protocol/lists.ts';
+import { permissionsAt } from '../../contract/protocol/permissions.ts';
 import {
   CreateRoleBody,
   ROLE_INCLUDES,
@@ -6,6 +7,7 @@ import {
   UpdateRoleBody,
 } from '../../contract/protocol/resources/role.ts';
 import { Body, Include } from '../../contract/protocol/schema/schema.ts';
+import type { Version } from '../../contract/protocol/versions.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
@@ -38,8 +40,8 @@ export function roleRoutes(database: Database): Route[] {
       prepare({ principal, body }) {
         requireGrant(principal, { type: 'user', permissions: body.permissions });
       },
-      change: async (tx, { principal, body, query }) =>
-        present(await createRole(tx, { accountId: principal.accountId, ...body }), query),
+      change: async (tx, { principal, body, query, version }) =>
+        present(await createRole(tx, { accountId: principal.accountId, ...body }), query, version),
     }),
     defineRoute({
       name: 'list_roles',
@@ -51,10 +53,10 @@ export function roleRoutes(database: Database): Route[] {
       agents: false,
       query: SearchQuery({ 'include[]': Include(ROLE_INCLUDES) }),
       response: ListOf(Role),
-      async handle({ principal, query, url }) {
+      async handle({ principal, query, url, version }) {
         const page = readPage(LIST, query, { account: principal.accountId });
         const rows = await ROLES.readPage(database, [principal.accountId], page);
-        return toList(rows, page, url, keyOf, (row) => present(row, query));
+        return toList(rows, page, url, keyOf, (row) => present(row, query, version));
       },
     }),
     defineRoute({
@@ -63,8 +65,8 @@ export function roleRoutes(database: Database): Route[] {
       method: 'GET',
       summary: 'Get a role',
       permission: 'roles:read',
-      handle: async ({ principal, params, query }) =>
-        present(await readRole(database, principal.accountId, params.id!), query),
+      handle: async ({ principal, params, query, version }) =>
+        present(await readRole(database, principal.accountId, params.id!), query, version),
     }),
     defineRoute({
       ...ofOne,
@@ -74,8 +76,8 @@ export function roleRoutes(database: Database): Route[] {
       permission: 'roles:update',
       body: UpdateRoleBody,
       refuses: ['resource_exists'],
-      change: async (tx, { principal, params, body, query }) =>
-        present(await changeRole(tx, principal, params.id!, body), query),
+      change: async (tx, { principal, params, body, query, version }) =>
+        present(await changeRole(tx, principal, params.id!, body), query, version),
     }),
     defineRoute({
       ...ofOne,
@@ -83,14 +85,21 @@ export function roleRoutes(database: Database): Route[] {
       method: 'DELETE',
       summary: 'Delete a role that no user, key or agent has',
       permission: 'roles:update',
-      change: async (tx, { principal, params, query }) =>
-        present(await removeRole(tx, principal, params.id!), query),
+      change: async (tx, { principal, params, query, version }) =>
+        present(await removeRole(tx, principal, params.id!), query, version),
     }),
   ];
 }
 
 const LIST = defineList('roles', ['time', 'text']);
 
-function present(role: RoleRow, query: { readonly 'include[]'?: (typeof ROLE_INCLUDES)[number][] }): Role {
-  return presentRole(role, { permissions: query['include[]']?.includes('permissions') === true });
+function present(
+  role: RoleRow,
+  query: { readonly 'include[]'?: (typeof ROLE_INCLUDES)[number][] },
+  version: Version,
+): Role {
+  const shown = presentRole(role, { permissions: query['include[]']?.includes('permissions') === true });
+  return shown.permissions === null
+    ? shown
+    : { ...shown, permissions: permissionsAt(version, shown.permissions) };
 }

@@ -1,4 +1,5 @@
 import { Account } from '../../contract/protocol/resources/account.ts';
+import type { Authenticator } from '../../platform/access/authenticate.ts';
 import type { Tokens } from '../../platform/access/tokens.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
@@ -18,6 +19,7 @@ import { userRoutes } from './user-routes.ts';
 export function accountRoutes(
   database: Database,
   tokens: Pick<Tokens, 'issueAccess'>,
+  authenticator: Pick<Authenticator, 'authenticate'>,
   avatars: Avatars,
 ): Route[] {
   return [
@@ -38,7 +40,7 @@ export function accountRoutes(
     ...roleRoutes(database),
     ...userRoutes(database, avatars),
     ...apiKeyRoutes(database),
-    ...tokenRoutes(database, tokens),
+    ...tokenRoutes(database, tokens, authenticator),
     ...groupRoutes(database, avatars),
     ...entityRoutes(database),
   ];

@@ -36,6 +36,8 @@ export function conversationRoutes(database: Database, directory: ConversationDi
       summary: 'Start a direct message, a group or a customer case',
       since: '1.1.harbor',
       permission: 'messaging:create',
+      customers: true,
+      refuses: ['limit_exceeded'],
       reachesOutside: ({ participants = [] }) => participants.some(({ type }) => type === 'customer'),
       query: ConversationQuery,
       body: CreateConversationBody,

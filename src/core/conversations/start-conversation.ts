@@ -16,6 +16,7 @@ import {
   hasGroup,
   type NewConversation,
 } from './conversation-store.ts';
+import { checkOfCustomer, createCase } from './customer-case.ts';
 import { enqueueAdded, enqueueCreated } from './outbox-topics.ts';
 import { setHidden } from './own-state.ts';
 import { checkInput, internalOnly, type RosterEntry, readGroupRoster, readRoster } from './roster.ts';
@@ -23,7 +24,8 @@ import { findTopic, updateConversation } from './update-conversation.ts';
 
 /** Checks the body and the kind of the caller. Throws `missing_field` or `validation_failed`. */
 export function checkNewConversation(principal: Principal, body: CreateConversationBody): void {
-  if (body.type === 'direct_message') checkDirect(principal, body);
+  if (principal.customer) checkOfCustomer(principal, body);
+  else if (body.type === 'direct_message') checkDirect(principal, body);
   else checkGroup(body);
 }
 
@@ -38,6 +40,7 @@ export async function startConversation(
   body: CreateConversationBody,
 ): Promise<{ readonly conversation: ConversationRow; readonly isNew: boolean }> {
   const { accountId } = principal;
+  if (principal.customer) return { conversation: await startCase(tx, principal, body), isNew: true };
   const topic = body.topic === undefined ? null : await findTopic(tx, accountId, body.topic);
   const drafted =
     body.type === 'group' ? await groupInput(tx, principal, body) : await directInput(tx, principal, body);
@@ -66,6 +69,17 @@ export async function announceCreated(
     await enqueueAdded(tx, participant, by);
   }
   await audit(tx, { accountId, conversationId: id, actorId: by, action: 'conversation.created' });
+}
+
+/** For a customer. No actor of the team created it, so no one of the team is notified of it. */
+async function startCase(
+  tx: Tx,
+  principal: Principal,
+  body: CreateConversationBody,
+): Promise<ConversationRow> {
+  const created = await createCase(tx, principal, body.type === 'group' ? (body.title ?? null) : null);
+  await announceCreated(tx, created, null);
+  return created.conversation;
 }
 
 type GroupBody = CreateConversationBody & { readonly type: 'group' };

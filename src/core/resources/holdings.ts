@@ -37,7 +37,10 @@ export interface Holdings {
   /** Removes everything that ended work wrote. Returns the notifications that changed. */
   withdrawReaders?(tx: Tx, ids: readonly string[]): Promise<readonly string[]>;
   /** Blanks the profile of a person, whose rows that are `removed` with it are gone. */
-  blankPerson?(tx: Tx, person: { readonly id: string; readonly account_id: string }): Promise<void>;
+  blankPerson?(
+    tx: Tx,
+    person: Pick<ActorRow, 'id' | 'account_id' | 'customer' | 'external_id'>,
+  ): Promise<void>;
   /** Erases a person from everything else, in transactions that can be repeated. */
   erasePerson?(database: Database, person: ErasedPerson): Promise<void>;
   /** What exports contain, by the noun of its file. */

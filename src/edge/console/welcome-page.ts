@@ -53,7 +53,10 @@ export function demoPage(links: readonly NavLink[]): Document {
     name: 'demo',
     nav: { label: 'Parley', links },
     styles: ['/docs/assets/docs.css', '/demo/assets/demo.css'],
-    scripts: [html`<script type="module" src="/demo/assets/demo.js"></script>`],
+    scripts: [
+      html`<script defer src="/docs/assets/sign-in.js"></script>`,
+      html`<script type="module" src="/demo/assets/demo.js"></script>`,
+    ],
     main: html`<h1>Three people, live</h1>
 <p class="intro">Ada and Grace are the team, Carl is a customer. Each pane is a client of its own on
 <code>/v1/client.js</code>. Write in one and watch the others; start with <code>@assistant</code> to

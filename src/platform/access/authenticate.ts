@@ -7,10 +7,11 @@ import { type Statement, statement, type Value } from '../db/connection/statemen
 import { isUnavailable } from '../db/connection/unavailable.ts';
 import type { Schema } from '../db/tables/schema.ts';
 import { API_KEY_PREFIX, hashApiKey, hasValidChecksum } from './api-keys.ts';
+import { type AccountPlace, accountMissing } from './authorize.ts';
 import type { Credential, Principal } from './principal.ts';
 import { RevocableCache } from './revocable-cache.ts';
 import type { Rights } from './rights.ts';
-import { expiredToken, type Tokens } from './tokens.ts';
+import { expiredToken, OWN_TOKEN_START, type Tokens } from './tokens.ts';
 
 export interface AuthenticatorOptions {
   readonly database: Database;
@@ -31,6 +32,16 @@ export interface Identity {
   readonly credential: Credential;
 }
 
+/** Reads the tokens of issuers that accounts trust (features/identity). */
+export interface ForeignTokens {
+  /**
+   * Verifies a token for an account. Returns whom it is about; undefined if it is no token of an
+   * issuer that the account trusts. Rejects with ApiError: `invalid_credentials`, `expired_token`,
+   * or `service_unavailable` if the issuer's keys cannot be read.
+   */
+  read(accountId: string, token: string): Promise<Identity | undefined>;
+}
+
 /**
  * Turns a credential into the principal of a request (docs/contract.md#authentication,
  * docs/architecture.md#rights-that-end). Results are cached by the text of the credential, so a
@@ -44,6 +55,7 @@ export class Authenticator {
   readonly #now: () => number;
   readonly #byText: RevocableCache<CredentialState | undefined>;
   readonly #byIdentity: RevocableCache<CredentialState | undefined>;
+  #foreign: ForeignTokens | undefined;
 
   constructor(options: AuthenticatorOptions) {
     this.#database = options.database;
@@ -55,7 +67,7 @@ export class Authenticator {
       max: options.maxCached ?? MAX_CACHED,
       ...(options.monotonicNow === undefined ? {} : { now: options.monotonicNow }),
     };
-    this.#byText = new RevocableCache({ ...common, load: (text) => this.#readText(text) });
+    this.#byText = new RevocableCache({ ...common, load: (key) => this.#readKey(key) });
     this.#byIdentity = new RevocableCache({
       ...common,
       load: (key) => this.#readIdentity(JSON.parse(key)),
@@ -66,16 +78,28 @@ export class Authenticator {
    * Returns the principal if the credential is cached, else a promise. Throws, or rejects with,
    * ApiError: `invalid_credentials` (missing, malformed, unknown, another scheme, a deactivated
    * actor), `api_key_expired`, `api_key_revoked`, `expired_token`, `service_unavailable` (Postgres
-   * is away). `authorization` is the value of the header.
+   * is away). `authorization` is the value of the header. `account` is the account that the request
+   * names; only the token of an identity provider is read for it, and is `parameter_missing`
+   * without it, which `missing` describes.
    */
-  authenticate(authorization: string | undefined): Principal | Promise<Principal> {
-    const standing = this.#byText.get(credentialIn(authorization));
+  authenticate(
+    authorization: string | undefined,
+    account?: string,
+    ...missing: AccountPlace
+  ): Principal | Promise<Principal> {
+    const text = credentialIn(authorization);
+    const standing = this.#byText.get(isOwn(text) ? text : foreignKey(text, account, missing));
     return standing instanceof Promise ? standing.then((read) => this.#admit(read)) : this.#admit(standing);
   }
 
   /** Returns the current principal of a ticket or an open socket. Rejects like `authenticate`. */
   async principalOf(identity: Identity): Promise<Principal> {
     return this.#admit(await this.#byIdentity.get(identityKey(identity)));
+  }
+
+  /** Accepts the tokens of others, until the next call, beside keys and tokens of ours. */
+  accept(foreign: ForeignTokens): void {
+    this.#foreign = foreign;
   }
 
   /** Clears the caches and stops listening to changes. */
@@ -86,9 +110,7 @@ export class Authenticator {
 
   /** Runs at each use, cached or not, because expiry is not announced. */
   #admit(standing: CredentialState | undefined): Principal {
-    if (standing === undefined) {
-      throw new ApiError('invalid_credentials', 'The credential is not a valid API key or access token.');
-    }
+    if (standing === undefined) throw unknownCredential();
     const { principal, revoked, deactivated } = standing;
     const { kind, expiresAtMs } = principal.credential;
     if (revoked && kind === 'api_key') throw new ApiError('api_key_revoked', 'The API key was revoked.');
@@ -105,7 +127,17 @@ export class Authenticator {
   /** Prepares the statements on the connection that they use. They find nothing. */
   async warmUp(): Promise<void> {
     const { checks } = this.#database;
-    await Promise.all([checks.query(BY_HASH, hashApiKey('')), checks.query(BY_ACTOR, '', '', null, null)]);
+    await Promise.all([
+      checks.query(BY_HASH, hashApiKey('')),
+      checks.query(BY_ACTOR, '', '', null, null, null, null),
+    ]);
+  }
+
+  async #readKey(key: string): Promise<CredentialState | undefined> {
+    const space = key.lastIndexOf(' ');
+    if (space < 0) return this.#readText(key);
+    const identity = await this.#foreign?.read(key.slice(0, space), key.slice(space + 1));
+    return identity && this.#readIdentity(identity);
   }
 
   async #readText(text: string): Promise<CredentialState | undefined> {
@@ -128,7 +160,9 @@ export class Authenticator {
   async #readIdentity({ accountId, actorId, credential }: Identity): Promise<CredentialState | undefined> {
     const isKey = credential.kind === 'api_key';
     const keyId = isKey ? credential.id : null;
-    const row = await this.#read(BY_ACTOR, actorId, accountId, keyId, credential.familyId ?? null);
+    const { familyId = null, provider } = credential;
+    const [providerId, revision] = [provider?.id ?? null, provider?.revision ?? null];
+    const row = await this.#read(BY_ACTOR, actorId, accountId, keyId, familyId, providerId, revision);
     if (row === undefined || (isKey && row.key_id === null)) return undefined;
     return standingOf(row, credential);
   }
@@ -149,6 +183,8 @@ export class Authenticator {
 
 const MAX_CACHED = 10_000;
 const SCHEME = 'Bearer ';
+/** What may be a token of others: no space, and two dots. */
+const TOKEN = /^[^\s.]+\.[^\s.]+\.[^\s.]*$/;
 /** Visible ASCII, no longer than any credential of ours. */
 const CREDENTIAL = /^[\x21-\x7e]{1,2048}$/;
 
@@ -167,6 +203,7 @@ interface Row {
   readonly expires_at: string | null;
   readonly revoked: boolean;
   readonly family_ended: boolean;
+  readonly provider_ended: boolean;
   readonly account_id: string;
   readonly subscribed: boolean;
   readonly actor_id: string;
@@ -191,7 +228,9 @@ const COLUMNS = `
     (extract(epoch FROM a.tokens_ended_at) * 1000)::float8 AS tokens_ended_ms,
     r.id AS role_id, r.type AS role_type, r.permissions`;
 
-const BY_HASH = statement<[hash: Buffer], Row>('principal-by-hash')`${COLUMNS}, false AS family_ended
+const BY_HASH = statement<[hash: Buffer], Row>(
+  'principal-by-hash',
+)`${COLUMNS}, false AS family_ended, false AS provider_ended
   FROM api_keys k
   JOIN actors a ON a.id = k.actor_id
   JOIN accounts c ON c.id = a.account_id AND c.deleted_at IS NULL
@@ -199,11 +238,21 @@ const BY_HASH = statement<[hash: Buffer], Row>('principal-by-hash')`${COLUMNS}, 
   WHERE k.hash = $1`;
 
 const BY_ACTOR = statement<
-  [actorId: string, accountId: string, keyId: string | null, familyId: string | null],
+  [
+    actorId: string,
+    accountId: string,
+    keyId: string | null,
+    familyId: string | null,
+    providerId: string | null,
+    revision: number | null,
+  ],
   Row
 >('principal-by-actor')`${COLUMNS}, EXISTS (
       SELECT FROM refresh_tokens f WHERE f.family_id = $4 AND f.revoked_at IS NOT NULL
-    ) AS family_ended
+    ) AS family_ended,
+    $5::text IS NOT NULL AND NOT EXISTS (
+      SELECT FROM identity_providers p WHERE p.id = $5 AND p.account_id = a.account_id AND p.revision = $6
+    ) AS provider_ended
   FROM actors a
   JOIN accounts c ON c.id = a.account_id AND c.deleted_at IS NULL
   LEFT JOIN api_keys k ON k.id = $3 AND k.actor_id = a.id
@@ -243,16 +292,37 @@ function standingOf(row: Row, credential: Credential): CredentialState {
       permissions: new Set(admin ? [...PERMISSIONS, ...ADMIN_PERMISSIONS, ...granted] : granted),
       credential,
     },
-    revoked: row.revoked || row.family_ended || isEnded(row, credential),
+    revoked: row.revoked || row.family_ended || row.provider_ended || isEnded(row, credential),
     deactivated: row.deactivated,
   };
 }
 
-/** A token of a session ends with it (`family_ended`), any other with a later deactivation. */
-function isEnded({ tokens_ended_ms }: Row, { familyId, issuedAtMs }: Credential): boolean {
-  return (
-    familyId === undefined && tokens_ended_ms !== null && (issuedAtMs ?? tokens_ended_ms) < tokens_ended_ms
-  );
+/**
+ * A token of a session ends with it (`family_ended`), any other when the tokens of its actor end
+ * later. Identity providers write whole seconds, of which the one of the end is still before it.
+ */
+function isEnded({ tokens_ended_ms: endedMs }: Row, { familyId, issuedAtMs, provider }: Credential): boolean {
+  if (familyId !== undefined || endedMs === null || issuedAtMs === undefined) return false;
+  if (provider === undefined) return issuedAtMs < endedMs;
+  return Math.floor(issuedAtMs / 1_000) <= Math.floor(endedMs / 1_000);
+}
+
+function unknownCredential(): ApiError {
+  return new ApiError('invalid_credentials', 'The credential is not a valid API key or access token.');
+}
+
+function isOwn(text: string): boolean {
+  return text.startsWith(API_KEY_PREFIX) || text.startsWith(OWN_TOKEN_START);
+}
+
+/**
+ * Returns the key of a token in the cache: for each account a token of its own, because an issuer
+ * that one account trusts proves nothing to another. Throws ApiError for text that is no token.
+ */
+function foreignKey(text: string, account: string | undefined, missing: AccountPlace): string {
+  if (!TOKEN.test(text)) throw unknownCredential();
+  if (account === undefined || account === '') throw accountMissing(...missing);
+  return `${account} ${text}`;
 }
 
 function subjectsOf(standing: CredentialState | undefined): string[] {
@@ -262,11 +332,15 @@ function subjectsOf(standing: CredentialState | undefined): string[] {
   const subjects = [credential.id, actor.id, accountId];
   if (roleId !== null) subjects.push(roleId);
   if (credential.familyId !== undefined) subjects.push(credential.familyId);
+  if (credential.provider !== undefined) subjects.push(credential.provider.id);
   return subjects;
 }
 
 /** The order of the fields in a key, whatever the order in an identity. */
-const FIELDS = ['accountId', 'actorId', 'credential', 'kind', 'id', 'familyId', 'issuedAtMs', 'expiresAtMs'];
+const FIELDS = [
+  ...['accountId', 'actorId', 'credential', 'kind', 'id', 'familyId', 'issuedAtMs', 'expiresAtMs'],
+  ...['provider', 'revision'],
+];
 
 function identityKey(identity: Identity): string {
   return JSON.stringify(identity, FIELDS);

@@ -12,23 +12,32 @@ import type { Principal } from './principal.ts';
  */
 
 /**
- * `header` is the value of Service-Account, or of the field `param` in a frame. Another caller's
- * account is answered like one that does not exist.
+ * `header` is the value of Service-Account, or of a field in a frame, which `missing` describes.
+ * Another caller's account is answered like one that does not exist.
  */
 export function requireAccount(
   principal: Principal,
   header: string | undefined,
-  missing = 'The Service-Account header is missing.',
-  param = 'Service-Account',
+  ...missing: AccountPlace
 ): void {
-  if (header === undefined || header === '') throw new ApiError('parameter_missing', missing, { param });
+  if (header === undefined || header === '') throw accountMissing(...missing);
   if (header !== principal.accountId) {
     throw new ApiError(
       'resource_not_found',
       'There is no such account, or this credential cannot access it.',
-      { param },
+      { param: missing[1] ?? 'Service-Account' },
     );
   }
+}
+
+/** How a refusal names the account that is missing, where that is not the header. */
+export type AccountPlace = [missing?: string, param?: string];
+
+/** Returns the refusal of a request that does not name its account. */
+export function accountMissing(
+  ...[missing = 'The Service-Account header is missing.', param = 'Service-Account']: AccountPlace
+): ApiError {
+  return new ApiError('parameter_missing', missing, { param });
 }
 
 export function requireSubscription(principal: Principal): void {

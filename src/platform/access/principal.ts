@@ -27,8 +27,16 @@ export interface Credential {
   readonly familyId?: string | undefined;
   /** Milliseconds since 1970 of an access token's issue; absent if unknown. */
   readonly issuedAtMs?: number | undefined;
+  /** Absent unless the credential came from an identity provider. */
+  readonly provider?: CredentialProvider | undefined;
   /** Milliseconds since 1970; null if it does not expire. */
   readonly expiresAtMs: number | null;
+}
+
+/** The identity provider, at the revision at which it proved a credential that ends with it. */
+export interface CredentialProvider {
+  readonly id: string;
+  readonly revision: number;
 }
 
 /**

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { Database } from './connection/database.ts';
+import type { Db } from './connection/handle.ts';
 
 /**
  * Returns a secret that all nodes of a database share, by default 43 characters (256 bits). It is
  * created at first use; if several nodes create it at once, all of them read the first one.
  */
 export async function sharedSecret(
-  { kysely }: Database,
+  { kysely }: Pick<Db, 'kysely'>,
   name: string,
   create: () => string = () => randomBytes(32).toString('base64url'),
 ): Promise<string> {

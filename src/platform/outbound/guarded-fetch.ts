@@ -12,6 +12,8 @@ export interface FetchOptions {
   readonly mayAsk: (host: string) => boolean;
   /** Returns whether a body of this type is wanted; if not, the fetch is refused. */
   readonly wants: (contentType: string) => boolean;
+  /** Most redirects that are followed. Default: 5. */
+  readonly redirects?: number;
   readonly signal: AbortSignal;
 }
 
@@ -40,13 +42,15 @@ export class GuardedFetch {
   /** Rejects with OutboundError, or with the reason of `signal`. */
   async fetch(url: string, options: FetchOptions): Promise<Fetched> {
     let target = readOutboundUrl(url);
+    const { redirects: most = MAX_REDIRECTS } = options;
     for (let redirects = 0; ; redirects++) {
       const response = await this.#ask(target, options);
       const next = redirectOf(response, target);
       if (next === undefined) return await read(response, target, options);
       discard(response);
-      if (redirects === MAX_REDIRECTS) {
-        throw new OutboundError('external_service_error', `It redirects more than ${MAX_REDIRECTS} times.`);
+      if (redirects === most) {
+        const message = most === 0 ? 'It redirects.' : `It redirects more than ${most} times.`;
+        throw new OutboundError('external_service_error', message);
       }
       target = next;
     }
@@ -140,7 +144,10 @@ const DECODERS = new Map([
   ['br', createBrotliDecompress],
 ]);
 
-async function readBytes(stream: Readable, most: number): Promise<Pick<Fetched, 'bytes' | 'truncated'>> {
+export async function readBytes(
+  stream: Readable,
+  most: number,
+): Promise<Pick<Fetched, 'bytes' | 'truncated'>> {
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const piece of stream as AsyncIterable<Buffer>) {
@@ -151,7 +158,7 @@ async function readBytes(stream: Readable, most: number): Promise<Pick<Fetched, 
   return { bytes: Buffer.concat(pieces).subarray(0, most), truncated: size > most };
 }
 
-function asOutboundError(thrown: unknown, signal: AbortSignal): unknown {
+export function asOutboundError(thrown: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (thrown instanceof OutboundError || !(thrown instanceof Error)) return thrown;
   const code = 'code' in thrown ? String(thrown.code ?? thrown.name) : thrown.name;

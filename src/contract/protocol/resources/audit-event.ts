@@ -60,6 +60,9 @@ export const AUDIT_ACTIONS = [
   'inbox.created',
   'inbox.updated',
   'inbox.deleted',
+  'identity_provider.created',
+  'identity_provider.updated',
+  'identity_provider.deleted',
   'account.registered',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
@@ -67,6 +70,9 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 /** The actions that a filter may name since a later version. */
 export const AUDIT_ACTIONS_SINCE = {
   'conversation.metadata_changed': '1.3.harbor-preview.1',
+  'identity_provider.created': '1.3.harbor-preview.1',
+  'identity_provider.updated': '1.3.harbor-preview.1',
+  'identity_provider.deleted': '1.3.harbor-preview.1',
 } as const satisfies MembersSince<AuditAction>;
 
 /** What was done by which actor (docs/contract.md#audit). `details` depends on the action. */

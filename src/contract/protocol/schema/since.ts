@@ -11,6 +11,14 @@ export function Since<S extends TSchema>(version: Version, schema: S) {
   return Object.assign(Type.Optional(schema), { [SINCE]: version });
 }
 
+/** A field of a request body that callers of older versions must send. */
+export function OptionalSince<S extends TSchema>(version: Version, schema: S) {
+  return Object.assign(Type.Optional(schema), { [OPTIONAL_SINCE]: version });
+}
+
+/** The keyword that says since when a field may be absent. */
+export const OPTIONAL_SINCE = 'x-optional-since';
+
 /** The keyword that carries the version. Validators skip it, documents print it. */
 export const SINCE = 'x-since';
 
@@ -44,9 +52,26 @@ function copyAt(age: number, value: unknown): unknown {
     .map(
       ([name, part]) => [name, name === 'enum' ? membersAt(age, part, value) : copyAt(age, part)] as const,
     );
+  const required = requiredAt(age, value);
+  if (required.length > 0) known.push(['required', required]);
   const isWhole = known.length === all.length && known.every(([, part], index) => part === all[index]![1]);
   if (isWhole) return value;
   return Array.isArray(value) ? known.map(([, part]) => part) : Object.fromEntries(known);
+}
+
+/**
+ * Returns all fields that an object must have, if some of them may be absent in a later version.
+ */
+function requiredAt(age: number, schema: object): string[] {
+  const { properties, required = [] } = schema as {
+    readonly properties?: Readonly<Record<string, { readonly [OPTIONAL_SINCE]?: Version }>>;
+    readonly required?: readonly string[];
+  };
+  if (typeof properties !== 'object') return [];
+  const earlier = Object.entries(properties).filter(
+    ([, { [OPTIONAL_SINCE]: since }]) => since !== undefined && ageOf(since) > age,
+  );
+  return earlier.length === 0 ? [] : [...required, ...earlier.map(([name]) => name)];
 }
 
 function membersAt(age: number, members: readonly unknown[], schema: object): readonly unknown[] {

@@ -5,7 +5,7 @@ import { ApiError, missingField, repeated } from '../errors.ts';
 import { constraintSentence } from './constraint-sentences.ts';
 import { isDateTime, isEmail, isMediaType } from './formats.ts';
 import { nameMeant } from './nearest-name.ts';
-import { MEMBERS_SINCE, SINCE } from './since.ts';
+import { MEMBERS_SINCE, OPTIONAL_SINCE, SINCE } from './since.ts';
 
 /** Returns the typed value, or throws an ApiError (docs/contract.md#values-and-their-errors). */
 export type Validator<T> = (value: unknown) => T;
@@ -110,6 +110,7 @@ const ajv = new Ajv({
 addFormats.default(ajv);
 ajv.addKeyword(SINCE);
 ajv.addKeyword(MEMBERS_SINCE);
+ajv.addKeyword(OPTIONAL_SINCE);
 ajv.addFormat('date-time', isDateTime);
 ajv.addFormat('email', isEmail);
 ajv.addFormat('media-type', isMediaType);

@@ -9,8 +9,8 @@ const Id = Type.String({ minLength: 1, maxLength: 64 });
 const ConversationId = described(Id, 'Id of the conversation.');
 const Token = Type.String({
   minLength: 1,
-  maxLength: 4_096,
-  description: 'An API key or an access token, without `Bearer`.',
+  maxLength: 8_192,
+  description: 'An API key, an access token or a token of an identity provider, without `Bearer`.',
 });
 const Cursor = Type.String({
   minLength: 1,

@@ -1,3 +1,4 @@
+import { notFound } from '../../../contract/protocol/errors.ts';
 import { ListOf } from '../../../contract/protocol/lists.ts';
 import { EndedSessions, Session } from '../../../contract/protocol/resources/session.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
@@ -12,9 +13,11 @@ import {
 } from '../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { requireGrant } from '../grants.ts';
+import { findPerson } from '../persons.ts';
 import { findRoleById } from '../roles.ts';
 import { findUser } from '../users.ts';
 import {
+  endCredentials,
   endSession,
   endSessions,
   findSession,
@@ -128,6 +131,18 @@ export function sessionRoutes(database: Database): Route[] {
       change: async (tx, { principal, params }) =>
         ended(await endSessions(tx, principal, await requireLesser(tx, principal, params.id!))),
     }),
+    defineRoute({
+      ...common,
+      name: 'end_every_session',
+      method: 'POST',
+      path: '/v1/users/:id/actions/end-sessions',
+      summary: 'End all sessions, tokens and tickets of a user or customer, also those of identity providers',
+      since: '1.3.harbor-preview.1',
+      permission: 'users:update',
+      response: EndedSessions,
+      change: async (tx, { principal, params }) =>
+        ended(await endCredentials(tx, principal, await requireLesserPerson(tx, principal, params.id!))),
+    }),
   ];
 }
 
@@ -143,4 +158,11 @@ async function requireLesser(tx: Tx, principal: Principal, id: string): Promise<
   if (user.role_id !== null)
     requireGrant(principal, await findRoleById(tx, principal.accountId, user.role_id));
   return user.id;
+}
+
+/** The same for a user or a customer, which has no role. */
+async function requireLesserPerson(tx: Tx, principal: Principal, id: string): Promise<string> {
+  const person = await findPerson(tx, principal.accountId, id);
+  if (person === undefined) throw notFound('user', 'id');
+  return person.customer ? person.id : requireLesser(tx, principal, id);
 }

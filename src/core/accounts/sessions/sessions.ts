@@ -1,10 +1,11 @@
 import { notFound } from '../../../contract/protocol/errors.ts';
 import { Session } from '../../../contract/protocol/resources/session.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
+import type { TokenSubject } from '../../../platform/access/tokens.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { auditAccount } from '../../audit/audit.ts';
+import { type Audited, audit } from '../../audit/audit.ts';
 import { presentAs } from '../../resources/present-as.ts';
 import { enqueueRightsChanged } from '../rights-changed.ts';
 
@@ -39,7 +40,7 @@ export async function endSession(
   sessionId: string,
 ): Promise<SessionRow> {
   const session = sessionOf(await lockSessions(tx, actorId), sessionId);
-  await end(tx, principal, actorId, [session]);
+  await end(tx, byOf(principal), actorId, [session]);
   return session;
 }
 
@@ -57,8 +58,38 @@ export async function endSessions(
   { keep }: { readonly keep?: string | undefined } = {},
 ): Promise<number> {
   const sessions = (await lockSessions(tx, actorId)).filter(({ id }) => id !== keep);
-  if (sessions.length > 0) await end(tx, principal, actorId, sessions);
+  if (sessions.length > 0) await end(tx, byOf(principal), actorId, sessions);
   return sessions.length;
+}
+
+/**
+ * Ends those of an actor's sessions that have these ids and are open. `isOwn`: the actor itself
+ * ends them, not the operator or an identity provider. Returns their number.
+ */
+export async function endSessionsById(
+  tx: Tx,
+  { accountId, actorId }: TokenSubject,
+  ids: readonly string[],
+  { isOwn = false }: { readonly isOwn?: boolean } = {},
+): Promise<number> {
+  const sessions = (await lockSessions(tx, actorId)).filter(({ id }) => ids.includes(id));
+  if (sessions.length > 0) await end(tx, { accountId, actorId: isOwn ? actorId : null }, actorId, sessions);
+  return sessions.length;
+}
+
+/**
+ * Ends all that a person has signed in with so far: sessions, access tokens, tickets, and the
+ * tokens of identity providers that were issued in this second or before. Returns the number of
+ * sessions.
+ */
+export async function endCredentials(tx: Tx, principal: Principal, actorId: string): Promise<number> {
+  const { length: count } = await lockSessions(tx, actorId);
+  await endEveryToken(tx, actorId);
+  await tx.query(END_TOKENS, actorId);
+  await enqueueRightsChanged(tx, [actorId]);
+  const details = { user_id: actorId, count, tokens: true };
+  await audit(tx, { ...byOf(principal), action: 'sessions.ended', details });
+  return count;
 }
 
 /**
@@ -79,16 +110,17 @@ async function lockSessions(tx: Tx, actorId: string): Promise<SessionRow[]> {
   return tx.query(READ_OPEN, actorId);
 }
 
-async function end(
-  tx: Tx,
-  principal: Principal,
-  actorId: string,
-  sessions: readonly SessionRow[],
-): Promise<void> {
+type By = Pick<Audited, 'accountId' | 'actorId'>;
+
+function byOf({ accountId, actor }: Principal): By {
+  return { accountId, actorId: actor.id };
+}
+
+async function end(tx: Tx, by: By, actorId: string, sessions: readonly SessionRow[]): Promise<void> {
   const ids = sessions.map(({ id }) => id);
   await tx.query(END, ids);
   await enqueueRightsChanged(tx, ids);
-  await auditAccount(tx, principal, 'sessions.ended', { user_id: actorId, count: ids.length });
+  await audit(tx, { ...by, action: 'sessions.ended', details: { user_id: actorId, count: ids.length } });
 }
 
 /** An open family has exactly one usable token, whose row stands for the family. */
@@ -119,5 +151,8 @@ const END = statement<[ids: readonly string[]]>('end-sessions')`
 
 const END_EVERY = statement<[actorId: string]>('end-every-token')`
     UPDATE refresh_tokens SET revoked_at = clock_timestamp() WHERE actor_id = $1 AND revoked_at IS NULL`;
+
+const END_TOKENS = statement<[actorId: string]>('end-tokens')`
+    UPDATE actors SET tokens_ended_at = clock_timestamp() WHERE id = $1`;
 
 const END_TICKETS = statement<[actorId: string]>('end-tickets')`DELETE FROM tickets WHERE actor_id = $1`;

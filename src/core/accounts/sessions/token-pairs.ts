@@ -9,13 +9,20 @@ import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { enqueueRightsChanged } from '../rights-changed.ts';
+import { endSessionsById } from './sessions.ts';
 
 /**
  * Issues an access token of 15 minutes, and the first refresh token of a new family
- * (docs/contract.md#tokens). Only the refresh token's hash is stored.
+ * (docs/contract.md#tokens). Only the refresh token's hash is stored. `familyId` is the id of the
+ * new session.
  */
-export function issueTokenPair(db: Db, tokens: Issuer, subject: TokenSubject): Promise<Token> {
-  return issue(db, tokens, subject, { familyId: newId('session') });
+export function issueTokenPair(
+  db: Db,
+  tokens: Issuer,
+  subject: TokenSubject,
+  familyId = newId('session'),
+): Promise<Token> {
+  return issue(db, tokens, subject, { familyId });
 }
 
 /**
@@ -23,23 +30,34 @@ export function issueTokenPair(db: Db, tokens: Issuer, subject: TokenSubject): P
  * use proves that the token was copied: its whole family is revoked, with all its access tokens and
  * their sockets. So it is if the two uses are concurrent: one gets a pair, which is then revoked.
  * Rejects with ApiError `invalid_credentials` (unknown, used, of a revoked family or a deactivated
- * actor) or `expired_token`.
+ * actor) or `expired_token`. With `nextSecret`, the secret of the next refresh token, a repetition
+ * within a minute gets the same pair as before, and ends nothing.
  */
 export async function refreshTokenPair<T>(
   database: Database,
   tokens: Issuer,
   refreshToken: string,
-  finish: (tx: Tx, pair: Token) => Promise<T>,
+  finish: (tx: Tx, pair: Token, session: RefreshedSession) => Promise<T>,
+  nextSecret?: string,
 ): Promise<T> {
+  const next = nextSecret === undefined ? undefined : PREFIX + nextSecret;
   const outcome = await database.transaction(async (tx) => {
-    const use = await takeUse(tx, hashOf(refreshToken));
+    const use = await takeUse(tx, hashOf(refreshToken), next);
     // Returned rather than thrown, because the revocation of the family must be committed.
     if (use instanceof ApiError) return { refusal: use };
-    return { result: await finish(tx, await issue(tx, tokens, use, use)) };
+    return { result: await finish(tx, await issue(tx, tokens, use, use, next), use) };
   });
   if ('refusal' in outcome) throw outcome.refusal;
   return outcome.result;
 }
+
+/** Ends the session of a refresh token, used or not. One that is unknown has none. */
+export async function endSessionOfToken(tx: Tx, refreshToken: string): Promise<void> {
+  const [row] = await tx.query(READ, hashOf(refreshToken));
+  if (row !== undefined) await endSessionsById(tx, heldBy(row), [row.family_id], { isOwn: true });
+}
+
+export type RefreshedSession = TokenSubject & Pick<Family, 'familyId'>;
 
 /** Deletes tokens that expired a week ago, in batches. Returns the number of rows. */
 export async function purgeRefreshTokens(db: Db): Promise<number> {
@@ -63,8 +81,8 @@ async function issue(
   tokens: Issuer,
   { accountId, actorId }: TokenSubject,
   { familyId, beganAt }: Family,
+  refreshToken = `${PREFIX}${nanoid(SECRET_LENGTH)}`,
 ): Promise<Token> {
-  const refreshToken = `${PREFIX}${nanoid(SECRET_LENGTH)}`;
   await db.kysely
     .insertInto('refresh_tokens')
     .values({
@@ -75,6 +93,8 @@ async function issue(
       began_at: beganAt ?? sql<string>`clock_timestamp()`,
       expires_at: sql<string>`clock_timestamp() + ${sql.lit(`${REFRESH_TOKEN_DAYS} days`)}::interval`,
     })
+    // It is there already if the use is repeated.
+    .onConflict((conflict) => conflict.column('hash').doNothing())
     .execute();
   const { token, expiresAt } = await tokens.issueAccess({ accountId, actorId, familyId });
   return { object: 'token', access_token: token, refresh_token: refreshToken, expires_at: expiresAt };
@@ -95,16 +115,21 @@ interface TokenRow {
   readonly actor_id: string;
   readonly began_at: string;
   readonly used: boolean;
+  readonly used_lately: boolean;
   readonly revoked: boolean;
   readonly expired: boolean;
 }
 
-async function takeUse(tx: Tx, tokenHash: Buffer): Promise<Use | ApiError> {
+/** `next`: the refresh token that follows this one, if it is known already. */
+async function takeUse(tx: Tx, tokenHash: Buffer, next?: string): Promise<Use | ApiError> {
   // Changes of one actor's tokens are serialised, so that a family is revoked with all its tokens,
   // including one that is being issued. Locked before the token is read, to read its current state.
   const [actor] = await tx.query(LOCK_ACTOR, tokenHash);
   const [row] = await tx.query(READ, tokenHash);
   if (actor === undefined || row === undefined || row.revoked) return invalid();
+  const isRepeatable = next !== undefined && row.used_lately;
+  if (isRepeatable && (await isUnused(tx, next))) return heldBy(row);
+  if (isRepeatable) return invalid();
   if (row.used) {
     await tx.query(END_FAMILY, row.family_id);
     await enqueueRightsChanged(tx, [row.family_id]);
@@ -113,8 +138,17 @@ async function takeUse(tx: Tx, tokenHash: Buffer): Promise<Use | ApiError> {
   if (row.expired) return new ApiError('expired_token', 'The refresh token has expired.', PARAM);
   if (actor.deactivated) return invalid();
   await tx.query(MARK_USED, tokenHash);
-  const { family_id: familyId, began_at: beganAt, account_id: accountId, actor_id: actorId } = row;
-  return { familyId, beganAt, accountId, actorId };
+  return heldBy(row);
+}
+
+/** A family of a deactivated actor has no unused token. */
+async function isUnused(tx: Tx, refreshToken: string): Promise<boolean> {
+  const [row] = await tx.query(READ, hashOf(refreshToken));
+  return row !== undefined && !row.used && !row.revoked;
+}
+
+function heldBy({ family_id, began_at, account_id, actor_id }: TokenRow): Use {
+  return { familyId: family_id, beganAt: began_at, accountId: account_id, actorId: actor_id };
 }
 
 const PARAM = { param: 'refresh_token' } as const;
@@ -128,7 +162,8 @@ const LOCK_ACTOR = statement<[tokenHash: Buffer], { deactivated: boolean }>('loc
     WHERE id = (SELECT actor_id FROM refresh_tokens WHERE hash = $1) FOR NO KEY UPDATE`;
 
 const READ = statement<[tokenHash: Buffer], TokenRow>('read-refresh-token')`
-    SELECT family_id, account_id, actor_id, coalesce(began_at, created_at) AS began_at, used_at IS NOT NULL AS used, revoked_at IS NOT NULL AS revoked,
+    SELECT family_id, account_id, actor_id, coalesce(began_at, created_at) AS began_at, used_at IS NOT NULL AS used,
+      coalesce(used_at > clock_timestamp() - interval '1 minute', false) AS used_lately, revoked_at IS NOT NULL AS revoked,
       expires_at <= clock_timestamp() AS expired
     FROM refresh_tokens WHERE hash = $1`;
 

@@ -1,32 +1,52 @@
+import { Type } from 'typebox';
 import { notFound } from '../../../contract/protocol/errors.ts';
-import { CreateTokenBody, RefreshTokenBody, Token } from '../../../contract/protocol/resources/token.ts';
+import {
+  CreateTokenBody,
+  ExchangedToken,
+  RefreshTokenBody,
+  Token,
+} from '../../../contract/protocol/resources/token.ts';
+import { Since } from '../../../contract/protocol/schema/since.ts';
+import type { Authenticator } from '../../../platform/access/authenticate.ts';
 import type { Tokens } from '../../../platform/access/tokens.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { requireGrant } from '../grants.ts';
 import { findRoleById } from '../roles.ts';
 import { lockUser } from '../users.ts';
+import { checkTokenBody, exchangeToken } from './token-exchange.ts';
 import { issueTokenPair, refreshTokenPair } from './token-pairs.ts';
 
 /** Both endpoints return 201, because each creates a new credential. */
-export function tokenRoutes(database: Database, tokens: Pick<Tokens, 'issueAccess'>): Route[] {
+export function tokenRoutes(
+  database: Database,
+  tokens: Pick<Tokens, 'issueAccess'>,
+  authenticator: Pick<Authenticator, 'authenticate'>,
+): Route[] {
   return [
     defineRoute({
       name: 'create_token',
       method: 'POST',
       path: '/v1/auth/tokens',
-      summary: 'Issue tokens for a user whose role grants no more than the caller has',
+      summary: 'Issue tokens for a user whose role grants no more than the caller has, or exchange a token',
       since: '1.1.harbor',
       permission: 'tokens:create',
+      mayBeOpen: '1.3.harbor-preview.1',
       agents: false,
       secret: true,
       body: CreateTokenBody,
       status: 201,
-      response: Token,
-      async change(tx, { principal, body }) {
+      response: Type.Union([Token, Since('1.3.harbor-preview.1', ExchangedToken)]),
+      rules: ({ principal, body }) => checkTokenBody(principal, body),
+      prepare: ({ body, account }) =>
+        body.subject_token === undefined
+          ? undefined
+          : exchangeToken({ authenticator, tokens }, body.subject_token, account),
+      async change(tx, { principal, body }, exchanged) {
+        if (exchanged !== undefined) return exchanged;
         const { accountId } = principal;
         // A concurrent deactivation either ends the new pair or is seen here.
-        const user = await lockUser(tx, accountId, body.user_id);
+        const user = await lockUser(tx, accountId, body.user_id!);
         if (user === undefined || user.deactivated || user.role_id === null) {
           throw notFound('user', 'user_id');
         }

@@ -180,7 +180,8 @@ export class Commands {
       );
       const account = agreed('account', session.handshake?.account, frame.account, NAMED_OTHERWISE);
       const { rightsRead } = admission;
-      const principal = await authenticator.authenticate(`Bearer ${frame.token}`);
+      const bearer = `Bearer ${frame.token}`;
+      const principal = await authenticator.authenticate(bearer, account, ...inFrame('account'));
       requireAccount(principal, account, ...inFrame('account'));
       requireSubscription(principal);
       if (session.closed) return;
@@ -199,7 +200,7 @@ export class Commands {
   ): Promise<CommandResult<'refresh'> | undefined> {
     const { authenticator, admission, revocation } = this.#options;
     const { rightsRead } = admission;
-    const principal = await authenticator.authenticate(`Bearer ${token}`);
+    const principal = await authenticator.authenticate(`Bearer ${token}`, session.principal?.accountId);
     if (session.closed) return undefined;
     if (principal.actor.id !== session.principal?.actor.id) {
       session.close('subject_changed');

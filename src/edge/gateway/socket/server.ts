@@ -121,10 +121,10 @@ export class SocketServer {
   }
 
   /** Returns undefined if the credential is left to an `authenticate` frame. */
-  async #authenticate({ authorization, ticket }: Handshake): Promise<Principal | undefined> {
+  async #authenticate({ authorization, ticket, account }: Handshake): Promise<Principal | undefined> {
     const { authenticator, tickets } = this.#options;
     if (ticket !== undefined) return authenticator.principalOf(await tickets.redeem(ticket));
-    return authorization === undefined ? undefined : authenticator.authenticate(authorization);
+    return authorization === undefined ? undefined : authenticator.authenticate(authorization, account);
   }
 
   #open(ws: WebSocket<SocketData>): void {

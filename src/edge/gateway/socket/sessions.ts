@@ -63,5 +63,6 @@ export function subjectsOf({ accountId, actor, roleId, credential }: Principal):
   const subjects = [credential.id, actor.id, accountId];
   if (roleId !== null) subjects.push(roleId);
   if (credential.familyId !== undefined) subjects.push(credential.familyId);
+  if (credential.provider !== undefined) subjects.push(credential.provider.id);
   return subjects;
 }

@@ -27,6 +27,8 @@ export class Tickets {
         kind: credential.kind,
         id: credential.id,
         familyId: credential.familyId,
+        issuedAtMs: credential.issuedAtMs,
+        provider: credential.provider,
         expiresAtMs: credential.expiresAtMs,
       }),
     );

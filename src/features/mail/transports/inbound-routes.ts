@@ -44,7 +44,7 @@ export function inboundRoutes({ intake, secrets, places, metrics }: InboundRoute
       free?.();
     }
   };
-  return { [INBOUND_PATH]: { receive } };
+  return { [INBOUND_PATH]: { limited: { post: receive } } };
 }
 
 /** The envelope is in the headers, as noted by the server that took the mail. */

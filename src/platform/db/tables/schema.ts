@@ -24,11 +24,13 @@ import type { Notification } from '../../../contract/protocol/resources/notifica
 import type { Participant } from '../../../contract/protocol/resources/participant.ts';
 import type { AccountTables } from './account-tables.ts';
 import type { AgentRunTables } from './agent-run-tables.ts';
+import type { IdentityTables } from './identity-tables.ts';
 import type { InboxTables } from './inbox-tables.ts';
 import type { MailTables } from './mail-tables.ts';
 import type { MetadataColumn } from './metadata-column.ts';
 import type { NotificationTables } from './notification-tables.ts';
 import type { SearchTables } from './search-tables.ts';
+import type { SignInTables } from './sign-in-tables.ts';
 import type { Streamed, Time, Times } from './touched.ts';
 import type { WebhookTables } from './webhook-tables.ts';
 
@@ -39,10 +41,12 @@ import type { WebhookTables } from './webhook-tables.ts';
 export interface Schema
   extends AccountTables,
     AgentRunTables,
+    IdentityTables,
     InboxTables,
     MailTables,
     NotificationTables,
     SearchTables,
+    SignInTables,
     WebhookTables {
   settings: {
     name: string;

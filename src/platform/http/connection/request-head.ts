@@ -19,6 +19,10 @@ class Head {
   account: string | undefined;
   idempotencyKey: string | undefined;
   origin: string | undefined;
+  /** Sec-Fetch-Site: how a browser relates the page that began the request to this server. */
+  site: string | undefined;
+  /** All cookies, as sent. They authenticate nothing but what reads them (features/identity/). */
+  cookie: string | undefined;
   /** Access-Control-Request-Method, which marks an OPTIONS request as a browser's preflight. */
   preflightFor: string | undefined;
   /** If-None-Match: the entity tags that the caller already has. */
@@ -163,6 +167,12 @@ class HeaderReader {
         break;
       case 'origin':
         head.origin = this.#once(name, head.origin, value);
+        break;
+      case 'sec-fetch-site':
+        head.site = value;
+        break;
+      case 'cookie':
+        head.cookie = head.cookie === undefined ? value : `${head.cookie}; ${value}`;
         break;
       case 'access-control-request-method':
         head.preflightFor = this.#once(name, head.preflightFor, value);

@@ -7,9 +7,9 @@ import type { AnsweredRequest } from './request-log.ts';
 
 /**
  * By path; one that ends in `/*` covers everything below it. They require no headers, and answer
- * GET and HEAD, also PUT, or only POST.
+ * GET and HEAD, also PUT, only POST, or the methods that they name.
  */
-export type PublicRoutes = Readonly<Record<string, PublicRoute | PublicFile | PublicAction | PublicReceiver>>;
+export type PublicRoutes = Readonly<Record<string, PublicRoute | PublicFile | PublicAction | LimitedRoute>>;
 
 export type PublicRoute = (request: PublicRequest) => PublicAnswer | Promise<PublicAnswer>;
 
@@ -24,10 +24,14 @@ export interface PublicAction {
   readonly post: PublicRoute;
 }
 
-/** An action whose body is read as it arrives, after the limit of its address. */
-export interface PublicReceiver {
-  readonly receive: (request: StreamedRequest) => Promise<PublicAnswer>;
+/**
+ * By method; each is called after the limit of its address, and may read the body as it arrives.
+ */
+export interface LimitedRoute {
+  readonly limited: Readonly<Partial<Record<'get' | 'post' | 'delete', LimitedHandler>>>;
 }
+
+export type LimitedHandler = (request: StreamedRequest) => Promise<PublicAnswer>;
 
 export type PublicRequest = Pick<
   RequestHead,
@@ -39,7 +43,7 @@ export interface PutRequest extends PublicRequest, Pick<RequestHead, 'contentTyp
   readonly body: AsyncIterable<Buffer>;
 }
 
-export interface StreamedRequest extends PutRequest, Pick<RequestHead, 'signature'> {
+export interface StreamedRequest extends PutRequest, Pick<RequestHead, 'signature' | 'cookie' | 'site'> {
   /** The peer's, as text. */
   readonly address: string;
 }
@@ -47,6 +51,8 @@ export interface StreamedRequest extends PutRequest, Pick<RequestHead, 'signatur
 export interface PublicAnswer extends HttpResponse {
   /** Values never have text of a caller. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Values of Set-Cookie. */
+  readonly cookies?: readonly string[];
 }
 
 /** The server's parts that public routes use. */
@@ -84,7 +90,8 @@ export class PublicTable {
 
 export function answerPublic(http: PublicHost, exchange: Exchange, { pattern, route }: FoundPublic): void {
   const { method } = exchange.head;
-  const { get, put, post, receive } = handlersOf(route);
+  const { get, put, post, limited } = handlersOf(route);
+  const handler = limited === undefined ? undefined : LIMITED_METHODS.get(method)?.(limited);
   if (get !== undefined && (method === 'GET' || method === 'HEAD')) {
     run(http, exchange, pattern, get, exchange.head);
   } else if (put !== undefined && method === 'PUT') {
@@ -93,12 +100,12 @@ export function answerPublic(http: PublicHost, exchange: Exchange, { pattern, ro
     http.origins.answerOptions(exchange, FILE_METHODS);
   } else if (post !== undefined && method === 'POST') {
     run(http, exchange, pattern, post, exchange.head);
-  } else if (receive !== undefined && method === 'POST') {
+  } else if (handler !== undefined) {
     const address = exchange.readAddress();
     const request = { ...exchange.head, address, body: exchange.streamBody() };
     const admitted = async (request: StreamedRequest) => {
       await http.parts.addressLimiter?.consume(request.address);
-      return receive(request);
+      return handler(request);
     };
     run(http, exchange, pattern, admitted, request);
   } else {
@@ -108,14 +115,24 @@ export function answerPublic(http: PublicHost, exchange: Exchange, { pattern, ro
   }
 }
 
+const LIMITED_METHODS: ReadonlyMap<string, (by: LimitedRoute['limited']) => LimitedHandler | undefined> =
+  new Map([
+    ['GET', ({ get }) => get],
+    ['HEAD', ({ get }) => get],
+    ['POST', ({ post }) => post],
+    ['DELETE', (by) => by.delete],
+  ]);
+
 const FILE_METHODS = 'GET, HEAD, PUT, OPTIONS';
 
-function handlersOf(route: PublicRoutes[string]): Partial<PublicFile & PublicAction & PublicReceiver> {
+function handlersOf(route: PublicRoutes[string]): Partial<PublicFile & PublicAction & LimitedRoute> {
   return typeof route === 'function' ? { get: route } : route;
 }
 
 function methodsOf(route: PublicRoutes[string]): string {
-  const { get, put } = handlersOf(route);
+  const { get, put, limited } = handlersOf(route);
+  if (limited !== undefined)
+    return [...LIMITED_METHODS].flatMap(([method, of]) => (of(limited) ? [method] : [])).join(', ');
   return put !== undefined ? FILE_METHODS : get !== undefined ? 'GET, HEAD' : 'POST';
 }
 
@@ -140,11 +157,12 @@ function run<Request>(
 function sendPublic(
   http: PublicHost,
   exchange: Exchange,
-  { headers, ...outgoing }: PublicAnswer,
+  { headers, cookies = [], ...outgoing }: PublicAnswer,
   pattern: string,
 ): void {
   const { 'Content-Type': contentType = outgoing.contentType, ...others } = headers ?? {};
   for (const [name, value] of Object.entries(others)) exchange.setHeader(name, value);
+  for (const cookie of cookies) exchange.setHeader('Set-Cookie', cookie);
   exchange.send(contentType === undefined ? outgoing : { ...outgoing, contentType });
   http.record(exchange, { route: pattern, principal: undefined }, outgoing.status);
 }

@@ -1,7 +1,7 @@
 import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
 import { formAt } from '../../../contract/protocol/schema/forms.ts';
 import { parseObject } from '../../../contract/protocol/schema/validation.ts';
-import type { Version } from '../../../contract/protocol/versions.ts';
+import { covers, type Version } from '../../../contract/protocol/versions.ts';
 import { requireAccount, requirePermission, requireSubscription } from '../../access/authorize.ts';
 import { type Begun, fingerprintOf, type IdempotencyClaim } from '../../access/idempotency.ts';
 import { type Principal, UNAUTHENTICATED } from '../../access/principal.ts';
@@ -128,9 +128,12 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     this.#checkVersion(entry.route.route);
   }
 
-  #checkVersion({ since, open }: Route): void {
-    this.#version = requireVersion(this.#exchange.head.version, since);
-    if (open === true) this.#limitScarce();
+  #checkVersion({ since, open, mayBeOpen }: Route): void {
+    const { version, authorization } = this.#exchange.head;
+    this.#version = requireVersion(version, since);
+    const needsNone =
+      mayBeOpen !== undefined && authorization === undefined && covers(this.#version, mayBeOpen);
+    if (open === true || needsNone) this.#limitScarce();
     else this.#authenticate();
   }
 
@@ -145,7 +148,8 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #authenticate(): void {
-    const principal = this.#entrance.authenticator.authenticate(this.#exchange.head.authorization);
+    const { authorization, account } = this.#exchange.head;
+    const principal = this.#entrance.authenticator.authenticate(authorization, account);
     if (principal instanceof Promise) this.#await(principal, this.#checkAccount);
     else this.#checkAccount(principal);
   }
@@ -317,6 +321,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
       principal: this.#principal!,
       version: this.#version!,
       params: this.#params,
+      account: head.account,
       query: this.#query,
       body: this.#body,
       trace: head.trace,

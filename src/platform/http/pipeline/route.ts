@@ -115,6 +115,11 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
    * caller's identity. `principal` is UNAUTHENTICATED, and `permission` is null.
    */
   readonly open?: boolean;
+  /**
+   * The version from which the body may prove the caller's identity in place of a credential:
+   * without an Authorization header the endpoint is `open`, and its rules require the proof.
+   */
+  readonly mayBeOpen?: Version;
   /** True for an open endpoint that few addresses call twice: a far lower limit per address. */
   readonly scarce?: boolean;
   /** True to count under the limits of polls, and not under those of all other requests. */
@@ -170,6 +175,8 @@ export interface Call<Query = unknown, RequestBody = unknown> {
   readonly principal: Principal;
   readonly version: Version;
   readonly params: Readonly<Record<string, string>>;
+  /** Service-Account as sent; only a caller with a credential is known to belong to it. */
+  readonly account: string | undefined;
   readonly query: Query;
   readonly body: RequestBody;
   /** The trace that the caller sent, if any. */

@@ -35,6 +35,7 @@ export function operationOf(route: Route, schemas: SchemaComponents): object {
       ...(isRead(route) ? [] : [reference('parameters', 'IdempotencyKey')]),
     ],
     ...(route.open === true ? { security: [] } : {}),
+    ...(route.mayBeOpen !== undefined ? { security: [{}, { bearer: [] }] } : {}),
     ...requestBodyOf(route, schemas),
     responses: { ...successesOf(route, schemas), ...refusalResponses(refusalsOf(route)) },
   };
@@ -51,12 +52,15 @@ function isRead({ method, asks }: Route): boolean {
 
 /** Returns the effect of the operation, its permission, and its first version. */
 function describe(route: Route): string {
-  const { name, secret, since, mayExist, unsubscribed } = route;
+  const { name, secret, since, mayExist, mayBeOpen, unsubscribed } = route;
   const text = OPERATIONS.get(name);
   const sentences = [
     ...(route.open === true
       ? ['No credential is asked for: the body says who is calling.']
       : callersOf(route)),
+    ...(mayBeOpen === undefined
+      ? []
+      : [`Without a credential, since \`${mayBeOpen}\`, the body says who is calling.`]),
     ...(secret === true ? ['The answer shows a secret, this once.'] : []),
     ...(unsubscribed === true ? ['It answers also while the subscription is not active.'] : []),
     ...(mayExist === true ? ['What is there already is answered with 200.'] : []),

@@ -13,7 +13,7 @@ const CHAPTERS: readonly Chapter[] = [
   { name: 'Messages', paths: /^\/v1\/messaging\/(?:messages|alerts|conversations\/:id\/messages)/ },
   { name: 'Conversations', paths: /^\/v1\/messaging\/conversations/ },
   { name: 'Participants', paths: /^\/v1\/messaging\/conversations\/:id\/participants/, isPart: true },
-  { name: 'Access', paths: /^\/v1\/(?:account|registrations|roles|users|api-keys|auth)(?:\/|$)/ },
+  { name: 'Access', paths: /^\/v1\/(?:account|registrations|roles|users|api-keys|auth|identity-providers)(?:\/|$)/ },
   { name: 'Attachments', paths: /^\/v1\/messaging\/attachments/ },
   { name: 'Notifications', paths: /^\/v1\/messaging\/(?:notification|push-subscription)/ },
   { name: 'Groups and entities', paths: /^\/v1\/(?:messaging\/groups|entities)/ },

@@ -22,7 +22,7 @@ export interface PageContent {
   /** Default: that of the navigation. */
   readonly title?: string;
   readonly main: Html;
-  /** Below /docs/assets/, in the order of loading; `styles` beside those of every page. */
+  /** Below /docs/assets/, in the order of loading, beside those of every page. */
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
 }
@@ -52,7 +52,7 @@ export function pageOf(
       links: Object.entries(PAGES).map(([page, link]) => ({ ...link, current: page === name })),
     },
     styles: ['docs.css', 'prose.css', ...styles].map(assetPath),
-    scripts: scripts.map((file) => html`<script defer src="${assetPath(file)}"></script>`),
+    scripts: ['sign-in.js', ...scripts].map((file) => html`<script defer src="${assetPath(file)}"></script>`),
   });
 }
 

@@ -54,6 +54,7 @@ const ASSETS: Readonly<Record<string, () => Promise<Document>>> = {
   'prose.css': ours('prose.css', 'text/css; charset=utf-8'),
   'reference.css': ours('reference.css', 'text/css; charset=utf-8'),
   'reference.js': ours('reference.js', 'text/javascript; charset=utf-8'),
+  'sign-in.js': ours('sign-in.js', 'text/javascript; charset=utf-8'),
   'copy.js': ours('copy.js', 'text/javascript; charset=utf-8'),
   'icon.svg': ours('icon.svg', 'image/svg+xml'),
 };

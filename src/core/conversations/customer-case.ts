@@ -1,0 +1,71 @@
+import { ApiError, invalid } from '../../contract/protocol/errors.ts';
+import type { CreateConversationBody } from '../../contract/protocol/resources/conversation.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import { isBlockedByTeam } from '../resources/actor.ts';
+import { customerBlocked } from './access.ts';
+import { type CreatedConversation, createConversation } from './conversation-store.ts';
+
+/** Most open cases that a customer may have, itself to open one more. */
+export const MAX_OPEN_CASES = 5;
+
+/**
+ * Checks the body of a customer, which opens a case with itself alone (docs/contract.md#customers).
+ * Throws `insufficient_permissions` for a token that is for one case, or `validation_failed`.
+ */
+export function checkOfCustomer({ actor, credential }: Principal, body: CreateConversationBody): void {
+  if (credential.provider === undefined) {
+    throw new ApiError(
+      'insufficient_permissions',
+      'Only customers that come by a token of an identity provider can open a case.',
+    );
+  }
+  if (body.type !== 'group') throw invalid('type', 'A customer opens a group.');
+  if (body.audience !== 'customer') throw invalid('audience', 'A customer opens a case: send customer.');
+  const more = Object.keys(body).find((field) => !FIELDS.has(field));
+  if (more !== undefined) throw invalid(more, 'A customer cannot set this. Leave it out.');
+  const index = (body.participants ?? []).findIndex(
+    ({ type, actor_id }) => type !== 'customer' || actor_id !== actor.id,
+  );
+  if (index >= 0 || (body.participants ?? []).length > 1) {
+    throw invalid('participants', 'A customer opens a case with itself alone. Leave this out.');
+  }
+}
+
+/**
+ * Creates the case of a customer. Throws `limit_exceeded` with the quota, or
+ * `insufficient_permissions` if the team has blocked the customer.
+ */
+export async function createCase(
+  tx: Tx,
+  { accountId, actor }: Principal,
+  title: string | null,
+): Promise<CreatedConversation> {
+  // Two requests cannot both take the last place.
+  const [standing] = await tx.query(LOCK_CUSTOMER, actor.id);
+  if (standing!.blocked) throw customerBlocked();
+  const [{ used }] = (await tx.query(COUNT_OPEN, actor.id)) as [{ used: number }];
+  if (used >= MAX_OPEN_CASES) {
+    const quota = { limit: MAX_OPEN_CASES, used, reset_at: null };
+    const message = `A customer can have ${MAX_OPEN_CASES} open cases. Write in one of them.`;
+    throw new ApiError('limit_exceeded', message, { quota });
+  }
+  return createConversation(tx, {
+    accountId,
+    type: 'group',
+    audience: 'customer',
+    title,
+    participants: [{ type: 'customer', actorId: actor.id }],
+  });
+}
+
+const FIELDS: ReadonlySet<string> = new Set(['type', 'audience', 'title', 'participants']);
+
+const LOCK_CUSTOMER = statement<[actorId: string], { blocked: boolean }>('lock-customer')`
+    SELECT ${isBlockedByTeam('a.id')} AS blocked FROM actors a WHERE a.id = $1 FOR NO KEY UPDATE`;
+
+const COUNT_OPEN = statement<[actorId: string], { used: number }>('count-open-cases-of-customer')`
+    SELECT count(*) AS used FROM participants p JOIN conversations c ON c.id = p.conversation_id
+    WHERE p.actor_id = $1 AND p.membership IN ('active', 'hidden') AND c.audience = 'customer'
+      AND c.status = 'active' AND c.deleted_at IS NULL AND c.workflow_status <> 'resolved'`;

@@ -1,0 +1,23 @@
+import type { Feature } from '../../core/features/feature.ts';
+import { sharedSecret } from '../../platform/db/shared-secret.ts';
+import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
+import { KeySets } from './keys/key-sets.ts';
+import { IDENTITY_SECRET, identityHoldings } from './persons/holdings.ts';
+import { Persons } from './persons/persons.ts';
+import { providerRoutes } from './providers/provider-routes.ts';
+import { openSignIn, signInTables } from './sign-in/sign-in.ts';
+import { TokenVerifier } from './tokens/token-verifier.ts';
+
+export const identity: Feature = {
+  holdings: { ...identityHoldings, tables: { ...signInTables, ...identityHoldings.tables } },
+  async open(node) {
+    const { database, rights, guard, log, authenticator, disposer } = node;
+    const persons = new Persons(database, await sharedSecret(database, IDENTITY_SECRET));
+    const keys = new KeySets({ fetch: new GuardedFetch(guard), log });
+    const verifier = new TokenVerifier({ database, rights, keys, persons });
+    disposer.add('tokens of identity providers', verifier, (it) => it.close());
+    authenticator.accept(verifier);
+    const signIn = await openSignIn(node, { persons, keys });
+    return { join: () => ({ routes: { settings: providerRoutes(node) }, ...signIn }) };
+  },
+};

@@ -1,0 +1,26 @@
+import { errors, type JWTVerifyGetKey } from 'jose';
+import type { ProviderRow } from '../providers/provider-store.ts';
+import { type KeySets, readKeySet } from './key-sets.ts';
+
+/**
+ * Finds the public key of a token among those of its provider. Rejects with a JOSEError if it is
+ * not among them, as for a provider with a shared secret, or with ApiError `service_unavailable`.
+ */
+export function keysOfProvider(
+  keys: Pick<KeySets, 'of' | 'renewed'>,
+  provider: ProviderRow,
+): JWTVerifyGetKey {
+  return async (header, token) => {
+    if (provider.secret !== null) throw new errors.JWKSNoMatchingKey();
+    if (provider.jwks !== null) return readKeySet(provider.jwks)(header, token);
+    const known = await keys.of(provider);
+    try {
+      return await known(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      const renewed = await keys.renewed(provider);
+      if (renewed === undefined) throw error;
+      return renewed(header, token);
+    }
+  };
+}

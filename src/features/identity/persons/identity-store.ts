@@ -1,0 +1,131 @@
+import { createHmac } from 'node:crypto';
+import { newId } from '../../../contract/protocol/ids.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+
+/** Returns what `identities` keeps of a person that an issuer names: HMAC-SHA-256 of both. */
+export function identityHash(secret: string, issuer: string, subject: string): Buffer {
+  return createHmac('sha256', secret)
+    .update(JSON.stringify([issuer, subject]))
+    .digest();
+}
+
+export interface IdentityKey {
+  readonly accountId: string;
+  readonly hash: Buffer;
+  readonly customer: boolean;
+  /** Null where the subject is no id of the account. */
+  readonly externalId: string | null;
+}
+
+/** What is known of an identity. */
+export interface FoundIdentity {
+  /** The actor that tokens of this identity named last, or null. */
+  readonly known_id: string | null;
+  readonly customer: boolean | null;
+  readonly erased: boolean | null;
+  /** The actor with the external id, or null. */
+  readonly external_actor_id: string | null;
+}
+
+export async function findIdentity(
+  db: Db,
+  { accountId, hash, customer, externalId }: IdentityKey,
+): Promise<FoundIdentity> {
+  const [found] = await db.query(FIND, accountId, hash, customer, externalId);
+  return found!;
+}
+
+/** Two transactions that find no person do not both make one. */
+export async function lockIdentity(tx: Tx, { accountId, hash }: IdentityKey): Promise<void> {
+  await tx.query(LOCK, `${accountId} ${hash.toString('hex')}`);
+}
+
+/** Notes whom an identity names; one that named a person who was erased keeps naming that one. */
+export async function noteIdentity(
+  db: Db,
+  { accountId, hash }: Pick<IdentityKey, 'accountId' | 'hash'>,
+  actorId: string,
+): Promise<void> {
+  await db.query(NOTE, accountId, hash, actorId);
+}
+
+export interface NewPerson {
+  readonly accountId: string;
+  readonly customer: boolean;
+  readonly name: string;
+  readonly handle: string | null;
+  readonly externalId: string | null;
+  readonly roleId: string | null;
+}
+
+/**
+ * Creates the actor of a person. Returns its id, or undefined if another one has the external id,
+ * also one of a transaction that ends meanwhile.
+ */
+export async function insertPerson(tx: Tx, person: NewPerson): Promise<string | undefined> {
+  const { accountId, customer, name, handle, roleId, externalId } = person;
+  const [row] = await tx.query(INSERT, newId('actor'), accountId, customer, name, handle, roleId, externalId);
+  return row?.id;
+}
+
+/**
+ * Makes the actor a user with this address, or, where another user has it or it is null, with one
+ * that receives no mail (RFC 2606). Returns whether the address is its own.
+ */
+export async function insertUser(
+  tx: Tx,
+  accountId: string,
+  actorId: string,
+  email: string | null,
+): Promise<boolean> {
+  if (email !== null && (await tx.query(INSERT_USER, actorId, accountId, email.toLowerCase())).length > 0) {
+    return true;
+  }
+  await tx.query(INSERT_USER, actorId, accountId, `${actorId}${WITHOUT_ADDRESS}`.toLowerCase());
+  return false;
+}
+
+/** The end of the address of a user that has none. */
+export const WITHOUT_ADDRESS = '@no-address.invalid';
+
+const FIND = statement<
+  [accountId: string, hash: Buffer, customer: boolean, externalId: string | null],
+  FoundIdentity
+>('find-identity')`
+    SELECT k.id AS known_id, k.customer, k.erased_at IS NOT NULL AS erased, x.id AS external_actor_id
+    FROM (SELECT) AS one
+    LEFT JOIN identities i ON i.account_id = $1 AND i.hash = $2
+    LEFT JOIN actors k ON k.id = i.actor_id
+    LEFT JOIN actors x ON x.account_id = $1 AND x.type = 'user' AND x.customer = $3 AND x.external_id = $4`;
+
+const LOCK = statement<[identity: string]>('lock-identity')`
+    SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`;
+
+const NOTE = statement<[accountId: string, hash: Buffer, actorId: string]>('note-identity')`
+    INSERT INTO identities AS i (account_id, hash, actor_id) VALUES ($1, $2, $3)
+    ON CONFLICT (account_id, hash) DO UPDATE SET actor_id = excluded.actor_id
+      WHERE NOT EXISTS (SELECT FROM actors a WHERE a.id = i.actor_id AND a.erased_at IS NOT NULL)`;
+
+const INSERT = statement<
+  [
+    id: string,
+    accountId: string,
+    customer: boolean,
+    name: string,
+    handle: string | null,
+    roleId: string | null,
+    externalId: string | null,
+  ],
+  { id: string }
+>('insert-provided-person')`
+    INSERT INTO actors (id, account_id, type, customer, name, handle, role_id, external_id)
+    VALUES ($1, $2, 'user', $3, $4, $5, $6, $7)
+    ON CONFLICT (account_id, type, customer, external_id) WHERE external_id IS NOT NULL DO NOTHING
+    RETURNING id`;
+
+const INSERT_USER = statement<[id: string, accountId: string, email: string], { id: string }>(
+  'insert-provided-user',
+)`
+    INSERT INTO users (id, account_id, email) VALUES ($1, $2, $3)
+    ON CONFLICT (account_id, email) DO NOTHING RETURNING id`;

@@ -1,0 +1,89 @@
+import type { NodeParts } from '../../../core/features/feature.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import type {
+  PublicAnswer,
+  PublicRoutes,
+  StreamedRequest,
+} from '../../../platform/http/pipeline/public-routes.ts';
+import type { KeySets } from '../keys/key-sets.ts';
+import { keysOfProvider } from '../keys/provider-keys.ts';
+import { claimedParties, LogoutRefused, type LogoutToken, verifyLogoutToken } from './logout-token.ts';
+import { readProvidersOfClient } from './sign-in-providers.ts';
+import { endSignIns, noteLogoutToken } from './sign-ins.ts';
+
+export interface LogoutRoutesOptions extends Pick<NodeParts, 'database' | 'log'> {
+  readonly keys: KeySets;
+}
+
+/** Where identity providers end sessions (OpenID Connect Back-Channel Logout 1.0). */
+export function logoutRoutes(options: LogoutRoutesOptions): PublicRoutes {
+  return {
+    '/v1/auth/backchannel-logout': {
+      limited: {
+        async post(request) {
+          try {
+            await logOut(options, await readForm(request));
+            return answer(200, null);
+          } catch (error) {
+            if (!(error instanceof LogoutRefused)) throw error;
+            options.log.info({ err: error }, 'a logout token was refused');
+            return answer(400, { error: 'invalid_request', error_description: error.message });
+          }
+        },
+      },
+    },
+  };
+}
+
+/**
+ * Several accounts may trust one issuer, each with keys of its own, so the token counts for those
+ * whose keys verify it. Throws LogoutRefused if there are none.
+ */
+async function logOut({ database, keys, log }: LogoutRoutesOptions, token: string): Promise<void> {
+  const { issuer, clientIds } = claimedParties(token);
+  const providers = await readProvidersOfClient(database, issuer, clientIds);
+  let refusal = new LogoutRefused('There is no such client of this issuer.');
+  let isAccepted = false;
+  for (const provider of providers) {
+    try {
+      const target = await verifyLogoutToken(token, provider, keysOfProvider(keys, provider));
+      const sessions = await database.transaction((tx) => end(tx, provider.id, target));
+      log.info({ provider_id: provider.id, sessions }, 'an identity provider ended sessions');
+      isAccepted = true;
+    } catch (error) {
+      if (!(error instanceof LogoutRefused)) throw error;
+      refusal = error;
+    }
+  }
+  if (!isAccepted) throw refusal;
+}
+
+async function end(tx: Tx, providerId: string, { jti, ...target }: LogoutToken): Promise<number> {
+  if (!(await noteLogoutToken(tx, providerId, jti))) {
+    throw new LogoutRefused('This logout token was used before.');
+  }
+  return endSignIns(tx, providerId, target);
+}
+
+async function readForm({ contentType, contentLength, body }: StreamedRequest): Promise<string> {
+  if (!FORM_TYPE.test(contentType ?? '')) {
+    throw new LogoutRefused('Send the Content-Type application/x-www-form-urlencoded.');
+  }
+  if (contentLength > MAX_BYTES) throw new LogoutRefused(`Send at most ${MAX_BYTES} bytes.`);
+  const pieces: Buffer[] = [];
+  for await (const piece of body) pieces.push(Buffer.from(piece));
+  const [token, ...others] = new URLSearchParams(Buffer.concat(pieces).toString()).getAll('logout_token');
+  if (token === undefined || others.length > 0) throw new LogoutRefused('Send one logout_token.');
+  return token;
+}
+
+const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
+const MAX_BYTES = 32 * 1024;
+
+function answer(status: number, body: object | null): PublicAnswer {
+  return {
+    status,
+    body: body === null ? '' : JSON.stringify(body),
+    headers: { 'Cache-Control': 'no-store' },
+  };
+}

@@ -1,0 +1,48 @@
+import type { Generated, JSONColumnType } from 'kysely';
+import type {
+  IdentityAlgorithm,
+  KeySet,
+  ProvidedPerson,
+  Provision,
+  SubjectMeaning,
+} from '../../../contract/protocol/resources/identity-provider.ts';
+import type { Time, Times } from './touched.ts';
+
+export interface IdentityTables {
+  identity_providers: Times & {
+    id: string;
+    account_id: string;
+    name: string;
+    /** Compared byte for byte with `iss`; unique in the account. */
+    issuer: string;
+    audience: string[];
+    /** Exactly one of `jwks_url`, `jwks` and `secret` is set. */
+    jwks_url: string | null;
+    jwks: JSONColumnType<KeySet | null, string | null | undefined, string | null>;
+    /** The key of HS256, HS384 and HS512, as UTF-8. */
+    secret: string | null;
+    algorithms: IdentityAlgorithm[];
+    subject_claim: Generated<string>;
+    name_claim: Generated<string>;
+    email_claim: Generated<string>;
+    subject: Generated<SubjectMeaning>;
+    person: Generated<ProvidedPerson>;
+    provision: Generated<Provision>;
+    role_id: string | null;
+    /** For the sign-in of people; null without it. */
+    client_id: string | null;
+    client_secret: string | null;
+    /** Grows with each change that ends the tokens, tickets and sockets of the provider. */
+    revision: Generated<number>;
+    /** Actor id. */
+    created_by: string;
+  };
+
+  identities: {
+    account_id: string;
+    /** A keyed hash of issuer and subject. */
+    hash: Buffer;
+    actor_id: string;
+    created_at: Time;
+  };
+}
