@@ -2,6 +2,7 @@ import { avatarRoutes } from '../core/accounts/avatars/avatar-routes.ts';
 import { purgeRefreshTokens } from '../core/accounts/sessions/token-pairs.ts';
 import { fileRoutes } from '../core/attachments/file-routes.ts';
 import { isDeleted, purgeUploads } from '../core/attachments/uploads.ts';
+import { externalIds } from '../core/resources/external-ids.ts';
 import { consoleRoutes } from '../edge/console/routes.ts';
 import { Repair } from '../edge/gateway/catch-up/repair.ts';
 import { Gateway } from '../edge/gateway/gateway.ts';
@@ -95,6 +96,7 @@ export async function openServing(
       scarceLimiter: rateLimits.scarce,
     }),
     idempotency,
+    externalIds: externalIds(database),
     database,
     cursorSecret: await sharedSecret(database, 'cursor_secret'),
     metrics,

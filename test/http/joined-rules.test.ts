@@ -87,6 +87,10 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
       '422 validation_failed participants[0].name',
     ],
     [
+      group([{ type: 'customer', actor_id: 'x', external_id: 'A' }], 'customer'),
+      '422 validation_failed participants[0].external_id',
+    ],
+    [
       group([{ type: 'agent', actor_id: 'x', agent_trigger_policy: 'keyword' }]),
       '400 missing_field participants[0].agent_trigger_keywords',
     ],
@@ -102,6 +106,11 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
     [direct('act_x'), '422 validation_failed participants'],
     [direct('act_x', 'act_x'), '422 validation_failed participants[1].actor_id'],
   ],
+  // Their paths take external ids alone (test/accounts/put-contract.test.ts).
+  put_conversation: 'none',
+  put_customer: 'none',
+  put_group: 'none',
+  put_user: 'none',
   update_conversation: 'none',
   set_legal_hold: 'none',
   mark_conversation_read: 'none',
@@ -225,6 +234,7 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   create_upload_url: 'none',
   create_user: 'none',
   update_user: 'none',
+  update_customer: 'none',
   erase_user: 'none',
   update_me: 'none',
   create_role: 'none',
@@ -245,9 +255,15 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
     [provider({ jwks_url: 'http://login.example.com/keys' }), '422 validation_failed jwks_url'],
     [provider({ jwks_url: 'https://10.0.0.1/keys' }), '422 validation_failed jwks_url'],
     [provider({ jwks: { keys: [{ kty: 'OKP' }] } }), '422 validation_failed jwks'],
-    [provider({ jwks_url: undefined, jwks: { keys: [{ kty: 'oct', k: 'x' }] } }), '422 validation_failed jwks.keys[0]'],
+    [
+      provider({ jwks_url: undefined, jwks: { keys: [{ kty: 'oct', k: 'x' }] } }),
+      '422 validation_failed jwks.keys[0]',
+    ],
     [provider({ algorithms: ['RS256', 'HS256'] }), '422 validation_failed algorithms[1]'],
-    [provider({ jwks_url: undefined, secret: 'x'.repeat(32), algorithms: ['RS256'] }), '422 validation_failed algorithms[0]'],
+    [
+      provider({ jwks_url: undefined, secret: 'x'.repeat(32), algorithms: ['RS256'] }),
+      '422 validation_failed algorithms[0]',
+    ],
     [provider({ person: 'customer', role_id: 'x' }), '422 validation_failed role_id'],
     [provider({ provision: 'first_use' }), '400 missing_field role_id'],
   ],

@@ -31,6 +31,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   'api-keys': 'apiKey',
   artifacts: 'artifact',
   users: 'actor',
+  customers: 'actor',
   actors: 'actor',
   exports: 'export',
   erasures: 'erasure',
@@ -79,17 +80,30 @@ const person = () => ({ type: 'user', actor_id: OURS.actor });
 
 const REFERENCES: readonly Reference[] = [
   reference('create_user', 'role_id', 'role', (role_id) => ({ name: 'A', email: 'a@example.com', role_id })),
+  reference('put_user', 'role_id', 'role', (role_id) => ({ name: 'A', email: 'a@example.com', role_id })),
   reference('update_user', 'role_id', 'role', (role_id) => ({ role_id })),
   reference('create_api_key', 'role_id', 'role', (role_id) => ({ name: 'A', role_id })),
   reference('create_token', 'user_id', 'actor', (user_id) => ({ user_id })),
   reference('create_group', 'members[]', 'actor', (id) => ({ name: newId('group'), members: [id] })),
+  reference('put_group', 'members[]', 'actor', (id) => ({ name: newId('group'), members: [id] })),
   reference('update_group', 'members[]', 'actor', (id) => ({ members: [id] })),
   reference('create_conversation', 'participants[].actor_id', 'actor', (actor_id) => ({
     type: 'group',
     title: 'A',
     participants: [{ type: 'user', actor_id }],
   })),
+  reference('put_conversation', 'participants[].actor_id', 'actor', (actor_id) => ({
+    type: 'group',
+    title: 'A',
+    participants: [{ type: 'user', actor_id }],
+  })),
   reference('create_conversation', 'topic.id', 'entity', (id) => ({
+    type: 'group',
+    title: 'A',
+    participants: [person()],
+    topic: { type: 'entity', id },
+  })),
+  reference('put_conversation', 'topic.id', 'entity', (id) => ({
     type: 'group',
     title: 'A',
     participants: [person()],
@@ -101,7 +115,17 @@ const REFERENCES: readonly Reference[] = [
     participants: [person()],
     group_id,
   })),
+  reference('put_conversation', 'group_id', 'group', (group_id) => ({
+    type: 'group',
+    title: 'A',
+    participants: [person()],
+    group_id,
+  })),
   reference('create_conversation', 'inbox_id', 'inbox', (inbox_id) => ({
+    ...{ type: 'group', audience: 'customer', inbox_id },
+    participants: [{ type: 'customer', name: 'A', email: 'a@example.net' }],
+  })),
+  reference('put_conversation', 'inbox_id', 'inbox', (inbox_id) => ({
     ...{ type: 'group', audience: 'customer', inbox_id },
     participants: [{ type: 'customer', name: 'A', email: 'a@example.net' }],
   })),
@@ -165,6 +189,11 @@ const REFERENCES: readonly Reference[] = [
   })),
   reference('update_inbox', 'group_id', 'group', (group_id) => ({ group_id })),
   reference('update_inbox', 'assignee_id', 'actor', (assignee_id) => ({ assignee_id })),
+  reference('create_identity_provider', 'role_id', 'role', (role_id) => ({
+    ...{ name: 'A', issuer: 'https://login.example.com', audience: 'a' },
+    ...{ jwks_url: 'https://login.example.com/keys', role_id },
+  })),
+  reference('update_identity_provider', 'role_id', 'role', (role_id) => ({ role_id })),
   reference('create_agent', 'role_id', 'role', (role_id) => ({ ...agent, role_id })),
   reference('update_agent', 'role_id', 'role', (role_id) => ({ role_id })),
   reference('continue_agent_run', 'decisions[].action_id', 'agentAction', (action_id) => ({
@@ -186,6 +215,9 @@ const ENDING: Readonly<Record<string, object>> = {
   open_realtime_stream: { cursor: 'x' },
   poll_realtime: { cursor: 'x' },
 };
+
+/** Fields that are named like ids and never name what is there. */
+const OWN_NAMES: ReadonlySet<string> = new Set(['client_message_id', 'external_id']);
 
 let keys = 0;
 const keysWithout = new Map<string, Promise<string>>();
@@ -374,7 +406,9 @@ async function told(route: Route, options: CallOptions): Promise<string> {
   return refusalOf(await ask(route.method, pathWithOurs(route), asked));
 }
 
-function pathWithOurs({ path }: Route): string {
+function pathWithOurs({ path, upserts }: Route): string {
+  // What such a path names is made by the request.
+  if (upserts === true) return path.replace(':id', `ext:${newId('actor')}`);
   return path.replaceAll(/:(\w+)/g, (_, name: string) => ourValue(path, name));
 }
 
@@ -387,7 +421,7 @@ function ourValue(path: string, name: string): string {
 function* idPlaces(schema: SchemaObject, at: string): Iterable<string> {
   for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) yield* idPlaces(part, at);
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    if (name !== 'client_message_id') yield* idPlaces(property, at === '' ? name : `${at}.${name}`);
+    if (!OWN_NAMES.has(name)) yield* idPlaces(property, at === '' ? name : `${at}.${name}`);
   }
   if (schema.items !== undefined) yield* idPlaces(schema.items, `${at}[]`);
   const isText = schema.type === 'string';
@@ -450,7 +484,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
   const webhook = await create('/v1/webhooks', { url: 'https://a.example/', event_types: ['order.created'] });
   const inbox = await create('/v1/messaging/inboxes', { name: 'Elsewhere', address: newAddress() });
   const identityProvider = await create('/v1/identity-providers', {
-    ...{ name: 'Elsewhere', issuer: 'https://login.example.com', audience: 'elsewhere' },
+    ...{ name: 'Elsewhere', issuer: `https://login.example.com/${newId('account')}`, audience: 'elsewhere' },
     jwks_url: 'https://login.example.com/keys',
   });
   const webhookDelivery = newId('webhookDelivery');

@@ -1,4 +1,6 @@
-/** Tokens of identity providers as credentials (docs/contract.md#identity-providers), on two nodes. */
+/**
+ * Tokens of identity providers as credentials (docs/contract.md#identity-providers), on two nodes.
+ */
 
 import t from 'tap';
 import { WebSocket } from 'ws';
@@ -520,7 +522,13 @@ function greeted(socket: WebSocket): Promise<Greeting> {
 
 function framed(token: string, account: string | undefined = demo.account_id): Promise<Greeting> {
   const socket = new WebSocket(socketUrl(app.baseUrl));
-  const frame = { type: 'authenticate', id: 'a', token, account: account || undefined, version: NEWEST_VERSION };
+  const frame = {
+    type: 'authenticate',
+    id: 'a',
+    token,
+    account: account || undefined,
+    version: NEWEST_VERSION,
+  };
   socket.on('open', () => socket.send(JSON.stringify(frame)));
   return greeted(socket);
 }

@@ -62,6 +62,11 @@ const KINDS: Readonly<Record<string, Kind>> = {
     place: ({ id }) => `/v1/users/${id}`,
     ...{ part: plain, wrap: wrapPlain, param: 'metadata' },
   },
+  customer: {
+    create: ['/v1/customers/ext:', () => ({ name: 'Mara' })],
+    place: ({ id }) => `/v1/customers/${id}`,
+    ...{ part: plain, wrap: wrapPlain, param: 'metadata' },
+  },
   group: {
     create: [PATH, () => ({ type: 'group', participants: [] })],
     place: ({ id }) => `${PATH}/${id}`,
@@ -101,9 +106,12 @@ const FIFTY = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`key 
 
 for (const [name, kind] of Object.entries(KINDS)) {
   const { create, place, part, wrap, param } = kind;
-  const [path, bodyOf] = create;
+  const [begin, bodyOf] = create;
+  /** Customers are made by PUT, each with an id of its own. */
+  const method = name === 'customer' ? 'PUT' : 'POST';
+  const nextPath = () => (method === 'PUT' ? `${begin}${randomUUID()}` : begin);
   const make = async (metadata: unknown): Promise<Shown> =>
-    part(await ok('POST', path, { body: { ...bodyOf(), ...wrap(metadata) } }));
+    part(await ok(method, nextPath(), { body: { ...bodyOf(), ...wrap(metadata) } }));
   const change = async (shown: Shown, metadata: unknown): Promise<Metadata | undefined> =>
     part(await ok('PATCH', place(shown), { body: wrap(metadata, shown) })).metadata;
 
@@ -127,7 +135,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
   t.test(`${name}: names of objects and long keys are keys like others`, async (t) => {
     const body = JSON.stringify({ ...bodyOf(), ...wrap('HERE') });
     const odd = `{"__proto__":"a","constructor":"b","${'ß'.repeat(40)}":"${'🎉'.repeat(500)}"}`;
-    const answer = await call<object>('POST', path, { rawBody: body.replace('"HERE"', odd) });
+    const answer = await call<object>(method, nextPath(), { rawBody: body.replace('"HERE"', odd) });
     t.equal(answer.status, 201, answer.text);
     const shown = part(answer.body);
     t.equal(JSON.stringify(shown.metadata), JSON.stringify(JSON.parse(odd)));
@@ -148,7 +156,11 @@ for (const [name, kind] of Object.entries(KINDS)) {
       ['a list', ['plan'], `400 invalid_format ${param}`],
       ['U+0000', { plan: '\0' }, `400 invalid_format ${param}.plan`],
     ] as const) {
-      t.equal(await refusal('POST', path, { body: { ...bodyOf(), ...wrap(metadata) } }), expected, what);
+      t.equal(
+        await refusal(method, nextPath(), { body: { ...bodyOf(), ...wrap(metadata) } }),
+        expected,
+        what,
+      );
     }
     const shown = await make(FIFTY);
     const patch = (metadata: unknown) => refusal('PATCH', place(shown), { body: wrap(metadata, shown) });
@@ -161,23 +173,24 @@ for (const [name, kind] of Object.entries(KINDS)) {
   });
 
   t.test(`${name}: versions before do not have it`, async (t) => {
-    const refused = await before.refusal('POST', path, { body: { ...bodyOf(), ...wrap({ plan: 'pro' }) } });
-    t.equal(refused, `422 validation_failed ${param}`);
+    const unknown =
+      name === 'customer' ? '400 api_version_too_old Service-Version' : `422 validation_failed ${param}`;
+    const stated = { body: { ...bodyOf(), ...wrap({ plan: 'pro' }) } };
+    t.equal(await before.refusal(method, nextPath(), stated), unknown);
     const shown = await make({ plan: 'pro' });
     const { text, status } = await before.call('GET', place(shown));
-    t.equal(status, 200);
+    t.equal(status, name === 'customer' ? 400 : 200);
     t.notMatch(text, /metadata|"plan"/);
-    t.equal(
-      await before.refusal('PATCH', place(shown), { body: wrap({ plan: 'free' }, shown) }),
-      `422 validation_failed ${param}`,
-    );
+    const change = { body: wrap({ plan: 'free' }, shown) };
+    t.equal(await before.refusal('PATCH', place(shown), change), unknown);
   });
 
   t.test(`${name}: a replay answers the same, another account finds nothing`, async (t) => {
     const headers = { 'Idempotency-Key': randomUUID() };
     const body = { ...bodyOf(), ...wrap({ plan: 'pro' }) };
-    const first = await call<object>('POST', path, { body, headers });
-    const again = await call<object>('POST', path, { body, headers });
+    const path = nextPath();
+    const first = await call<object>(method, path, { body, headers });
+    const again = await call<object>(method, path, { body, headers });
     t.equal(again.text, first.text);
     const shown = part(first.body);
     const { api_key: token, account_id } = demo.other_account;
@@ -194,6 +207,23 @@ t.test('a PATCH does not take null for all of it', async (t) => {
     await refusal('PATCH', `${PATH}/${team}`, { body: { metadata: null } }),
     '400 missing_field metadata',
   );
+});
+
+t.test('PUT sets the keys that it states, and the others stay', async (t) => {
+  const participants = [{ type: 'user', actor_id: grace.id }];
+  for (const [path, body] of [
+    ['/v1/users/ext:', { name: 'Meta', email: `${randomUUID()}@example.net`, role_id: roleId }],
+    ['/v1/customers/ext:', { name: 'Mara' }],
+    [`${PATH}/ext:`, { type: 'group', participants }],
+  ] as const) {
+    const place = `${path}${randomUUID()}`;
+    const put = (metadata?: object) => call<Shown>('PUT', place, { body: { ...body, metadata } });
+    const made = await put({ a: '1', b: '2' });
+    t.strictSame([made.status, made.body.metadata], [201, { a: '1', b: '2' }]);
+    const changed = await put({ b: '3', c: '4' });
+    t.strictSame([changed.status, changed.body.metadata], [200, { a: '1', b: '3', c: '4' }]);
+    t.strictSame((await put()).body.metadata, { a: '1', b: '3', c: '4' });
+  }
 });
 
 t.test('by whom it is changed', async (t) => {
@@ -440,6 +470,12 @@ t.test('filters', async (t) => {
   const [pro, free, second] = [await of('pro'), await of('free'), await of('pro', 'Second')];
   const ids = async (path: string, options?: CallOptions) =>
     (await ok<List<Shown>>('GET', path, options)).data.map(({ id }) => id);
+  const customer = await ok<Shown>('PUT', `/v1/customers/ext:${tag}`, {
+    body: { name: 'Mara', metadata: { tag, plan: 'pro' } },
+  });
+  t.strictSame(await ids(`/v1/customers?metadata[tag]=${tag}&metadata[plan]=pro`), [customer.id]);
+  t.strictSame(await ids(`/v1/customers?metadata[tag]=${tag}&metadata[plan]=free`), []);
+  t.strictSame(await ids(`/v1/customers?metadata[tag]=${tag}&external_id=${tag}`), [customer.id]);
   for (const [place, path] of [
     [0, '/v1/users'],
     [1, PATH],

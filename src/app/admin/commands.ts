@@ -193,7 +193,8 @@ export const COMMANDS: Commands<AdminContext> = {
     }),
   },
   'user list': accountList('List the users of an account', 'user', async () => {
-    return (await import('../../core/accounts/users.ts')).USERS;
+    const { USERS } = await import('../../core/accounts/users.ts');
+    return { ...USERS, readPage: (db, [id], page) => USERS.readPage(db, [id, null], page) };
   }),
   'user show': {
     help: 'Show a user, deactivated or not',

@@ -1,17 +1,58 @@
-import type { Insertable } from 'kysely';
+import { type Insertable, sql, type UpdateObject } from 'kysely';
+import { type ApiError, alreadyExists } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
+import type { Metadata } from '../../contract/protocol/resources/metadata.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { ActorRow } from '../resources/actor.ts';
+import { storedMetadata } from '../resources/metadata.ts';
 
-/** Creates only an actor, as agents, personas and customers need one. */
-export function createActor(db: Db, actor: Omit<Insertable<Schema['actors']>, 'id'>): Promise<ActorRow> {
-  return db.kysely
+export type NewActor = Omit<Insertable<Schema['actors']>, 'id'>;
+
+/**
+ * Creates only an actor, as agents, personas and customers need one. Throws `resource_exists`
+ * (param external_id), after which the transaction can go on.
+ */
+export async function createActor(db: Db, actor: NewActor): Promise<ActorRow> {
+  const created = await db.kysely
     .insertInto('actors')
     .values({ id: newId('actor'), ...actor })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['account_id', 'type', 'customer', 'external_id'])
+        .where('external_id', 'is not', null)
+        .doNothing(),
+    )
     .returningAll()
-    .executeTakeFirstOrThrow();
+    .executeTakeFirst();
+  if (created === undefined) throw externalIdTaken(actor.customer === true ? 'customer' : actor.type);
+  return created;
+}
+
+/** Writes columns of an actor. Throws `resource_exists` (param external_id). */
+export async function writeActor(
+  tx: Tx,
+  id: string,
+  noun: string,
+  set: Pick<
+    UpdateObject<Schema, 'actors'>,
+    'name' | 'handle' | 'role_id' | 'external_id' | 'metadata' | 'deactivated_at'
+  >,
+): Promise<void> {
+  await tx.kysely
+    .updateTable('actors')
+    .set({ ...set, updated_at: sql<string>`later_than(updated_at)` })
+    .where('id', '=', id)
+    .execute()
+    .catch((error: unknown) => {
+      throw isUniqueViolation(error, 'actors_external_id') ? externalIdTaken(noun) : error;
+    });
+}
+
+export function externalIdTaken(noun: string): ApiError {
+  return alreadyExists(noun, 'external_id');
 }
 
 /**
@@ -28,13 +69,29 @@ export async function findCustomer(
   return found?.id;
 }
 
-/** Creates the customer of a case: a user without a role. */
+export interface NewCustomer {
+  readonly accountId: string;
+  readonly name: string;
+  readonly email?: string | null | undefined;
+  readonly externalId?: string | undefined;
+  readonly metadata?: Metadata | undefined;
+}
+
+/**
+ * Creates the customer of a case: a user without a role. Throws `resource_exists` (param
+ * external_id), after which the transaction can go on.
+ */
 export function createCustomer(
   db: Db,
-  { accountId, name, email }: { readonly accountId: string; readonly name: string; readonly email?: string },
+  { accountId, name, email, externalId, metadata }: NewCustomer,
 ): Promise<ActorRow> {
   const customer = { account_id: accountId, type: 'user', customer: true, name } as const;
-  return createActor(db, { ...customer, handle: email ?? null });
+  return createActor(db, {
+    ...customer,
+    handle: email ?? null,
+    external_id: externalId ?? null,
+    metadata: storedMetadata(metadata),
+  });
 }
 
 const LOCK_ADDRESS = statement<[address: string]>('lock-customer-address')`

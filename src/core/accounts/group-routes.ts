@@ -1,16 +1,23 @@
 import { ListOf } from '../../contract/protocol/lists.ts';
 import { MessagingGroup } from '../../contract/protocol/resources/actor.ts';
-import { CreateGroupBody, GROUP_INCLUDES, UpdateGroupBody } from '../../contract/protocol/resources/group.ts';
+import {
+  CreateGroupBody,
+  GROUP_INCLUDES,
+  PutGroupBody,
+  UpdateGroupBody,
+} from '../../contract/protocol/resources/group.ts';
+import { EXTERNAL_SINCE, OwnIdFilter } from '../../contract/protocol/schema/external-ids.ts';
 import { Body, Include } from '../../contract/protocol/schema/schema.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
+import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { IMAGE_REFUSALS } from '../attachments/images.ts';
 import { type GroupRow, presentGroup, readMembers } from '../resources/group.ts';
 import { keyOf } from './account-list.ts';
 import type { Avatars } from './avatars/avatars.ts';
-import { changeGroup, createGroup, findGroup, GROUPS, removeGroup } from './groups.ts';
+import { putIdOf } from './external-ids.ts';
+import { changeGroup, createGroup, findGroup, GROUPS, putGroup, removeGroup } from './groups.ts';
 
 export function groupRoutes(database: Database, avatars: Avatars): Route[] {
   const ofOne = {
@@ -19,6 +26,7 @@ export function groupRoutes(database: Database, avatars: Avatars): Route[] {
     query: Body({ 'include[]': Include(GROUP_INCLUDES) }),
     response: MessagingGroup,
   } as const;
+  const byExternalId = { path: '/v1/groups/:id', since: EXTERNAL_SINCE } as const;
   return [
     defineRoute({
       name: 'create_group',
@@ -32,8 +40,9 @@ export function groupRoutes(database: Database, avatars: Avatars): Route[] {
       status: 201,
       response: MessagingGroup,
       async change(tx, { principal, body, query }) {
-        const { name, members = [] } = body;
-        const group = await createGroup(tx, { accountId: principal.accountId, name, members });
+        const { name, members = [], external_id: externalId } = body;
+        const { accountId } = principal;
+        const group = await createGroup(tx, { accountId, name, members, externalId });
         return presentOne(tx, group, query);
       },
     }),
@@ -44,11 +53,12 @@ export function groupRoutes(database: Database, avatars: Avatars): Route[] {
       summary: 'List the groups of the account, newest first',
       since: '1.1.harbor',
       permission: 'messaging:read',
-      query: SearchQuery({ 'include[]': Include(GROUP_INCLUDES) }),
+      query: SearchQuery({ external_id: OwnIdFilter, 'include[]': Include(GROUP_INCLUDES) }),
       response: ListOf(MessagingGroup),
       async handle({ principal, query, url }) {
-        const page = readPage(LIST, query, { account: principal.accountId });
-        const rows = await GROUPS.readPage(database, [principal.accountId], page);
+        const { external_id } = query;
+        const page = readPage(LIST, query, { account: principal.accountId, external_id });
+        const rows = await GROUPS.readPage(database, [principal.accountId, external_id ?? null], page);
         const shown = await present(database, rows, query['include[]']);
         return toList(rows, page, url, keyOf, (row) => shown.get(row)!);
       },
@@ -66,7 +76,7 @@ export function groupRoutes(database: Database, avatars: Avatars): Route[] {
       ...ofOne,
       name: 'update_group',
       method: 'PATCH',
-      summary: 'Rename a group, replace its members, or give it an avatar',
+      summary: 'Rename a group, replace its members, or give it an avatar or external id',
       permission: 'messaging:update',
       body: UpdateGroupBody,
       refuses: ['resource_exists', ...IMAGE_REFUSALS],
@@ -76,6 +86,34 @@ export function groupRoutes(database: Database, avatars: Avatars): Route[] {
         const { id, actor_id: actorId } = await changeGroup(tx, principal, params.id!, body);
         await avatars.set(tx, { accountId, actorId }, image);
         return presentOne(tx, await findGroup(tx, accountId, id), query);
+      },
+    }),
+    defineRoute({
+      ...ofOne,
+      ...byExternalId,
+      name: 'read_group',
+      method: 'GET',
+      summary: 'Get a group, at the path of its PUT',
+      permission: 'messaging:read',
+      handle: async ({ principal, params, query }) =>
+        presentOne(database, await findGroup(database, principal.accountId, params.id!), query),
+    }),
+    defineRoute({
+      ...ofOne,
+      ...byExternalId,
+      name: 'put_group',
+      method: 'PUT',
+      summary: 'Create the group with an external id, or change it',
+      permission: 'messaging:update',
+      upserts: true,
+      body: PutGroupBody,
+      rules: ({ params }) => void putIdOf(params),
+      refuses: ['resource_exists'],
+      status: 201,
+      mayExist: true,
+      async change(tx, { principal, params, body, query }) {
+        const { found, isNew } = await putGroup(tx, principal, putIdOf(params), body);
+        return new Answer(isNew ? 201 : 200, await presentOne(tx, found, query));
       },
     }),
     defineRoute({

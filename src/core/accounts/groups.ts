@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { ApiError, alreadyExists, notFound, repeated } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
-import type { UpdateGroupBody } from '../../contract/protocol/resources/group.ts';
+import type { PutGroupBody, UpdateGroupBody } from '../../contract/protocol/resources/group.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
@@ -9,8 +9,9 @@ import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import { auditAccount } from '../audit/audit.ts';
 import { readNamedActors } from '../resources/actor.ts';
 import { GROUP_COLUMNS, type GroupRow } from '../resources/group.ts';
-import { defineAccountList } from './account-list.ts';
-import { createActor } from './actors.ts';
+import { defineNamedList } from './account-list.ts';
+import { createActor, writeActor } from './actors.ts';
+import { createOrChange, type Put, requiredToCreate } from './external-ids.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
 
 /** The persona behind every customer-visible reply (docs/contract.md#groups). */
@@ -21,16 +22,26 @@ export interface NewGroup {
   readonly name: string;
   /** Ids of users and agents: see readNamedActors. */
   readonly members?: readonly string[];
+  readonly externalId?: string | null | undefined;
 }
 
 /**
  * Creates a roster or persona with the actor that messages show as its sender. Throws
- * `resource_exists` (param name), and for `members[i]` `resource_not_found` (not an active actor of
- * the account) or `validation_failed` (neither a user nor an agent, or a duplicate).
+ * `resource_exists` (param name or external_id), and for `members[i]` `resource_not_found` (not an
+ * active actor of the account) or `validation_failed` (neither a user nor an agent, or a
+ * duplicate).
  */
-export async function createGroup(tx: Tx, { accountId, name, members = [] }: NewGroup): Promise<GroupRow> {
+export async function createGroup(
+  tx: Tx,
+  { accountId, name, members = [], externalId = null }: NewGroup,
+): Promise<GroupRow> {
   const memberIds = await readMemberIds(tx, accountId, members);
-  const actor = await createActor(tx, { account_id: accountId, type: 'group', name });
+  const actor = await createActor(tx, {
+    account_id: accountId,
+    type: 'group',
+    name,
+    external_id: externalId,
+  });
   const group = await tx.kysely
     .insertInto('messaging_groups')
     .values({ id: newId('group'), account_id: accountId, actor_id: actor.id, name })
@@ -38,7 +49,7 @@ export async function createGroup(tx: Tx, { accountId, name, members = [] }: New
     .returningAll()
     .executeTakeFirstOrThrow(() => alreadyExists('group', 'name'));
   await writeMembers(tx, group.id, memberIds);
-  return { ...group, avatar_url: null };
+  return { ...group, avatar_url: null, external_id: externalId };
 }
 
 /** Throws `resource_not_found` (param id). */
@@ -67,7 +78,7 @@ export async function writeMembers(tx: Tx, groupId: string, memberIds: readonly 
 }
 
 /** The groups of an account, newest first; searchable by name. */
-export const GROUPS = defineAccountList<GroupRow>({
+export const GROUPS = defineNamedList<GroupRow>('group', 't.actor_id', {
   name: 'groups',
   columns: GROUP_COLUMNS,
   from: 'messaging_groups t',
@@ -105,16 +116,18 @@ const LOCK = statement<[accountId: string, id: string], GroupRow>('lock-group')`
  * Update Group (docs/contract.md#groups), except its avatar. Conversations that were started from
  * the group keep their members. Returns the locked group in its previous state. Throws ApiError
  * `resource_not_found` (param id or `members[i]`), `validation_failed` (`members[i]`),
- * `resource_exists` (param name) or `resource_conflict` (a new name for the persona).
+ * `resource_exists` (param name or external_id) or `resource_conflict` (a new name for the
+ * persona).
  */
 export async function changeGroup(
   tx: Tx,
   principal: Principal,
   id: string,
-  { name, members, avatar_s3_key: key }: UpdateGroupBody,
+  { name, members, avatar_s3_key: key, external_id: externalId }: UpdateGroupBody,
 ): Promise<GroupRow> {
   const group = await lockGroup(tx, principal.accountId, id);
   const hasNewName = name !== undefined && name !== group.name;
+  const hasNewId = externalId !== undefined && externalId !== group.external_id;
   if (hasNewName) requireNoPersona(group, 'keeps its name');
   if (members !== undefined) {
     await writeMembers(tx, id, await readMemberIds(tx, principal.accountId, members));
@@ -123,6 +136,7 @@ export async function changeGroup(
     ...(hasNewName ? ['name'] : []),
     ...(members === undefined ? [] : ['members']),
     ...(key === undefined ? [] : ['avatar']),
+    ...(hasNewId ? ['external_id'] : []),
   ];
   if (fields.length === 0) return group;
   await tx.kysely
@@ -135,9 +149,37 @@ export async function changeGroup(
         ? alreadyExists('group', 'name')
         : error;
     });
-  if (hasNewName) await writeActor(tx, group, { name });
+  if (hasNewName || hasNewId) {
+    await changeActor(tx, group, {
+      ...(hasNewName && { name }),
+      ...(hasNewId && { external_id: externalId }),
+    });
+  }
   await auditAccount(tx, principal, 'group.updated', { group_id: id, fields });
   return group;
+}
+
+/**
+ * Creates or changes the group with this external id. Throws as `createGroup` and `changeGroup`.
+ */
+export async function putGroup(
+  tx: Tx,
+  principal: Principal,
+  externalId: string,
+  body: PutGroupBody,
+): Promise<Put<GroupRow>> {
+  const { accountId } = principal;
+  return createOrChange(tx, {
+    ...{ accountId, kind: 'group', externalId },
+    create() {
+      const name = requiredToCreate('name', body.name, 'group');
+      return createGroup(tx, { accountId, name, members: body.members ?? [], externalId });
+    },
+    async change(id) {
+      await changeGroup(tx, principal, id, body);
+      return findGroup(tx, accountId, id);
+    },
+  });
 }
 
 /**
@@ -150,7 +192,7 @@ export async function removeGroup(tx: Tx, principal: Principal, id: string): Pro
   requireNoPersona(group, 'cannot be deleted');
   // Before the count: a concurrent assignment ends first, and a later one finds the actor
   // deactivated.
-  await writeActor(tx, group, { deactivated_at: sql<string>`clock_timestamp()` });
+  await changeActor(tx, group, { deactivated_at: sql<string>`clock_timestamp()`, external_id: null });
   const [uses] = await tx.query(COUNT_USES, group.actor_id, id);
   const { conversations, inboxes } = uses!;
   if (conversations > 0) {
@@ -178,16 +220,12 @@ function requireNoPersona({ name }: GroupRow, what: 'keeps its name' | 'cannot b
   );
 }
 
-async function writeActor(
+async function changeActor(
   tx: Tx,
   { actor_id: id }: GroupRow,
-  changes: { readonly name?: string; readonly deactivated_at?: ReturnType<typeof sql<string>> },
+  changes: Parameters<typeof writeActor>[3],
 ): Promise<void> {
-  await tx.kysely
-    .updateTable('actors')
-    .set({ ...changes, updated_at: sql<string>`later_than(updated_at)` })
-    .where('id', '=', id)
-    .execute();
+  await writeActor(tx, id, 'group', changes);
   await enqueueRightsChanged(tx, [id]);
 }
 

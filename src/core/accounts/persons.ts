@@ -60,8 +60,8 @@ export async function* userIds(db: Db, accountId: string): AsyncIterable<string[
 }
 
 const FIND = statement<[accountId: string, id: string], Person>('find-person')`
-    SELECT a.id, a.account_id, a.customer, a.name, a.handle, a.avatar_url, a.external_id, u.email,
-      coalesce(a.metadata, '{}') AS metadata, r.name AS role, r.type AS role_type,
+    SELECT a.id, a.account_id, a.customer, a.name, a.handle, a.avatar_url, a.external_id,
+      coalesce(a.metadata, '{}') AS metadata, u.email, r.name AS role, r.type AS role_type,
       a.deactivated_at, a.erased_at, a.created_at, a.updated_at
     FROM actors a LEFT JOIN users u ON u.id = a.id LEFT JOIN roles r ON r.id = a.role_id
     WHERE a.account_id = $1 AND a.id = $2 AND a.type = 'user'`;

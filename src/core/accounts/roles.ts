@@ -130,14 +130,18 @@ export async function changeRole(
 
 /**
  * Delete Role. Revoked or expired keys and deleted agents lose it. Throws as `changeRole` does, and
- * `resource_conflict` while a user, an active key or an agent has the role.
+ * `resource_conflict` while a user, an active key or an agent has the role, or an identity provider
+ * gives it.
  */
 export async function removeRole(tx: Tx, principal: Principal, id: string): Promise<RoleRow> {
   const role = await lockEditable(tx, principal, id);
   const [holders] = await tx.query(COUNT_HOLDERS, id);
-  const { users, keys, agents } = holders!;
-  if (users + keys + agents > 0) {
-    const held = [counted(users, 'user'), counted(keys, 'API key'), counted(agents, 'agent')].join(', ');
+  const { users, keys, agents, providers } = holders!;
+  if (users + keys + agents + providers > 0) {
+    const others = providers === 0 ? [] : [counted(providers, 'identity provider')];
+    const held = [counted(users, 'user'), counted(keys, 'API key'), counted(agents, 'agent'), ...others].join(
+      ', ',
+    );
     throw new ApiError(
       'resource_conflict',
       `The role is assigned (${held}). Give them another role, or revoke the keys, before you delete it.`,
@@ -169,11 +173,13 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-const COUNT_HOLDERS = statement<[roleId: string], { users: number; keys: number; agents: number }>(
-  'count-role-holders',
-)`
+const COUNT_HOLDERS = statement<
+  [roleId: string],
+  { users: number; keys: number; agents: number; providers: number }
+>('count-role-holders')`
     SELECT
       (SELECT count(*) FROM actors a JOIN users u ON u.id = a.id WHERE a.role_id = $1) AS users,
       (SELECT count(*) FROM actors a JOIN api_keys k ON k.actor_id = a.id AND k.revoked_at IS NULL
         AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp()) WHERE a.role_id = $1) AS keys,
-      (SELECT count(*) FROM agent_definitions d WHERE d.role_id = $1) AS agents`;
+      (SELECT count(*) FROM agent_definitions d WHERE d.role_id = $1) AS agents,
+      (SELECT count(*) FROM identity_providers p WHERE p.role_id = $1) AS providers`;

@@ -5,6 +5,7 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { findAccount, presentAccount } from './accounts.ts';
 import type { Avatars } from './avatars/avatars.ts';
+import { customerRoutes } from './customer-routes.ts';
 import { entityRoutes } from './entity-routes.ts';
 import { groupRoutes } from './group-routes.ts';
 import { apiKeyRoutes } from './key-routes.ts';
@@ -39,6 +40,7 @@ export function accountRoutes(
     ...sessionRoutes(database),
     ...roleRoutes(database),
     ...userRoutes(database, avatars),
+    ...customerRoutes(database),
     ...apiKeyRoutes(database),
     ...tokenRoutes(database, tokens, authenticator),
     ...groupRoutes(database, avatars),

@@ -1,22 +1,30 @@
 import { sql } from 'kysely';
-import { ApiError } from '../../contract/protocol/errors.ts';
+import { ApiError, alreadyExists } from '../../contract/protocol/errors.ts';
 import type { MetadataChanges } from '../../contract/protocol/resources/metadata.ts';
+import type { PutUserBody } from '../../contract/protocol/resources/user.ts';
+import { requirePermission } from '../../platform/access/authorize.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
+import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import { auditAccount } from '../audit/audit.ts';
 import { mergedMetadata } from '../resources/metadata.ts';
 import type { UserProfile } from '../resources/user.ts';
 import { lockAccount } from './accounts.ts';
+import { writeActor } from './actors.ts';
+import { createOrChange, type Put, requiredToCreate } from './external-ids.ts';
 import { requireGrant } from './grants.ts';
 import { enqueueActorChanged, enqueueRightsChanged } from './rights-changed.ts';
 import { findRoleById } from './roles.ts';
-import { findUser, isErased, setActive } from './users.ts';
+import { createUser, findUser, isErased, setActive } from './users.ts';
 
 /** Absent fields stay unchanged. */
 export interface UserChanges {
   readonly name?: string | undefined;
   readonly role_id?: string | undefined;
   readonly metadata?: MetadataChanges | undefined;
+  readonly email?: string | undefined;
+  /** Null removes it. */
+  readonly external_id?: string | null | undefined;
 }
 
 /**
@@ -29,9 +37,10 @@ export async function changeUser(
   tx: Tx,
   principal: Principal,
   id: string,
-  { name, role_id: roleId, metadata }: UserChanges,
+  changes: UserChanges,
 ): Promise<UserProfile> {
   const { accountId } = principal;
+  const { role_id: roleId } = changes;
   await lockAccount(tx, accountId);
   const user = await findUser(tx, accountId, id, 'id');
   const role = user.role_id === null ? undefined : await findRoleById(tx, accountId, user.role_id);
@@ -46,37 +55,72 @@ export async function changeUser(
       await requireAnotherAdmin(tx, accountId, id, 'given another role');
     }
   }
-  return writeUser(tx, principal, user, { name, role_id: roleId, metadata });
+  return writeUser(tx, principal, user, changes);
 }
 
-/** Writes the checked changes of a user, and announces and audits them if there are any. */
+/**
+ * Creates or changes the user with this external id. Throws ApiError as `changeUser` does, and
+ * `missing_field` or `resource_exists` (param email) for a new one.
+ */
+export function putUser(
+  tx: Tx,
+  principal: Principal,
+  externalId: string,
+  body: PutUserBody,
+): Promise<Put<UserProfile>> {
+  const { accountId } = principal;
+  return createOrChange(tx, {
+    ...{ accountId, kind: 'user', externalId },
+    async create() {
+      requirePermission(principal, 'users:create');
+      const name = requiredToCreate('name', body.name, 'user');
+      const email = requiredToCreate('email', body.email, 'user');
+      const role = await findRoleById(tx, accountId, requiredToCreate('role_id', body.role_id, 'user'));
+      requireGrant(principal, role);
+      const { metadata } = body;
+      const { user } = await createUser(tx, {
+        ...{ accountId, name, email, roleId: role.id, externalId, metadata },
+      });
+      return findUser(tx, accountId, user.id, 'id');
+    },
+    change(id) {
+      requirePermission(principal, 'users:update');
+      return changeUser(tx, principal, id, body);
+    },
+  });
+}
+
+/**
+ * Writes the checked changes of a user, and announces and audits them if there are any. Throws
+ * ApiError `resource_exists` (param email or external_id).
+ */
 export async function writeUser(
   tx: Tx,
   principal: Principal,
   user: UserProfile,
-  { name = user.name, role_id = user.role_id ?? undefined, metadata: stated }: UserChanges,
+  { name = user.name, role_id = user.role_id ?? undefined, ...others }: UserChanges,
 ): Promise<UserProfile> {
   const { id } = user;
+  const { external_id = user.external_id } = others;
+  const email = others.email?.toLowerCase() ?? user.email;
   const hasNewRole = role_id !== undefined && role_id !== user.role_id;
-  const metadata = mergedMetadata(user.metadata, stated);
+  const metadata = mergedMetadata(user.metadata, others.metadata);
   const fields = [
     ...(name === user.name ? [] : ['name']),
     ...(hasNewRole ? ['role_id'] : []),
+    ...(email === user.email ? [] : ['email']),
+    ...(external_id === user.external_id ? [] : ['external_id']),
     ...(metadata === undefined ? [] : ['metadata']),
   ];
   if (fields.length === 0) return user;
-  await tx.kysely
-    .updateTable('actors')
-    .set({
-      name,
-      ...(hasNewRole && { role_id }),
-      ...(metadata !== undefined && { metadata: metadata.column }),
-      updated_at: sql<string>`later_than(updated_at)`,
-    })
-    .where('id', '=', id)
-    .execute();
-  if (name !== user.name) await enqueueActorChanged(tx, id);
-  else if (hasNewRole) await enqueueRightsChanged(tx, [id]);
+  await writeActor(tx, id, 'user', {
+    ...{ name, handle: email, external_id },
+    ...(hasNewRole && { role_id }),
+    ...(metadata !== undefined && { metadata: metadata.column }),
+  });
+  if (email !== user.email) await writeEmail(tx, id, email);
+  if (name !== user.name || email !== user.email) await enqueueActorChanged(tx, id);
+  else if (fields.some((field) => field !== 'metadata')) await enqueueRightsChanged(tx, [id]);
   const roles = hasNewRole && { from: user.role_id, to: role_id };
   await auditAccount(tx, principal, 'user.updated', {
     user_id: id,
@@ -85,6 +129,19 @@ export async function writeUser(
     ...roles,
   });
   return findUser(tx, principal.accountId, id, 'id');
+}
+
+async function writeEmail(tx: Tx, id: string, email: string): Promise<void> {
+  await tx.kysely
+    .updateTable('users')
+    .set({ email, updated_at: sql<string>`later_than(updated_at)` })
+    .where('id', '=', id)
+    .execute()
+    .catch((error: unknown) => {
+      throw isUniqueViolation(error, 'users_account_id_email_key')
+        ? alreadyExists('user', 'email', 'e-mail address')
+        : error;
+    });
 }
 
 /**

@@ -2,23 +2,26 @@ import { ListOf } from '../../contract/protocol/lists.ts';
 import { MetadataFilter } from '../../contract/protocol/resources/metadata.ts';
 import {
   CreateUserBody,
+  PutUserBody,
   UpdateUserBody,
   USER_INCLUDES,
   User,
 } from '../../contract/protocol/resources/user.ts';
+import { EXTERNAL_SINCE, OwnIdFilter } from '../../contract/protocol/schema/external-ids.ts';
 import { Body, Include } from '../../contract/protocol/schema/schema.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
+import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { IMAGE_REFUSALS } from '../attachments/images.ts';
 import { readRolesOf } from '../resources/role.ts';
 import { presentUser, type UserProfile } from '../resources/user.ts';
 import { keyOf } from './account-list.ts';
 import type { Avatars } from './avatars/avatars.ts';
+import { putIdOf } from './external-ids.ts';
 import { requireGrant } from './grants.ts';
 import { findRoleById } from './roles.ts';
-import { changeActivation, changeUser } from './user-changes.ts';
+import { changeActivation, changeUser, putUser } from './user-changes.ts';
 import { createUser, findUser, USERS } from './users.ts';
 
 export function userRoutes(database: Database, avatars: Avatars): Route[] {
@@ -45,8 +48,9 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
         const { accountId } = principal;
         const role = await findRoleById(tx, accountId, body.role_id);
         requireGrant(principal, role);
-        const { name, email, metadata } = body;
-        const { user } = await createUser(tx, { accountId, name, email, roleId: role.id, metadata });
+        const { name, email, external_id: externalId, metadata } = body;
+        const input = { accountId, name, email, roleId: role.id, externalId, metadata };
+        const { user } = await createUser(tx, input);
         return present(tx, await findUser(tx, accountId, user.id), query);
       },
     }),
@@ -58,12 +62,17 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
       since: '1.1.harbor',
       permission: 'users:read',
       agents: false,
-      query: SearchQuery({ metadata: MetadataFilter, 'include[]': Include(USER_INCLUDES) }),
+      query: SearchQuery({
+        external_id: OwnIdFilter,
+        metadata: MetadataFilter,
+        'include[]': Include(USER_INCLUDES),
+      }),
       response: ListOf(User),
       async handle({ principal, query, url }) {
-        const { metadata } = query;
-        const page = readPage(LIST, query, { account: principal.accountId, metadata });
-        const rows = await USERS.readPage(database, [principal.accountId], page, metadata);
+        const { external_id, metadata } = query;
+        const page = readPage(LIST, query, { account: principal.accountId, external_id, metadata });
+        const values = [principal.accountId, external_id ?? null] as const;
+        const rows = await USERS.readPage(database, values, page, metadata);
         const roles = await readRolesOf(database, rows, query['include[]']);
         return toList(rows, page, url, keyOf, (row) =>
           presentUser(row, roles.get(row.role_id ?? '') ?? null),
@@ -85,16 +94,35 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
       name: 'update_user',
       method: 'PATCH',
       path: '/v1/users/:id',
-      summary: 'Rename a user, or give the user another role, an avatar or metadata',
+      summary: 'Change the name, role, address or avatar of a user',
       permission: 'users:update',
       body: UpdateUserBody,
-      refuses: IMAGE_REFUSALS,
+      refuses: ['resource_exists', ...IMAGE_REFUSALS],
       prepare: ({ principal, body }) => avatars.find(principal.accountId, body.avatar_s3_key),
       async change(tx, { principal, params, body, query }, image) {
         const { accountId } = principal;
         const { id } = await changeUser(tx, principal, params.id!, body);
         await avatars.set(tx, { accountId, actorId: id }, image);
         return present(tx, await findUser(tx, accountId, id), query);
+      },
+    }),
+    defineRoute({
+      ...ofOne,
+      since: EXTERNAL_SINCE,
+      name: 'put_user',
+      method: 'PUT',
+      path: '/v1/users/:id',
+      summary: 'Create the user with an external id, or change it',
+      permission: 'users:create',
+      own: { permission: 'users:update', of: 'a user that is there' },
+      upserts: true,
+      body: PutUserBody,
+      rules: ({ params }) => void putIdOf(params),
+      status: 201,
+      mayExist: true,
+      async change(tx, { principal, params, body, query }) {
+        const { found, isNew } = await putUser(tx, principal, putIdOf(params), body);
+        return new Answer(isNew ? 201 : 200, await present(tx, found, query));
       },
     }),
     ...(['deactivate', 'activate'] as const).map((move) =>

@@ -19,9 +19,13 @@ export interface NewUser {
   /** A role of the same account: see findRole. */
   readonly roleId: string;
   readonly metadata?: Metadata | undefined;
+  readonly externalId?: string | undefined;
 }
 
-/** Creates a person; user and actor have the same id. Throws `resource_exists` (param email). */
+/**
+ * Creates a person; user and actor have the same id. Throws `resource_exists` (param email, or
+ * external_id, after which the transaction can go on).
+ */
 export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRow; actor: ActorRow }> {
   const email = input.email.toLowerCase();
   const actor = await createActor(tx, {
@@ -31,6 +35,7 @@ export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRo
     handle: email,
     role_id: input.roleId,
     metadata: storedMetadata(input.metadata),
+    external_id: input.externalId ?? null,
   });
   const user = await tx.kysely
     .insertInto('users')
@@ -112,7 +117,7 @@ export async function isErased(tx: Tx, id: string): Promise<boolean> {
 }
 
 /** The users of an account, newest first; searchable by name and e-mail address. */
-export const USERS = definePeopleList<UserProfile>({
+export const USERS = definePeopleList<UserProfile>('user', {
   name: 'users',
   ...USER,
   search: ['a.name', 't.email'],

@@ -6,7 +6,8 @@ import {
   AuditEvent,
   AuditHead,
 } from '../../contract/protocol/resources/audit-event.ts';
-import { Id, OneOf } from '../../contract/protocol/schema/schema.ts';
+import { IdOf } from '../../contract/protocol/schema/external-ids.ts';
+import { OneOf } from '../../contract/protocol/schema/schema.ts';
 import { MEMBERS_SINCE } from '../../contract/protocol/schema/since.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
@@ -31,8 +32,8 @@ export function auditRoutes(database: Database, signingKey: SigningKey): Route[]
       permission: 'audit:read',
       agents: false,
       query: PageQuery({
-        conversation_id: Type.Optional(Id),
-        actor_id: Type.Optional(Id),
+        conversation_id: Type.Optional(IdOf('conversation')),
+        actor_id: Type.Optional(IdOf('actor')),
         action: Type.Optional(OneOf(AUDIT_ACTIONS, { [MEMBERS_SINCE]: AUDIT_ACTIONS_SINCE })),
       }),
       response: ListOf(AuditEvent),

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { IdOf } from '../../contract/protocol/schema/external-ids.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { readActorFilter } from '../resources/actor-filter.ts';
@@ -7,9 +7,8 @@ import { readActorFilter } from '../resources/actor-filter.ts';
 export const UNASSIGNED = 'none';
 
 /** The query parameter `assignee_id` of lists: a user's or group's id, or a keyword. */
-export const AssigneeFilter = Type.String({
+export const AssigneeFilter = Object.assign(IdOf('user', 'group'), {
   minLength: 1,
-  maxLength: 64,
   description: `Id of a user or a group; \`me\` is the caller, \`${UNASSIGNED}\` are conversations without an assignee.`,
 });
 

@@ -7,8 +7,10 @@ import type {
 import type { Metadata } from '../../contract/protocol/resources/metadata.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { touched } from '../../platform/db/tables/touched.ts';
+import { externalIdTaken } from '../accounts/actors.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { storedMetadata } from '../resources/metadata.ts';
 import { MEMBER, type ParticipantRow } from '../resources/participant.ts';
@@ -30,6 +32,7 @@ export interface NewConversation {
   readonly metadata?: Metadata | undefined;
   /** The key of a direct message, from directKeyOf. */
   readonly directKey?: string;
+  readonly externalId?: string | undefined;
   readonly participants: readonly NewParticipant[];
 }
 
@@ -54,8 +57,8 @@ export async function createConversation(tx: Tx, input: NewConversation): Promis
 }
 
 /**
- * Like `createConversation`, but returns undefined if the direct key exists. Waits for a concurrent
- * transaction that inserts it.
+ * Like `createConversation`, but returns undefined if the direct key or the external id exists.
+ * Waits for a concurrent transaction that inserts it.
  */
 export async function createUnlessThere(
   tx: Tx,
@@ -78,10 +81,9 @@ export async function createUnlessThere(
       topic_id: input.topic?.id ?? null,
       direct_key: input.directKey ?? null,
       metadata: storedMetadata(input.metadata),
+      external_id: input.externalId ?? null,
     })
-    .onConflict((conflict) =>
-      conflict.columns(['account_id', 'direct_key']).where('direct_key', 'is not', null).doNothing(),
-    )
+    .onConflict((conflict) => conflict.doNothing())
     .returningAll()
     .executeTakeFirst();
   if (created === undefined) return undefined;
@@ -253,7 +255,7 @@ export type ConversationChange = Omit<UpdateObject<Schema, 'conversations'>, 'up
 
 /**
  * Writes columns of a locked conversation, and marks it as changed for readers that catch up.
- * Returns when the present assignee was set.
+ * Returns when the present assignee was set. Throws `resource_exists` (param external_id).
  */
 export async function writeConversation(
   tx: Tx,
@@ -269,7 +271,10 @@ export async function writeConversation(
     })
     .where('id', '=', id)
     .returning('assigned_at')
-    .executeTakeFirstOrThrow();
+    .executeTakeFirstOrThrow()
+    .catch((error: unknown) => {
+      throw isUniqueViolation(error, 'conversations_external_id') ? externalIdTaken('conversation') : error;
+    });
   return assigned_at;
 }
 
@@ -281,6 +286,11 @@ export async function readHeadOfReader(
 ): Promise<number> {
   const [row] = await tx.query(READ_HEAD_OF_READER, conversationId, forCustomer);
   return row?.head ?? 0;
+}
+
+/** Makes creations by the same external id follow one another until the transaction ends. */
+export async function lockExternalId(tx: Tx, accountId: string, externalId: string): Promise<void> {
+  await tx.query(LOCK_EXTERNAL_ID, `${accountId} conversation ${externalId}`);
 }
 
 /** Returns whether the account has the group, and prevents its deletion in this transaction. */
@@ -308,6 +318,9 @@ const READ_ROSTER_VERSIONS = statement<[ids: readonly string[]], { id: string; r
   'read-roster-versions',
 )`
     SELECT id, roster_version FROM conversations WHERE id = ANY($1)`;
+
+const LOCK_EXTERNAL_ID = statement<[name: string]>('lock-external-id-of-conversation')`
+    SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`;
 
 const DELETED_SINCE = statement<[id: string, days: number]>('conversation-deleted-since')`
     SELECT FROM conversations WHERE id = $1 AND deleted_at < clock_timestamp() - make_interval(days => $2)`;

@@ -40,10 +40,44 @@ export async function joinConversation(
   if (body.role === 'owner' || body.role === 'admin') requireOwner(principal, own);
   const { account_id: accountId, audience } = conversation;
   const [entry] = await readRoster(tx, { accountId, audience }, [body]);
-  const participant = await join(tx, conversation, entry!);
+  return admit(tx, principal, conversation, entry!);
+}
 
+/**
+ * Adds those of `inputs` to the conversation that are no members of it; the others stay as they
+ * are. `prefixOf` makes the params of errors. Throws ApiError as `joinConversation` does.
+ */
+export async function joinMissing(
+  tx: Tx,
+  principal: Principal,
+  conversationId: string,
+  inputs: readonly ParticipantInput[],
+  prefixOf: (index: number) => string,
+): Promise<void> {
+  const { conversation, own } = await lockConversationAsMember(tx, principal, conversationId);
+  const { account_id: accountId, audience } = conversation;
+  const entries = await readRoster(tx, { accountId, audience }, inputs, prefixOf);
+  const members = await membersOf(tx, conversationId).execute();
+  const there = new Set(members.map(({ actor_id }) => actor_id));
+  for (const entry of entries) {
+    if (there.has(entry.actorId)) continue;
+    refuseDirect(conversation);
+    requireManager(principal, own);
+    if (entry.role === 'owner' || entry.role === 'admin') requireOwner(principal, own);
+    await admit(tx, principal, conversation, entry);
+  }
+}
+
+/** Makes a checked actor a participant, and tells everyone whom it concerns. */
+async function admit(
+  tx: Tx,
+  principal: Principal,
+  conversation: ConversationRow,
+  entry: RosterEntry,
+): Promise<ParticipantRow> {
+  const participant = await join(tx, conversation, entry);
   const { id } = conversation;
-  const { actorId } = entry!;
+  const { actorId } = entry;
   await enqueueRightsChanged(tx, [id]);
   await enqueueChanged(tx, [
     { event: 'participant.added', id: participant.id, stream: id },
@@ -52,7 +86,7 @@ export async function joinConversation(
   await enqueueAdded(tx, participant, principal.actor.id);
   await auditParticipant(tx, principal, participant, 'participant.added', { role: participant.role });
   const sentence = actorId === principal.actor.id ? 'joined' : `added ${await nameOf(tx, actorId)}`;
-  await enqueueAct(tx, principal, conversationId, sentence);
+  await enqueueAct(tx, principal, id, sentence);
   return participant;
 }
 

@@ -11,6 +11,7 @@ import type { ParticipantInput } from '../../contract/protocol/resources/partici
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { createCustomer, findCustomer } from '../accounts/actors.ts';
+import { createOrChange } from '../accounts/external-ids.ts';
 import { type NamedActor, readNamedActors } from '../resources/actor.ts';
 import type { NewParticipant } from './participant-store.ts';
 
@@ -41,7 +42,7 @@ export async function readRoster(
         ? await customerOf(tx, accountId, input, prefix)
         : fittingActor(actors.get(input.actor_id), input, prefix).id;
     if (entries.some((entry) => entry.actorId === actorId)) {
-      throw repeated(`${prefix}${input.actor_id === undefined ? 'email' : 'actor_id'}`);
+      throw repeated(`${prefix}${namedBy(input)}`);
     }
     entries.push({
       type: input.type,
@@ -95,13 +96,24 @@ export function checkInput(input: ParticipantInput, prefix = ''): void {
   }
   if (input.type !== 'customer') return;
   if (input.actor_id === undefined) {
-    if (input.name !== undefined || input.email !== undefined) return;
-    throw missingField(`${prefix}actor_id`, 'Name a customer by actor_id, or by name and email.');
+    if (FIELDS_OF_CUSTOMERS.some((field) => input[field] !== undefined)) return;
+    throw missingField(
+      `${prefix}actor_id`,
+      'Name a customer by actor_id, by name and email, or by external_id.',
+    );
   }
-  for (const field of ['name', 'email'] as const) {
+  for (const field of FIELDS_OF_CUSTOMERS) {
     if (input[field] === undefined) continue;
-    throw invalid(`${prefix}${field}`, 'Send either actor_id, or name and email.');
+    throw invalid(`${prefix}${field}`, 'Send either actor_id, or name, email and external_id.');
   }
+}
+
+const FIELDS_OF_CUSTOMERS = ['name', 'email', 'external_id'] as const;
+
+/** Returns the field that says which actor a participant is. */
+function namedBy(input: ParticipantInput): string {
+  if (input.actor_id !== undefined) return 'actor_id';
+  return input.type === 'customer' && input.external_id !== undefined ? 'external_id' : 'email';
 }
 
 export function internalOnly(prefix: string): ApiError {
@@ -121,8 +133,8 @@ function fittingActor(actor: NamedActor | undefined, { type }: ParticipantInput,
 }
 
 /**
- * Returns the customer with the address, under its present name, or creates one. Throws
- * `missing_field` (param name).
+ * Returns the customer with the external id, else the one with the address, under its present name,
+ * or creates one. Throws `missing_field` (param name).
  */
 async function customerOf(
   tx: Tx,
@@ -131,15 +143,29 @@ async function customerOf(
   prefix: string,
 ): Promise<string> {
   if (input.type !== 'customer') throw new TypeError('the schema asks for an actor');
-  const { name, email } = input;
+  const { name, email, external_id: externalId } = input;
+  const nameOr = (what: string) => {
+    if (name !== undefined) return name;
+    const message = `No customer of the account has this ${what} yet. Send a name to create one.`;
+    throw missingField(`${prefix}name`, message);
+  };
+  if (externalId !== undefined) {
+    const { found } = await createOrChange(tx, {
+      ...{ accountId, kind: 'customer', externalId },
+      async create() {
+        const created = await createCustomer(tx, {
+          accountId,
+          name: nameOr('external_id'),
+          email,
+          externalId,
+        });
+        return created.id;
+      },
+      change: async (id) => id,
+    });
+    return found;
+  }
   const known = email === undefined ? undefined : await findCustomer(tx, { accountId, email });
   if (known !== undefined) return known;
-  if (name === undefined) {
-    throw missingField(
-      `${prefix}name`,
-      'No customer of the account has this address yet. Send a name to create one.',
-    );
-  }
-  const { id } = await createCustomer(tx, { accountId, name, ...(email !== undefined && { email }) });
-  return id;
+  return (await createCustomer(tx, { accountId, name: nameOr('address'), email })).id;
 }

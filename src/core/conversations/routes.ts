@@ -6,15 +6,18 @@ import {
   type ConversationInclude,
   CreateConversationBody,
   LEGAL_HOLD_INCLUDES,
+  PutConversationBody,
   SetLegalHoldBody,
   UpdateConversationBody,
 } from '../../contract/protocol/resources/conversation.ts';
+import { EXTERNAL_SINCE } from '../../contract/protocol/schema/external-ids.ts';
 import { Body, Include } from '../../contract/protocol/schema/schema.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
 import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
+import { putIdOf } from '../accounts/external-ids.ts';
 import { auditKeyOf, presentAuditEvent, readConversationAudit } from '../audit/audit.ts';
 import {
   type ConversationRow,
@@ -24,7 +27,7 @@ import {
 import { reachesCustomers } from '../resources/metadata.ts';
 import { readableConversation } from './access.ts';
 import type { ConversationDirectory } from './directory.ts';
-import { checkNewConversation, startConversation } from './start-conversation.ts';
+import { checkNewConversation, putConversation, startConversation } from './start-conversation.ts';
 import { setLegalHold, updateConversation } from './update-conversation.ts';
 
 export function conversationRoutes(database: Database, directory: ConversationDirectory): Route[] {
@@ -82,6 +85,32 @@ export function conversationRoutes(database: Database, directory: ConversationDi
       async change(tx, { principal, params, query, body }) {
         const row = await updateConversation(tx, principal, params.id!, body);
         return show(tx, principal, row, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'put_conversation',
+      method: 'PUT',
+      path: '/v1/messaging/conversations/:id',
+      summary: 'Create the conversation with an external id, or change it',
+      since: EXTERNAL_SINCE,
+      permission: 'messaging:create',
+      own: { permission: 'messaging:update', of: 'a conversation that is there' },
+      // Members of a case, and the title that its customer is shown.
+      reachesOutside: ({ type }) => type === 'group',
+      query: ConversationQuery,
+      upserts: true,
+      body: PutConversationBody,
+      rules({ principal, params, body }) {
+        putIdOf(params);
+        checkNewConversation(principal, body);
+      },
+      status: 201,
+      mayExist: true,
+      response: Conversation,
+      async change(tx, { principal, params, query, body }) {
+        const { conversation, isNew } = await putConversation(tx, principal, putIdOf(params), body);
+        const shown = await show(tx, principal, conversation, query['include[]']);
+        return new Answer(isNew ? 201 : 200, shown);
       },
     }),
     defineRoute({

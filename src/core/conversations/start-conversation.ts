@@ -1,8 +1,14 @@
-import { type ApiError, invalid, notFound, repeated } from '../../contract/protocol/errors.ts';
-import type { CreateConversationBody } from '../../contract/protocol/resources/conversation.ts';
+import { ApiError, invalid, notFound, repeated } from '../../contract/protocol/errors.ts';
+import type {
+  CreateConversationBody,
+  PutConversationBody,
+} from '../../contract/protocol/resources/conversation.ts';
 import type { ParticipantInput } from '../../contract/protocol/resources/participant.ts';
+import { requirePermission } from '../../platform/access/authorize.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
+import { externalIdTaken } from '../accounts/actors.ts';
+import { createOrChange } from '../accounts/external-ids.ts';
 import { audit } from '../audit/audit.ts';
 import { enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
@@ -14,11 +20,14 @@ import {
   createUnlessThere,
   directKeyOf,
   hasGroup,
+  lockExternalId,
   type NewConversation,
 } from './conversation-store.ts';
 import { checkOfCustomer, createCase } from './customer-case.ts';
+import { lockConversationAsMember } from './locked-conversation.ts';
 import { enqueueAdded, enqueueCreated } from './outbox-topics.ts';
 import { setHidden } from './own-state.ts';
+import { joinMissing } from './participants.ts';
 import { checkInput, internalOnly, type RosterEntry, readGroupRoster, readRoster } from './roster.ts';
 import { findTopic, updateConversation } from './update-conversation.ts';
 
@@ -32,7 +41,8 @@ export function checkNewConversation(principal: Principal, body: CreateConversat
 /**
  * Create Conversation: writes the rows of a body that `checkNewConversation` accepts and enqueues
  * the events for its members. The user or agent that creates a group owns it. If the two users have
- * a direct message already, that one is made active and `isNew` is false. Throws ApiError.
+ * a direct message already, that one is made active and `isNew` is false. Throws ApiError, such as
+ * `resource_exists` (param external_id), after which the transaction can go on.
  */
 export async function startConversation(
   tx: Tx,
@@ -44,11 +54,76 @@ export async function startConversation(
   const topic = body.topic === undefined ? null : await findTopic(tx, accountId, body.topic);
   const drafted =
     body.type === 'group' ? await groupInput(tx, principal, body) : await directInput(tx, principal, body);
-  const input = { ...drafted, topic, metadata: body.metadata };
+  const input = { ...drafted, topic, externalId: body.external_id, metadata: body.metadata };
   const created = await createUnlessThere(tx, input);
   if (created === undefined) return { conversation: await openDirect(tx, principal, input), isNew: false };
   await announceCreated(tx, created, principal.actor.id);
   return { conversation: created.conversation, isNew: true };
+}
+
+/**
+ * Creates the conversation with this external id, or brings the one that has it to what the body
+ * says: its title, its topic, and members that are not there yet. Fields that no conversation
+ * changes are compared. Throws ApiError as `startConversation` and `updateConversation` do.
+ */
+export async function putConversation(
+  tx: Tx,
+  principal: Principal,
+  externalId: string,
+  body: PutConversationBody,
+): Promise<{ readonly conversation: ConversationRow; readonly isNew: boolean }> {
+  const { accountId } = principal;
+  // Two that begin together would both create the customers of the case.
+  await lockExternalId(tx, accountId, externalId);
+  const { found } = await createOrChange(tx, {
+    ...{ accountId, kind: 'conversation', externalId },
+    create() {
+      requirePermission(principal, 'messaging:create');
+      return startConversation(tx, principal, { ...body, external_id: externalId });
+    },
+    async change(id) {
+      requirePermission(principal, 'messaging:update');
+      return { conversation: await mergeConversation(tx, principal, id, body), isNew: false };
+    },
+  });
+  return found;
+}
+
+async function mergeConversation(
+  tx: Tx,
+  principal: Principal,
+  id: string,
+  body: PutConversationBody,
+): Promise<ConversationRow> {
+  const { conversation } = await lockConversationAsMember(tx, principal, id);
+  requireSame(conversation, body, ['type', 'audience']);
+  const { topic, metadata } = body;
+  const ofBoth = { ...(topic && { topic }), ...(metadata && { metadata }) };
+  if (body.type === 'direct_message') {
+    const { directKey } = await directInput(tx, principal, body);
+    if (directKey !== conversation.direct_key) {
+      throw conflict('participants', 'The conversation with this external_id is between other users.');
+    }
+    return updateConversation(tx, principal, id, ofBoth);
+  }
+  requireSame(conversation, body, ['group_id', 'inbox_id']);
+  const { title, participants = [] } = body;
+  await joinMissing(tx, principal, id, participants, prefixOf);
+  return updateConversation(tx, principal, id, {
+    ...(title !== undefined && { title }),
+    ...ofBoth,
+  });
+}
+
+function requireSame<Body extends object>(
+  conversation: ConversationRow,
+  body: Body,
+  fields: readonly (keyof Body & keyof ConversationRow & string)[],
+): void {
+  for (const field of fields) {
+    if (body[field] === undefined || Object.is(body[field], conversation[field])) continue;
+    throw conflict(field, `The conversation with this external_id has another ${field}, which stays.`);
+  }
 }
 
 /**
@@ -151,6 +226,11 @@ function requireDistinct(participants: readonly ParticipantInput[]): void {
   if (index >= 0) throw repeated(`${prefixOf(index)}actor_id`);
 }
 
+/** What is there already, and cannot become what the body says. */
+function conflict(param: string, message: string): ApiError {
+  return new ApiError('resource_conflict', message, { param });
+}
+
 function notTwo(): ApiError {
   return invalid('participants', 'A direct message is between two users, and one of them is the caller.');
 }
@@ -178,19 +258,30 @@ function uniqueActors(entries: readonly RosterEntry[]): RosterEntry[] {
   return [...Map.groupBy(entries, ({ actorId }) => actorId).values()].map(([first]) => first!);
 }
 
-/** Makes the existing direct message active again and visible in the caller's list. */
+/**
+ * Makes the existing direct message active again and visible in the caller's list, and gives it the
+ * external id if it has none. Throws `resource_exists` (param external_id) if there is no such
+ * direct message.
+ */
 async function openDirect(
   tx: Tx,
   principal: Principal,
-  { accountId, directKey, participants }: NewConversation,
+  { accountId, directKey, participants, externalId }: NewConversation,
 ): Promise<ConversationRow> {
-  const { id } = await tx.kysely
+  const there = await tx.kysely
     .selectFrom('conversations')
-    .select('id')
+    .select(['id', 'external_id'])
     .where('account_id', '=', accountId)
-    .where('direct_key', '=', directKey!)
-    .executeTakeFirstOrThrow();
-  const row = await updateConversation(tx, principal, id, { status: 'active' });
+    .where('direct_key', '=', directKey ?? '')
+    .executeTakeFirst();
+  // Then it was not the direct key that kept it from being inserted.
+  if (there === undefined) throw externalIdTaken('conversation');
+  const { id, external_id } = there;
+  if (externalId !== undefined && external_id !== null && external_id !== externalId) {
+    throw conflict('external_id', 'The two users have a direct message with another external_id.');
+  }
+  const named = externalId !== undefined && { external_id: externalId };
+  const row = await updateConversation(tx, principal, id, { status: 'active', ...named });
   if (participants.some(({ actorId }) => actorId === principal.actor.id)) {
     await setHidden(tx, principal, id, 'unhide');
   }

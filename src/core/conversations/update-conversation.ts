@@ -79,7 +79,7 @@ async function changesOf(
   tx: Tx,
   principal: Principal,
   { conversation, own }: LockedConversation,
-  { title, assignee_id, topic: named, status, metadata: stated }: UpdateConversationBody,
+  { title, assignee_id, topic: named, status, external_id, metadata: stated }: UpdateConversationBody,
 ): Promise<FieldChange[]> {
   const changes: FieldChange[] = [];
   if (title !== undefined && title !== conversation.title) {
@@ -119,8 +119,7 @@ async function changesOf(
     });
   }
   if (status !== undefined && status !== conversation.status) {
-    // Both users of a direct message have equal rights.
-    if (conversation.type !== 'direct_message') requireManager(principal, own);
+    requireEqualOrManager(principal, conversation, own);
     const action = status === 'archived' ? 'conversation.archived' : 'conversation.unarchived';
     changes.push({ set: { status }, action, details: {} });
   }
@@ -131,6 +130,14 @@ async function changesOf(
       action: 'conversation.metadata_changed',
       // The values are the application's, and may be about a person.
       details: { metadata_keys: metadata.keys },
+    });
+  }
+  if (external_id !== undefined && external_id !== conversation.external_id) {
+    requireEqualOrManager(principal, conversation, own);
+    changes.push({
+      set: { external_id },
+      action: 'conversation.external_id_changed',
+      details: { from: conversation.external_id, to: external_id },
     });
   }
   return changes;
@@ -174,6 +181,15 @@ async function moveByHand(
     throw new ApiError('resource_conflict', message, { param: 'workflow_status' });
   }
   await moveWorkflow(tx, conversation, move, principal.actor.id);
+}
+
+/** Both users of a direct message have equal rights. */
+function requireEqualOrManager(
+  principal: Principal,
+  { type }: ConversationRow,
+  own: LockedConversation['own'],
+): void {
+  if (type !== 'direct_message') requireManager(principal, own);
 }
 
 function requireGroupOf({ type }: ConversationRow, param: string): void {

@@ -12,7 +12,8 @@ import {
 } from '../../contract/protocol/resources/conversation.ts';
 import { INBOX_FACTS, INBOX_FILTERS, INBOX_ORDERS } from '../../contract/protocol/resources/inbox.ts';
 import { MetadataFilter } from '../../contract/protocol/resources/metadata.ts';
-import { Id, Include, OneOf } from '../../contract/protocol/schema/schema.ts';
+import { IdBy, IdOf, OwnIdFilter } from '../../contract/protocol/schema/external-ids.ts';
+import { Include, OneOf } from '../../contract/protocol/schema/schema.ts';
 import { Since } from '../../contract/protocol/schema/since.ts';
 import { covers, type Version } from '../../contract/protocol/versions.ts';
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
@@ -26,6 +27,7 @@ import { ACTORS } from '../conversations/routes.ts';
 import { readActorFilter } from '../resources/actor-filter.ts';
 import { expandConversations } from '../resources/conversation.ts';
 import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';
+import { findExternal } from '../resources/external-ids.ts';
 import { isAllPublic } from '../resources/metadata.ts';
 import { readIdsWithMetadata } from '../resources/metadata-filter.ts';
 import { type InboxFilters, type InboxRow, readClock, readInbox } from './list-store.ts';
@@ -42,16 +44,17 @@ const ListQuery = SearchQuery({
   workflow_status: Type.Optional(OneOf(WORKFLOW_STATUSES)),
   'workflow_status[]': Since(SINCE, several(WORKFLOW_STATUSES)),
   assignee_id: Type.Optional(AssigneeFilter),
-  participant_id: Since(SINCE, Id),
-  customer_id: Since(SINCE, Id),
+  participant_id: Since(SINCE, IdOf('user', 'customer', 'agent')),
+  customer_id: Since(SINCE, IdOf('customer')),
   topic_type: Since(SINCE, OneOf(ENTITY_TYPES)),
-  topic_id: Since(SINCE, Id),
+  topic_id: Since(SINCE, IdBy('topic_type')),
   direct: Since(SINCE, OneOf(['all'])),
   'conversation_ids[]': Since(
     '1.3.harbor-preview.1',
-    Type.Array(Id, { minItems: 1, maxItems: PAGE_LIMIT.most }),
+    Type.Array(IdOf('conversation'), { minItems: 1, maxItems: PAGE_LIMIT.most }),
   ),
   metadata: MetadataFilter,
+  external_id: OwnIdFilter,
   'include[]': Include(CONVERSATION_INCLUDES),
 });
 
@@ -128,6 +131,7 @@ function filtersOf(query: Static<typeof ListQuery>, version: Version): InboxFilt
     topic: topic_type === undefined ? undefined : { type: topic_type, id: topic_id! },
     ids: query['conversation_ids[]'],
     metadata: query.metadata,
+    externalId: query.external_id,
     includesDirect: query.direct === 'all' || !covers(version, SINCE),
   };
 }
@@ -152,17 +156,20 @@ async function resolved(
   principal: Principal,
   filters: InboxFilters,
 ): Promise<InboxFilters | undefined> {
-  const { participantId, customerId, assigneeId, lanes, topic, filter } = filters;
+  const { participantId, customerId, assigneeId, lanes, topic, filter, ids, externalId } = filters;
   if (principal.customer) {
     const own: readonly (string | undefined)[] = [undefined, 'me', principal.actor.id];
     const isOwn = own.includes(participantId) && own.includes(customerId);
     const isHidden =
-      [assigneeId, lanes, topic].some((value) => value !== undefined) || !isAllPublic(filters.metadata);
+      [assigneeId, lanes, topic, externalId].some((value) => value !== undefined) ||
+      !isAllPublic(filters.metadata);
     const hasLane = filter !== undefined && filter !== 'unread';
     if (!isOwn || isHidden || hasLane) return undefined;
     const itself = (id: string | undefined) => id && principal.actor.id;
     return { ...filters, participantId: itself(participantId), customerId: itself(customerId) };
   }
+  const one = externalId && (await findExternal(database, principal, 'conversation', externalId));
+  if (externalId !== undefined && (one === undefined || ids?.includes(one) === false)) return undefined;
   const named = async (param: string, id: string | undefined) =>
     id === undefined ? undefined : (await readActorFilter(database, principal, param, [id]))[0];
   return {
@@ -171,6 +178,7 @@ async function resolved(
     participantId: await named('participant_id', participantId),
     customerId: await named('customer_id', customerId),
     topic: topic && (await readTopicFilter(database, principal, topic)),
+    ids: one === undefined ? ids : [one],
   };
 }
 

@@ -28,6 +28,8 @@ export interface InboxFilters {
   readonly ids?: readonly string[] | undefined;
   /** Only conversations with all of these keys and values. */
   readonly metadata?: Metadata | undefined;
+  /** The route turns it into one of `ids`. */
+  readonly externalId?: string | undefined;
   /** Whether callers that see the whole account see other people's direct messages too. */
   readonly includesDirect: boolean;
 }

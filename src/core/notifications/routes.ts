@@ -12,6 +12,7 @@ import {
   SENDER_TYPES,
   StatusFilter,
 } from '../../contract/protocol/resources/notification.ts';
+import { IdOf } from '../../contract/protocol/schema/external-ids.ts';
 import { Body, OneOf } from '../../contract/protocol/schema/schema.ts';
 import type { NotificationMove } from '../../contract/protocol/states/notification-states.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
@@ -85,7 +86,7 @@ function listRoute(database: Database, encoded: EncodedNotifications): Route {
     query: SearchQuery({
       category: Type.Optional(CategoryFilter),
       status: Type.Optional(StatusFilter),
-      'sender_ids[]': several(Type.String({ maxLength: FEED_FILTER_LIMITS.idCharacters })),
+      'sender_ids[]': several(IdOf('actor')),
       'sender_types[]': several(OneOf(SENDER_TYPES)),
       'include[]': IncludeInNotification,
     }),

@@ -9,8 +9,9 @@ import {
 } from '../../contract/protocol/resources/agent-definition.ts';
 import type { AvailableTool, BuiltInTool } from '../../contract/protocol/resources/available-tool.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import type { AttachedTool, Schema } from '../../platform/db/tables/schema.ts';
-import { readActors } from './actor.ts';
+import type { ActorRow } from './actor.ts';
 import { presentAs } from './present-as.ts';
 import { readRolesOf } from './role.ts';
 
@@ -51,9 +52,9 @@ export async function lockAgent(tx: Tx, accountId: string, id: string): Promise<
 }
 
 /**
- * Returns each row's resource (docs/contract.md#agents) with the requested expansions. Images take
- * one query, and so do roles if requested. Requesting `tools`, a part of `config`, includes it.
- * Without a catalogue the resources look as in the answer of Create Agent
+ * Returns each row's resource (docs/contract.md#agents) with the requested expansions. What their
+ * actors hold takes one query, and so do roles if requested. Requesting `tools`, a part of
+ * `config`, includes it. Without a catalogue the resources look as in the answer of Create Agent
  * (docs/contract.md#creating-an-agent): `trigger_config` and each entry's `tool` are null.
  */
 export async function expandAgents(
@@ -64,7 +65,7 @@ export async function expandAgents(
 ): Promise<ReadonlyMap<AgentRow, AgentDefinition>> {
   const roles = await readRolesOf(db, rows, include);
   const actorIds = rows.map(({ actor_id }) => actor_id);
-  const actors = await readActors(db, actorIds);
+  const actors = await readActorsOfAgents(db, actorIds);
   const configOf = (row: AgentRow) => {
     if (!include.includes('config') && !include.includes('tools')) return null;
     const toolOf = (attached: AttachedTool) => catalogue?.builtIn(attached.tool) ?? null;
@@ -83,9 +84,20 @@ export async function expandAgents(
       role: roles.get(row.role_id ?? '') ?? null,
       config: configOf(row),
       avatar_url: actors.get(row.actor_id)?.avatar_url ?? null,
+      external_id: actors.get(row.actor_id)?.external_id ?? null,
     });
   return new Map(rows.map((row) => [row, present(row)]));
 }
+
+async function readActorsOfAgents(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, OfActor>> {
+  const rows = await db.query(READ_ACTORS_OF_AGENTS, ids);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+type OfActor = Pick<ActorRow, 'id' | 'avatar_url' | 'external_id'>;
+
+const READ_ACTORS_OF_AGENTS = statement<[ids: readonly string[]], OfActor>('read-actors-of-agents')`
+    SELECT id, avatar_url, external_id FROM actors WHERE id = ANY($1)`;
 
 /** Returns null for agents that are started only manually or by a chat. */
 function presentTrigger({ trigger_config: trigger }: AgentRow): TriggerConfig | null {

@@ -45,6 +45,7 @@ const CONVERSATION_COLUMNS = [
   'is_blocked',
   'metadata',
   'deleted_at',
+  'external_id',
   'created_at',
   'updated_at',
   'changed_in',
@@ -118,6 +119,7 @@ function presentConversation(row: ConversationRow, own: OwnView, expansions: Exp
     activity_at:
       own.activity_at === null || own.activity_at < row.created_at ? row.created_at : own.activity_at,
     metadata: row.metadata ?? NO_METADATA,
+    external_id: row.external_id,
   };
 }
 
@@ -136,6 +138,7 @@ function forCustomer(conversation: Conversation): Conversation {
     topic_type: null,
     topic_id: null,
     metadata: metadataFor({ customer: true }, conversation.metadata),
+    external_id: null,
   };
 }
 

@@ -12,11 +12,13 @@ import { presentAs } from './present-as.ts';
 
 export interface GroupRow extends Selectable<Schema['messaging_groups']> {
   readonly avatar_url: string | null;
+  readonly external_id: string | null;
 }
 
 /** Columns of the table under the alias `t`. */
 export const GROUP_COLUMNS = `t.id, t.account_id, t.actor_id, t.name, t.created_at, t.updated_at,
-  (SELECT a.avatar_url FROM actors a WHERE a.id = t.actor_id) AS avatar_url`;
+  (SELECT a.avatar_url FROM actors a WHERE a.id = t.actor_id) AS avatar_url,
+  (SELECT a.external_id FROM actors a WHERE a.id = t.actor_id) AS external_id`;
 
 /** Returns groups as sub-objects of other resources, by their ids, without members. */
 export async function readGroups(

@@ -15,6 +15,7 @@ export interface UserProfile extends UserRow {
   readonly deactivated: boolean;
   readonly avatar_url: string | null;
   readonly metadata: Metadata | null;
+  readonly external_id: string | null;
 }
 
 /**
@@ -24,7 +25,8 @@ export interface UserProfile extends UserRow {
 export const USER = {
   columns: `
     t.id, t.account_id, a.name, t.email, a.role_id, a.deactivated_at IS NOT NULL AS deactivated, a.avatar_url,
-    a.metadata, t.created_at, greatest(t.updated_at, a.updated_at) AS updated_at`,
+    a.external_id, a.metadata,
+    t.created_at, greatest(t.updated_at, a.updated_at) AS updated_at`,
   from: 'users t JOIN actors a ON a.id = t.id',
 };
 

@@ -36,8 +36,8 @@ export function readNewAgent(catalogue: ToolCatalogue, accountId: string, body: 
 
 /**
  * Inserts the agent. Throws ApiError `resource_not_found` (param role_id),
- * `insufficient_permissions` (a role above the caller's own rights), `resource_exists` (param slug)
- * or `limit_exceeded`.
+ * `insufficient_permissions` (a role above the caller's own rights), `resource_exists` (param slug
+ * or external_id) or `limit_exceeded`.
  */
 export async function createAgent(tx: Tx, principal: Principal, agent: NewAgent): Promise<AgentRow> {
   await requireRole(tx, principal, agent.role_id);
@@ -88,12 +88,16 @@ export function checkAgentChanges(catalogue: ToolCatalogue, { config = {} }: Upd
   if (config.tools !== undefined) readTools(config.tools);
 }
 
-function readChanges(row: AgentRow, { avatar_s3_key: _, ...body }: UpdateAgentBody): AgentChanges {
+function readChanges(
+  row: AgentRow,
+  { avatar_s3_key: _, external_id: externalId, ...body }: UpdateAgentBody,
+): AgentChanges {
   const { trigger_config, tools } = body.config ?? {};
   return {
     fields: columnsOf(body),
     ...(trigger_config !== undefined && { trigger: readTrigger(row.trigger_type, trigger_config) }),
     ...(tools !== undefined && { tools: readTools(tools) }),
+    ...(externalId !== undefined && { externalId }),
   };
 }
 

@@ -10,6 +10,7 @@ import {
   TRIGGER_TYPES,
   UpdateAgentBody,
 } from '../../contract/protocol/resources/agent-definition.ts';
+import { OwnIdFilter } from '../../contract/protocol/schema/external-ids.ts';
 import { Body, Include, OneOf } from '../../contract/protocol/schema/schema.ts';
 import { keyOf } from '../../core/accounts/account-list.ts';
 import { IMAGE_REFUSALS } from '../../core/attachments/images.ts';
@@ -61,15 +62,16 @@ export function agentRoutes(
         category_code: Type.Optional(
           Type.String({ minLength: 1, maxLength: AGENT_LIMITS.categoryCharacters }),
         ),
+        external_id: OwnIdFilter,
         'include[]': IncludeList,
       }),
       response: ListOf(AgentDefinition),
       async handle({ principal, query, url }) {
-        const { trigger_type, status, category_code } = query;
+        const { trigger_type, status, category_code, external_id } = query;
         const { accountId: account } = principal;
-        const page = readPage(LIST, query, { account, trigger_type, status, category_code });
+        const page = readPage(LIST, query, { account, trigger_type, status, category_code, external_id });
         const filters = [trigger_type ?? null, status ?? null, category_code ?? null] as const;
-        const rows = await AGENTS.readPage(database, [account, ...filters], page);
+        const rows = await AGENTS.readPage(database, [account, ...filters, external_id ?? null], page);
         const shown = await expandAgents(database, rows, query['include[]'] ?? [], catalogue);
         return toList(rows, page, url, keyOf, (row) => shown.get(row)!);
       },
@@ -94,7 +96,7 @@ export function agentRoutes(
       summary: 'Change an agent; its trigger type stays',
       permission: 'agents:update',
       body: UpdateAgentBody,
-      refuses: IMAGE_REFUSALS,
+      refuses: ['resource_exists', ...IMAGE_REFUSALS],
       rules: ({ body }) => checkAgentChanges(catalogue, body),
       prepare: ({ principal, body }) => avatars.find(principal.accountId, body.avatar_s3_key),
       async change(tx, call, image) {

@@ -2,9 +2,10 @@ import { type Insertable, sql, type Updateable } from 'kysely';
 import { ApiError, alreadyExists } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
 import { MAX_AGENTS } from '../../contract/protocol/resources/agent-definition.ts';
-import { createActor } from '../../core/accounts/actors.ts';
+import { createActor, writeActor } from '../../core/accounts/actors.ts';
 import { enqueueActorChanged, enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import type { AgentRow } from '../../core/resources/agent.ts';
+import { externalActor } from '../../core/resources/external-ids.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { keysetList } from '../../platform/db/connection/keyset.ts';
 import type { AttachedTool, Schema } from '../../platform/db/tables/schema.ts';
@@ -18,15 +19,19 @@ export interface NewAgent
   extends Omit<Insertable<Schema['agent_definitions']>, 'id' | 'actor_id' | 'trigger_config' | 'tools'> {
   readonly trigger?: StoredTrigger | null;
   readonly tools?: readonly ToolSetting[];
+  readonly external_id?: string | null | undefined;
 }
 
-/** Inserts an active definition with its actor. Throws `resource_exists` (param slug). */
+/**
+ * Inserts an active definition with its actor. Throws `resource_exists` (param slug or
+ * external_id).
+ */
 export async function insertAgent(
   tx: Tx,
-  { trigger = null, tools = [], ...columns }: NewAgent,
+  { trigger = null, tools = [], external_id = null, ...columns }: NewAgent,
 ): Promise<AgentRow> {
   const { account_id, name, role_id = null } = columns;
-  const actor = await createActor(tx, { account_id, type: 'agent', name, role_id });
+  const actor = await createActor(tx, { account_id, type: 'agent', name, role_id, external_id });
   const now = await readClock(tx);
   const row = await tx.kysely
     .insertInto('agent_definitions')
@@ -79,13 +84,18 @@ export interface AgentChanges {
   readonly trigger?: StoredTrigger | null;
   /** Replaces all tools; a tool that is in both lists keeps its id. */
   readonly tools?: readonly ToolSetting[];
+  /** Null removes it. */
+  readonly externalId?: string | null;
 }
 
-/** Updates a locked agent, and the name and role of its actor with it. */
+/**
+ * Updates a locked agent, and the name, role and external id of its actor with it. Throws
+ * `resource_exists` (param external_id).
+ */
 export async function updateAgent(
   tx: Tx,
   row: AgentRow,
-  { fields, trigger, tools }: AgentChanges,
+  { fields, trigger, tools, externalId }: AgentChanges,
 ): Promise<AgentRow> {
   const now = await readClock(tx, row.updated_at);
   const updated = await tx.kysely
@@ -102,29 +112,23 @@ export async function updateAgent(
     .executeTakeFirstOrThrow();
   const { account_id: accountId, name, role_id } = updated;
   if (row.trigger_type === 'event') await enqueueRightsChanged(tx, [eventAgentsOf(accountId)]);
-  if (name !== row.name || role_id !== row.role_id) {
-    await tx.kysely
-      .updateTable('actors')
-      .set({ name, role_id, updated_at: sql<string>`later_than(updated_at)` })
-      .where('id', '=', row.actor_id)
-      .execute();
+  if (name !== row.name || role_id !== row.role_id || externalId !== undefined) {
+    const set = { name, role_id, ...(externalId !== undefined && { external_id: externalId }) };
+    await writeActor(tx, row.actor_id, 'agent', set);
     if (name === row.name) await enqueueRightsChanged(tx, [row.actor_id]);
     else await enqueueActorChanged(tx, row.actor_id);
   }
   return updated;
 }
 
-/** Deletes the definition and frees its slug. The actor remains as an author without rights. */
+/**
+ * Deletes the definition and frees its slug and external id. The actor remains as an author without
+ * rights.
+ */
 export async function deleteAgent(tx: Tx, row: AgentRow): Promise<void> {
   await tx.kysely.deleteFrom('agent_definitions').where('id', '=', row.id).execute();
-  await tx.kysely
-    .updateTable('actors')
-    .set({
-      deactivated_at: sql<string>`clock_timestamp()`,
-      updated_at: sql<string>`later_than(updated_at)`,
-    })
-    .where('id', '=', row.actor_id)
-    .execute();
+  const deactivated_at = sql<string>`clock_timestamp()`;
+  await writeActor(tx, row.actor_id, 'agent', { deactivated_at, external_id: null });
   await enqueueRightsChanged(tx, [row.actor_id, eventAgentsOf(row.account_id)]);
 }
 
@@ -174,7 +178,13 @@ function attach(
 
 /** The agents of one account, newest first. */
 export const AGENTS = keysetList<
-  [accountId: string, triggerType: string | null, status: string | null, categoryCode: string | null],
+  [
+    accountId: string,
+    triggerType: string | null,
+    status: string | null,
+    categoryCode: string | null,
+    externalId: string | null,
+  ],
   AgentRow
 >({
   name: 'read-agents',
@@ -183,7 +193,8 @@ export const AGENTS = keysetList<
   where: `account_id = $1
       AND ($2::text IS NULL OR trigger_type = $2)
       AND ($3::text IS NULL OR status = $3)
-      AND ($4::text IS NULL OR category_code = $4)`,
+      AND ($4::text IS NULL OR category_code = $4)
+      AND ($5::text IS NULL OR actor_id = ${externalActor('agent', '$1', '$5')})`,
   key: [
     ['created_at', 'timestamptz'],
     ['id', 'text'],

@@ -138,8 +138,12 @@ function idFrom(at: string): string {
 const CONSIDERED_DAYS = 14;
 const CONSIDERED = `interval '${CONSIDERED_DAYS * 24 * 60 * 60 * 1_000} ms'`;
 
-/** Users whose settings make an unseen notification due; `$2` is the current time. */
+/**
+ * Users whose settings make an unseen notification due; `$2` is the current time. Users that were
+ * made without an address have one that receives no mail (RFC 2606).
+ */
 const DUE_USERS = `notification_settings s JOIN actors a ON a.id = s.actor_id AND a.deactivated_at IS NULL
+    JOIN users u ON u.id = s.actor_id AND u.email NOT LIKE '%.invalid'
     WHERE s.digest_after_minutes IS NOT NULL AND EXISTS (
       SELECT FROM notifications n
       WHERE n.recipient_id = s.actor_id AND n.status = 'unseen' AND n.digested_at IS NULL

@@ -4,7 +4,8 @@ import { ListOf } from '../../contract/protocol/lists.ts';
 import { MESSAGE_INCLUDES } from '../../contract/protocol/resources/chat-message.ts';
 import { CONVERSATION_INCLUDES } from '../../contract/protocol/resources/conversation.ts';
 import { SEARCH_TYPES, SearchHit } from '../../contract/protocol/resources/search-hit.ts';
-import { Id, Include, OneOf, Timestamp } from '../../contract/protocol/schema/schema.ts';
+import { IdOf } from '../../contract/protocol/schema/external-ids.ts';
+import { Include, OneOf, Timestamp } from '../../contract/protocol/schema/schema.ts';
 import { requireConversationFilter } from '../../core/conversations/access.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import { readActorFilter } from '../../core/resources/actor-filter.ts';
@@ -41,8 +42,8 @@ export function searchRoutes({ database, files, directory }: SearchRoutesOptions
       refuses: ['timeout'],
       query: SearchQuery({
         type: Type.Optional(OneOf(SEARCH_TYPES, { default: 'messages' })),
-        conversation_id: Type.Optional(Id),
-        author_id: Type.Optional(Id),
+        conversation_id: Type.Optional(IdOf('conversation')),
+        author_id: Type.Optional(IdOf('actor')),
         before: Type.Optional(Timestamp),
         after: Type.Optional(Timestamp),
         has: Type.Optional(OneOf(['file'])),

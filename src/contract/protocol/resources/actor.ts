@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { OWN_ID_TEXTS, OwnId } from '../schema/external-ids.ts';
 import { describe, Identity, Nullable, OneOf, Times } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 
@@ -49,6 +50,7 @@ export const MessagingGroup = Type.Object({
   members: Nullable(Type.Array(Actor)),
   ...Times,
   avatar_url: Since('1.2.harbor', Nullable(Type.String())),
+  external_id: OwnId,
 });
 export type MessagingGroup = Static<typeof MessagingGroup>;
 
@@ -57,6 +59,7 @@ describe(MessagingGroup, {
     'Id of the actor that stands for the group as assignee or sender. Requests that name an actor take this id or `id`.',
   name: 'Name of the group, as customers see it where it is a persona.',
   members: 'Users and agents on the roster, in their order. Null unless expanded.',
+  external_id: OWN_ID_TEXTS.field,
 });
 
 /** The columns of an actor that every read returns. */

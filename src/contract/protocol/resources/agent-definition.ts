@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { EventType } from '../event-areas.ts';
+import { ChangedOwnId, NewOwnId, OWN_ID_TEXTS, OwnId } from '../schema/external-ids.ts';
 import {
   type Alternative,
   Body,
@@ -128,6 +129,7 @@ export const AgentDefinition = Type.Object({
   ...Times,
   avatar_url: Since('1.2.harbor', Nullable(Type.String())),
   role_id: Since('1.2.harbor', Nullable(Type.String())),
+  external_id: OwnId,
 });
 export type AgentDefinition = Static<typeof AgentDefinition>;
 export type DefinitionType = AgentDefinition['definition_type'];
@@ -147,6 +149,7 @@ describe(AgentDefinition, {
   role: 'The role that bounds what the agent may do. Null unless expanded, and for an agent without a role, whose runs fail at once.',
   config: 'Instructions, models, triggers and tools. Null unless expanded.',
   role_id: 'Id of the role that `role` expands. Null for an agent without a role.',
+  external_id: OWN_ID_TEXTS.field,
 });
 
 const Description = Nullable(Text(AGENT_LIMITS.descriptionCharacters));
@@ -234,6 +237,7 @@ export const CreateAgentBody = Body({
   trigger_type: OneOf(TRIGGER_TYPES),
   config: AgentConfigInput,
   role_id: Type.Optional(RoleId),
+  external_id: NewOwnId,
 });
 export type CreateAgentBody = Static<typeof CreateAgentBody>;
 
@@ -248,6 +252,7 @@ describe(CreateAgentBody, {
     'Instructions, models, triggers and tools. An empty object is allowed where the trigger type requires nothing.',
   role_id:
     'The role whose permissions bound every call of the agent; it must grant no more than the caller has. An agent without a role cannot run.',
+  external_id: OWN_ID_TEXTS.create,
 });
 demand(CreateAgentBody, [
   where('trigger_type', 'manual'),
@@ -265,6 +270,7 @@ export const UpdateAgentBody = Body({
   config: Type.Optional(AgentConfigInput),
   role_id: Type.Optional(RoleId),
   avatar_s3_key: Since('1.2.harbor', AvatarKey),
+  external_id: ChangedOwnId,
 });
 export type UpdateAgentBody = Static<typeof UpdateAgentBody>;
 
@@ -276,6 +282,7 @@ describe(UpdateAgentBody, {
   config: 'The fields of the configuration that change; absent ones stay.',
   role_id:
     'The role whose permissions bound every call of the agent; null takes the role away, and its runs fail.',
+  external_id: OWN_ID_TEXTS.change,
 });
 
 function startedBy(triggerType: TriggerType, field: keyof TriggerConfigInput): Alternative {

@@ -12,6 +12,7 @@ export const AUDIT_ACTIONS = [
   'conversation.assigned',
   'conversation.topic_changed',
   'conversation.metadata_changed',
+  'conversation.external_id_changed',
   'conversation.moved',
   'conversation.legal_hold_set',
   'conversation.deleted',
@@ -25,6 +26,7 @@ export const AUDIT_ACTIONS = [
   'customer_token.issued',
   'customer.blocked',
   'customer.unblocked',
+  'customer.updated',
   'message.edited',
   'draft.edited',
   'scheduled.edited',
@@ -65,15 +67,17 @@ export const AUDIT_ACTIONS = [
   'identity_provider.deleted',
   'account.registered',
 ] as const;
-export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** The actions that a filter may name since a later version. */
-export const AUDIT_ACTIONS_SINCE = {
+/** The actions that callers of an older version cannot name in a filter. */
+export const AUDIT_ACTIONS_SINCE: MembersSince<(typeof AUDIT_ACTIONS)[number]> = {
   'conversation.metadata_changed': '1.3.harbor-preview.1',
   'identity_provider.created': '1.3.harbor-preview.1',
   'identity_provider.updated': '1.3.harbor-preview.1',
   'identity_provider.deleted': '1.3.harbor-preview.1',
-} as const satisfies MembersSince<AuditAction>;
+  'conversation.external_id_changed': '1.3.harbor-preview.1',
+  'customer.updated': '1.3.harbor-preview.1',
+};
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** What was done by which actor (docs/contract.md#audit). `details` depends on the action. */
 export const AuditEvent = Type.Object({

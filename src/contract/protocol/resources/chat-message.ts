@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { IdBy, IdOf } from '../schema/external-ids.ts';
 import {
   Body,
   demand,
@@ -192,7 +193,7 @@ export type MessageInclude = (typeof MESSAGE_INCLUDES)[number];
 /** The parameter `include[]` of these companions. */
 export const IncludeInMessage = Include(MESSAGE_INCLUDES, { reactions: '1.2.harbor', thread: '1.2.harbor' });
 
-const Mentions = Type.Array(Text(64), { maxItems: MESSAGE_LIMITS.mentions, uniqueItems: true });
+const Mentions = Type.Array(IdOf('actor'), { maxItems: MESSAGE_LIMITS.mentions, uniqueItems: true });
 const Addresses = Type.Array(Type.String({ format: 'email' }), { maxItems: MESSAGE_LIMITS.cc });
 
 export const AttachmentInput = Body({
@@ -203,7 +204,7 @@ export const AttachmentInput = Body({
   size_bytes: Type.Optional(Type.Integer({ minimum: 0 })),
   url: Type.Optional(Text(MESSAGE_LIMITS.urlCharacters)),
   resource_type: Type.Optional(OneOf(ENTITY_TYPES)),
-  resource_id: Type.Optional(Text(64)),
+  resource_id: Type.Optional(IdBy('resource_type')),
   metadata: MetadataField,
 });
 describe(AttachmentInput, {
@@ -260,7 +261,7 @@ export const SendMessageBody = Body({
   scheduled_at: Type.Optional(Timestamp),
   reply_to_message_id: Type.Optional(Text(64)),
   link_resource_type: Type.Optional(OneOf(ENTITY_TYPES)),
-  link_resource_id: Type.Optional(Text(64)),
+  link_resource_id: Type.Optional(IdBy('link_resource_type')),
   attachments: Type.Optional(Type.Array(AttachmentInput, { maxItems: MESSAGE_LIMITS.attachments })),
   mentions: Type.Optional(Mentions),
   metadata: MetadataField,
@@ -330,7 +331,7 @@ describe(EditMessageBody, {
 
 /** Body of Forward Message (docs/contract.md#forwarding). */
 export const ForwardMessageBody = Body({
-  conversation_id: Text(64),
+  conversation_id: IdOf('conversation'),
   client_message_id: Text(MESSAGE_LIMITS.clientMessageIdCharacters),
   body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),
   audience: Type.Optional(OneOf(['internal', 'customer'])),

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { ChangedOwnId, IdBy, IdOf, NewOwnId, OWN_ID_TEXTS, OwnId } from '../schema/external-ids.ts';
 import {
   Body,
   ByType,
@@ -63,6 +64,7 @@ export const Conversation = Type.Object({
   topic_id: Since('1.2.harbor', Nullable(Type.String())),
   activity_at: Since('1.3.harbor-preview.1', Timestamp),
   metadata: MetadataField,
+  external_id: OwnId,
 });
 export type Conversation = Static<typeof Conversation>;
 
@@ -103,6 +105,7 @@ describe(Conversation, {
   activity_at:
     'When something was last sent that the caller may see, whether or not it was deleted since; when the conversation was created where nothing was. Lists with `order=activity` are in its order.',
   metadata: METADATA_TEXTS.shown,
+  external_id: `${OWN_ID_TEXTS.field} Null to customers.`,
 });
 
 /** Values of `include[]` where companions show conversations (docs/contract.md#expansion). */
@@ -114,36 +117,36 @@ export const LEGAL_HOLD_INCLUDES = ['assignee', 'group', 'participants'] as cons
 
 const Topic = Body({
   type: described(OneOf(ENTITY_TYPES), 'Kind of the resource that `id` names.'),
-  id: described(Id, 'Id of the resource.'),
+  id: described(IdBy('type'), 'Id of the resource.'),
 });
 
 /** Between two users: the caller and another user, or two users if the caller is an API key. */
-const DirectMessageInput = Body({
+const DIRECT_MESSAGE = {
   type: Type.Literal('direct_message'),
   audience: Type.Optional(Type.Literal('internal')),
   participants: Type.Array(DirectUserInput, { minItems: 1, maxItems: 2 }),
   topic: Type.Optional(Topic),
   metadata: MetadataField,
-});
-describe(DirectMessageInput, {
+};
+const DIRECT_MESSAGE_TEXTS = {
   audience: 'Direct messages are always `internal`.',
   participants:
     'The other user. An API key, which takes no part itself, names both users. Where the two have a direct message already, it is returned with 200.',
   topic: 'The app resource that the conversation is about.',
   metadata: METADATA_TEXTS.given,
-});
+};
 
-const GroupInput = Body({
+const GROUP = {
   type: Type.Literal('group'),
   audience: Type.Optional(OneOf(AUDIENCES)),
   title: Type.Optional(Name),
   participants: Type.Optional(Type.Array(ParticipantInput, { maxItems: PARTICIPANT_LIMITS.inARequest })),
-  group_id: Type.Optional(Id),
+  group_id: Type.Optional(IdOf('group')),
   topic: Type.Optional(Topic),
   inbox_id: Since('1.2.harbor', Id),
   metadata: MetadataField,
-});
-describe(GroupInput, {
+};
+const GROUP_TEXTS = {
   audience: '`customer` makes a customer case. Default `internal`.',
   title: 'Title of the group.',
   participants: 'Members beside the caller, who becomes the owner. Default: none.',
@@ -152,20 +155,35 @@ describe(GroupInput, {
   inbox_id:
     'The inbox through which replies of a customer case leave as mail. Only with `audience` `customer`, and at least one customer; each has an email address. The case is assigned to the assignee of the inbox.',
   metadata: METADATA_TEXTS.given,
-});
+};
+
+const DirectMessageInput = Body({ ...DIRECT_MESSAGE, external_id: NewOwnId });
+describe(DirectMessageInput, { ...DIRECT_MESSAGE_TEXTS, external_id: OWN_ID_TEXTS.create });
+const GroupInput = Body({ ...GROUP, external_id: NewOwnId });
+describe(GroupInput, { ...GROUP_TEXTS, external_id: OWN_ID_TEXTS.create });
 
 /** Body of Create Conversation (docs/contract.md#creating-a-conversation). `system` is reserved. */
 export const CreateConversationBody = ByType([DirectMessageInput, GroupInput]);
 export type CreateConversationBody = Static<typeof CreateConversationBody>;
 
+const PutDirectMessageInput = Body(DIRECT_MESSAGE);
+describe(PutDirectMessageInput, DIRECT_MESSAGE_TEXTS);
+const PutGroupInput = Body(GROUP);
+describe(PutGroupInput, GROUP_TEXTS);
+
+/** What PUT states of a conversation: what Create Conversation does but for its external id. */
+export const PutConversationBody = ByType([PutDirectMessageInput, PutGroupInput]);
+export type PutConversationBody = Static<typeof PutConversationBody>;
+
 /** Body of Update Conversation (docs/contract.md#updating-a-conversation): null clears. */
 export const UpdateConversationBody = Body({
   title: Type.Optional(Nullable(Name)),
   workflow_status: Type.Optional(OneOf(WORKFLOW_STATUSES)),
-  assignee_id: Type.Optional(Nullable(Id)),
+  assignee_id: Type.Optional(Nullable(IdOf('user', 'group'))),
   topic: Type.Optional(Nullable(Topic)),
   status: Type.Optional(OneOf(['active', 'archived'])),
   metadata: MetadataPatch,
+  external_id: ChangedOwnId,
 });
 export type UpdateConversationBody = Static<typeof UpdateConversationBody>;
 
@@ -177,6 +195,7 @@ describe(UpdateConversationBody, {
   topic: 'The app resource that the conversation is about; null clears it.',
   status: '`archived` closes the conversation to new messages from all actors, `active` opens it again.',
   metadata: METADATA_TEXTS.changed,
+  external_id: OWN_ID_TEXTS.change,
 });
 
 /** Body of Set Legal Hold (docs/contract.md#legal-hold). */

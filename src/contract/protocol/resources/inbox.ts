@@ -1,15 +1,6 @@
 import { type Static, Type } from 'typebox';
-import {
-  Body,
-  describe,
-  described,
-  Id,
-  Identity,
-  Line,
-  Nullable,
-  Times,
-  Timestamp,
-} from '../schema/schema.ts';
+import { IdOf } from '../schema/external-ids.ts';
+import { Body, describe, described, Identity, Line, Nullable, Times, Timestamp } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import type { WorkflowStatus } from './conversation.ts';
 
@@ -44,8 +35,8 @@ export const CreateInboxBody = Body(
   {
     name: Line(INBOX_LIMITS.nameCharacters),
     address: Address,
-    group_id: Type.Optional(Id),
-    assignee_id: Type.Optional(Id),
+    group_id: Type.Optional(IdOf('group')),
+    assignee_id: Type.Optional(IdOf('user', 'group')),
   },
   { examples: [{ name: 'Support', address: 'support@example.com' }] },
 );
@@ -55,8 +46,8 @@ export const UpdateInboxBody = Body(
   {
     name: Type.Optional(Line(INBOX_LIMITS.nameCharacters)),
     address: Type.Optional(Address),
-    group_id: Type.Optional(Nullable(Id)),
-    assignee_id: Type.Optional(Nullable(Id)),
+    group_id: Type.Optional(Nullable(IdOf('group'))),
+    assignee_id: Type.Optional(Nullable(IdOf('user', 'group'))),
   },
   { minProperties: 1, examples: [{ name: 'Support' }] },
 );

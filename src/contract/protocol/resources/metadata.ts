@@ -53,6 +53,7 @@ export const METADATA_TEXTS = {
   shown:
     'What the application keeps with the resource: texts by its own keys, `{}` where there are none. Customers are shown keys that begin with `public_` alone.',
   given: `What the application keeps with the resource: at most ${METADATA_LIMITS.keys} keys of ${METADATA_LIMITS.keyCharacters} characters, each with a text of at most ${METADATA_LIMITS.valueCharacters}. Customers are shown keys that begin with \`public_\` alone, and can set no others.`,
+  put: 'What the application keeps with the resource. Where it is there already, the keys that are stated are set and the others stay.',
   changed: `Keys to set, and keys to remove, whose value is null. Other keys stay; at most ${METADATA_LIMITS.keys} remain.`,
 } as const;
 

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
+import { IdBy, IdOf } from '../schema/external-ids.ts';
 import {
   Body,
   demand,
   describe,
-  Id,
   Identity,
   Line,
   Nullable,
@@ -98,7 +98,7 @@ export const StatusFilter = OneOf(NOTIFICATION_STATUSES, {
 });
 export const SENDER_TYPES = ['user', 'group', 'system'] as const;
 /** Limits of each filter that takes several values. */
-export const FEED_FILTER_LIMITS = { items: 100, idCharacters: 64 } as const;
+export const FEED_FILTER_LIMITS = { items: 100 } as const;
 
 /** The counts of a recipient's feed (docs/contract.md#notifications). */
 export const NotificationSummary = Type.Object({
@@ -133,13 +133,17 @@ export const PRODUCED_LIMITS = { recipients: 100, titleCharacters: 200, bodyChar
  * core/notifications/causes/create-notifications.ts checks what a schema cannot say.
  */
 export const CreateNotificationsBody = Body({
-  recipient_ids: Type.Array(Id, { minItems: 1, maxItems: PRODUCED_LIMITS.recipients, uniqueItems: true }),
+  recipient_ids: Type.Array(IdOf('user'), {
+    minItems: 1,
+    maxItems: PRODUCED_LIMITS.recipients,
+    uniqueItems: true,
+  }),
   category: Type.String({ ...CATEGORY, examples: ['order.updated'] }),
   title: Line(PRODUCED_LIMITS.titleCharacters),
   body: Type.Optional(Text(PRODUCED_LIMITS.bodyCharacters)),
   priority: Type.Optional(OneOf(PRIORITIES)),
   resource_type: Type.Optional(OneOf(ENTITY_TYPES)),
-  resource_id: Type.Optional(Id),
+  resource_id: Type.Optional(IdBy('resource_type')),
 });
 export type CreateNotificationsBody = Static<typeof CreateNotificationsBody>;
 
@@ -163,7 +167,7 @@ const ALERT_LIMITS = { titleCharacters: 200, bodyCharacters: 39_000 } as const;
 export const CreateAlertBody = Body({
   title: Line(ALERT_LIMITS.titleCharacters),
   body: Type.Optional(Text(ALERT_LIMITS.bodyCharacters)),
-  conversation_id: Type.Optional(Id),
+  conversation_id: Type.Optional(IdOf('conversation')),
   priority: Type.Optional(OneOf(PRIORITIES)),
 });
 export type CreateAlertBody = Static<typeof CreateAlertBody>;

@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox';
+import { IdOf, NewOwnId } from '../schema/external-ids.ts';
 import {
   Body,
   ByType,
   demand,
   describe,
-  Id,
   Identity,
   Line,
   Name,
@@ -66,13 +66,17 @@ const Keywords = Type.Array(Line(PARTICIPANT_LIMITS.keywordCharacters), {
 });
 
 /** A user of a direct message; both are members. */
-export const DirectUserInput = Body({ type: Type.Literal('user'), actor_id: Id, metadata: MetadataField });
+export const DirectUserInput = Body({
+  type: Type.Literal('user'),
+  actor_id: IdOf('user'),
+  metadata: MetadataField,
+});
 describe(DirectUserInput, { actor_id: 'Id of the user.', metadata: METADATA_TEXTS.given });
 
 /** A teammate; `role` is `member` by default. */
 const UserInput = Body({
   type: Type.Literal('user'),
-  actor_id: Id,
+  actor_id: IdOf('user'),
   role: Type.Optional(OneOf(PARTICIPANT_ROLES)),
   metadata: MetadataField,
 });
@@ -85,7 +89,7 @@ describe(UserInput, {
 /** Default policy: `mention`. `keyword` requires keywords (core/conversations/roster.ts). */
 const AgentInput = Body({
   type: Type.Literal('agent'),
-  actor_id: Id,
+  actor_id: IdOf('agent'),
   role: Type.Optional(OneOf(PARTICIPANT_ROLES)),
   agent_trigger_policy: Type.Optional(OneOf(TRIGGER_POLICIES)),
   agent_trigger_keywords: Type.Optional(Keywords),
@@ -112,23 +116,31 @@ demand(AgentInput, [
  */
 const CustomerInput = Body({
   type: Type.Literal('customer'),
-  actor_id: Type.Optional(Id),
+  actor_id: Type.Optional(IdOf('customer')),
   name: Type.Optional(Name),
   email: Type.Optional(Type.String({ format: 'email' })),
   role: Type.Optional(OneOf(['member', 'viewer'])),
   metadata: MetadataField,
+  external_id: NewOwnId,
 });
 describe(CustomerInput, {
   actor_id:
-    'Id of a customer that the account knows already. Exclusive with `name` and `email`, one of which is required otherwise.',
+    'Id of a customer that the account knows already. Exclusive with `name`, `email` and `external_id`, one of which is required otherwise.',
   name: 'Name of a new customer. Required unless `actor_id` or the `email` of a known customer is given; ignored for the latter.',
   email:
     'Email address. One that the account knows is that customer, letter case ignored; any other is a new customer.',
   role: '`viewer` only reads. Default `member`.',
   metadata:
     'What the application keeps with the participant, as for others; a customer that the request creates has none of its own yet.',
+  external_id:
+    'The id that your own application has for the customer. One that the account knows is that customer, and `name` and `email` are ignored; any other is a new customer with this id, who needs a name, whatever the `email`. Exclusive with `actor_id`.',
 });
-demand(CustomerInput, [{ required: ['actor_id'] }, { required: ['name'] }, { required: ['email'] }]);
+demand(CustomerInput, [
+  { required: ['actor_id'] },
+  { required: ['name'] },
+  { required: ['email'] },
+  { required: ['external_id'] },
+]);
 
 /** Body of Add Participant, and a participant of a new group (docs/contract.md#participants). */
 export const ParticipantInput = ByType([UserInput, AgentInput, CustomerInput]);

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Identity, Line, Name, Nullable, OneOf } from '../schema/schema.ts';
+import { IdOf } from '../schema/external-ids.ts';
+import { Body, describe, Identity, Line, Name, Nullable, OneOf } from '../schema/schema.ts';
 import { DECLARED_STATUSES, PRESENCE_STATUSES } from '../socket/activity.ts';
 
 /** A user or agent that one may write to, by its actor's id (docs/contract.md#people). */
@@ -27,7 +28,7 @@ describe(Person, {
 export const MAX_PRESENCES = 100;
 
 export const PresenceQuery = Body({
-  'actor_ids[]': Type.Array(Id, { minItems: 1, maxItems: MAX_PRESENCES }),
+  'actor_ids[]': Type.Array(IdOf('user'), { minItems: 1, maxItems: MAX_PRESENCES }),
 });
 
 /** The presence of a user (docs/contract.md#people). */
@@ -47,7 +48,7 @@ describe(ActorPresence, {
 export const MAX_ACTORS = 100;
 
 export const ActorsQuery = Body({
-  'actor_ids[]': Type.Array(Id, { minItems: 1, maxItems: MAX_ACTORS }),
+  'actor_ids[]': Type.Array(IdOf('actor'), { minItems: 1, maxItems: MAX_ACTORS }),
 });
 
 /** A resource of the account's own application that conversations and messages can point to. */

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { type Alternative, Body, demand, describe, described, Id, Timestamp } from '../schema/schema.ts';
+import { IdOf } from '../schema/external-ids.ts';
+import { type Alternative, Body, demand, describe, described, Timestamp } from '../schema/schema.ts';
 import { OptionalSince, Since } from '../schema/since.ts';
 
 /** Days for which a refresh token works; each use gives a new one (docs/contract.md#tokens). */
@@ -49,7 +50,7 @@ describe(ExchangedToken, {
 /** Either a user's id, from a caller that may issue tokens, or a token to exchange. */
 export const CreateTokenBody = Body(
   {
-    user_id: OptionalSince('1.3.harbor-preview.1', Id),
+    user_id: OptionalSince('1.3.harbor-preview.1', IdOf('user')),
     grant_type: Since('1.3.harbor-preview.1', Type.Literal(TOKEN_EXCHANGE)),
     subject_token: Since('1.3.harbor-preview.1', Type.String({ minLength: 1, maxLength: 8_192 })),
     subject_token_type: Since('1.3.harbor-preview.1', Type.Literal(JWT_TYPE)),

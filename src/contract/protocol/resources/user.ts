@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { ChangedOwnId, EXTERNAL_SINCE, NewOwnId, OWN_ID_TEXTS, OwnId } from '../schema/external-ids.ts';
 import { Body, describe, Id, Identity, Name, Nullable, OneOf, Times } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import { AvatarKey } from './avatar.ts';
@@ -20,6 +21,7 @@ export const User = Type.Object({
   avatar_url: Since('1.2.harbor', Nullable(Type.String())),
   role_id: Since('1.2.harbor', Nullable(Type.String())),
   metadata: MetadataField,
+  external_id: OwnId,
 });
 export type User = Static<typeof User>;
 
@@ -31,6 +33,7 @@ describe(User, {
   role: 'The role that bounds what the user may do. Null unless expanded.',
   role_id: 'Id of the role that `role` expands. Null once the person was erased.',
   metadata: METADATA_TEXTS.shown,
+  external_id: OWN_ID_TEXTS.field,
 });
 
 export const CreateUserBody = Body({
@@ -38,12 +41,29 @@ export const CreateUserBody = Body({
   email: Type.String({ format: 'email' }),
   role_id: Id,
   metadata: MetadataField,
+  external_id: NewOwnId,
 });
 describe(CreateUserBody, {
   name: 'Name of the person.',
   email: 'Email address, unique within the account; a taken one answers `resource_exists`.',
   role_id: 'The role of the user; it must grant no more than the caller has.',
   metadata: METADATA_TEXTS.given,
+  external_id: OWN_ID_TEXTS.create,
+});
+
+/** What PUT states of a user: all of it where the user is new, and else what changes. */
+export const PutUserBody = Body({
+  name: Type.Optional(Name),
+  email: Type.Optional(Type.String({ format: 'email' })),
+  role_id: Type.Optional(Id),
+  metadata: MetadataField,
+});
+export type PutUserBody = Static<typeof PutUserBody>;
+describe(PutUserBody, {
+  name: 'Name of the person. Required for a new user.',
+  email: 'Email address, unique within the account. Required for a new user.',
+  role_id: 'The role of the user; it must grant no more than the caller has. Required for a new user.',
+  metadata: METADATA_TEXTS.put,
 });
 
 export const UpdateUserBody = Body({
@@ -51,9 +71,13 @@ export const UpdateUserBody = Body({
   role_id: Type.Optional(Id),
   avatar_s3_key: Type.Optional(AvatarKey),
   metadata: MetadataPatch,
+  email: Since(EXTERNAL_SINCE, Type.String({ format: 'email' })),
+  external_id: ChangedOwnId,
 });
 describe(UpdateUserBody, {
   name: 'The new name of the person.',
   role_id: 'The new role of the user; it must grant no more than the caller has.',
   metadata: METADATA_TEXTS.changed,
+  email: 'The new email address, unique within the account; a taken one answers `resource_exists`.',
+  external_id: OWN_ID_TEXTS.change,
 });

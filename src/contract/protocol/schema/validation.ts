@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import type { Static, TSchema } from 'typebox';
 import { ApiError, missingField, repeated } from '../errors.ts';
 import { constraintSentence } from './constraint-sentences.ts';
+import { ID_BY, ID_OF } from './external-ids.ts';
 import { isDateTime, isEmail, isMediaType } from './formats.ts';
 import { nameMeant } from './nearest-name.ts';
 import { MEMBERS_SINCE, OPTIONAL_SINCE, SINCE } from './since.ts';
@@ -109,6 +110,8 @@ const ajv = new Ajv({
 });
 addFormats.default(ajv);
 ajv.addKeyword(SINCE);
+ajv.addKeyword(ID_OF);
+ajv.addKeyword(ID_BY);
 ajv.addKeyword(MEMBERS_SINCE);
 ajv.addKeyword(OPTIONAL_SINCE);
 ajv.addFormat('date-time', isDateTime);

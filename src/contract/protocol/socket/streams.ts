@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { IdOf } from '../schema/external-ids.ts';
 import { Body, describe, described, OneOf } from '../schema/schema.ts';
 import { DECLARED_STATUSES } from './activity.ts';
 import { CLOSE_CODES } from './close-codes.ts';
@@ -10,7 +11,8 @@ const MAX_SUBSCRIBE = 1_000;
 /** Longest time that a poll waits, in milliseconds. */
 export const MAX_WAIT_MS = 25_000;
 
-const { conversation_id, after_sequence } = COMMANDS.subscribe.fields;
+const { after_sequence } = COMMANDS.subscribe.fields;
+const conversation_id = described(IdOf('conversation'), 'Id of the conversation.');
 const { cursor, conversations } = COMMANDS.resume.fields;
 
 /** What a client says on a socket after `ready`, in one body. */

@@ -4,6 +4,7 @@ import { Body } from '../../../contract/protocol/schema/schema.ts';
 import { schemaAt } from '../../../contract/protocol/schema/since.ts';
 import { compile, compileQuery, type Validator } from '../../../contract/protocol/schema/validation.ts';
 import type { Version } from '../../../contract/protocol/versions.ts';
+import { type IdPlaces, idPlacesOf } from './external-ids.ts';
 import { parseQuery } from './query.ts';
 import type { Route } from './route.ts';
 
@@ -13,6 +14,8 @@ export interface Endpoint {
   /** Reads the part of the URL after the `?`, by the rules of the caller's version. */
   readonly readQuery: (text: string, version: Version) => unknown;
   readonly readBody: (value: unknown, version: Version) => unknown;
+  /** Undefined if its requests never name anything by an external id. */
+  readonly ids: IdPlaces | undefined;
   /** Compiles the validators of a version in advance. */
   readonly prepare: (version: Version) => void;
 }
@@ -31,6 +34,7 @@ export function prepareEndpoint(route: Route): Endpoint {
   );
   return {
     route,
+    ids: idPlacesOf(route),
     readQuery: (text, version) => readQuery(version)(text),
     readBody: (value, version) => readBody(version)(value),
     prepare: (version) => {

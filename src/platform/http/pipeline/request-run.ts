@@ -1,4 +1,5 @@
 import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
+import { EXTERNAL_SINCE } from '../../../contract/protocol/schema/external-ids.ts';
 import { formAt } from '../../../contract/protocol/schema/forms.ts';
 import { parseObject } from '../../../contract/protocol/schema/validation.ts';
 import { covers, type Version } from '../../../contract/protocol/versions.ts';
@@ -10,6 +11,7 @@ import type { Tx } from '../../db/connection/handle.ts';
 import { markedJson, unmarkedForm } from '../../engine/marked-json.ts';
 import type { BodyReceiver, Exchange } from '../connection/exchange.ts';
 import type { Endpoint } from './endpoint.ts';
+import { hasExternalIds, type IdPlaces, replaceExternalIds } from './external-ids.ts';
 import { requireJsonType } from './json-type.ts';
 import { openCursor, Page } from './pagination.ts';
 import { decodeText } from './query.ts';
@@ -32,7 +34,8 @@ import { requireVersion } from './spoken-version.ts';
 /**
  * The life of one request. Each step is a method that ends with the call of the next, in the order
  * of docs/contract.md#order-of-checks: address limit → route → method → version → credential →
- * account → subscription → rate limit → permission → query → body → idempotency → rules → handler.
+ * account → subscription → rate limit → permission → query → body → idempotency → external ids →
+ * rules → handler.
  * An open endpoint goes from the version, perhaps over a second limit of its address, to the query.
  * A step waits only where it must: with a cached caller, none before the rules does. Those follow
  * idempotency, because a time that has passed must not refuse a replay.
@@ -231,7 +234,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     const { method, path, query, idempotencyKey } = this.#exchange.head;
     const isRead = method === 'GET' || method === 'HEAD' || this.#endpoint!.route.asks === true;
     if (idempotencyKey === undefined || isRead || idempotency === undefined) {
-      this.#checkRules();
+      this.#findIds();
       return;
     }
     const { accountId, actor } = this.#principal!;
@@ -249,6 +252,31 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
       return;
     }
     this.#claim = claim;
+    this.#findIds();
+  }
+
+  /** Behind the idempotency, because a key belongs to what the caller sent. */
+  #findIds(): void {
+    const { ids } = this.#endpoint!;
+    if (ids === undefined || !hasExternalIds(ids, this.#params, this.#query, this.#body)) this.#checkRules();
+    else this.#replaceIds(ids);
+  }
+
+  #replaceIds(places: IdPlaces): void {
+    const { externalIds } = this.#http.parts;
+    // Tools of agents speak the stable version, and name what their prompts say.
+    const isKnown = this.runId !== undefined || covers(this.#version!, EXTERNAL_SINCE);
+    if (externalIds === undefined || !isKnown) {
+      this.#checkRules();
+      return;
+    }
+    const [principal, params] = [this.#principal!, this.#params];
+    const replaced = replaceExternalIds(externalIds, principal, places, params, this.#query, this.#body);
+    this.#await(replaced, this.#goOnWith);
+  }
+
+  #goOnWith(params: Readonly<Record<string, string>>): void {
+    this.#params = params;
     this.#checkRules();
   }
 

@@ -116,7 +116,7 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
    */
   readonly open?: boolean;
   /**
-   * The version from which the body may prove the caller's identity in place of a credential:
+   * The version from which the body may prove the caller's identity instead of a credential:
    * without an Authorization header the endpoint is `open`, and its rules require the proof.
    */
   readonly mayBeOpen?: Version;
@@ -156,6 +156,11 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
   readonly mayExist?: boolean;
   /** Later fields declare their versions themselves (contract/protocol/schema/since.ts). */
   readonly response: TSchema;
+  /**
+   * True for a PUT that creates or changes what `ext:<external_id>` in its path names: the handler
+   * gets the path as sent.
+   */
+  readonly upserts?: boolean;
   /** True if the answer shows a secret: it is then stored encrypted for an Idempotency-Key. */
   readonly secret?: boolean;
   /**

@@ -1,5 +1,6 @@
 import type { ApiError } from '../../../contract/protocol/errors.ts';
 import type { Authenticator } from '../../access/authenticate.ts';
+import type { ExternalIds } from '../../access/external-ids.ts';
 import type { Idempotency } from '../../access/idempotency.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { RateState } from '../../access/rate-window.ts';
@@ -32,6 +33,7 @@ export interface RunParts {
     readonly addresses: Limiter;
   };
   readonly idempotency?: Pick<Idempotency, 'begin'>;
+  readonly externalIds?: ExternalIds;
   /** Opens the transactions of changes. */
   readonly database: Pick<Database, 'transaction'>;
   readonly log: Logger;

@@ -8,7 +8,8 @@ import {
   type RunInclude,
   TriggerRunBody,
 } from '../../../../contract/protocol/resources/agent-run.ts';
-import { Body, Id, OneOf } from '../../../../contract/protocol/schema/schema.ts';
+import { IdOf } from '../../../../contract/protocol/schema/external-ids.ts';
+import { Body, OneOf } from '../../../../contract/protocol/schema/schema.ts';
 import { RUN_STATUSES } from '../../../../contract/protocol/states/agent-run-states.ts';
 import { keyOf } from '../../../../core/accounts/account-list.ts';
 import { findAgent } from '../../../../core/resources/agent.ts';
@@ -93,8 +94,8 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
           Type.Array(OneOf(RUN_STATUSES), { minItems: 1, maxItems: RUN_STATUSES.length }),
         ),
         trigger_type: Type.Optional(OneOf(RUN_TRIGGERS)),
-        agent_id: Type.Optional(Id),
-        conversation_id: Type.Optional(Id),
+        agent_id: Type.Optional(IdOf('agent')),
+        conversation_id: Type.Optional(IdOf('conversation')),
         'include[]': IncludeInRun,
       }),
       response: ListOf(AgentRun),

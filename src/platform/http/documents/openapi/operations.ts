@@ -1,10 +1,12 @@
 import type { ErrorCondition } from '../../../../contract/protocol/errors.ts';
 import { toolSlugOf } from '../../../../contract/protocol/resources/available-tool.ts';
+import { EXTERNAL_PREFIX, ID_OF, kindsInPath } from '../../../../contract/protocol/schema/external-ids.ts';
 import { statusLine } from '../../connection/connection.ts';
 import type { Route } from '../../pipeline/route.ts';
 import { bodyExampleOf, exampleOf, pathExampleOf } from './examples.ts';
 import { describeRefusals, refusalsOf, statusOf } from './refusals.ts';
-import type { SchemaComponents, SchemaObject } from './schemas.ts';
+import { TEXTS } from './samples.ts';
+import { ALSO_EXTERNAL, type SchemaComponents, type SchemaObject } from './schemas.ts';
 import { tagOf } from './tags.ts';
 import { readTexts } from './texts.ts';
 
@@ -78,16 +80,23 @@ function callersOf({ permission, own, customers, agents }: Route): string[] {
   ];
 }
 
-function pathParameters({ path }: Route): object[] {
-  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
-    name,
-    in: 'path',
-    required: true,
-    description: `Id of the ${nounOf(path, name)}.`,
-    schema: { type: 'string' },
-    example: pathExampleOf(path, name),
-  }));
+function pathParameters({ path, upserts }: Route): object[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
+    const named = name === 'id' ? kindsInPath(path) : undefined;
+    const idText = `Id of the ${nounOf(path, name)}.`;
+    const description = named === undefined ? idText : `${idText} ${ALSO_EXTERNAL}`;
+    return {
+      name,
+      in: 'path',
+      required: true,
+      description: upserts === true ? UPSERTED : description,
+      schema: { type: 'string', ...(named && { [ID_OF]: named }) },
+      example: upserts === true ? `${EXTERNAL_PREFIX}${TEXTS.external_id}` : pathExampleOf(path, name),
+    };
+  });
 }
+
+const UPSERTED = 'The external id, as `ext:<external_id>`, percent-encoded.';
 
 /** Returns `conversation` for the id after `/conversations/`; another parameter names itself. */
 function nounOf(path: string, name: string): string {

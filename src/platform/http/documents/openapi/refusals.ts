@@ -1,6 +1,7 @@
 import { codeOf, toErrorObject } from '../../../../contract/protocol/error-envelope.ts';
 import { ERROR_GUIDE } from '../../../../contract/protocol/error-guide.ts';
 import { ApiError, ERRORS, type ErrorCondition } from '../../../../contract/protocol/errors.ts';
+import { namesOneOfSeveral } from '../../pipeline/external-ids.ts';
 import type { Route } from '../../pipeline/route.ts';
 
 /**
@@ -19,6 +20,7 @@ export function refusalsOf(route: Route): ErrorCondition[] {
     }
   }
   if (isPaged(route)) add(['parameters_exclusive']);
+  if (namesOneOfSeveral(route)) add(['resource_conflict']);
   if (OF_CONVERSATIONS.test(route.path)) add(['resource_gone']);
   if (OF_FILES.test(route.path)) add(['external_service_error', 'timeout', 'connection_error']);
   if (route.method !== 'GET') add(OF_BODIES);

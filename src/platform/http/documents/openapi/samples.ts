@@ -11,6 +11,7 @@ export const NOUNS: Readonly<Record<string, IdKind | undefined>> = {
   assignee: 'actor',
   author: 'actor',
   conversation: 'conversation',
+  customer: 'actor',
   entity: 'entity',
   erasure: 'erasure',
   export: 'export',
@@ -38,6 +39,7 @@ export const NOUNS: Readonly<Record<string, IdKind | undefined>> = {
 export const KINDS: Readonly<Record<string, IdKind | undefined>> = {
   ...NOUNS,
   agent_action: 'agentAction',
+  identity_provider: 'identityProvider',
   agent_definition: 'agent',
   agent_run: 'agentRun',
   agent_run_action: 'agentAction',
@@ -151,6 +153,7 @@ export const NUMBERS: Readonly<Record<string, number>> = {
 };
 
 export const TEXTS: Readonly<Record<string, string | undefined>> = {
+  external_id: '4711',
   'account.name': 'Harbor Freight',
   'agent_definition.name': 'Triage',
   'agent_definition.description': 'Answers first questions about deliveries.',
@@ -176,6 +179,7 @@ export const TEXTS: Readonly<Record<string, string | undefined>> = {
   'email.text': 'The crane is broken again.',
   'entity.name': 'SO-1042',
   'identity_provider.email': 'email',
+  client_id: 'parley',
   'identity_provider.issuer': 'https://login.example.com/',
   'identity_provider.name': 'name',
   'identity_provider.subject': 'sub',

@@ -1,4 +1,5 @@
 import { isMention } from '../../../../contract/protocol/mentions.ts';
+import { ID_OF } from '../../../../contract/protocol/schema/external-ids.ts';
 import { MEMBERS_SINCE, type MembersSince, SINCE } from '../../../../contract/protocol/schema/since.ts';
 
 /**
@@ -15,6 +16,8 @@ export interface SchemaObject {
   readonly 'x-since'?: string;
   /** The members of `enum` that callers of an older version cannot name. */
   readonly 'x-members-since'?: MembersSince;
+  /** The kinds of resources that an id may name. */
+  readonly 'x-id-of'?: readonly string[];
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly format?: string;
@@ -54,9 +57,11 @@ export class SchemaComponents {
   /** Returns `schema` with references instead of named schemas. */
   convert(schema: SchemaObject): SchemaObject {
     const { [SINCE]: since, [MEMBERS_SINCE]: members, ...known } = schema;
+    const { [ID_OF]: kinds, ...id } = schema;
     if (since !== undefined)
       return { ...this.convert(withSentence(known, `Since version \`${since}\`.`)), [SINCE]: since };
     if (members !== undefined) return { ...withMembersSince(known, members), [MEMBERS_SINCE]: members };
+    if (kinds !== undefined) return { ...this.convert(withSentence(id, ALSO_EXTERNAL)), [ID_OF]: kinds };
     if (isMention(schema)) return withDescription(this.#mention(schema.title), schema);
     const converted = this.#convertParts(schema);
     const name = this.#nameFor(converted);
@@ -127,6 +132,9 @@ const FOR_THE_VALIDATOR = new Set(['discriminator', '$id', 'whitespace', 'senten
 const MAPS = new Set(['properties', 'patternProperties']);
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const SINGLE = new Set(['items', 'additionalProperties', 'not', 'propertyNames']);
+
+/** Said of every id that may be an external one. */
+export const ALSO_EXTERNAL = 'An external id is taken as `ext:<external_id>`.';
 
 /** Keeps a place's description: AsyncAPI allows none by a reference, so that becomes a part. */
 function withDescription(reference: SchemaObject, { description }: SchemaObject): SchemaObject {

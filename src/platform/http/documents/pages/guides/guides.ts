@@ -19,6 +19,7 @@ export const GUIDES = [
   'getting-started',
   'chat-client',
   'tokens-for-pages',
+  'your-own-tokens',
   'files',
   'notifications',
   'cases',

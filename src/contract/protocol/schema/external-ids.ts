@@ -1,0 +1,104 @@
+import { Type } from 'typebox';
+import type { Version } from '../versions.ts';
+import { Nullable } from './schema.ts';
+import { Since } from './since.ts';
+
+/**
+ * The ids that an account's own application has for its resources (docs/contract.md#own-ids). A
+ * path, a body or a query takes `ext:<external_id>` wherever it takes an id of these kinds.
+ */
+
+/** The kinds of resources that have an `external_id`. */
+export const NAMED_KINDS = ['user', 'customer', 'group', 'agent', 'conversation'] as const;
+export type NamedKind = (typeof NAMED_KINDS)[number];
+
+/** What stands before an external id in place of an id. */
+export const EXTERNAL_PREFIX = 'ext:';
+
+/** The version from which callers have external ids. */
+export const EXTERNAL_SINCE = '1.3.harbor-preview.1' satisfies Version;
+
+const MAX_CHARACTERS = 255;
+const FORM = '^\\P{Cc}+$';
+
+/** An id of the account's own application; it is compared byte for byte. */
+export const ExternalId = Type.String({
+  minLength: 1,
+  maxLength: MAX_CHARACTERS,
+  pattern: FORM,
+  sentence: 'Must not have control characters.',
+});
+
+/** Returns the external id in `ext:<external_id>`; undefined for other text. */
+export function externalIdIn(text: string): string | undefined {
+  if (!text.startsWith(EXTERNAL_PREFIX)) return undefined;
+  const id = text.slice(EXTERNAL_PREFIX.length);
+  return new RegExp(FORM, 'u').test(id) && [...id].length <= MAX_CHARACTERS ? id : undefined;
+}
+
+/** The field of a resource. */
+export const OwnId = Since(EXTERNAL_SINCE, Nullable(Type.String()));
+
+/** The field of a body that creates a resource. */
+export const NewOwnId = Since(EXTERNAL_SINCE, ExternalId);
+
+/** The field of a body that changes one; null clears. */
+export const ChangedOwnId = Since(EXTERNAL_SINCE, Nullable(ExternalId));
+
+/** The filter of a list. */
+export const OwnIdFilter = NewOwnId;
+
+/** The text of each. */
+export const OWN_ID_TEXTS = {
+  field:
+    'The id that your own application has for it, unique for its kind in the account. Requests take `ext:<external_id>` wherever they take `id`. Null where there is none.',
+  create:
+    'The id that your own application has for it, of 1 to 255 characters without control characters. It is unique for its kind in the account, and compared byte for byte; a taken one answers `resource_exists`.',
+  change: 'The new id of your own application; null removes it. A taken one answers `resource_exists`.',
+} as const;
+
+/** The keyword that says what an id names. Validators skip it, documents print it. */
+export const ID_OF = 'x-id-of';
+
+/** The keyword that names the field beside an id of which the value `actor` makes it an actor's. */
+export const ID_BY = 'x-id-by';
+
+/** The kinds of actors that have an external id, for an id that may name any of them. */
+export const NAMED_ACTORS = ['user', 'customer', 'group', 'agent'] as const satisfies readonly NamedKind[];
+
+/**
+ * An id in a body or query that names one of these kinds; `actor` is each of the kinds of actors.
+ */
+export function IdOf(...kinds: readonly (NamedKind | 'actor')[]) {
+  return Type.String({ maxLength: MAX_ID, [ID_OF]: kindsOf(kinds) });
+}
+
+/** An id whose kind is in the field `by` beside it (ENTITY_TYPES). */
+export function IdBy(by: string) {
+  return Type.String({ maxLength: MAX_ID, [ID_BY]: by });
+}
+
+const MAX_ID = EXTERNAL_PREFIX.length + MAX_CHARACTERS;
+
+function kindsOf(kinds: readonly (NamedKind | 'actor')[]): readonly NamedKind[] {
+  return kinds.flatMap((kind) => (kind === 'actor' ? NAMED_ACTORS : [kind]));
+}
+
+/** What the id in the path of an endpoint names, by the beginning of the path. */
+const PATHS: readonly (readonly [path: string, kinds: readonly NamedKind[]])[] = [
+  // Customers are exported and erased as users are.
+  ['/v1/users/:id/actions/erase', ['user', 'customer']],
+  ['/v1/users/:id/exports', ['user', 'customer']],
+  ['/v1/users/:id', ['user']],
+  ['/v1/customers/:id', ['customer']],
+  ['/v1/groups/:id', ['group']],
+  ['/v1/messaging/groups/:id', ['group']],
+  ['/v1/ai/agents/:id', ['agent']],
+  ['/v1/messaging/actors/:id', NAMED_ACTORS],
+  ['/v1/messaging/conversations/:id', ['conversation']],
+];
+
+/** Returns what the parameter `:id` of a path names; undefined if that has no external id. */
+export function kindsInPath(path: string): readonly NamedKind[] | undefined {
+  return PATHS.find(([start]) => path === start || path.startsWith(`${start}/`))?.[1];
+}
