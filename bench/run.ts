@@ -10,6 +10,7 @@ import { BESIDE } from './beside.ts';
 import { FIRST_REQUEST } from './first-request.ts';
 import { GARBAGE } from './garbage.ts';
 import { runGuard } from './guard.ts';
+import { IMPORT } from './import.ts';
 import { INBOX } from './inbox.ts';
 import { fingerprint } from './lib/checkout.ts';
 import { RESULTS } from './lib/result-file.ts';
@@ -58,6 +59,7 @@ const WORKS: readonly Work[] = [
   SLOW_READERS,
   WEBHOOKS,
   INBOX,
+  IMPORT,
   BESIDE,
 ];
 

@@ -28,7 +28,9 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   app: [['main'], ['app', 'admin', 'tail'], ['jobs', 'demo'], ['features']],
   edge: [['gateway', 'console']],
   // One row: what they need of one another goes through core/features/.
-  features: [['webhooks', 'compliance', 'agents', 'mail', 'push', 'search', 'platform-events', 'identity']],
+  features: [
+    ['webhooks', 'compliance', 'agents', 'mail', 'push', 'search', 'platform-events', 'identity', 'import'],
+  ],
   core: [
     ['features'],
     ['notifications', 'inbox'],

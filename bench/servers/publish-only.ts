@@ -99,6 +99,7 @@ function readerOf(ws: WebSocket<{ reader: Reader }>): Reader {
     },
     isOn: (topic) => ws.isSubscribed(topic),
     drained: () => Promise.resolve(),
+    forget: () => {},
     giveUp: () => {},
   };
 }
@@ -138,5 +139,6 @@ function rowOf(sequence: number): MessageRow {
     updated_at: now,
     outcome: null,
     metadata: null,
+    imported: null,
   };
 }

@@ -244,6 +244,7 @@ function readerOf(ws: WebSocket<Socket>): Reader {
     },
     isOn: (topic) => ws.isSubscribed(topic),
     drained: () => Promise.resolve(),
+    forget: () => {},
     giveUp: () => {},
   };
 }

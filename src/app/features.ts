@@ -3,6 +3,7 @@ import { install } from '../core/features/installed.ts';
 import { agents } from '../features/agents/feature.ts';
 import { compliance } from '../features/compliance/feature.ts';
 import { identity } from '../features/identity/feature.ts';
+import { imports } from '../features/import/feature.ts';
 import { mail } from '../features/mail/feature.ts';
 import { platformEvents } from '../features/platform-events/feature.ts';
 import { push } from '../features/push/feature.ts';
@@ -15,6 +16,7 @@ import { webhooks } from '../features/webhooks/feature.ts';
  */
 export const FEATURES: readonly Feature[] = [
   compliance, // One entry a line, which begins with the name: this comment keeps the lines apart.
+  imports,
   mail,
   search,
   platformEvents,

@@ -18,6 +18,7 @@ import {
   type ContentChanged,
   MESSAGE_DELETED,
   MESSAGE_EDITED,
+  MESSAGES_IMPORTED,
   MESSAGES_SENT,
   SCHEDULE_NOT_SENT,
 } from '../core/messages/outbox-topics.ts';
@@ -25,6 +26,7 @@ import { REMINDED_MESSAGES, SEND_SCHEDULED } from '../core/messages/schedules/sc
 import { ScheduledDelivery } from '../core/messages/schedules/scheduled-delivery.ts';
 import { Sender } from '../core/messages/sending/send.ts';
 import { appendSystemEvent } from '../core/messages/sending/system-messages.ts';
+import { ImportedWrites } from '../core/messages/timeline/imported-write.ts';
 import { LockedWrites } from '../core/messages/timeline/locked-write.ts';
 import type { Committed } from '../core/messages/timeline/outgoing.ts';
 import { Timeline } from '../core/messages/timeline/timeline.ts';
@@ -109,6 +111,7 @@ export async function openMessaging(
     onCommitted: (committed: Committed) => effects.committed(committed),
   };
   const lockedWrites = new LockedWrites(writes);
+  const importedWrites = new ImportedWrites(lockedWrites);
   const writePath = new WritePath({
     ...writes,
     log,
@@ -146,6 +149,9 @@ export async function openMessaging(
       await ofFeatures.rightsChanged(subjects);
     }),
     handle(MESSAGES_SENT, (sent) => effects.takeOver(sent)),
+    handle(MESSAGES_IMPORTED, ({ conversation_id: stream, through: sequence }) =>
+      engine.publish(stream, { kind: 'filled', stream, sequence }),
+    ),
     handle(RESOURCES_CHANGED, async (changes, isRepeated) => {
       await publishChanged(ofChanges, changes, isRepeated);
       await draftsChanged(database, changes.changes);
@@ -175,5 +181,5 @@ export async function openMessaging(
     handle(SEND_SCHEDULED, (job) => scheduled.deliver(job)),
     handle(REMOVE_WITHDRAWN, () => removeUnattached(database, store)),
   ];
-  return { outbox, handlers, jobs, timeline, encoded, lockedWrites, writePath, sender };
+  return { outbox, handlers, jobs, timeline, encoded, lockedWrites, importedWrites, writePath, sender };
 }

@@ -49,6 +49,7 @@ t.test('every endpoint that is open to agents, with a schema that models and ajv
     'add_reaction',
     'create_conversation',
     'forward_message',
+    'put_conversation',
     'remove_reaction',
     'send_message',
     'send_scheduled_message_now',

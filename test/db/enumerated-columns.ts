@@ -123,6 +123,30 @@ const ENUMERATIONS: Enumerations = {
       sent: true,
     },
   },
+  import_remarks: {
+    type: {
+      conversations: true,
+      documents: true,
+      files: true,
+      messages: true,
+      note: true,
+      people: true,
+      pins: true,
+      reactions: true,
+      read_positions: true,
+    },
+  },
+  imports: {
+    source: { mattermost: true, parley: true, slack: true, zulip: true },
+    status: {
+      awaiting_upload: true,
+      canceled: true,
+      completed: true,
+      failed: true,
+      queued: true,
+      running: true,
+    },
+  },
   messages: {
     channel: { email: true, message: true },
     email_status: { bounced: true, canceled: true, deferred: true, failed: true, queued: true, sent: true },

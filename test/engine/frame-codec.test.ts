@@ -164,6 +164,11 @@ const RECORDED: readonly { readonly what: string; readonly frame: Frame; readonl
     },
     hex: '6e6f6465414141414141414107000000100000000a0005000000000000000000000000000000000079000000000000006163635f317b226163746f7273223a5b226163745f31222c226163745f32225d2c226c61726765223a5b22636e765f32225d2c22636f6e766572736174696f6e73223a5b7b226964223a22636e765f31222c226163746f7273223a5b302c315d7d2c7b226964223a22636e765f32222c226163746f7273223a5b5d7d5d7d',
   },
+  {
+    what: 'filled',
+    frame: { kind: 'filled', stream: 'cnv_1', sequence: 43 },
+    hex: '6e6f6465414141414141414107000000110000000b000500000000000080454000000000000000000000000000000000636e765f31',
+  },
 ];
 
 t.test('the bytes on Redis are those of the versions before', async (t) => {
@@ -232,7 +237,7 @@ t.test('random bytes throw a RangeError', async (t) => {
   }
   t.pass('5,000 pieces');
   const unknownKind = encodeFrame(makeFrame(1));
-  for (const kind of [0, 11, 255]) {
+  for (const kind of [0, 12, 255]) {
     unknownKind[0] = kind;
     t.ok(throwsRangeError(unknownKind), `kind ${kind}`);
   }

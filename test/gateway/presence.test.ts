@@ -169,6 +169,7 @@ class Socket implements Reader {
   }
 
   async drained(): Promise<void> {}
+  forget(): void {}
   giveUp(): void {}
   join(): void {}
   leave(): void {}

@@ -21,6 +21,7 @@ class StuckReader implements Reader {
     for (const { bytes: most, resolve } of this.#waiting.splice(0)) if (this.bufferedBytes < most) resolve();
   }
 
+  forget(): void {}
   giveUp(): void {
     this.closed = true;
   }

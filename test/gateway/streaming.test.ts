@@ -345,6 +345,7 @@ class SlowReader implements Reader {
     return this.bufferedBytes;
   }
 
+  forget(): void {}
   giveUp(): void {}
 
   drained(): Promise<void> {

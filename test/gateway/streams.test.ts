@@ -505,6 +505,7 @@ class Recorder implements Reader {
 
   async drained(): Promise<void> {}
 
+  forget(): void {}
   giveUp(): void {}
 
   join(topic: string): void {

@@ -75,6 +75,8 @@ t.test('the routes that commit by themselves, and why', async (t) => {
       'LockedWrites opens the transaction, perhaps more than once, until the message has a sequence number.',
     create_alert:
       'LockedWrites opens the transaction, perhaps more than once, until the message has a sequence number.',
+    import_messages:
+      'LockedWrites opens the transaction, perhaps more than once, until the message has a sequence number.',
     mark_all_notifications:
       'A feed may be long: it is marked in batches, and the answer is stored with the last of them.',
     cancel_agent_run:

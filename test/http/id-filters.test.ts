@@ -31,7 +31,10 @@ const filters = app.routes
   .filter(({ method }) => method === 'GET')
   .flatMap(({ name, path, query }) => {
     const { properties = {} } = (query ?? {}) as { readonly properties?: object };
-    const names = Object.keys(properties).filter((parameter) => /_ids?(?:\[\])?$/.test(parameter));
+    // What an external_id names need not be there.
+    const names = Object.keys(properties).filter(
+      (parameter) => parameter !== 'external_id' && /_ids?(?:\[\])?$/.test(parameter),
+    );
     return names.map((parameter) => ({ name: `${name} ${parameter}`, parameter, path }));
   });
 

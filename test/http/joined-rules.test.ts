@@ -35,6 +35,24 @@ function provider(more: object): object {
 
 /** By route. `none`: whatever a schema accepts may be accepted by some resource. */
 const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
+  import_messages: [
+    [imported({ body: '' }), '400 missing_field messages[0].body'],
+    [imported({ deleted_at: '2020-01-01T00:00:00Z' }), '422 validation_failed messages[0].body'],
+    [imported({}, {}), '422 validation_failed messages[1].client_message_id'],
+    [imported({ created_at: '1969-01-01T00:00:00Z' }), '422 validation_failed messages[0].created_at'],
+    [imported({ created_at: '2999-01-01T00:00:00Z' }), '422 validation_failed messages[0].created_at'],
+    [imported({ edited_at: '2019-01-01T00:00:00Z' }), '422 validation_failed messages[0].edited_at'],
+    [
+      imported({ reply_to_client_message_id: 'x' }),
+      '422 validation_failed messages[0].reply_to_client_message_id',
+    ],
+    [
+      imported({ reactions: [{ emoji: 'x', actor_id: 'x' }] }),
+      '422 validation_failed messages[0].reactions[0].emoji',
+    ],
+    [imported({ pinned_at: '2020-01-01T00:00:00Z' }), '400 missing_field messages[0].pinned_by'],
+    [imported({ attachments: [{ kind: 'link' }] }), '400 missing_field messages[0].attachments[0].url'],
+  ],
   send_message: [
     [{}, '400 missing_field body'],
     [{ body: 'x' }, '400 missing_field client_message_id'],
@@ -349,4 +367,14 @@ function fieldsOf(body: unknown): object {
 
 function unknown(path: string): string {
   return path.replaceAll(/:\w+/g, () => newId('message'));
+}
+
+function imported(...messages: object[]): object {
+  const message = {
+    client_message_id: 'x',
+    author_id: 'act_x',
+    body: 'x',
+    created_at: '2020-01-01T00:00:00Z',
+  };
+  return { messages: messages.map((fields) => ({ ...message, ...fields })) };
 }

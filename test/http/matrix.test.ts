@@ -73,6 +73,9 @@ function reference(
 }
 
 const message = (fields: object) => ({ body: 'ahoy', client_message_id: newId('message'), ...fields });
+const imported = (fields: object) => ({
+  messages: [{ ...message({ author_id: OURS.actor, created_at: '2020-01-01T00:00:00Z' }), ...fields }],
+});
 const agent = { name: 'A', slug: 'a', category_code: 'c', trigger_type: 'manual', config: {} };
 const newAddress = () => `${newId('inbox').slice(-12).toLowerCase()}@harbor.example`;
 const NOTICE = { category: 'order.updated', title: 'Ahoy' };
@@ -164,6 +167,16 @@ const REFERENCES: readonly Reference[] = [
     (id) => ({ mentions: [id] }),
     '422 validation_failed mentions[0]',
   ),
+  reference('import_messages', 'messages[].author_id', 'actor', (author_id) => imported({ author_id })),
+  reference('import_messages', 'messages[].reply_to_message_id', 'message', (reply_to_message_id) =>
+    imported({ reply_to_message_id }),
+  ),
+  reference('import_messages', 'messages[].reactions[].actor_id', 'actor', (actor_id) =>
+    imported({ reactions: [{ emoji: '👍', actor_id }] }),
+  ),
+  reference('import_messages', 'messages[].attachments[].resource_id', 'entity', (resource_id) =>
+    imported({ attachments: [{ kind: 'resource', resource_type: 'entity', resource_id }] }),
+  ),
   reference('update_message', 'attachments[].id', 'attachment', (id) => ({ attachments: [{ id }] })),
   reference('update_message', 'attachments[].resource_id', 'entity', (resource_id) => ({
     attachments: [{ kind: 'resource', resource_type: 'entity', resource_id }],
@@ -207,6 +220,7 @@ const REFERENCES: readonly Reference[] = [
  */
 const OWN_TEXTS: ReadonlySet<string> = new Set([
   ...['create_event event_id', 'create_event resource_id'],
+  'import_messages messages[].reply_to_client_message_id',
   ...['open_realtime_stream subscribe[].conversation_id', 'poll_realtime subscribe[].conversation_id'],
 ]);
 

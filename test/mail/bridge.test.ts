@@ -124,6 +124,7 @@ t.test('the status of the mail of a message: for the team alone, and of replies 
       agent_run_id: null,
       outcome: null,
       metadata: null,
+      imported: null,
     },
     ...{ streaming_state: null, client_message_id: null, has_attachments: false, scheduled_at: null },
     ...{

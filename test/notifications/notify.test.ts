@@ -195,6 +195,7 @@ function message(fields: Partial<MessageRow>): MessageRow {
     updated_at: '2026-11-21T01:02:03.000004Z',
     outcome: null,
     metadata: null,
+    imported: null,
     ...fields,
   };
 }

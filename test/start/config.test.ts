@@ -31,6 +31,7 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     logLevel: 'info',
     retentionSweepMs: 600_000,
     storedBytesPerAccount: 100 * 1024 ** 3,
+    importMaxBytes: 5 * 1024 ** 3,
     drainDelayMs: 0,
     drainMs: 10_000,
     tls: null,

@@ -32,6 +32,7 @@ export const ID_PREFIXES = {
   auditEvent: 'aud',
   export: 'exp',
   erasure: 'ers',
+  import: 'imp',
   event: 'evt',
   inbox: 'inb',
   mail: 'mai',

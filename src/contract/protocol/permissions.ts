@@ -37,6 +37,8 @@ export const ADMIN_PERMISSIONS = [
   'audit:read',
   'exports:read',
   'exports:create',
+  'imports:read',
+  'imports:create',
   'users:erase',
   'retention:read',
   'retention:update',

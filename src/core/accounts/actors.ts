@@ -1,5 +1,5 @@
 import { type Insertable, sql, type UpdateObject } from 'kysely';
-import { type ApiError, alreadyExists } from '../../contract/protocol/errors.ts';
+import { ApiError, alreadyExists } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
 import type { Metadata } from '../../contract/protocol/resources/metadata.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
@@ -49,6 +49,12 @@ export async function writeActor(
     .catch((error: unknown) => {
       throw isUniqueViolation(error, 'actors_external_id') ? externalIdTaken(noun) : error;
     });
+}
+
+/** The refusal of another address: mails name the one before, and erasure finds them by it. */
+export function addressStays(noun: string): ApiError {
+  const message = `The email address of a ${noun} stays as it was created.`;
+  return new ApiError('resource_conflict', message, { param: 'email' });
 }
 
 export function externalIdTaken(noun: string): ApiError {

@@ -13,7 +13,7 @@ import { type ActorRow, isBlockedByTeam } from '../resources/actor.ts';
 import { mergedMetadata, NO_METADATA } from '../resources/metadata.ts';
 import { presentAs } from '../resources/present-as.ts';
 import { definePeopleList } from './account-list.ts';
-import { createCustomer, writeActor } from './actors.ts';
+import { addressStays, createCustomer, writeActor } from './actors.ts';
 import { createOrChange, type Put, requiredToCreate } from './external-ids.ts';
 import { enqueueActorChanged, enqueueRightsChanged } from './rights-changed.ts';
 
@@ -44,7 +44,7 @@ export function presentCustomer(row: CustomerRow): Customer {
 /**
  * Update Customer: audited, and shown to open screens where the name changed. No-op if nothing
  * differs. Throws ApiError `resource_not_found` (param id), `resource_exists` (param external_id),
- * or `resource_conflict` for an erased customer.
+ * or `resource_conflict` for an erased customer and for another address.
  */
 export async function changeCustomer(
   tx: Tx,
@@ -58,7 +58,9 @@ export async function changeCustomer(
   if (row.erased) {
     throw new ApiError('resource_conflict', 'This customer was erased for good. Create a new one instead.');
   }
-  const changes = { ...row, ...body };
+  const { email: given = row.email } = body;
+  if (row.email !== null && given?.toLowerCase() !== row.email.toLowerCase()) throw addressStays('customer');
+  const changes = { ...row, ...body, email: row.email ?? given };
   const changed = (['name', 'email', 'external_id'] as const).filter((name) => changes[name] !== row[name]);
   const metadata = mergedMetadata(row.metadata, body.metadata);
   const fields = [...changed, ...(metadata === undefined ? [] : ['metadata'])];

@@ -1,16 +1,14 @@
-import { sql } from 'kysely';
-import { ApiError, alreadyExists } from '../../contract/protocol/errors.ts';
+import { ApiError } from '../../contract/protocol/errors.ts';
 import type { MetadataChanges } from '../../contract/protocol/resources/metadata.ts';
 import type { PutUserBody } from '../../contract/protocol/resources/user.ts';
 import { requirePermission } from '../../platform/access/authorize.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
-import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import { auditAccount } from '../audit/audit.ts';
 import { mergedMetadata } from '../resources/metadata.ts';
 import type { UserProfile } from '../resources/user.ts';
 import { lockAccount } from './accounts.ts';
-import { writeActor } from './actors.ts';
+import { addressStays, writeActor } from './actors.ts';
 import { createOrChange, type Put, requiredToCreate } from './external-ids.ts';
 import { requireGrant } from './grants.ts';
 import { enqueueActorChanged, enqueueRightsChanged } from './rights-changed.ts';
@@ -22,7 +20,6 @@ export interface UserChanges {
   readonly name?: string | undefined;
   readonly role_id?: string | undefined;
   readonly metadata?: MetadataChanges | undefined;
-  readonly email?: string | undefined;
   /** Null removes it. */
   readonly external_id?: string | null | undefined;
 }
@@ -83,43 +80,47 @@ export function putUser(
       });
       return findUser(tx, accountId, user.id, 'id');
     },
-    change(id) {
+    async change(id) {
       requirePermission(principal, 'users:update');
-      return changeUser(tx, principal, id, body);
+      const { email, ...changes } = body;
+      const user = await changeUser(tx, principal, id, changes);
+      if (email !== undefined && email.toLowerCase() !== user.email) throw addressStays('user');
+      return user;
     },
   });
 }
 
 /**
  * Writes the checked changes of a user, and announces and audits them if there are any. Throws
- * ApiError `resource_exists` (param email or external_id).
+ * ApiError `resource_exists` (param external_id).
  */
 export async function writeUser(
   tx: Tx,
   principal: Principal,
   user: UserProfile,
-  { name = user.name, role_id = user.role_id ?? undefined, ...others }: UserChanges,
+  {
+    name = user.name,
+    role_id = user.role_id ?? undefined,
+    external_id = user.external_id,
+    metadata: stated,
+  }: UserChanges,
 ): Promise<UserProfile> {
   const { id } = user;
-  const { external_id = user.external_id } = others;
-  const email = others.email?.toLowerCase() ?? user.email;
   const hasNewRole = role_id !== undefined && role_id !== user.role_id;
-  const metadata = mergedMetadata(user.metadata, others.metadata);
+  const metadata = mergedMetadata(user.metadata, stated);
   const fields = [
     ...(name === user.name ? [] : ['name']),
     ...(hasNewRole ? ['role_id'] : []),
-    ...(email === user.email ? [] : ['email']),
     ...(external_id === user.external_id ? [] : ['external_id']),
     ...(metadata === undefined ? [] : ['metadata']),
   ];
   if (fields.length === 0) return user;
   await writeActor(tx, id, 'user', {
-    ...{ name, handle: email, external_id },
+    ...{ name, external_id },
     ...(hasNewRole && { role_id }),
     ...(metadata !== undefined && { metadata: metadata.column }),
   });
-  if (email !== user.email) await writeEmail(tx, id, email);
-  if (name !== user.name || email !== user.email) await enqueueActorChanged(tx, id);
+  if (name !== user.name) await enqueueActorChanged(tx, id);
   else if (fields.some((field) => field !== 'metadata')) await enqueueRightsChanged(tx, [id]);
   const roles = hasNewRole && { from: user.role_id, to: role_id };
   await auditAccount(tx, principal, 'user.updated', {
@@ -129,19 +130,6 @@ export async function writeUser(
     ...roles,
   });
   return findUser(tx, principal.accountId, id, 'id');
-}
-
-async function writeEmail(tx: Tx, id: string, email: string): Promise<void> {
-  await tx.kysely
-    .updateTable('users')
-    .set({ email, updated_at: sql<string>`later_than(updated_at)` })
-    .where('id', '=', id)
-    .execute()
-    .catch((error: unknown) => {
-      throw isUniqueViolation(error, 'users_account_id_email_key')
-        ? alreadyExists('user', 'email', 'e-mail address')
-        : error;
-    });
 }
 
 /**

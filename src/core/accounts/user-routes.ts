@@ -94,7 +94,7 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
       name: 'update_user',
       method: 'PATCH',
       path: '/v1/users/:id',
-      summary: 'Change the name, role, address or avatar of a user',
+      summary: 'Rename a user, or give the user another role, avatar or external id',
       permission: 'users:update',
       body: UpdateUserBody,
       refuses: ['resource_exists', ...IMAGE_REFUSALS],

@@ -42,8 +42,8 @@ export async function insertUpload(
 }
 
 /**
- * Inserts the upload of a file that this server writes and no message can attach; a row of
- * compliance_jobs keeps it. `size_bytes` is 0, so that the account's storage does not count it.
+ * Inserts the upload of a file that no message can attach; a row of compliance_jobs or import_parts
+ * keeps it. `size_bytes` is 0, so that the account's storage does not count it.
  */
 export async function insertOwnFile(
   tx: Tx,
@@ -133,7 +133,7 @@ export async function readUploads(
 }
 
 /**
- * Removes files that no message, run, export, mail or avatar refers to: those that were not
+ * Removes files that no message, run, export, import, mail or avatar refers to: those that were not
  * attached in time, and those whose last message was deleted. Safe on several nodes at once, and
  * again after a failure. Rejects with the error of the store or the database.
  */
@@ -178,6 +178,7 @@ const IS_OVERDUE = `attached_at IS NULL AND (
 const IS_LINKED = `(EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key)
   OR EXISTS (SELECT FROM artifacts f WHERE f.s3_key = u.s3_key)
   OR EXISTS (SELECT FROM compliance_jobs j WHERE j.s3_key = u.s3_key)
+  OR EXISTS (SELECT FROM import_parts i WHERE i.s3_key = u.s3_key)
   OR EXISTS (SELECT FROM mails m WHERE m.source_key = u.s3_key))`;
 
 /** Avatars have addresses of their own: they do not make an ended link work again. */

@@ -81,6 +81,7 @@ export function conversationRoutes(database: Database, directory: ConversationDi
       reachesOutside: ({ title, metadata }) => title !== undefined || reachesCustomers(metadata),
       query: ConversationQuery,
       body: UpdateConversationBody,
+      refuses: ['resource_exists'],
       response: Conversation,
       async change(tx, { principal, params, query, body }) {
         const row = await updateConversation(tx, principal, params.id!, body);

@@ -31,6 +31,7 @@ import type { ConversationCreated, ConversationDeleted } from '../conversations/
 import type { Change, ResourcesChanged } from '../events/changes.ts';
 import type { EventSource } from '../events/event-source.ts';
 import type { ContentChanged } from '../messages/outbox-topics.ts';
+import type { ImportedWrites } from '../messages/timeline/imported-write.ts';
 import type { LockedWrites } from '../messages/timeline/locked-write.ts';
 import type { CommittedMessage } from '../messages/timeline/outgoing.ts';
 import type { Timeline } from '../messages/timeline/timeline.ts';
@@ -116,6 +117,7 @@ export interface Core {
   readonly timeline: Timeline;
   readonly writePath: WritePath;
   readonly lockedWrites: LockedWrites;
+  readonly importedWrites: ImportedWrites;
   /** Returns every endpoint of the node, once all features have joined. */
   routes(): readonly Route[];
   /** Passes an account event to every feature. `isRepeated`: it may have been passed before. */

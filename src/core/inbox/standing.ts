@@ -1,7 +1,7 @@
 /**
  * How a conversation stands, derived from its messages: when something was last sent, the newest
  * message that counts as unread, and the newest one by another author (src/core/inbox/README.md). A
- * deleted message does not count; customers see no internal one.
+ * deleted message does not count, nor does an imported one; customers see no internal one.
  *
  * A row of conversation_activity avoids reading the history: up to `scanned_through` all numbers
  * are settled, so that only later messages are read. It does not help once a message was deleted.
@@ -89,7 +89,8 @@ function columnsOf({ of, at, last, author, other }: Side, c: string): string {
 function newestOf({ of, seen }: Side, behind: string, holds: string): string {
   return `LEFT JOIN LATERAL (
           SELECT moment_of(m) AS at FROM messages m
-          WHERE ${holds} AND ${behind} AND m.status = 'sent' AND ${seen} ORDER BY m.sequence DESC LIMIT 1
+          WHERE ${holds} AND ${behind} AND m.status = 'sent' AND m.imported IS NULL AND ${seen}
+          ORDER BY m.sequence DESC LIMIT 1
         ) ${of}_sent ON true
         LEFT JOIN LATERAL (
           SELECT m.sequence, m.author_id FROM messages m
@@ -113,7 +114,7 @@ function otherOf({ of, seen }: Side, behind: string, holds: string): string {
         ) ${of}_other ON true`;
 }
 
-const COUNTED = "m.status = 'sent' AND m.deleted_at IS NULL";
+const COUNTED = "m.status = 'sent' AND m.deleted_at IS NULL AND m.imported IS NULL";
 
 /** SQL: the member's own time of activity. `p` aliases participants, `s` a standing. */
 export function activityOf(p: string, s: string): string {

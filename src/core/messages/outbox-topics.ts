@@ -12,6 +12,15 @@ export interface MessagesSent {
   readonly messages: readonly { readonly conversation_id: string; readonly id: string }[];
 }
 
+/** Messages were imported: readers of the conversation are shown them. */
+export const MESSAGES_IMPORTED = defineTopic<MessagesImported>('messages.imported');
+
+export interface MessagesImported {
+  readonly conversation_id: string;
+  /** The number of the last one. */
+  readonly through: number;
+}
+
 /**
  * A message was edited: its notifications get the new text and follow its mentions
  * (core/notifications/feed/refresh.ts).

@@ -46,7 +46,7 @@ export async function readOutsideIds(tx: Tx, conversationId: string, limit: numb
 
 /**
  * The ages in seconds of the oldest messages and files of a conversation that were not purged; null
- * if there are none.
+ * if there are none, 0 if they were imported lately.
  */
 export interface ConversationAges {
   readonly id: string;
@@ -132,6 +132,16 @@ const DELETE_OUTSIDE = statement<[conversationId: string, ids: readonly string[]
     DELETE FROM messages m USING released r WHERE m.id = ANY($2) AND m.conversation_id = r.id AND m.sequence IS NULL
     RETURNING m.id, moment_of(m) AS at`;
 
+/**
+ * Days for which no policy purges what was imported, whatever its age: time to notice a policy that
+ * was made without the history in mind.
+ */
+const IMPORTED_KEPT_DAYS = 7;
+
+/** SQL: whether the message `m` was imported within these days. */
+const IS_NEWLY_IMPORTED = `coalesce((m.imported ->> 'at')::timestamptz
+        > clock_timestamp() - interval '${IMPORTED_KEPT_DAYS} days', false)`;
+
 const READ_BATCH_END = statement<[conversationId: string, limit: number], { sequence: number | null }>(
   'read-end-of-purge',
 )`
@@ -162,12 +172,13 @@ const READ_AGES = statement<
 
 function age(condition: string): string {
   return `(
-        SELECT extract(epoch FROM clock_timestamp() - moment_of(m))::float8 FROM messages m
+        SELECT CASE WHEN ${IS_NEWLY_IMPORTED} THEN 0
+          ELSE extract(epoch FROM clock_timestamp() - moment_of(m))::float8 END FROM messages m
         WHERE m.conversation_id = c.id AND ${condition} ORDER BY m.sequence LIMIT 1
       )`;
 }
 
-const IS_DUE = 'moment_of(m) < clock_timestamp() - make_interval(days => $2::int)';
+const IS_DUE = `moment_of(m) < clock_timestamp() - make_interval(days => $2::int) AND NOT ${IS_NEWLY_IMPORTED}`;
 
 // A run that has not ended reads the message that started it.
 const READ_DUE_END = statement<

@@ -234,7 +234,7 @@ const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer
       CASE WHEN p.id IS NULL THEN 0 ELSE (
         SELECT count(*) FROM messages m
         WHERE m.conversation_id = c.id AND m.sequence > p.read_sequence AND m.status = 'sent'
-          AND m.deleted_at IS NULL
+          AND m.deleted_at IS NULL AND m.imported IS NULL
           AND m.author_id IS DISTINCT FROM $2 AND (NOT $3::boolean OR m.visibility <> 'internal')
       ) END AS unread,
       CASE WHEN ${isSnoozed('p')} THEN p.snoozed_until END AS snoozed_until,
@@ -251,14 +251,15 @@ const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer
       ORDER BY m.sequence DESC LIMIT 1
     ) last ON true
     LEFT JOIN LATERAL (
-      SELECT moment_of(m) AS at FROM messages m
-      WHERE m.conversation_id = c.id AND m.sequence IS NOT NULL AND m.status = 'sent'
-        AND (NOT $3::boolean OR m.visibility <> 'internal')
-      ORDER BY m.sequence DESC LIMIT 1
-    ) sent ON true
+      SELECT activity_at, customer_activity_at, scanned_through FROM conversation_activity
+      WHERE conversation_id = c.id OFFSET 0
+    ) stored ON true
     LEFT JOIN LATERAL (
-      SELECT activity_at, customer_activity_at FROM conversation_activity WHERE conversation_id = c.id OFFSET 0
-    ) stored ON true`;
+      SELECT moment_of(m) AS at FROM messages m
+      WHERE m.conversation_id = c.id AND m.sequence > coalesce(stored.scanned_through, 0) AND m.status = 'sent'
+        AND m.imported IS NULL AND (NOT $3::boolean OR m.visibility <> 'internal')
+      ORDER BY m.sequence DESC LIMIT 1
+    ) sent ON true`;
 
 const READ_PARTICIPANTS = statement<
   [conversationIds: readonly string[], actorId: string | null],

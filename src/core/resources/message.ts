@@ -47,6 +47,7 @@ export const MESSAGE_COLUMNS = [
   'updated_at',
   'outcome',
   'metadata',
+  'imported',
 ] as const satisfies readonly (keyof Schema['messages'])[];
 
 /** A message as a row of Postgres; voids have the status 'void' and are never shown. */
@@ -191,6 +192,7 @@ function forTeam(row: MessageRow, viewer: Viewer, expansions: MessageExpansions)
     resource_id: row.resource_id,
     agent_run_id: row.agent_run_id,
     metadata: row.metadata ?? NO_METADATA,
+    imported: row.imported && { ...row.imported },
   };
 }
 
@@ -234,6 +236,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     created_at,
     redaction,
     reply_to_id,
+    imported,
   } = message;
   const isOfTeam = author_id !== null && author_id !== sender_id;
   // An approved draft: customers never see it being written.
@@ -255,6 +258,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     // The message to which the team replies may be one of its own notes.
     reply_to_id: isOfTeam ? null : reply_to_id,
     redaction: redaction && { by: null, reason: null, at: redaction.at },
+    imported: imported && { ...imported, by: null },
     edited_at: edited_at !== null && sent_at !== null && edited_at > sent_at ? edited_at : null,
     created_at: sent_at ?? created_at,
     metadata: metadataFor(CUSTOMERS, message.metadata),

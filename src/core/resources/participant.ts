@@ -24,7 +24,7 @@ export function isSnoozed(p: string): string {
         AND ${p}.snoozed_after >= (SELECT purged_through FROM conversations WHERE id = ${p}.conversation_id)
         AND NOT EXISTS (
           SELECT FROM messages came WHERE came.conversation_id = ${p}.conversation_id AND came.sequence > ${p}.snoozed_after
-            AND came.status = 'sent' AND came.kind <> 'system_event' AND came.author_id IS DISTINCT FROM ${p}.actor_id
+            AND came.status = 'sent' AND came.kind <> 'system_event' AND came.imported IS NULL AND came.author_id IS DISTINCT FROM ${p}.actor_id
         ))`;
 }
 

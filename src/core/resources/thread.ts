@@ -76,7 +76,7 @@ const READ_THREADS = statement<
     ) read ON true
     CROSS JOIN LATERAL (
       SELECT count(*) AS replies, count(*) FILTER (
-        WHERE r.sequence > read.sequence AND r.author_id IS DISTINCT FROM $3
+        WHERE r.sequence > read.sequence AND r.imported IS NULL AND r.author_id IS DISTINCT FROM $3
       ) AS unread
       FROM messages r WHERE ${isReplyTo('root.id', '$4')}
     ) counted

@@ -24,6 +24,7 @@ import { rewriteStoredAnswers } from '../../platform/access/stored-answers.ts';
 import { BackgroundWork } from '../../platform/background.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
+import type { JobContext } from '../../platform/db/queue/leased-jobs.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
 import type { ErasureOptions } from './erase.ts';
 import {
@@ -33,7 +34,6 @@ import {
   forgetNames,
   namesOfErasures,
 } from './jobs/job-store.ts';
-import type { JobContext } from './jobs/runner.ts';
 import { patternsOf, withoutPerson } from './without-person.ts';
 
 /**

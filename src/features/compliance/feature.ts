@@ -1,5 +1,6 @@
 import type { Feature } from '../../core/features/feature.ts';
 import { readMessage } from '../../core/resources/message.ts';
+import { JobRunner } from '../../platform/db/queue/leased-jobs.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import { beginAccountRemoval, removeAccounts, requireRemovable } from './account-removal.ts';
@@ -10,7 +11,7 @@ import { exportRoutes } from './exports/export-routes.ts';
 import { Exporter } from './exports/exporter.ts';
 import { verifyArchive } from './exports/verify-archive.ts';
 import { COMPLIANCE_JOB_DUE, endExportsOf, tidyJobs } from './jobs/job-store.ts';
-import { JobRunner, type JobWork } from './jobs/runner.ts';
+import { complianceJobs, type JobWork } from './jobs/runner.ts';
 import { policyRoutes } from './policy-routes.ts';
 import { purgeDeleted } from './purge-deleted.ts';
 import { FINISH_REDACTION, finishRedaction } from './redact.ts';
@@ -44,7 +45,7 @@ export const compliance: Feature = {
           user_export: exporter.run,
           user_erasure: (...of: Parameters<JobWork>) => new Eraser(node, ...of).run(),
         };
-        const runner = new JobRunner({ ...node, work });
+        const runner = new JobRunner(complianceJobs(database, work), node);
         disposer.add('compliance jobs', runner, (it) => it.close());
         const removals = new Loop({
           intervalMs: REMOVE_EVERY_MS,
@@ -69,7 +70,7 @@ export const compliance: Feature = {
           },
           jobs: [
             handle(FINISH_REDACTION, (removed) => finishRedaction(database, removed)),
-            handle(COMPLIANCE_JOB_DUE, (due) => runner.due(due)),
+            handle(COMPLIANCE_JOB_DUE, ({ job_id }) => runner.due(job_id)),
           ],
           tidy: () => tidyJobs(database),
           // The running job is given back before the queue's workers wait for it.

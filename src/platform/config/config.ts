@@ -77,6 +77,8 @@ function readSettings(reader: Reader, env: Environment) {
     retentionSweepMs: reader.read('PARLEY_RETENTION_SWEEP_MS', kinds.wholeNumber(100, 86_400_000), 600_000),
     /** Bytes of files; null for no limit. */
     storedBytesPerAccount: reader.read('PARLEY_STORED_BYTES_PER_ACCOUNT', kinds.BYTES, 100 * 1024 ** 3),
+    /** The largest archive that an import reads. */
+    importMaxBytes: reader.read('PARLEY_IMPORT_MAX_BYTES', kinds.wholeNumber(1, 1024 ** 4), 5 * 1024 ** 3),
     /**
      * How long a stop is announced by `/readyz` before anything ends. As a rule, no load balancer
      * sends requests to a node with the demo account.

@@ -38,6 +38,7 @@ export const WIRE_KINDS = {
   ask: 8,
   snapshot: 9,
   inbox_changed: 10,
+  filled: 11,
 } as const satisfies Record<Frame['kind'], number>;
 
 const FIXED_BYTES = 28;
@@ -97,6 +98,8 @@ export function decodeFrame(bytes: Buffer): Frame {
     }
     case WIRE_KINDS.void:
       return { kind: 'void', stream, sequence };
+    case WIRE_KINDS.filled:
+      return { kind: 'filled', stream, sequence };
     case WIRE_KINDS.ask:
       return { kind: 'ask', stream, messageId: resource };
     case WIRE_KINDS.presence:
@@ -145,6 +148,7 @@ function layoutOf(frame: Frame): Layout {
       return { kind, flags: 0, stream, resource, sequence, number, team, customer };
     }
     case 'void':
+    case 'filled':
       return { ...UNUSED, kind, stream: frame.stream, sequence: frame.sequence };
     case 'ask':
       return { ...UNUSED, kind, stream: frame.stream, resource: frame.messageId };

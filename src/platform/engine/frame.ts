@@ -12,6 +12,7 @@ import type { TextPosition } from './text-position.ts';
 export type Frame =
   | BroadcastFrame
   | VoidFrame
+  | FilledFrame
   | AskFrame
   | PresenceFrame
   | RightsChangedFrame
@@ -86,6 +87,13 @@ export type SnapshotFrame = TextFrame<'snapshot'>;
 /** No message will ever have this number. */
 export interface VoidFrame {
   readonly kind: 'void';
+  readonly stream: string;
+  readonly sequence: number;
+}
+
+/** Numbers up to this one are committed without frames of their own: they are read from Postgres. */
+export interface FilledFrame {
+  readonly kind: 'filled';
   readonly stream: string;
   readonly sequence: number;
 }

@@ -34,6 +34,7 @@ export const AUDIT_ACTIONS = [
   'message.deleted',
   'message.canceled',
   'message.redacted',
+  'messages.imported',
   'messages.purged',
   'retention.changed',
   'retention.swept',
@@ -43,6 +44,12 @@ export const AUDIT_ACTIONS = [
   'draft.sent_by_agent',
   'export.requested',
   'export.completed',
+  'import.created',
+  'import.started',
+  'import.canceled',
+  'import.completed',
+  'import.failed',
+  'user.claimed',
   'user.updated',
   'user.deactivated',
   'user.activated',
@@ -76,6 +83,7 @@ export const AUDIT_ACTIONS_SINCE: MembersSince<(typeof AUDIT_ACTIONS)[number]> =
   'identity_provider.deleted': '1.3.harbor-preview.1',
   'conversation.external_id_changed': '1.3.harbor-preview.1',
   'customer.updated': '1.3.harbor-preview.1',
+  'messages.imported': '1.3.harbor-preview.1',
 };
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

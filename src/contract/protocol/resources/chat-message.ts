@@ -66,6 +66,19 @@ describe(MessageRedaction, {
   at: 'When the message was redacted.',
 });
 
+/** The import that wrote a message (docs/contract.md#imported-messages). */
+export const ImportMark = Type.Object({
+  import_id: Type.String(),
+  at: Timestamp,
+  by: Nullable(Type.String()),
+});
+
+describe(ImportMark, {
+  import_id: 'The import, or the call of Import Messages, that wrote the message.',
+  at: 'When the message was written into the timeline.',
+  by: 'Id of the actor that imported it. Null for the operator, and to customers.',
+});
+
 /** A message (docs/contract.md#messages). Sub-objects are null unless the caller asked for them. */
 export const ChatMessage = Type.Object({
   ...Identity('chat_message'),
@@ -105,6 +118,7 @@ export const ChatMessage = Type.Object({
   resource_id: Since('1.2.harbor', Nullable(Type.String())),
   agent_run_id: Since('1.2.harbor', Nullable(Type.String())),
   metadata: MetadataField,
+  imported: Since('1.3.harbor-preview.1', Nullable(ImportMark)),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 export type Visibility = ChatMessage['visibility'];
@@ -168,6 +182,8 @@ describe(ChatMessage, {
   resource_id: 'Id of the app resource that `resource` expands. Null where there is none.',
   agent_run_id: 'Id of the run that `agent_run` expands. Null for messages of people, and to customers.',
   metadata: `${METADATA_TEXTS.shown} A deleted message has none.`,
+  imported:
+    'The import that wrote the message, whose `created_at` is then the time that the import states. Null for messages that were sent here.',
 });
 
 /** The parameter `include[]` of Send Message and others that answer with the caller's message. */

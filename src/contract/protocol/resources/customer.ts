@@ -27,7 +27,7 @@ describe(Customer, {
   metadata: METADATA_TEXTS.shown,
 });
 
-const Email = Nullable(Type.String({ format: 'email' }));
+const Email = Type.String({ format: 'email' });
 
 /** Absent fields stay. */
 export const UpdateCustomerBody = Body({
@@ -39,7 +39,8 @@ export const UpdateCustomerBody = Body({
 export type UpdateCustomerBody = Static<typeof UpdateCustomerBody>;
 describe(UpdateCustomerBody, {
   name: 'The new name of the person.',
-  email: 'The new email address; null removes it.',
+  email:
+    'The email address of a customer without one; another one than the customer has answers `resource_conflict`.',
   external_id: OWN_ID_TEXTS.change,
   metadata: METADATA_TEXTS.changed,
 });
@@ -53,6 +54,6 @@ export const PutCustomerBody = Body({
 export type PutCustomerBody = Static<typeof PutCustomerBody>;
 describe(PutCustomerBody, {
   name: 'Name of the person. Required for a new customer.',
-  email: 'Email address; null removes it.',
+  email: 'Email address. Another one than the customer has answers `resource_conflict`.',
   metadata: METADATA_TEXTS.put,
 });

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ChangedOwnId, EXTERNAL_SINCE, NewOwnId, OWN_ID_TEXTS, OwnId } from '../schema/external-ids.ts';
+import { ChangedOwnId, NewOwnId, OWN_ID_TEXTS, OwnId } from '../schema/external-ids.ts';
 import { Body, describe, Id, Identity, Name, Nullable, OneOf, Times } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import { AvatarKey } from './avatar.ts';
@@ -61,7 +61,8 @@ export const PutUserBody = Body({
 export type PutUserBody = Static<typeof PutUserBody>;
 describe(PutUserBody, {
   name: 'Name of the person. Required for a new user.',
-  email: 'Email address, unique within the account. Required for a new user.',
+  email:
+    'Email address, unique within the account. Required for a new user; another one than the user has answers `resource_conflict`.',
   role_id: 'The role of the user; it must grant no more than the caller has. Required for a new user.',
   metadata: METADATA_TEXTS.put,
 });
@@ -71,13 +72,11 @@ export const UpdateUserBody = Body({
   role_id: Type.Optional(Id),
   avatar_s3_key: Type.Optional(AvatarKey),
   metadata: MetadataPatch,
-  email: Since(EXTERNAL_SINCE, Type.String({ format: 'email' })),
   external_id: ChangedOwnId,
 });
 describe(UpdateUserBody, {
   name: 'The new name of the person.',
   role_id: 'The new role of the user; it must grant no more than the caller has.',
   metadata: METADATA_TEXTS.changed,
-  email: 'The new email address, unique within the account; a taken one answers `resource_exists`.',
   external_id: OWN_ID_TEXTS.change,
 });

@@ -94,6 +94,24 @@ export class LockedWrites {
     });
   }
 
+  /**
+   * Runs `work` with consecutive numbers for rows that it writes itself, and that cause nothing that
+   * a send does. `work` takes all its numbers at once, uses them or throws NumberTaken to get
+   * others, and may be called again. Rejects like `enter`.
+   */
+  numbered<Result>(
+    conversationId: string,
+    work: (
+      tx: Tx,
+      conversation: ConversationRow,
+      take: (count: number) => Promise<number>,
+    ) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#commit(conversationId, async (tx, conversation, numbers) => ({
+      result: await work(tx, conversation, (count) => this.#takeNumbers(tx, numbers, count)),
+    }));
+  }
+
   async #commit<Result>(conversationId: string, work: Work<Result>): Promise<Result> {
     const { database, maySend, metrics, onCommitted, timeline } = this.#options;
     if (!maySend()) throw unavailable('This node does not hold its lock on the database.');
@@ -172,4 +190,4 @@ type Work<Result> = (
 ) => Promise<{ readonly result: Result; readonly committed?: Committed | undefined }>;
 
 /** Rolls the transaction back to retry with another number. */
-class NumberTaken extends Error {}
+export class NumberTaken extends Error {}

@@ -169,6 +169,7 @@ export function asCommitted(
     updated_at: at,
     outcome: null,
     metadata: message.metadata ?? null,
+    imported: null,
   };
   return {
     row,

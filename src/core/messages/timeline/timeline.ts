@@ -97,6 +97,12 @@ export class Timeline {
     }
   }
 
+  /** Returns whether more than `most` messages of a range were imported. */
+  async hasImported({ conversationId, after, upTo }: SequenceRange, most: number): Promise<boolean> {
+    const [row] = await this.#database.query(COUNT_IMPORTED, conversationId, after, upTo, most + 1);
+    return row!.imported > most;
+  }
+
   /** Writes a void at each of these numbers without a row. */
   async void(numbers: readonly SequenceNumber[]): Promise<void> {
     // This uses the pool, because it waits for an owner whose insert of the same number is in
@@ -163,6 +169,15 @@ const READ_HOLES = statement<[conversationId: string, after: number, upTo: numbe
     FROM ${headOf('$1')} h, generate_series(greatest($2::bigint, h.floor) + 1, least($3::bigint, h.head)) AS n
     WHERE NOT EXISTS (SELECT FROM messages m WHERE m.conversation_id = $1 AND m.sequence = n)
     ORDER BY n`;
+
+const COUNT_IMPORTED = statement<
+  [conversationId: string, after: number, upTo: number, limit: number],
+  { imported: number }
+>('count-imported')`
+    SELECT count(*) AS imported FROM (
+      SELECT FROM messages
+      WHERE conversation_id = $1 AND sequence > $2 AND sequence <= $3 AND imported IS NOT NULL LIMIT $4
+    ) AS found`;
 
 /** The rows of a range in order, voids included. */
 const READ_STRETCH = statement<[conversationId: string, after: number, upTo: number], MessageRow>(

@@ -129,7 +129,7 @@ const MOVE_READ = statement<
 >('move-notifications-of-read-messages')`
     WITH page AS MATERIALIZED (
       SELECT m.id, m.sequence, moment_of(m) AS at FROM messages m
-      WHERE m.conversation_id = $3 AND m.sequence > $4 AND m.sequence <= $5
+      WHERE m.conversation_id = $3 AND m.sequence > $4 AND m.sequence <= $5 AND m.imported IS NULL
       ORDER BY m.sequence DESC LIMIT $6
     ), due AS MATERIALIZED (
       SELECT n.id, later_than(n.updated_at) AS at FROM notifications n

@@ -182,6 +182,10 @@ export class Session implements Reader, Timed {
     this.#wire.unsubscribe(topic);
   }
 
+  forget(conversationId: string): void {
+    this.removeSubscription(conversationId);
+  }
+
   isOn(topic: string): boolean {
     return !this.closed && this.#wire.isSubscribed(topic);
   }

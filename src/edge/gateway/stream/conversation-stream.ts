@@ -5,6 +5,7 @@ import { messageEvent, withParts } from '../../../core/resources/message.ts';
 import type {
   CommittedFrame,
   CreatedFrame,
+  FilledFrame,
   UpdatedFrame,
   VoidFrame,
 } from '../../../platform/engine/frame.ts';
@@ -21,6 +22,9 @@ const MAX_HELD = 2_000;
 
 /** Messages read from Postgres at once while filling. */
 const FILL_NUMBERS = 500;
+
+/** More imported messages at once are not sent to readers, who load the list again instead. */
+export const MAX_IMPORTED = 1_000;
 
 export interface Moved {
   readonly head: number;
@@ -44,6 +48,7 @@ export class ConversationStream {
   readonly journal = new Journal();
   readonly #context: StreamContext;
   readonly #onDelivered: (frame: CommittedFrame) => void;
+  readonly #onOverrun: () => Promise<void>;
   readonly #held = new Map<number, CreatedFrame | VoidFrame>();
   /** Changes of messages not delivered yet, by the message's number. */
   readonly #heldUpdates = new Map<number, UpdatedFrame[]>();
@@ -60,7 +65,8 @@ export class ConversationStream {
 
   /**
    * Everything up to `settled` is settled; numbers from there to the head are filled in. `visible`
-   * is the last message up to there. `onDelivered` is called after each frame that was published.
+   * is the last message up to there. `onDelivered` is called after each frame that was published,
+   * `onOverrun` where more than MAX_IMPORTED messages were imported: it ends all subscriptions.
    */
   constructor(
     id: string,
@@ -68,6 +74,7 @@ export class ConversationStream {
     { settled, visible }: Pick<TimelineHead, 'settled' | 'visible'>,
     context: StreamContext,
     onDelivered: (frame: CommittedFrame) => void = () => {},
+    onOverrun: () => Promise<void> = async () => {},
   ) {
     this.id = id;
     this.audience = audience;
@@ -76,6 +83,7 @@ export class ConversationStream {
     this.#moved = { team: { ...NOT_MOVED, head: visible }, customer: NOT_MOVED };
     this.#context = context;
     this.#onDelivered = onDelivered;
+    this.#onOverrun = onOverrun;
   }
 
   /** The number up to which this node has delivered. */
@@ -93,10 +101,14 @@ export class ConversationStream {
     return this.#moved[audience];
   }
 
-  /** Takes a durable event or a void from the engine. Never throws, never waits. */
-  receive(frame: CommittedFrame | VoidFrame): void {
+  /** Takes what was committed from the engine. Never throws, never waits. */
+  receive(frame: CommittedFrame | VoidFrame | FilledFrame): void {
     if (this.#closed) return;
     switch (frame.kind) {
+      case 'filled':
+        this.#known = Math.max(this.#known, frame.sequence);
+        this.#watchHole();
+        break;
       case 'created':
       case 'void':
         this.#receiveNumbered(frame);
@@ -225,6 +237,10 @@ export class ConversationStream {
   async #fill(seenAtMs: number): Promise<void> {
     while (!this.#closed && this.#delivered < this.#known) {
       const after = this.#delivered;
+      if (await this.#isOverrun(after)) {
+        await this.#onOverrun();
+        return;
+      }
       const upTo = Math.min(this.#known, after + FILL_NUMBERS);
       const rows = await this.#context.timeline.read({ conversationId: this.id, after, upTo }, seenAtMs);
       const messages = await withParts(this.#context.database, this.#context.files, rows);
@@ -239,6 +255,12 @@ export class ConversationStream {
       this.#skipTo(upTo);
       this.#advanceHeld();
     }
+  }
+
+  async #isOverrun(after: number): Promise<boolean> {
+    const stretch = { conversationId: this.id, after, upTo: this.#known };
+    if (stretch.upTo - after <= MAX_IMPORTED) return false;
+    return this.#context.timeline.hasImported(stretch, MAX_IMPORTED);
   }
 
   #skipTo(sequence: number): void {

@@ -2,7 +2,13 @@ import type { SocketLimits } from '../../../contract/protocol/socket/socket-limi
 import type { TimelineHead } from '../../../core/messages/timeline/timeline-store.ts';
 import type { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import type { Engine, Subscription } from '../../../platform/engine/engine.ts';
-import type { BroadcastFrame, CommittedFrame, Frame, VoidFrame } from '../../../platform/engine/frame.ts';
+import type {
+  BroadcastFrame,
+  CommittedFrame,
+  FilledFrame,
+  Frame,
+  VoidFrame,
+} from '../../../platform/engine/frame.ts';
 import { isCommitted } from '../../../platform/engine/frame.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { RangeCache } from '../catch-up/range-cache.ts';
@@ -19,7 +25,12 @@ export interface StreamHost extends StreamContext, Pick<GatewayOptions, 'engine'
   readonly ranges: Pick<RangeCache, 'erase'>;
   readonly limits: Pick<SocketLimits, 'ephemeralBytes'>;
   readonly metrics: Pick<Metrics, 'ephemeralWithheld'>;
+  /** Ends the subscriptions of a conversation into which too much was imported at once. */
+  readonly onOverrun: (conversationId: string) => Promise<void>;
 }
+
+/** What the ConversationStream receives. */
+type Numbered = CommittedFrame | VoidFrame | FilledFrame;
 
 /**
  * A conversation that sockets of this node read: its subscription to the engine, its readers, and
@@ -95,8 +106,8 @@ export class OpenStream {
   async #open(): Promise<ConversationStream> {
     const { engine, presence, directory, heads } = this.#host;
     const id = this.#id;
-    const early: (CommittedFrame | VoidFrame)[] = [];
-    let receive = (frame: CommittedFrame | VoidFrame): void => {
+    const early: Numbered[] = [];
+    let receive = (frame: Numbered): void => {
       early.push(frame);
     };
     this.#subscription = await engine.subscribe(id, (frame) => {
@@ -107,11 +118,14 @@ export class OpenStream {
     const facts = await directory.facts(id);
     const { head, settled, visible, writing } = await heads.ask(id);
     const audience = facts?.audience ?? 'internal';
-    const stream = new ConversationStream(id, audience, { settled, visible }, this.#host, (frame) => {
+    const onDelivered = (frame: CommittedFrame) => {
       if (frame.erases) this.#host.ranges.erase(stream);
       if (frame.streaming) this.#streamingMessages.onDurable(frame);
       else this.#texts?.onDurable(frame);
-    });
+    };
+    const onOverrun = () => this.#host.onOverrun(id);
+    const ends = { settled, visible };
+    const stream = new ConversationStream(id, audience, ends, this.#host, onDelivered, onOverrun);
     for (const messageId of writing) this.#streamingMessages.addUnfinished(messageId);
     if (this.#closed) stream.close();
     this.stream = stream;
@@ -121,12 +135,13 @@ export class OpenStream {
     return stream;
   }
 
-  #route(frame: Frame, receiveDurable: (frame: CommittedFrame | VoidFrame) => void): void {
+  #route(frame: Frame, receiveDurable: (frame: Numbered) => void): void {
     switch (frame.kind) {
       case 'created':
       case 'updated':
       case 'durable':
       case 'void':
+      case 'filled':
         receiveDurable(frame);
         break;
       case 'ephemeral':

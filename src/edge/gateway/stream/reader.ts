@@ -24,6 +24,8 @@ export interface Reader {
   join(topic: string): void;
   leave(topic: string): void;
   isOn(topic: string): boolean;
+  /** Forgets the subscription of a conversation, which its stream has ended. */
+  forget(conversationId: string): void;
   /** Ends it as too slow (docs/realtime.md#guarantees, 4). */
   giveUp(): void;
 }

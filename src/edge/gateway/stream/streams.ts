@@ -18,11 +18,11 @@ import {
   sendChanges,
 } from '../catch-up/replay.ts';
 import { ReplayRoom } from '../catch-up/replay-room.ts';
-import type { ConversationStream, Moved } from './conversation-stream.ts';
+import { type ConversationStream, MAX_IMPORTED, type Moved } from './conversation-stream.ts';
 import { Feed, OpenStream, type StreamHost } from './open-stream.ts';
 import { type Reader, type ReaderAudience, topics } from './reader.ts';
 
-export interface StreamsOptions extends Omit<StreamHost, 'heads' | 'ranges'> {
+export interface StreamsOptions extends Omit<StreamHost, 'heads' | 'ranges' | 'onOverrun'> {
   readonly metrics: Pick<Metrics, 'replays' | 'ephemeralWithheld'>;
 }
 
@@ -67,6 +67,7 @@ export class Streams {
       ...options,
       ranges,
       heads: new GatheredReads((ids) => timeline.standings(ids)),
+      onOverrun: (id) => this.#overrun(id),
     };
     this.#visibleHeads = new GatheredReads((asks) => timeline.visibleHeads(asks, true));
   }
@@ -226,8 +227,11 @@ export class Streams {
     const { stream, reader, position, cancelled } = replayed;
     if (cancelled()) return;
     await changes.load();
-    if (changes.areTooMany || isTooFar(stream, position)) {
-      return this.#resync(stream, reader, cancelled, 'too_many');
+    if (changes.areTooMany) return this.#resync(stream, reader, cancelled, 'too_many');
+    if (isTooFar(stream, position)) {
+      const missing = { conversationId: stream.id, after: position.sequence, upTo: stream.delivered };
+      const isImport = await this.#options.timeline.hasImported(missing, MAX_IMPORTED);
+      return this.#resync(stream, reader, cancelled, isImport ? 'too_old' : 'too_many');
     }
     // A client that has seen more (after a restore of the database) goes on from the present head.
     position.sequence = Math.min(position.sequence, stream.delivered);
@@ -275,6 +279,22 @@ export class Streams {
     if (cancelled()) return;
     this.leave(stream.id, reader);
     reader.send(encode({ type: 'resync', conversation_id: stream.id, reason, head_sequence: head }));
+  }
+
+  /** Ends all subscriptions of a conversation: its readers load its list and subscribe again. */
+  async #overrun(conversationId: string): Promise<void> {
+    const open = this.#conversations.get(conversationId);
+    const { settled, visible } = await this.#host.heads.ask(conversationId);
+    const ofCustomers = await this.#visibleHeads.ask({ conversationId, upTo: settled });
+    if (open === undefined || this.#conversations.get(conversationId) !== open) return;
+    for (const reader of [...open.readers.keys()]) {
+      const head_sequence = reader.audience === 'team' ? visible : ofCustomers;
+      this.leave(conversationId, reader);
+      reader.forget(conversationId);
+      reader.send(
+        encode({ type: 'resync', conversation_id: conversationId, reason: 'too_old', head_sequence }),
+      );
+    }
   }
 
   /**

@@ -11,7 +11,7 @@ import type { Schema } from '../../../platform/db/tables/schema.ts';
 
 export type ComplianceJobRow = Selectable<Schema['compliance_jobs']>;
 
-/** A queue job that runs a row of compliance_jobs (runner.ts). */
+/** A queue job that runs a row of compliance_jobs. */
 export const COMPLIANCE_JOB_DUE = defineTopic<JobDue>('compliance_job');
 
 export interface JobDue {

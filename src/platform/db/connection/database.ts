@@ -7,6 +7,7 @@ import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Schema } from '../tables/schema.ts';
 import { connectionOptions, placeOf } from './connection-options.ts';
+import { type CopyField, CopyIn, copyRows } from './copy-in.ts';
 import type { Db, OutboxRecord, OutboxRow, Tx } from './handle.ts';
 import { PipelinedConnection } from './pipelined-connection.ts';
 import { requireServer } from './server-version.ts';
@@ -317,5 +318,11 @@ class OpenTransaction implements Tx {
   ): Promise<Row[]> {
     const { rows } = await this.kysely.executeQuery<Row>(CompiledQuery.raw(text, bindable(values)));
     return rows;
+  }
+
+  async copy(table: string, columns: readonly string[], rows: Iterable<readonly CopyField[]>): Promise<void> {
+    const copying = new CopyIn(`COPY ${table} (${columns.join(', ')}) FROM STDIN`, copyRows(rows));
+    await this.kysely.executeQuery(CompiledQuery.raw(copying as unknown as string));
+    await copying.done;
   }
 }

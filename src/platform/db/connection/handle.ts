@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Schema } from '../tables/schema.ts';
+import type { CopyField } from './copy-in.ts';
 import type { Statement, Value } from './statement.ts';
 
 /** Runs prepared statements: a Db, or one of the pipelined connections of Database. */
@@ -21,6 +22,11 @@ export interface Tx extends Db {
   readonly kysely: Transaction<Schema>;
   /** The rows enqueued so far (outbox.ts). */
   readonly outbox: OutboxRecord;
+  /**
+   * Appends rows to a table by COPY, which takes Postgres the least for many rows. Rejects as a
+   * statement does; a unique key that conflicts fails all of them.
+   */
+  copy(table: string, columns: readonly string[], rows: Iterable<readonly CopyField[]>): Promise<void>;
 }
 
 /** A committed event whose effects may not have happened yet. */

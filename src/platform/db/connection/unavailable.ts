@@ -52,8 +52,9 @@ const UNAVAILABLE_MESSAGE =
 export const CACHED_PLAN_CHANGED = '0A000';
 
 /** Returns whether Postgres rejected a row because of this unique key. */
-export function isUniqueViolation(error: unknown, constraint: string): boolean {
-  return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;
+export function isUniqueViolation(error: unknown, constraint?: string): boolean {
+  if (!(error instanceof pg.DatabaseError) || error.code !== '23505') return false;
+  return constraint === undefined || error.constraint === constraint;
 }
 
 /** A resource that Postgres has run out of (SQLSTATE class 53); reads may still work. */

@@ -20,6 +20,11 @@ export const INDEXES: Readonly<Record<string, Index>> = {
     unique: true,
     on: 'messages (conversation_id, author_id, client_message_id) WHERE client_message_id IS NOT NULL',
   },
+  // A repeated import finds what it has written by this, whichever actor the author is by then.
+  messages_imported: {
+    unique: true,
+    on: 'messages (conversation_id, client_message_id) WHERE imported IS NOT NULL',
+  },
   messages_changed: {
     on: 'messages (conversation_id, changed_in) WHERE updated_at > created_at OR sequence IS NULL',
   },

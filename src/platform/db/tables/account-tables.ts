@@ -46,6 +46,8 @@ export interface AccountTables {
     id: string;
     account_id: string;
     email: string;
+    /** An author that an import made, which no person has claimed. */
+    placeholder: Generated<boolean>;
   };
 
   api_keys: Times & {

@@ -25,6 +25,7 @@ import type { Participant } from '../../../contract/protocol/resources/participa
 import type { AccountTables } from './account-tables.ts';
 import type { AgentRunTables } from './agent-run-tables.ts';
 import type { IdentityTables } from './identity-tables.ts';
+import type { ImportTables } from './import-tables.ts';
 import type { InboxTables } from './inbox-tables.ts';
 import type { MailTables } from './mail-tables.ts';
 import type { MetadataColumn } from './metadata-column.ts';
@@ -42,6 +43,7 @@ export interface Schema
   extends AccountTables,
     AgentRunTables,
     IdentityTables,
+    ImportTables,
     InboxTables,
     MailTables,
     NotificationTables,
@@ -171,6 +173,8 @@ export interface Schema
     attempts: Generated<number>;
     /** The time of its notifications (entry into the timeline, or end); null for `created_at`. */
     notified_at: string | null;
+    /** Null for a message that was sent here. */
+    imported: ColumnType<ImportMark | null, string | null | undefined, never>;
   };
 
   attachments: {
@@ -390,6 +394,15 @@ export interface MessageRedaction {
   readonly by: string;
   readonly reason: string;
   readonly at: string;
+}
+
+/** The import that wrote a message. */
+export interface ImportMark {
+  readonly import_id: string;
+  /** ISO 8601 in UTC with microseconds. */
+  readonly at: string;
+  /** Actor id, or null for the operator. */
+  readonly by: string | null;
 }
 
 /** How a draft or a scheduled message ended. */

@@ -1,0 +1,93 @@
+import type { Insertable } from 'kysely';
+import {
+  IMPORT_LIMITS,
+  type ImportedType,
+  ImportRemark,
+  type ImportReport,
+} from '../../contract/protocol/resources/import.ts';
+import { presentAs } from '../../core/resources/present-as.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
+
+export type RemarkRow = Insertable<Schema['import_remarks']>;
+
+/** Adds remarks; those of the same record and item stay as they are. */
+export async function insertRemarks(tx: Tx, rows: readonly RemarkRow[]): Promise<void> {
+  for (let begin = 0; begin < rows.length; begin += AT_ONCE) {
+    const some = rows.slice(begin, begin + AT_ONCE).map((row) => ({
+      ...row,
+      detail: row.detail.slice(0, MOST_CHARACTERS),
+      place: row.place.slice(0, MOST_CHARACTERS),
+    }));
+    await tx.kysely
+      .insertInto('import_remarks')
+      .values(some)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+}
+
+/** Returns remarks in the order of the archive; null means any type or reason. */
+export function readRemarks(
+  db: Db,
+  importId: string,
+  { type, reason }: { readonly type: string | null; readonly reason: string | null },
+  page: KeysetPage,
+): Promise<RemarkRow[]> {
+  return LIST.readPage(db, [importId, type, reason], page);
+}
+
+export const remarkKeyOf = ({ record, item }: RemarkRow): [number, number] => [record, item];
+
+export function presentRemark(row: RemarkRow): ImportRemark {
+  return presentAs(ImportRemark, row);
+}
+
+type Reasons = ImportReport['notes'];
+
+/** Returns the reasons of each type with their first remarks. */
+export async function readReasons(
+  db: Db,
+  importId: string,
+): Promise<ReadonlyMap<ImportedType | 'note', Reasons>> {
+  const rows = await db.query(READ_REASONS, importId);
+  const reasons = new Map<ImportedType | 'note', Reasons>();
+  for (const { type, reason, count, examples } of rows) {
+    const shown = { reason, count, examples: examples.map((row) => presentRemark(row)) };
+    reasons.set(type, [...(reasons.get(type) ?? []), shown]);
+  }
+  return reasons;
+}
+
+const AT_ONCE = 1_000;
+const MOST_CHARACTERS = 500;
+
+const LIST = keysetList<[importId: string, type: string | null, reason: string | null], RemarkRow>({
+  name: 'list-import-remarks',
+  columns: 'r.*',
+  from: 'import_remarks r',
+  where: `r.import_id = $1 AND ($2::text IS NULL OR r.type = $2) AND ($3::text IS NULL OR r.reason = $3)`,
+  key: [
+    ['r.record', 'integer'],
+    ['r.item', 'integer'],
+  ],
+  order: 'oldest_first',
+});
+
+const READ_REASONS = statement<
+  [importId: string],
+  { type: ImportedType | 'note'; reason: string; count: number; examples: RemarkRow[] }
+>('read-reasons-of-import')`
+    SELECT g.type, g.reason, g.count, (
+        SELECT json_agg(e ORDER BY e.record, e.item) FROM (
+          SELECT r.* FROM import_remarks r
+          WHERE r.import_id = $1 AND r.type = g.type AND r.reason = g.reason
+          ORDER BY r.record, r.item LIMIT ${IMPORT_LIMITS.examples}
+        ) AS e
+      ) AS examples
+    FROM (
+      SELECT type, reason, sum(count)::bigint AS count FROM import_remarks
+      WHERE import_id = $1 GROUP BY type, reason
+    ) AS g ORDER BY g.type, g.count DESC, g.reason`;
