@@ -12,6 +12,7 @@ export const usableFrom = '0031_replaying';
  *
  * import_refs: which actor, conversation or file a thing of another service became. `key` is a hash
  * of the account, the service, its server and the thing's id there, so no names are stored.
+ * `is_made`: the import made it; otherwise it was there.
  *
  * import_remarks: what of an archive was not imported, or not as it was. `record` is the number of
  * the record in the archive, `item` that of the remark on it.
@@ -71,9 +72,11 @@ const STATEMENTS = [
     key ${ID} PRIMARY KEY,
     account_id ${ID} NOT NULL REFERENCES accounts,
     our_id ${ID} NOT NULL,
-    import_id ${ID} NOT NULL
+    import_id ${ID} NOT NULL,
+    is_made boolean NOT NULL
   )`,
   'CREATE INDEX import_refs_of_account ON import_refs (account_id)',
+  'CREATE INDEX import_refs_ours ON import_refs (our_id)',
 
   `CREATE TABLE import_remarks (
     import_id ${ID} NOT NULL REFERENCES imports ON DELETE CASCADE,

@@ -9,11 +9,9 @@ import { acquireNodeLock } from '../platform/db/connection/node-lock.ts';
 import { migrate } from '../platform/db/migration/migrate.ts';
 import { startEmbeddedPostgres } from '../platform/db/postgres/embedded-postgres.ts';
 import { DueWatch } from '../platform/db/queue/due-watch.ts';
-import type { Engine } from '../platform/engine/engine.ts';
-import { MemoryEngine } from '../platform/engine/memory-engine.ts';
+import { openEngine } from '../platform/engine/open-engine.ts';
 import type { Disposer } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/log.ts';
-import type { Metrics } from '../platform/metrics.ts';
 import type { Urls } from './urls.ts';
 
 /** The dependencies of every part. Parts register with the disposer in the order of their start. */
@@ -79,18 +77,4 @@ export async function openData({ config, log, metrics, disposer }: PartOptions, 
 async function startPostgres(config: Config, log: Logger, disposer: Disposer): Promise<string> {
   const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, durable: true, log });
   return disposer.add('postgres', postgres, (it) => it.stop()).url;
-}
-
-/** Returns the engine with a description for the log line of the start. */
-async function openEngine(
-  { redisUrl }: Config,
-  log: Logger,
-  metrics: Metrics,
-): Promise<{ engine: Engine; description: string }> {
-  if (redisUrl === null) return { engine: new MemoryEngine(), description: 'memory' };
-  // Loaded here, because a node without Redis does not need the library.
-  const { RedisEngine } = await import('../platform/engine/redis-engine.ts');
-  const engine = await RedisEngine.connect({ url: redisUrl, log, metrics });
-  const version = engine.serverVersion === null ? '' : `, Redis ${engine.serverVersion}`;
-  return { engine, description: `${new URL(redisUrl).host}${version}` };
 }

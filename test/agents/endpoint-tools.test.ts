@@ -8,6 +8,7 @@ import type { List } from '../../src/contract/protocol/lists.ts';
 import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import { compile } from '../../src/contract/protocol/schema/validation.ts';
+import { externalIds } from '../../src/core/resources/external-ids.ts';
 import { ToolCatalogue } from '../../src/features/agents/tools/catalogue.ts';
 import { endpointTool } from '../../src/features/agents/tools/endpoint-tool.ts';
 import type { RunTool } from '../../src/features/agents/tools/tool.ts';
@@ -94,6 +95,16 @@ t.test('an endpoint tool acts as the agent, once for each action', async (t) => 
   t.equal(first.status, 201);
   t.match(first.body, { object: 'chat_message', body: 'Tide is turning.' });
   for (const other of again) t.strictSame(other, first);
+
+  const externalId = 'tide/1';
+  await database.kysely
+    .updateTable('conversations')
+    .set({ external_id: externalId })
+    .where('id', '=', group.id)
+    .execute();
+  const named = { path: { id: `ext:${externalId}` } };
+  const read = await callTool<Answered<{ id: string }>>(tool('get-conversation'), named, { principal });
+  t.equal(read.body.id, group.id, 'by its external id');
 
   const args2 = { path: group, query: { limit: 5, include: ['author'] } };
   const { body } = await callTool<Answered<List<ChatMessage>>>(tool('list-messages'), args2, { principal });
@@ -251,6 +262,7 @@ function callerOf(routes: readonly Route[], rate: { requests: number; seconds: n
     authenticator: { authenticate: () => Promise.reject(new Error('nobody is asked for a credential')) },
     limiter: createRateLimits(rate).credentials,
     idempotency: new Idempotency({ database }),
+    externalIds: externalIds(database),
     database,
     metrics,
     log: silent,

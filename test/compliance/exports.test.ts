@@ -15,6 +15,7 @@ import { ArchiveWriter } from '../../src/features/compliance/exports/archive.ts'
 import { tidyJobs } from '../../src/features/compliance/jobs/job-store.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { createLog } from '../../src/platform/log.ts';
+import { given } from '../import/archives.ts';
 import { Cases } from '../messages/cases.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { type Refusal, refusalOf, startTestApp } from '../support/app.ts';
@@ -105,6 +106,28 @@ t.test('a conversation: everything of it, under a hold too, signed', async (t) =
   const sequences = messages.map((message) => (message as { sequence?: number | null }).sequence ?? 0);
   t.equal(manifest.snapshot.through_sequence, Math.max(...sequences));
   for (const { path, sha256: hash } of manifest.files) t.equal(sha256(files.get(path)!), hash, path);
+
+  await t.test('an import reads it', async (t) => {
+    const all = await given('parley', file, { scratch: dataDir });
+    t.match(all.conversations.get(id), { title: 'Pier', audience: 'customer' });
+    const read = all.messages.find((it) => it.client_message_id === `parley:${withFile.id}`);
+    t.match(read, {
+      body: 'see',
+      files: [{ name: 'list.txt', size: 2, source: { entry: `files/${s3_key}` } }],
+    });
+    t.match(
+      all.messages.find((it) => it.client_message_id === `parley:${first.id}`),
+      { body: 'second', author: grace.id, edited_at: String, reactions: [{ emoji: '🎉', person: ada.id }] },
+    );
+    t.match(
+      all.messages.find(({ body }) => body === 'Where?'),
+      { audience: 'customer' },
+    );
+    t.strictSame(
+      all.skipped.map(({ of, reason }) => `${of} ${reason}`),
+      ['messages not_sent'],
+    );
+  });
 
   await t.test('the command finds what was changed', async (t) => {
     t.match(await verify(file), { valid: true, export_id: exportId, counts: manifest.counts });

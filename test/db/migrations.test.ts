@@ -66,7 +66,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0040_identity_providers.ts': 'a7eee6a9b3540f8c',
   '0041_sign_ins.ts': 'c27af2ef544ea018',
   '0042_imported_messages.ts': 'd20036e285dd2118',
-  '0043_imports.ts': 'a4c71dffa6508d27',
+  '0043_imports.ts': '273c353ed05ec001',
 };
 
 /**

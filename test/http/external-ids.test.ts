@@ -4,7 +4,9 @@
  */
 
 import t from 'tap';
+import { WebSocket } from 'ws';
 import { CURRENT_VERSION, NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { Client } from '../gateway/fixture.ts';
 import { callsAt, refusalOf, startTestApp } from '../support/app.ts';
 
 const app = await startTestApp(t);
@@ -70,6 +72,63 @@ t.test('a body takes one wherever it names these kinds, and repetitions are foun
     { body: { client_message_id: '1', body: 'Hello', mentions: ['ext:ada'] } },
   );
   t.equal(sent.status, 201);
+});
+
+t.test('an id whose kind is in the field beside it', async (t) => {
+  const link = (type: string, id: string) => ({
+    body: { client_message_id: `${type} ${id}`, link_resource_type: type, link_resource_id: id },
+  });
+  const messages = `/v1/messaging/conversations/${place.id}/messages`;
+  const sent = await call<{ resource_id: string }>('POST', messages, link('actor', 'ext:shift'));
+  t.equal(sent.body.resource_id, group.actor_id);
+  t.equal(
+    await refusal('POST', messages, link('entity', 'ext:shift')),
+    '404 resource_not_found link_resource_id',
+  );
+  const topic = { topic: { type: 'actor', id: 'ext:ada' } };
+  const changed = await call<{ topic_id: string }>('PATCH', '/v1/messaging/conversations/ext:order-17', {
+    body: topic,
+  });
+  t.equal(changed.body.topic_id, ada.id);
+});
+
+t.test('polls follow a conversation by its external id', async (t) => {
+  const poll = (id: string) => ({ body: { subscribe: [{ conversation_id: id }], wait_ms: 0 } });
+  const token = vera.access_token;
+  const answer = await call<{ frames: { type: string; conversation_id: string }[] }>(
+    'POST',
+    '/v1/realtime/poll',
+    { ...poll('ext:order-17'), token },
+  );
+  t.ok(
+    answer.body.frames.some((frame) => frame.conversation_id === place.id),
+    answer.text,
+  );
+  const twice = { subscribe: [{ conversation_id: place.id }, { conversation_id: 'ext:order-17' }] };
+  t.equal(
+    await refusal('POST', '/v1/realtime/poll', { body: twice, token }),
+    '422 validation_failed subscribe[1].conversation_id',
+  );
+});
+
+t.test('sockets of the new version alone show it', async (t) => {
+  const open = async (version: string) => {
+    const headers = {
+      ...{ Authorization: `Bearer ${vera.access_token}`, 'Service-Account': demo.account_id },
+      'Service-Version': version,
+    };
+    const client = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
+    t.teardown(() => client.close());
+    await client.frame('ready');
+    client.send({ type: 'subscribe', id: 's', conversation_id: place.id });
+    await client.frame('caught_up');
+    return client;
+  };
+  const [older, newer] = [await open(CURRENT_VERSION), await open(NEWEST_VERSION)];
+  await call('PATCH', `/v1/messaging/conversations/${place.id}`, { body: { title: 'Order 18' } });
+  const updated = (client: Client) => client.frame((frame) => frame.event === 'conversation.updated');
+  t.match((await updated(newer)).data, { external_id: 'order-17' });
+  t.notMatch(JSON.stringify(await updated(older)), 'external_id');
 });
 
 t.test('a filter takes one, and refuses an unknown one', async (t) => {

@@ -35,6 +35,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   actors: 'actor',
   exports: 'export',
   erasures: 'erasure',
+  imports: 'import',
   'push-subscriptions': 'pushSubscription',
   events: 'event',
   webhooks: 'webhook',
@@ -553,6 +554,14 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
       { ...job, id: erased, kind: 'user_erasure', options: '{"messages":"keep","held_conversations":[]}' },
     ])
     .execute();
+  const imported = newId('import');
+  await database.kysely
+    .insertInto('imports')
+    .values({
+      ...{ id: imported, account_id: accountId, source: 'slack', status: 'failed' },
+      ...{ size_bytes: 1, part_bytes: 1, created_by: zoe.id },
+    })
+    .execute();
   const { id: attachment } = await database.kysely
     .selectFrom('attachments')
     .select('id')
@@ -563,6 +572,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     attachment,
     export: exported,
     erasure: erased,
+    import: imported,
     role,
     conversation: conversation.id,
     message: message.id,

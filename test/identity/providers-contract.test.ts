@@ -32,7 +32,13 @@ t.test('a provider: the resource, every field and no other, without its secret',
     ...{ id: made.id, object: 'identity_provider', name: 'App', issuer: BODY.issuer, audience: ['a'] },
     ...{ jwks_url: BODY.jwks_url, jwks: null, has_secret: false, algorithms: ['RS256', 'ES256', 'EdDSA'] },
     ...{ claims: { subject: 'sub', name: 'name', email: 'email' }, subject: 'own', person: 'team' },
-    ...{ provision: 'off', role_id: null, created_by: made.created_by },
+    ...{
+      provision: 'off',
+      role_id: null,
+      client_id: null,
+      has_client_secret: false,
+      created_by: made.created_by,
+    },
     ...{ created_at: made.created_at, updated_at: made.updated_at },
   });
   t.match([made.id, made.created_by, made.created_at], [/^idp_\w{24}$/, /^act_/, TIME]);

@@ -4,6 +4,8 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
+import type { IdentityProvider } from '../../src/contract/protocol/resources/identity-provider.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { callsAt } from '../support/app.ts';
 import { CookieJar } from '../support/oidc-provider.ts';
 import { until } from '../support/until.ts';
@@ -291,6 +293,42 @@ t.test('a person who was deactivated, and one who was erased', async (t) => {
     await app.database.kysely.selectFrom('sign_ins').selectAll().where('actor_id', '=', user).execute(),
     [],
   );
+});
+
+t.test('the client of a provider: written, never shown, for the team and public keys alone', async (t) => {
+  const newest = callsAt(app, NEWEST_VERSION);
+  const path = `/v1/identity-providers/${id}`;
+  const shown = await newest.call<IdentityProvider>('GET', path);
+  t.match(shown.body, { client_id: client.id, has_client_secret: true });
+  t.notMatch(shown.text, client.secret);
+  const body = {
+    ...{ name: 'New', issuer: 'https://new.example', audience: 'a', jwks_url: 'https://new.example/keys' },
+    ...{ client_id: 'c', client_secret: 's' },
+  };
+  const refused = (changes: object) =>
+    newest.refusal('POST', '/v1/identity-providers', { body: { ...body, ...changes } });
+  t.equal(await refused({ client_id: undefined }), '400 missing_field client_id');
+  t.equal(await refused({ client_id: '' }), '422 validation_failed client_id');
+  t.equal(await refused({ client_id: 7 }), '400 invalid_format client_id');
+  t.equal(await refused({ client_secret: 'x'.repeat(1_025) }), '422 validation_failed client_secret');
+  t.equal(await refused({ person: 'customer' }), '422 validation_failed client_id');
+  t.equal(
+    await refused({ jwks_url: undefined, secret: 'x'.repeat(32) }),
+    '422 validation_failed client_id',
+    'ID tokens have public keys',
+  );
+  const made = await newest.call<IdentityProvider>('POST', '/v1/identity-providers', { body });
+  const at = `/v1/identity-providers/${made.body.id}`;
+  t.match([made.status, made.body.client_id, made.body.has_client_secret], [201, 'c', true]);
+  const patched = async (changes: object) => {
+    const answer = await newest.call<IdentityProvider>('PATCH', at, { body: changes });
+    return [answer.status, answer.body.client_id, answer.body.has_client_secret];
+  };
+  t.strictSame(await patched({ client_secret: null }), [200, 'c', false], 'a public client');
+  t.strictSame(await patched({ client_id: 'd', client_secret: 't' }), [200, 'd', true]);
+  t.strictSame(await patched({ client_id: null }), [200, null, false], 'without the client, no secret');
+  t.equal(await newest.refusal('PATCH', at, { body: { client_secret: 't' } }), '400 missing_field client_id');
+  await newest.call('DELETE', at);
 });
 
 t.test('the limit of an address', async (t) => {

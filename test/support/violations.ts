@@ -149,7 +149,7 @@ function* badTexts(schema: SchemaObject & { maximum?: number }): Iterable<string
 
 const MALFORMED = '\u0001 malformed';
 /** No pattern matches all of them. */
-const UNFIT = ['two\nlines', ' not this ', ' ', 'x'];
+const UNFIT = ['two\nlines', ' not this ', ' ', 'x', 'y'.repeat(65)];
 const WRONG_TYPE: Readonly<Record<string, unknown>> = {
   string: 1,
   integer: 'x',

@@ -26,6 +26,8 @@ export interface Command<Context> {
   readonly first?: string;
   /** It uses only the configuration and files: no database is looked for or started. */
   readonly offline?: true;
+  /** How many connections to the database it needs. Default: 1. */
+  readonly connections?: number;
   /**
    * Resolves with the object to print, or undefined if it has printed by itself. Required options
    * are present, and every value has passed its check.

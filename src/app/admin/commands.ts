@@ -2,19 +2,12 @@ import type { KeysetList } from '../../platform/db/connection/keyset.ts';
 /** The operator's commands. Each loads its modules when it runs, as each call is a process. */
 
 import type { AccountPlan, Plan } from '../../contract/protocol/resources/account.ts';
+import type { ImportSource } from '../../contract/protocol/resources/import.ts';
 import type { Feature } from '../../core/features/feature.ts';
-import type { Config } from '../../platform/config/config.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
+import type { AdminContext } from './admin-context.ts';
 import { type Command, type Commands, type Option, type Options, oneOf, UsageError } from './command-line.ts';
-
-export interface AdminContext {
-  /** With the schema of this version. */
-  readonly database: Database;
-  readonly config: Pick<Config, 'tokenSecret' | 'auditKey' | 'auditOldKeys' | 'dataDir'>;
-  /** Prints an object on its own line; resolves when more can be printed. */
-  readonly print: (line: object) => Promise<void>;
-}
 
 const ACCOUNT: Option = { help: 'id of the account', value: 'acc_…', required: true };
 const NAME: Option = { help: 'name that people see', value: 'N', required: true };
@@ -305,6 +298,10 @@ export const COMMANDS: Commands<AdminContext> = {
       return verifyFile({ file, headFile: head, publicKeys: key?.split(',') });
     },
   },
+  'import slack': importOf('slack', 'Import the zip file that Slack exports'),
+  'import mattermost': importOf('mattermost', 'Import a bulk export of Mattermost: a zip, or its JSONL file'),
+  'import zulip': importOf('zulip', 'Import the .tar.gz file that Zulip exports'),
+  'import parley': importOf('parley', 'Import the zip file of an export of a conversation of Parley'),
   migrate: {
     help: 'Migrate the database to the schema of this version, as a start does',
     options: {},
@@ -348,6 +345,29 @@ function accountList<Row extends object>(
       const list = await load();
       const { id } = await findAccount(database, account);
       return listOf(object, limit, (fetch) => readPage(list, database, id, search, fetch));
+    },
+  };
+}
+
+function importOf(source: ImportSource, help: string): Command<AdminContext> {
+  return {
+    help: `${help}; run again, it goes on where it stopped`,
+    first: 'archive',
+    connections: 4,
+    options: {
+      archive: { help: 'path of the archive', value: 'FILE', required: true },
+      account: ACCOUNT,
+      'emails-verified': oneOf(
+        'yes: the addresses in the archive belong to their persons, so users with the same address are the same persons',
+        ['yes', 'no'],
+      ),
+      'email-domain': { help: 'makes addresses of user names in archives without addresses', value: 'D' },
+      'file-token': { help: 'token of the service with which files are fetched', value: 'T' },
+      origin: { help: 'name of the server, if the account imports from several of one kind', value: 'N' },
+    },
+    async run(context, options) {
+      const { importArchive } = await import('./import-archive.ts');
+      return importArchive(context, source, options);
     },
   };
 }

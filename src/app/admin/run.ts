@@ -4,8 +4,9 @@ import { type Database, openDatabase } from '../../platform/db/connection/databa
 import { isMigrated } from '../../platform/db/migration/migrated.ts';
 import { Disposer } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { AdminContext } from './admin-context.ts';
 import { parseCommand } from './command-line.ts';
-import { type AdminContext, COMMANDS } from './commands.ts';
+import { COMMANDS } from './commands.ts';
 
 /**
  * Runs one command (`['account', 'create', '--name', 'N']`) and returns the object to print, or
@@ -20,19 +21,20 @@ export async function runAdmin(
   log: Logger,
 ): Promise<object | undefined> {
   const { command, options } = parseCommand(COMMANDS, args);
-  if (command.offline) return command.run(offline(config), options);
+  if (command.offline) return command.run(offline(config, log), options);
   const disposer = new Disposer();
   try {
-    const database = await connect(config, log, disposer);
-    return await command.run({ database, config, print }, options);
+    const database = await connect(config, log, disposer, command.connections);
+    return await command.run({ database, config, log, print }, options);
   } finally {
     await disposer.close();
   }
 }
 
-function offline(config: Config): AdminContext {
+function offline(config: Config, log: Logger): AdminContext {
   return {
     config,
+    log,
     print,
     get database(): Database {
       throw new Error('an offline command has no database');
@@ -44,9 +46,14 @@ async function print(line: object): Promise<void> {
   if (!process.stdout.write(`${JSON.stringify(line)}\n`)) await once(process.stdout, 'drain');
 }
 
-async function connect(config: Config, log: Logger, disposer: Disposer): Promise<Database> {
+async function connect(
+  config: Config,
+  log: Logger,
+  disposer: Disposer,
+  maxConnections = 1,
+): Promise<Database> {
   const url = config.databaseUrl ?? (await embeddedUrl(config.dataDir, log, disposer));
-  const database = await openDatabase({ url, log, maxConnections: 1 });
+  const database = await openDatabase({ url, log, maxConnections });
   disposer.add('database', database, (it) => it.close());
   // The first account of a new deployment may be made before its first start.
   if (await isMigrated(database)) return database;

@@ -1,6 +1,7 @@
 import { ListOf } from '../../contract/protocol/lists.ts';
 import { MetadataFilter } from '../../contract/protocol/resources/metadata.ts';
 import {
+  ClaimUserBody,
   CreateUserBody,
   PutUserBody,
   UpdateUserBody,
@@ -18,6 +19,7 @@ import { readRolesOf } from '../resources/role.ts';
 import { presentUser, type UserProfile } from '../resources/user.ts';
 import { keyOf } from './account-list.ts';
 import type { Avatars } from './avatars/avatars.ts';
+import { claimUser } from './claim-user.ts';
 import { putIdOf } from './external-ids.ts';
 import { requireGrant } from './grants.ts';
 import { findRoleById } from './roles.ts';
@@ -105,6 +107,19 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
         await avatars.set(tx, { accountId, actorId: id }, image);
         return present(tx, await findUser(tx, accountId, id), query);
       },
+    }),
+    defineRoute({
+      ...ofOne,
+      name: 'claim_user',
+      method: 'POST',
+      path: '/v1/users/:id/actions/claim',
+      summary: 'Make a placeholder of an import the user of a person, who can then sign in',
+      since: '1.3.harbor-preview.1',
+      permission: 'users:create',
+      body: ClaimUserBody,
+      refuses: ['resource_exists'],
+      change: async (tx, { principal, params, body, query }) =>
+        present(tx, await claimUser(tx, principal, params.id!, body), query),
     }),
     defineRoute({
       ...ofOne,

@@ -83,11 +83,14 @@ export async function findAnyUser(db: Db, id: string): Promise<UserProfile> {
  * Deactivates or activates a user of any account. Deactivation ends sessions, tokens and sockets
  * for good with the commit. What the user wrote stays, and so do role and memberships, in case the
  * user is activated again. Throws `resource_not_found` (param id), or `resource_conflict` for the
- * activation of an erased user.
+ * activation of an erased user or a placeholder.
  */
 export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<UserProfile> {
   if (isActive && (await isErased(tx, id))) {
     throw new ApiError('resource_conflict', 'This user was erased for good. Create a new one instead.');
+  }
+  if (isActive && (await findAnyUser(tx, id)).placeholder) {
+    throw new ApiError('resource_conflict', 'This user is a placeholder of an import. Claim it instead.');
   }
   await tx.kysely
     .updateTable('actors')

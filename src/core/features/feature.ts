@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import type { ImportReport, ImportSource } from '../../contract/protocol/resources/import.ts';
 import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
 import type { TraceContext } from '../../contract/protocol/traceparent.ts';
 import type { Authenticator } from '../../platform/access/authenticate.ts';
@@ -10,6 +11,7 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
 import type { TopicHandler } from '../../platform/db/queue/topic.ts';
+import type { ImportOptions } from '../../platform/db/tables/import-tables.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
@@ -71,6 +73,8 @@ export interface Feature {
   /** Checks an export offline. */
   verifyExport?(file: string, keys: TrustedKeys): Promise<object>;
   providers?(config: Config): readonly string[];
+  /** Imports an archive of this machine in the process of a command (features/import/). */
+  importArchive?(node: ImportingParts, request: ArchiveToImport): Promise<ImportedArchive>;
   /** Adds its part to the demo account. */
   readonly demo?: DemoParts;
   /**
@@ -195,6 +199,30 @@ export interface AccountRemoval {
   check(tx: Tx, accountId: string): Promise<void>;
   /** Throws as `check` does. */
   begin(tx: Tx, accountId: string): Promise<AccountRow>;
+}
+
+/** The parts of a process that imports an archive and serves nothing. */
+export interface ImportingParts extends Pick<NodeParts, 'database' | 'store' | 'guard' | 'log'> {
+  readonly config: Pick<Config, 'dataDir'>;
+  readonly importedWrites: ImportedWrites;
+}
+
+export interface ArchiveToImport {
+  readonly accountId: string;
+  readonly source: ImportSource;
+  /** The path of the archive. */
+  readonly archive: string;
+  readonly options: ImportOptions;
+  /** Called with how much of the archive was read, in bytes. */
+  readonly progress: (done: number, total: number) => void;
+  /** Aborts to pause: the same call goes on where it stopped. */
+  readonly signal: AbortSignal;
+}
+
+export interface ImportedArchive {
+  readonly report: ImportReport;
+  /** Why it failed, as a sentence; null otherwise. */
+  readonly message: string | null;
 }
 
 /** A mail without its addresses. */

@@ -1,6 +1,11 @@
 import type { Feature } from '../../core/features/feature.ts';
+import { JobRunner } from '../../platform/db/queue/leased-jobs.ts';
+import { handle } from '../../platform/db/queue/topic.ts';
+import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
 import { importRoutes } from './import-routes.ts';
-import { tidyImports } from './import-store.ts';
+import { endImportsOf, IMPORT_DUE, tidyImports } from './import-store.ts';
+import { importJobs } from './job/import-jobs.ts';
+import { importLocally } from './local-import.ts';
 import { messageImportRoutes } from './message-import-routes.ts';
 
 export const imports: Feature = {
@@ -9,17 +14,34 @@ export const imports: Feature = {
       imports: { account: 'content' },
       import_refs: { account: 'last' },
     },
+    endWorkOf: endImportsOf,
   },
+  importArchive: ({ config, database, store, guard, importedWrites, log }, request) =>
+    importLocally(
+      {
+        ...{ database, store, log, dataDir: config.dataDir },
+        ...{ writes: importedWrites, web: new GuardedFetch(guard) },
+      },
+      request,
+    ),
   open(node) {
-    const { config, database, store, directory } = node;
+    const { config, database, store, directory, guard, disposer } = node;
     return {
       join({ importedWrites }) {
+        const web = new GuardedFetch(guard);
+        const { dataDir } = config;
+        const kind = importJobs({ database, store, dataDir, writes: importedWrites, web });
+        const runner = new JobRunner(kind, node);
+        disposer.add('imports', runner, (it) => it.close());
         return {
           routes: {
             messages: messageImportRoutes({ database, store, directory, importedWrites }),
             attachments: importRoutes({ database, store, maxBytes: config.importMaxBytes }),
           },
+          jobs: [handle(IMPORT_DUE, ({ import_id }) => runner.due(import_id))],
           tidy: () => tidyImports(database),
+          // The running import is given back before the queue's workers wait for it.
+          drain: () => runner.close(),
         };
       },
     };

@@ -97,6 +97,11 @@ export function findLocalImport(
     .executeTakeFirst();
 }
 
+/** Returns the ids of imports that are running, on any node. */
+export async function readRunning(db: Db): Promise<string[]> {
+  return (await db.query(READ_RUNNING)).map(({ id }) => id);
+}
+
 /** Returns imports of the account, newest first. */
 export function readImports(db: Db, accountId: string, page: KeysetPage): Promise<ImportRow[]> {
   return LIST.readPage(db, [accountId], page);
@@ -200,6 +205,21 @@ export async function endImport(
   return true;
 }
 
+/** Ends the imports of an account that is removed. A node may still be writing for a second. */
+export async function endImportsOf(tx: Tx, accountId: string): Promise<boolean> {
+  const ended = await tx.query(CANCEL_OF_ACCOUNT, accountId);
+  const rows = await tx.kysely
+    .selectFrom('imports')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .execute();
+  await removeParts(
+    tx,
+    rows.map(({ id }) => id),
+  );
+  return ended.length > 0;
+}
+
 /** Removes parts that are not needed any more, abandoned imports, and old ones. */
 export async function tidyImports(db: { transaction<T>(run: (tx: Tx) => Promise<T>): Promise<T> }) {
   await db.transaction(async (tx) => {
@@ -230,6 +250,9 @@ function asConflict(error: unknown): never {
     'The account has an import that has not ended. Cancel it, or wait for its end.',
   );
 }
+
+const READ_RUNNING = statement<[], { id: string }>('read-running-imports')`
+    SELECT id FROM imports WHERE status = 'running'`;
 
 const LIST = keysetList<[accountId: string], ImportRow>({
   name: 'list-imports',
@@ -274,7 +297,9 @@ export const IMPORTS = new LeasedRows<
   since: 'q.created_at',
 });
 
-/** Imports that no node holds and that did not begin in time; the command runs local ones itself. */
+/**
+ * Imports that no node holds and that did not begin in time; the command runs local ones itself.
+ */
 export const REMINDED_IMPORTS: RemindedRows<Pick<ImportRow, 'id'>> = {
   name: 'imports',
   overdue: `imports q WHERE q.${OPEN} AND NOT q.is_local
@@ -292,6 +317,11 @@ const SAVE_STATE = statement<
     UPDATE imports SET position = $3, counts = $4::jsonb, done = $5, total = $6, attempts = 0,
       updated_at = clock_timestamp()
     WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING id`;
+
+const CANCEL_OF_ACCOUNT = statement<[accountId: string], { id: string }>('cancel-imports-of-account')`
+    UPDATE imports SET status = 'canceled', fence = fence + 1, lease_until = NULL,
+      completed_at = clock_timestamp(), updated_at = clock_timestamp()
+    WHERE account_id = $1 AND status IN ('awaiting_upload', 'queued', 'running') RETURNING id`;
 
 // A command that was killed leaves its import without a lease.
 const CANCEL_ABANDONED = statement('cancel-abandoned-imports')`

@@ -17,7 +17,9 @@ export function partCount({ size_bytes, part_bytes }: Pick<ImportRow, 'size_byte
   return part_bytes === null ? 0 : Math.ceil(size_bytes / part_bytes);
 }
 
-/** Returns where to send a part. The part of an import is only known once `registerPart` has run. */
+/**
+ * Returns where to send a part. The part of an import is only known once `registerPart` has run.
+ */
 export async function newPart(store: ObjectStore, row: ImportRow, number: number): Promise<UploadUrl> {
   const key = newId('upload');
   const sizeBytes = sizeOfPart(row, number);

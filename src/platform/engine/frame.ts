@@ -91,7 +91,9 @@ export interface VoidFrame {
   readonly sequence: number;
 }
 
-/** Numbers up to this one are committed without frames of their own: they are read from Postgres. */
+/**
+ * Numbers up to this one are committed without frames of their own: they are read from Postgres.
+ */
 export interface FilledFrame {
   readonly kind: 'filled';
   readonly stream: string;

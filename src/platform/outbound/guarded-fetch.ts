@@ -15,6 +15,8 @@ export interface FetchOptions {
   /** Most redirects that are followed. Default: 5. */
   readonly redirects?: number;
   readonly signal: AbortSignal;
+  /** Returns further headers for a host, in lower case; called again for each redirect. */
+  readonly headersFor?: (host: string) => Readonly<Record<string, string>>;
 }
 
 export interface Fetched {
@@ -56,7 +58,7 @@ export class GuardedFetch {
     }
   }
 
-  async #ask(url: URL, { mayAsk, signal }: FetchOptions): Promise<Dispatcher.ResponseData> {
+  async #ask(url: URL, { mayAsk, signal, headersFor }: FetchOptions): Promise<Dispatcher.ResponseData> {
     signal.throwIfAborted();
     const target = targetOf(url);
     if (!mayAsk(target.host)) {
@@ -67,8 +69,9 @@ export class GuardedFetch {
     // Without pipelining, the connection ends with its one response.
     const client = new Client(url.origin, { connect, allowH2: false, pipelining: 0 });
     const path = url.pathname + url.search;
+    const headers = { ...HEADERS, ...headersFor?.(target.host) };
     try {
-      return await client.request({ method: 'GET', path, headers: HEADERS, signal });
+      return await client.request({ method: 'GET', path, headers, signal });
     } catch (error) {
       throw asOutboundError(error, signal);
     } finally {

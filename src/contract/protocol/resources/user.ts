@@ -22,6 +22,7 @@ export const User = Type.Object({
   role_id: Since('1.2.harbor', Nullable(Type.String())),
   metadata: MetadataField,
   external_id: OwnId,
+  placeholder: Since('1.3.harbor-preview.1', Type.Boolean()),
 });
 export type User = Static<typeof User>;
 
@@ -31,7 +32,9 @@ describe(User, {
   email: 'Email address, unique within the account.',
   status: 'A `deactivated` user can no longer sign in.',
   role: 'The role that bounds what the user may do. Null unless expanded.',
-  role_id: 'Id of the role that `role` expands. Null once the person was erased.',
+  role_id: 'Id of the role that `role` expands. Null for a placeholder, and once the person was erased.',
+  placeholder:
+    'Whether an import made this user for a person of another service. It is deactivated until it is claimed.',
   metadata: METADATA_TEXTS.shown,
   external_id: OWN_ID_TEXTS.field,
 });
@@ -65,6 +68,17 @@ describe(PutUserBody, {
     'Email address, unique within the account. Required for a new user; another one than the user has answers `resource_conflict`.',
   role_id: 'The role of the user; it must grant no more than the caller has. Required for a new user.',
   metadata: METADATA_TEXTS.put,
+});
+
+export const ClaimUserBody = Body({
+  email: Type.String({ format: 'email' }),
+  role_id: Id,
+  name: Type.Optional(Name),
+});
+describe(ClaimUserBody, {
+  email: 'Email address of the person; that of another user answers `resource_exists`.',
+  role_id: 'The role of the user; it must grant no more than the caller has.',
+  name: 'Another name of the person.',
 });
 
 export const UpdateUserBody = Body({

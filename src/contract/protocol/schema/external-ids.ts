@@ -70,15 +70,21 @@ export const NAMED_ACTORS = ['user', 'customer', 'group', 'agent'] as const sati
  * An id in a body or query that names one of these kinds; `actor` is each of the kinds of actors.
  */
 export function IdOf(...kinds: readonly (NamedKind | 'actor')[]) {
-  return Type.String({ maxLength: MAX_ID, [ID_OF]: kindsOf(kinds) });
+  return Type.String({ ...ID, [ID_OF]: kindsOf(kinds) });
 }
 
 /** An id whose kind is in the field `by` beside it (ENTITY_TYPES). */
 export function IdBy(by: string) {
-  return Type.String({ maxLength: MAX_ID, [ID_BY]: by });
+  return Type.String({ ...ID, [ID_BY]: by });
 }
 
-const MAX_ID = EXTERNAL_PREFIX.length + MAX_CHARACTERS;
+/** Ours have 64 characters at most. A blank text becomes "", which names nothing. */
+const ID = {
+  whitespace: 'blank',
+  pattern: `^(?:${EXTERNAL_PREFIX}|[^]{0,64}$)`,
+  maxLength: EXTERNAL_PREFIX.length + MAX_CHARACTERS,
+  sentence: 'Must be at most 64 characters, or ext: and an external id.',
+};
 
 function kindsOf(kinds: readonly (NamedKind | 'actor')[]): readonly NamedKind[] {
   return kinds.flatMap((kind) => (kind === 'actor' ? NAMED_ACTORS : [kind]));

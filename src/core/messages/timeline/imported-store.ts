@@ -178,9 +178,10 @@ const INSERT_PARTS = statement<[conversationId: string, rows: Buffer]>('insert-p
     FROM given g, json_to_record(g.pin) AS p(by text, at timestamptz) WHERE json_typeof(g.pin) = 'object'`;
 
 /**
- * Leaves the marks of the messages, and moves the read positions of members that had read everything in front of the number `first` to
- * `last`, those of customers to `visible`, the last number that they may see. A snooze from there
- * moves as well. The order of the rows is fixed, so that two such statements cannot deadlock.
+ * Leaves the marks of the messages, and moves the read positions of members that had read
+ * everything in front of the number `first` to `last`, those of customers to `visible`, the last
+ * number that they may see. A snooze from there moves as well. The order of the rows is fixed, so
+ * that two such statements cannot deadlock.
  */
 const FOLLOW = statement<
   [conversationId: string, first: number, last: number, visible: number | null, ids: readonly string[]]

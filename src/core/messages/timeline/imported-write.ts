@@ -226,7 +226,9 @@ function waits({ client_message_id }: KnownMessage, messages: readonly ImportedM
 
 type Fresh = Omit<NumberedImport, 'sequence'>;
 
-/** Returns what is to be written: the messages that are not there, and tombstones for their roots. */
+/**
+ * Returns what is to be written: the messages that are not there, and tombstones for their roots.
+ */
 async function freshOf(
   tx: Tx,
   batch: ImportBatch,

@@ -95,8 +95,8 @@ export class LockedWrites {
   }
 
   /**
-   * Runs `work` with consecutive numbers for rows that it writes itself, and that cause nothing that
-   * a send does. `work` takes all its numbers at once, uses them or throws NumberTaken to get
+   * Runs `work` with consecutive numbers for rows that it writes itself, and that cause nothing
+   * that a send does. `work` takes all its numbers at once, uses them or throws NumberTaken to get
    * others, and may be called again. Rejects like `enter`.
    */
   numbered<Result>(

@@ -4,18 +4,20 @@ import type { ArchiveRecord, ArchiveSource, Counts } from './record.ts';
 export interface ArchiveReader {
   readonly source: ArchiveSource;
   /**
-   * Returns what the archive contains (`record.ts`), with bounded memory. It may be called again, one
-   * walk after the other. Rejects with `UnreadableArchive`, and with the error of a broken disk;
-   * what is wrong with a part of the archive is a `skipped` record.
+   * Returns what the archive contains (`record.ts`), with bounded memory. It may be called again,
+   * one walk after the other. Rejects with `UnreadableArchive`, and with the error of a broken
+   * disk; what is wrong with a part of the archive is a `skipped` record.
    */
   records(): AsyncIterable<ArchiveRecord>;
   /** Returns what the present walk has found; complete when it has ended. */
   found(): Counts;
-  /** Returns how much of the archive the present walk has read, in bytes; `total` is known before. */
+  /**
+   * Returns how much of the archive the present walk has read, in bytes; `total` is known before.
+   */
   progress(): { readonly done: number; readonly total: number };
   /**
-   * Opens a file of a message (`ArchivedFile.source.entry`). Returns undefined if the archive has no
-   * such entry. Reading rejects if the bytes are not `size`.
+   * Opens a file of a message (`ArchivedFile.source.entry`). Returns undefined if the archive has
+   * no such entry. Reading rejects if the bytes are not `size`.
    */
   openFile(entry: string): Promise<ArchiveContent | undefined>;
   /** Releases the file, and what was written to the scratch directory. */
@@ -57,7 +59,9 @@ export const ARCHIVE_LIMITS: ArchiveLimits = {
   depth: 100,
 };
 
-/** The archive as a whole cannot be imported. The message is a sentence for the person who has it. */
+/**
+ * The archive as a whole cannot be imported. The message is a sentence for the person who has it.
+ */
 export class UnreadableArchive extends Error {
   override readonly name = 'UnreadableArchive';
   readonly reason: 'not_an_archive' | 'wrong_format' | 'unsupported' | 'unsafe' | 'damaged';

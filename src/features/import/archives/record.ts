@@ -8,8 +8,8 @@
  *   late: a person who is referred to and not listed comes right before the first reference.
  * - The messages of a conversation come in the order of their times. Conversations may alternate.
  * - A message comes after the one that it replies to.
- * - Everything is counted: what the reader has found of a kind (`ArchiveReader.found`) is the sum of
- *   what the records contain of it and of what `skipped` records say.
+ * - Everything is counted: what the reader has found of a kind (`ArchiveReader.found`) is the sum
+ *   of what the records contain of it and of what `skipped` records say.
  *
  * Times are RFC 3339 in UTC with six decimals, as text. Refs are ids of the source: unique among
  * the people, or the conversations, of one archive, and no ids of Parley.
@@ -43,11 +43,11 @@ export interface PersonRecord {
   readonly type: 'person';
   readonly ref: string;
   /**
-   * `placeholder`: other records refer to the person and the archive does not describe it. It is not
-   * counted under `people`.
+   * `placeholder`: other records refer to the person and the archive does not describe it. It is
+   * not counted under `people`.
    */
   readonly kind: 'user' | 'guest' | 'bot' | 'customer' | 'placeholder';
-  /** One line, 1 to 255 characters. */
+  /** One line, 1 to 200 characters. */
   readonly name: string;
   /** The name after an `@` in the source. */
   readonly handle: string | null;
@@ -62,12 +62,16 @@ export interface PersonRecord {
 export interface ConversationRecord {
   readonly type: 'conversation';
   readonly ref: string;
-  /** Other ids of the same conversation: direct messages of the same people are one conversation. */
+  /**
+   * Other ids of the same conversation: direct messages of the same people are one conversation.
+   */
   readonly merged: readonly string[];
   /** `direct` has one or two members, `group` some without a name, `channel` has a name. */
   readonly kind: 'direct' | 'group' | 'channel';
   readonly private: boolean;
-  /** One line, 255 characters at most. Null for `direct` and `group`. */
+  /** `customer` for a case of Parley, of which customers see some of the messages. */
+  readonly audience: 'internal' | 'customer';
+  /** One line, 200 characters at most. Null for `direct` and `group`. */
   readonly title: string | null;
   /** What the conversation is about, in the words of its members. */
   readonly description: string | null;
@@ -110,6 +114,8 @@ export interface MessageRecord {
   /** 20 at most. */
   readonly files: readonly ArchivedFile[];
   readonly pin: ArchivedPin | null;
+  /** Whether the customers of a case were shown it; `internal` in all other conversations. */
+  readonly audience: 'internal' | 'customer';
   /** A sentence of the source about the conversation, such as a change of its topic. */
   readonly system: boolean;
   /** The place in the archive, for people: `general/2024-01-31.json[12]`. */
@@ -141,12 +147,14 @@ export interface ArchivedPin {
   readonly at: string | null;
 }
 
-/** How far a person has read, after the messages of the conversation. */
+/** How far a person has read. It comes after the messages of which it says that they were read. */
 export interface ReadPositionRecord {
   readonly type: 'read_position';
   readonly conversation: string;
   readonly person: string;
-  /** `message` is the `client_message_id` of the last one that was read; `at` the time of reading. */
+  /**
+   * `message` is the `client_message_id` of the last one that was read; `at` the time of reading.
+   */
   readonly through: { readonly message: string } | { readonly at: string };
 }
 

@@ -54,8 +54,9 @@ export interface ImportTables {
     account_id: string;
     /** The id of an actor or a conversation, or the key of an upload. */
     our_id: string;
-    /** The import that made it or found it. */
+    /** The import that made it, or found it. */
     import_id: string;
+    is_made: boolean;
   };
 
   import_remarks: {

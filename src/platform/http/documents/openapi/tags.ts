@@ -31,7 +31,7 @@ const CHAPTERS: readonly Chapter[] = [
   },
   {
     name: 'Compliance',
-    paths: /^\/v1\/(?:exports|erasures)(?:\/|$)|\/(?:exports|actions\/erase)$/,
+    paths: /^\/v1\/(?:exports|erasures|imports)(?:\/|$)|\/(?:exports|actions\/erase)$/,
     isPart: true,
   },
   { name: 'Settings', paths: /^/ },

@@ -82,6 +82,8 @@ function boundsOf(schema: SchemaObject): Html {
 }
 
 function limitsOf(schema: SchemaObject): string[] {
+  // Those of an id are of no use to callers, who do not make them up.
+  if (schema['x-id-of'] !== undefined) return [];
   const { format, minLength, maxLength, minimum, maximum, minItems, maxItems, pattern } = schema;
   const limits: readonly (readonly [value: unknown, before: string, after?: string])[] = [
     [format, 'Format '],

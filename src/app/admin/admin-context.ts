@@ -1,0 +1,23 @@
+import type { Config } from '../../platform/config/config.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Logger } from '../../platform/log.ts';
+
+/** What a command of the operator works with. */
+export interface AdminContext {
+  /** With the schema of this version. */
+  readonly database: Database;
+  readonly config: Pick<
+    Config,
+    | 'tokenSecret'
+    | 'auditKey'
+    | 'auditOldKeys'
+    | 'dataDir'
+    | 'redisUrl'
+    | 's3'
+    | 'storedBytesPerAccount'
+    | 'fetchAllow'
+  >;
+  readonly log: Logger;
+  /** Prints an object on its own line; resolves when more can be printed. */
+  readonly print: (line: object) => Promise<void>;
+}

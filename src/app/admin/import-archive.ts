@@ -1,0 +1,115 @@
+import { resolve } from 'node:path';
+import type { ImportSource } from '../../contract/protocol/resources/import.ts';
+import { findAccount } from '../../core/accounts/accounts.ts';
+import { openObjectStore } from '../../core/attachments/open-store.ts';
+import { provided } from '../../core/features/installed.ts';
+import { ImportedWrites } from '../../core/messages/timeline/imported-write.ts';
+import { LockedWrites } from '../../core/messages/timeline/locked-write.ts';
+import { Timeline } from '../../core/messages/timeline/timeline.ts';
+import { openEngine } from '../../platform/engine/open-engine.ts';
+import { Disposer } from '../../platform/lifecycle.ts';
+import { createMetrics } from '../../platform/metrics.ts';
+import { AddressGuard } from '../../platform/outbound/address-guard.ts';
+import '../features.ts';
+import type { AdminContext } from './admin-context.ts';
+
+/**
+ * Imports an archive in this process, with the database, the store of files and the counters of the
+ * deployment, and prints the report. The first SIGINT or SIGTERM pauses: the same command goes on.
+ * Rejects if the import did not end as completed, after it has printed the report.
+ */
+export async function importArchive(
+  { database, config, log, print }: AdminContext,
+  source: ImportSource,
+  { account = '', archive = '', ...options }: Readonly<Record<string, string>>,
+): Promise<undefined> {
+  const run = provided('importArchive');
+  if (run === undefined) throw new Error('this build has no such feature');
+  const { id: accountId } = await findAccount(database, account);
+  const disposer = new Disposer();
+  const stop = new AbortController();
+  const onSignal = () => stop.abort(new Error('the import is paused'));
+  for (const signal of SIGNALS) process.once(signal, onSignal);
+  const line = new ProgressLine();
+  try {
+    const metrics = createMetrics();
+    const { engine } = await openEngine(config, log, metrics);
+    disposer.add('engine', engine, (it) => it.close());
+    const { store } = await openObjectStore({
+      ...{ database, s3: config.s3, dataDir: config.dataDir, accountBytes: config.storedBytesPerAccount },
+      baseUrl: () => '',
+    });
+    disposer.add('object store', store, (it) => it.close());
+    const timeline = new Timeline(database, engine, metrics);
+    const lockedWrites = new LockedWrites({
+      ...{ database, files: store, engine, timeline, metrics },
+      maySend: () => true,
+      onCommitted: async () => {},
+    });
+    const { report, message } = await run(
+      {
+        ...{ database, store, log, config },
+        guard: new AddressGuard({ allow: config.fetchAllow }),
+        importedWrites: new ImportedWrites(lockedWrites),
+      },
+      {
+        ...{ accountId, source, archive: resolve(archive), signal: stop.signal },
+        options: optionsOf(options),
+        progress: (done, total) => line.show(done, total),
+      },
+    );
+    line.end();
+    await print(report);
+    if (report.status === 'completed') return undefined;
+    throw new Error(
+      stop.signal.aborted
+        ? `the import ${report.import_id} is paused: the same command goes on`
+        : `the import ${report.import_id} is ${report.status}: ${message ?? 'it was stopped'}`,
+    );
+  } finally {
+    line.end();
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+    await disposer.close();
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+function optionsOf(options: Readonly<Record<string, string>>) {
+  const { origin, 'email-domain': email_domain, 'file-token': file_token } = options;
+  return {
+    ...(origin !== undefined && { origin }),
+    ...(email_domain !== undefined && { email_domain }),
+    ...(file_token !== undefined && { file_token }),
+    ...(options['emails-verified'] === 'yes' && { emails_verified: true }),
+  };
+}
+
+/** Shows on standard error how far an import is: a bar on a terminal, else a line now and then. */
+class ProgressLine {
+  #shownAtMs = 0;
+  #isOpen = false;
+
+  show(done: number, total: number): void {
+    const { isTTY = false } = process.stderr;
+    const nowMs = performance.now();
+    if (total === 0 || nowMs - this.#shownAtMs < (isTTY ? BAR_EVERY_MS : LINE_EVERY_MS)) return;
+    this.#shownAtMs = nowMs;
+    const share = Math.min(1, done / total);
+    const percent = `${Math.floor(share * 100)} %`.padStart(5);
+    const filled = Math.floor(share * BAR_WIDTH);
+    const bar = `[${'#'.repeat(filled)}${' '.repeat(BAR_WIDTH - filled)}]`;
+    this.#isOpen = isTTY;
+    process.stderr.write(isTTY ? `\r${bar}${percent}` : `imported${percent} of ${total} bytes\n`);
+  }
+
+  /** Leaves the bar's line. */
+  end(): void {
+    if (this.#isOpen) process.stderr.write('\n');
+    this.#isOpen = false;
+  }
+}
+
+const BAR_WIDTH = 40;
+const BAR_EVERY_MS = 200;
+const LINE_EVERY_MS = 10_000;

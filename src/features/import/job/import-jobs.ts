@@ -1,0 +1,115 @@
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { audit } from '../../../core/audit/audit.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
+import type { ImportedWrites } from '../../../core/messages/timeline/imported-write.ts';
+import type { JobContext, JobKind } from '../../../platform/db/queue/leased-jobs.ts';
+import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
+import { openArchive } from '../archives/open-archive.ts';
+import { UnreadableArchive } from '../archives/reader.ts';
+import { endImport, IMPORTS, type ImportRow, REMINDED_IMPORTS, readRunning } from '../import-store.ts';
+import { joinParts } from '../parts.ts';
+import { addsUp } from '../present-import.ts';
+import { ArchiveWalk } from './walk.ts';
+
+export interface ImportJobsOptions extends Pick<NodeParts, 'database' | 'store'> {
+  /** The directory below which archives are put together and unpacked. */
+  readonly dataDir: string;
+  readonly writes: ImportedWrites;
+  readonly web: Pick<GuardedFetch, 'fetch'>;
+  /** The path of a local archive; a node has none. */
+  readonly localPath?: string;
+}
+
+/** Returns what runs rows of imports: on nodes, and in the operator's command. */
+export function importJobs(options: ImportJobsOptions): JobKind<ImportRow> {
+  const { database, dataDir } = options;
+  return {
+    name: 'an import',
+    rows: IMPORTS,
+    reminded: REMINDED_IMPORTS,
+    async run(row, context) {
+      const scratch = join(dataDir, SCRATCH, `${row.id}-${row.fence}`);
+      await removeOthers(options, row);
+      await mkdir(scratch, { recursive: true });
+      try {
+        await run(options, row, { context, scratch });
+      } catch (error) {
+        const refusal = refusalOf(error);
+        if (refusal === undefined) throw error;
+        await end(options, row, { status: 'failed', ...refusal });
+      } finally {
+        await rm(scratch, { recursive: true, force: true });
+      }
+    },
+    async fail(row, error) {
+      const message = 'It failed several times; the log of the server says why. It can be started again.';
+      await end({ database }, row, { status: 'failed', error, message });
+    },
+  };
+}
+
+const SCRATCH = 'imports';
+
+async function run(
+  options: ImportJobsOptions,
+  row: ImportRow,
+  { context, scratch }: { readonly context: JobContext; readonly scratch: string },
+): Promise<void> {
+  const { database, store, localPath } = options;
+  const { signal } = context;
+  const path = localPath ?? join(scratch, 'archive');
+  if (localPath === undefined) await joinParts(database, store, row, { path, signal });
+  const reader = await openArchive(row.source, path, { scratch, signal });
+  try {
+    const counts = await new ArchiveWalk({ ...options, row, reader, context }).run();
+    if (addsUp(counts)) await end(options, row, { status: 'completed', counts });
+    else {
+      const message = 'What was imported and skipped is not what is in the archive; see the report.';
+      await end(options, row, { status: 'failed', counts, error: 'internal_error', message });
+    }
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Returns how an import ends that would fail again; undefined for what may pass. */
+function refusalOf(error: unknown): { readonly error: string; readonly message: string } | undefined {
+  if (error instanceof UnreadableArchive) return { error: 'validation_failed', message: error.message };
+  if (!(error instanceof ApiError) || !LASTING.has(error.condition)) return undefined;
+  return { error: error.condition, message: error.message };
+}
+
+const LASTING = new Set(['validation_failed', 'resource_conflict', 'limit_exceeded']);
+
+async function end(
+  { database }: Pick<ImportJobsOptions, 'database'>,
+  row: ImportRow,
+  outcome: Parameters<typeof endImport>[2],
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    if (!(await endImport(tx, row, outcome))) return;
+    const { status, counts, error } = outcome;
+    await audit(tx, {
+      accountId: row.account_id,
+      actorId: row.created_by,
+      action: `import.${status}`,
+      details: { import_id: row.id, ...(counts && { counts }), ...(error !== undefined && { error }) },
+    });
+  });
+}
+
+/** Removes what attempts that were killed have left, their own and those of other imports. */
+async function removeOthers(
+  { database, dataDir }: Pick<ImportJobsOptions, 'database' | 'dataDir'>,
+  row: ImportRow,
+): Promise<void> {
+  const left = await readdir(join(dataDir, SCRATCH)).catch(() => [] as string[]);
+  if (left.length === 0) return;
+  const running = new Set((await readRunning(database)).filter((id) => id !== row.id));
+  for (const name of left) {
+    if (!/^imp_\w+-\d+$/.test(name) || running.has(name.split('-')[0]!)) continue;
+    await rm(join(dataDir, SCRATCH, name), { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,88 @@
+import {
+  IMPORTED_TYPES,
+  type ImportCount,
+  type ImportCounts,
+  type ImportedType,
+} from '../../../contract/protocol/resources/import.ts';
+import type { Counts } from '../archives/record.ts';
+import type { RemarkRow } from '../remarks.ts';
+
+type Outcome = 'imported' | 'existed' | 'skipped';
+
+/** Why something was left out, or was imported otherwise than it was. */
+export interface Reason {
+  /** A stable word, to count by: `legal_hold`. */
+  readonly reason: string;
+  /** The same as a sentence. */
+  readonly detail: string;
+  /** Where it is in the archive. */
+  readonly place: string;
+}
+
+/** What became of the records of an archive, with remarks that are not stored yet. */
+export class Tally {
+  readonly #importId: string;
+  readonly #counts: Record<ImportedType, Record<Outcome, number>>;
+  #remarks: RemarkRow[] = [];
+  #items = new Map<number, number>();
+
+  constructor(importId: string, counts: ImportCounts) {
+    this.#importId = importId;
+    const counted = IMPORTED_TYPES.map((type) => {
+      const { imported = 0, existed = 0, skipped = 0 } = counts[type] ?? {};
+      return [type, { imported, existed, skipped }] as const;
+    });
+    this.#counts = Object.fromEntries(counted) as Record<ImportedType, Record<Outcome, number>>;
+  }
+
+  add(type: ImportedType, outcome: 'imported' | 'existed', count = 1): void {
+    this.#counts[type][outcome] += count;
+  }
+
+  /** `record`: the number of the record in the archive. */
+  skip(type: ImportedType, record: number, reason: Reason, count = 1): void {
+    if (count === 0) return;
+    this.#counts[type].skipped += count;
+    this.#remark(type, record, reason, count);
+  }
+
+  note(record: number, reason: Reason): void {
+    this.#remark('note', record, reason, 1);
+  }
+
+  /** How many remarks there are since the last call of `takeRemarks`. */
+  get pending(): number {
+    return this.#remarks.length;
+  }
+
+  /** Returns the remarks since the last call. */
+  takeRemarks(): readonly RemarkRow[] {
+    const remarks = this.#remarks;
+    this.#remarks = [];
+    this.#items = new Map();
+    return remarks;
+  }
+
+  /**
+   * Returns the counts so far, as if the archive had nothing else; or with what was found in it.
+   */
+  counts(found?: Counts): ImportCounts {
+    const counts: Partial<Record<ImportedType, ImportCount>> = {};
+    for (const type of IMPORTED_TYPES) {
+      const { existed, skipped } = this.#counts[type];
+      // Documents are read and become nothing; the reader counts them.
+      const imported =
+        type === 'documents' ? (found?.documents ?? skipped) - skipped : this.#counts[type].imported;
+      const in_archive = found?.[type] ?? imported + existed + skipped;
+      if (in_archive + imported + existed + skipped > 0)
+        counts[type] = { in_archive, imported, existed, skipped };
+    }
+    return counts;
+  }
+
+  #remark(type: RemarkRow['type'], record: number, reason: Reason, count: number): void {
+    const item = this.#items.get(record) ?? 0;
+    this.#items.set(record, item + 1);
+    this.#remarks.push({ import_id: this.#importId, record, item, type, count, ...reason });
+  }
+}

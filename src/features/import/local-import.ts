@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { audit } from '../../core/audit/audit.ts';
+import type { ArchiveToImport, ImportedArchive } from '../../core/features/feature.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { runJob } from '../../platform/db/queue/leased-jobs.ts';
+import type { Logger } from '../../platform/log.ts';
+import {
+  cancelImport,
+  findImport,
+  findLocalImport,
+  type ImportRow,
+  insertImport,
+  lockImport,
+  queueImport,
+} from './import-store.ts';
+import { type ImportJobsOptions, importJobs } from './job/import-jobs.ts';
+import { readReport } from './present-import.ts';
+
+export type LocalImportParts = Omit<ImportJobsOptions, 'localPath'> & { readonly log: Logger };
+
+/**
+ * Imports an archive of this machine in this process, as a node would. An import of the same file
+ * that was paused or killed goes on; after one that is completed another begins, which finds what
+ * is there. Resolves once the import has ended or is paused.
+ */
+export async function importLocally(
+  parts: LocalImportParts,
+  { accountId, source, archive, options, progress, signal }: ArchiveToImport,
+): Promise<ImportedArchive> {
+  const { database, log } = parts;
+  const { size } = await stat(archive);
+  const sha256 = await hashOf(archive);
+  const { id } = await database.transaction(async (tx) => {
+    const before = await findLocalImport(tx, accountId, source, sha256);
+    const row =
+      before === undefined
+        ? await insertImport(tx, {
+            ...{ accountId, source, options, sizeBytes: size, sha256 },
+            ...{ partBytes: null, createdBy: null },
+          })
+        : before.status === 'running'
+          ? before
+          : await queueImport(tx, before, options);
+    const { position } = row;
+    await audit(tx, {
+      accountId,
+      action: 'import.started',
+      details: { import_id: row.id, source, position },
+    });
+    return row;
+  });
+  const kind = importJobs({ ...parts, localPath: archive });
+  const shown = { ...kind, run: showing(kind.run, progress) };
+  for (;;) {
+    const taken = await runJob(shown, { database, log }, id, signal);
+    const row = await find(database, accountId, id);
+    if (signal.aborted && isOpen(row)) await pause(database, row);
+    if (signal.aborted || !isOpen(row)) break;
+    // A try that failed is followed by another one after a pause, or another process has it.
+    if (!taken) await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+  }
+  const row = await find(database, accountId, id);
+  return { report: await readReport(database, row), message: row.error_message };
+}
+
+type Run = ReturnType<typeof importJobs>['run'];
+
+function showing(run: Run, shown: ArchiveToImport['progress']): Run {
+  return (row, { signal, progress }) =>
+    run(row, {
+      signal,
+      progress(done, total) {
+        progress(done, total);
+        shown(done, total);
+      },
+    });
+}
+
+async function pause(database: Database, { id, account_id }: ImportRow): Promise<void> {
+  await database.transaction(async (tx) => {
+    const row = await lockImport(tx, account_id, id);
+    if (row !== undefined && isOpen(row)) await cancelImport(tx, id);
+  });
+}
+
+async function find(database: Database, accountId: string, id: string): Promise<ImportRow> {
+  const row = await findImport(database, accountId, id);
+  if (row === undefined) throw new Error(`the import ${id} is gone`);
+  return row;
+}
+
+function isOpen({ status }: ImportRow): boolean {
+  return status === 'queued' || status === 'running';
+}
+
+async function hashOf(path: string): Promise<string> {
+  const digest = createHash('sha256');
+  for await (const piece of createReadStream(path, { highWaterMark: 2 ** 20 })) digest.update(piece);
+  return digest.digest('hex');
+}
+
+const LOOK_EVERY_MS = 500;
