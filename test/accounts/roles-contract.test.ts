@@ -3,10 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { List } from '../../src/contract/protocol/lists.ts';
-import { ADMIN_PERMISSIONS, PERMISSIONS } from '../../src/contract/protocol/permissions.ts';
+import { ADMIN_PERMISSIONS, PERMISSIONS, permissionsAt } from '../../src/contract/protocol/permissions.ts';
 import type { Account } from '../../src/contract/protocol/resources/account.ts';
 import type { Role } from '../../src/contract/protocol/resources/role.ts';
 import type { User } from '../../src/contract/protocol/resources/user.ts';
+import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
 import { updateAccount } from '../../src/core/accounts/accounts.ts';
 import { setActive } from '../../src/core/accounts/users.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
@@ -60,7 +61,11 @@ t.test('a role: the resource, every field and no other', async (t) => {
   t.match(idle.body, { name: 'Idle', permissions: [] });
   const admin = await onlyOf<Role>('/v1/roles?q=admin&include[]=permissions');
   t.match(admin, { name: 'admin', type: 'admin' });
-  t.strictSame(admin.permissions, [...PERMISSIONS, ...ADMIN_PERMISSIONS], 'an admin role holds everything');
+  t.strictSame(
+    admin.permissions,
+    permissionsAt(CURRENT_VERSION, [...PERMISSIONS, ...ADMIN_PERMISSIONS]),
+    'an admin role holds everything',
+  );
 });
 
 t.test('a user: the resource, every field and no other', async (t) => {

@@ -156,6 +156,7 @@ t.test(
     await thread.opened;
     await until(() => connection.snapshot.state === 'live', { what: 'live' });
     t.equal(connection.snapshot.error, null);
+    await view.opened;
     t.match(thread.snapshot, { root: { body: 'question' }, messages: [{ key: 'answer', delivery: 'sent' }] });
     t.strictSame(bodiesOf(view), ['question', 'answer']);
     t.strictSame(await place.bodies(id), ['question', 'answer']);

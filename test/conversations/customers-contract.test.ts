@@ -109,7 +109,7 @@ t.test('refusals name the missing and the accepted fields', async (t) => {
     [
       inCase({ type: 'customer' }),
       'participants[0].actor_id',
-      'Name a customer by actor_id, or by name and email.',
+      'Name a customer by actor_id, by name and email, or by external_id.',
     ],
     [
       inCase({ type: 'customer', email: address() }),

@@ -9,6 +9,7 @@ import { RUNS } from '../../src/features/agents/runs/state/lease-store.ts';
 import { startRun } from '../../src/features/agents/runs/state/start.ts';
 import { insertAgent } from '../../src/features/agents/store.ts';
 import { addComplianceJob, JOBS } from '../../src/features/compliance/jobs/job-store.ts';
+import { IMPORTS, insertImport } from '../../src/features/import/import-store.ts';
 import { OUTGOING } from '../../src/features/mail/outgoing/outgoing-store.ts';
 import { DELIVERIES as PUSHES } from '../../src/features/push/pushes.ts';
 import {
@@ -87,7 +88,7 @@ function kind<Key extends object, Row extends Key, By extends readonly Value[], 
   };
 }
 
-const QUEUES = [await webhooks(), await pushes(), await mails(), await jobs(), await runs()];
+const QUEUES = [await webhooks(), await pushes(), await mails(), await jobs(), await imports(), await runs()];
 
 for (const queue of QUEUES) {
   const { isFenced, refusesLate, isTakenAgain } = queue;
@@ -232,6 +233,27 @@ async function jobs() {
     idOf: (row) => row.id,
     by: [ids],
     settled: (_, isDone) => ({ status: isDone ? ('complete' as const) : ('queued' as const) }),
+  });
+}
+
+async function imports() {
+  // An account has one open import at a time.
+  const ids = await one.transaction(async (tx) => {
+    const inserted: string[] = [];
+    for (let n = 0; n < COUNT; n++) {
+      const accountId = newId('account');
+      await tx.kysely.insertInto('accounts').values({ id: accountId, name: 'Harbor' }).execute();
+      const archive = { source: 'slack', options: {}, sizeBytes: 1, partBytes: null, sha256: null } as const;
+      inserted.push((await insertImport(tx, { accountId, createdBy: null, ...archive })).id);
+    }
+    return inserted;
+  });
+  // What ends an import has more to say than a row of settle (test/import/import-job.test.ts).
+  return kind(IMPORTS, {
+    ...{ name: 'imports', ids, isFenced: true, refusesLate: true, isTakenAgain: true },
+    idOf: (row) => row.id,
+    by: [ids],
+    settled: (_, isDone) => ({ status: isDone ? ('completed' as const) : ('queued' as const) }),
   });
 }
 

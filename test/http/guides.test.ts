@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
 import { GUIDES, pathOf } from '../../src/platform/http/documents/pages/guides/guides.ts';
+import { slackContents, zipped } from '../import/samples.ts';
 import { freshDirectory, runProgram } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
 import { builtClient } from '../support/built-client.ts';
@@ -28,6 +29,9 @@ t.teardown(() => backend.close());
 
 const hooks = await freePort();
 
+const slackExport = join(directory, 'slack-export.zip');
+writeFileSync(slackExport, await zipped(slackContents(20)));
+
 /** What stands for the reader's own server, ids and credentials in the examples. */
 const OWN: readonly (readonly [text: string, value: string])[] = [
   ["'parley-client'", `'${pathToFileURL(join(builtClient(), 'dist/index.js'))}'`],
@@ -39,6 +43,7 @@ const OWN: readonly (readonly [text: string, value: string])[] = [
   ['3000', String(await freePort())],
   ['https://hooks.example.com', `http://127.0.0.1:${hooks}`],
   ['4000', String(hooks)],
+  ["'slack-export.zip'", JSON.stringify(slackExport)],
   ["'standardwebhooks'", `'${import.meta.resolve('standardwebhooks')}'`],
 ];
 

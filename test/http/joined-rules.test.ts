@@ -251,6 +251,7 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   mark_all_notifications: 'none',
   create_upload_url: 'none',
   create_user: 'none',
+  claim_user: 'none',
   update_user: 'none',
   update_customer: 'none',
   erase_user: 'none',
@@ -265,6 +266,9 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
     [{ grant_type: TOKEN_EXCHANGE }, '400 missing_field subject_token'],
     [{ grant_type: TOKEN_EXCHANGE, subject_token: 'a.b.c' }, '400 missing_field subject_token_type'],
   ],
+  // Whether a part exists depends on the import (test/import/import-job.test.ts).
+  create_import_part: 'none',
+  create_import: 'none',
   create_identity_provider: [
     [provider({ issuer: 'not a url' }), '400 invalid_format issuer'],
     [provider({ issuer: 'http://login.example.com' }), '422 validation_failed issuer'],

@@ -6,6 +6,7 @@
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { addInbox } from '../mail/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
@@ -36,6 +37,7 @@ await app.call('POST', `/v1/messaging/conversations/${held}/actions/set-legal-ho
 });
 
 const busyWebhook = await addWebhook();
+const busyImport = await addImport();
 
 interface Subject {
   /** The endpoint's name. */
@@ -93,6 +95,20 @@ const SUBJECTS: readonly Subject[] = [
     filters: [''],
     add: addSession,
     version: '1.2.harbor',
+    rows: 6,
+  },
+  {
+    name: 'list_customers',
+    path: '/v1/customers',
+    filters: ['', 'q=page', 'metadata[plan]=pro'],
+    add: async () => {
+      const { status } = await app.call('PUT', `/v1/customers/ext:page-${made++}`, {
+        body: { name: 'Page', metadata: { plan: 'pro' } },
+        headers: { 'Service-Version': NEWEST_VERSION },
+      });
+      if (status !== 201) throw new Error('the customer cannot be made');
+    },
+    version: NEWEST_VERSION,
     rows: 6,
   },
   {
@@ -384,6 +400,45 @@ const SUBJECTS: readonly Subject[] = [
     version: '1.2.harbor',
     rows: 6,
   },
+  {
+    name: 'list_identity_providers',
+    path: '/v1/identity-providers',
+    filters: ['', 'q=page'],
+    add: () =>
+      app.database.kysely
+        .insertInto('identity_providers')
+        .values({
+          ...{ id: newId('identityProvider'), account_id: demo.account_id, name: 'Page', audience: ['page'] },
+          ...{ issuer: `https://login.example.com/${made++}`, jwks_url: 'https://login.example.com/keys' },
+          ...{ algorithms: ['RS256'], created_by: ada.id },
+        })
+        .execute(),
+    version: NEWEST_VERSION,
+    rows: 6,
+  },
+  {
+    name: 'list_imports',
+    path: '/v1/imports',
+    filters: [''],
+    add: () => addImport(),
+    version: NEWEST_VERSION,
+    rows: 6,
+  },
+  {
+    name: 'list_import_remarks',
+    path: `/v1/imports/${busyImport}/remarks`,
+    filters: ['', 'type=files', 'type=files&reason=file_unavailable'],
+    add: () =>
+      app.database.kysely
+        .insertInto('import_remarks')
+        .values({
+          ...{ import_id: busyImport, record: made, item: 0, type: 'files', reason: 'file_unavailable' },
+          ...{ count: 1, detail: 'The file is gone.', place: `page ${made++}` },
+        })
+        .execute(),
+    version: NEWEST_VERSION,
+    rows: 6,
+  },
 ];
 
 /** Without pages, or with the same rows always. */
@@ -426,8 +481,8 @@ for (const subject of SUBJECTS) {
 }
 
 /**
- * Occurrences, revisions, reactions and pins have no id: they are identified by their time, number,
- * emoji and message.
+ * Occurrences, revisions, reactions, pins and remarks have no id: they are identified by their
+ * time, number, emoji, message and place.
  */
 interface Item {
   readonly id?: string;
@@ -435,14 +490,15 @@ interface Item {
   readonly revision?: number;
   readonly emoji?: string;
   readonly message?: { readonly id: string };
+  readonly place?: string;
 }
 
 function only(initial: readonly string[], ids: readonly string[]): string[] {
   return ids.filter((id) => initial.includes(id));
 }
 
-function idOf({ id, message, due_at, emoji, revision }: Item): string {
-  return id ?? message?.id ?? due_at ?? emoji ?? String(revision);
+function idOf({ id, message, due_at, emoji, place, revision }: Item): string {
+  return id ?? message?.id ?? due_at ?? emoji ?? place ?? String(revision);
 }
 
 async function fetchPage(
@@ -542,6 +598,19 @@ async function addComplianceJob(
       ...{ status: 'failed', completed_at: new Date().toISOString() },
     })
     .execute();
+}
+
+/** An import that has ended, so that no node takes it. */
+async function addImport(): Promise<string> {
+  const id = newId('import');
+  await app.database.kysely
+    .insertInto('imports')
+    .values({
+      ...{ id, account_id: demo.account_id, source: 'slack', status: 'failed' },
+      ...{ size_bytes: 1, part_bytes: 1, created_by: ada.id, completed_at: new Date().toISOString() },
+    })
+    .execute();
+  return id;
 }
 
 async function firstRole(): Promise<string> {

@@ -86,6 +86,7 @@ const REFERENCES: readonly Reference[] = [
   reference('create_user', 'role_id', 'role', (role_id) => ({ name: 'A', email: 'a@example.com', role_id })),
   reference('put_user', 'role_id', 'role', (role_id) => ({ name: 'A', email: 'a@example.com', role_id })),
   reference('update_user', 'role_id', 'role', (role_id) => ({ role_id })),
+  reference('claim_user', 'role_id', 'role', (role_id) => ({ email: 'a@example.com', role_id })),
   reference('create_api_key', 'role_id', 'role', (role_id) => ({ name: 'A', role_id })),
   reference('create_token', 'user_id', 'actor', (user_id) => ({ user_id })),
   reference('create_group', 'members[]', 'actor', (id) => ({ name: newId('group'), members: [id] })),
@@ -232,7 +233,7 @@ const ENDING: Readonly<Record<string, object>> = {
 };
 
 /** Fields that are named like ids and never name what is there. */
-const OWN_NAMES: ReadonlySet<string> = new Set(['client_message_id', 'external_id']);
+const OWN_NAMES: ReadonlySet<string> = new Set(['client_message_id', 'external_id', 'client_id']);
 
 let keys = 0;
 const keysWithout = new Map<string, Promise<string>>();

@@ -27,6 +27,7 @@ const HANDLED: Readonly<Record<string, { outbox: readonly string[]; jobs: readon
   mail: { outbox: ['mail.received', 'messages.email_due'], jobs: [] },
   'platform-events': { outbox: ['platform_events.raised'], jobs: [] },
   compliance: { outbox: [], jobs: ['compliance_job', 'finish_redaction'] },
+  import: { outbox: [], jobs: ['import'] },
 };
 type Sent = Readonly<Record<'agent_run' | 'agent_run_id' | 'email_status' | 'cc', unknown>>;
 const HEADERS = { 'Service-Version': '1.2.harbor' };

@@ -86,7 +86,10 @@ t.test('every socket and webhook gets what its version has, whichever node it co
     [current, '1.2.harbor'],
   ];
   const listeners = await Promise.all(
-    sockets.map(async ([node, version]) => ({ version, listener: await node.at(version).listen(group) })),
+    sockets.map(async ([node, version]) => ({
+      ...{ node, version },
+      listener: await node.at(version).listen(group),
+    })),
   );
   const receiver = await WebhookReceiver.start(t);
   const webhooks: string[] = [];
@@ -122,10 +125,13 @@ t.test('every socket and webhook gets what its version has, whichever node it co
       { what: 'the last message' },
     );
 
-    for (const { version, listener } of listeners) {
+    for (const { node: at, version, listener } of listeners) {
       const of = `sent by ${name}, received at ${version}`;
       const created = listener.created().find(isOf)!;
-      const spoken = version === '1.1.harbor' ? version : name;
+      // The release before passes the newest form on at its newest version. Later ones cut what
+      // they do not know.
+      const newest = at === earlier && node === current ? NEWEST_VERSION : name;
+      const spoken = version === '1.1.harbor' ? version : newest;
       t.strictSame(fieldsOf(created.data!), goldenFields(root, spoken), of);
       const events = version === '1.1.harbor' ? [] : ['message.pinned', 'message.reacted'];
       t.strictSame([...new Set(newer(listener).map(({ event }) => event))].sort(), events, of);

@@ -106,7 +106,9 @@ function* arrayViolations(
   if (items === undefined) return;
   const item = exampleOf(items, () => undefined);
   if (maxItems !== undefined) {
-    const tooMany = Array.from({ length: maxItems + 1 }, () => item);
+    // Of items with only what they need, many are smaller than the most that a body may be.
+    const small = bodyExampleOf(items, () => undefined, '');
+    const tooMany = Array.from({ length: maxItems + 1 }, () => small);
     yield { body: withValue(root, path, tooMany), refusal: `422 validation_failed ${textOf(path)}` };
   }
   if (uniqueItems === true) {

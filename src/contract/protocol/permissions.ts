@@ -56,6 +56,8 @@ export type AdminPermission = (typeof ADMIN_PERMISSIONS)[number];
 
 /** Permissions that callers of an older version are not shown. */
 const PERMISSIONS_SINCE: Readonly<Partial<Record<string, Version>>> = {
+  'imports:read': '1.3.harbor-preview.1',
+  'imports:create': '1.3.harbor-preview.1',
   'identity_providers:read': '1.3.harbor-preview.1',
   'identity_providers:create': '1.3.harbor-preview.1',
   'identity_providers:update': '1.3.harbor-preview.1',

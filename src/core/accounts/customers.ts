@@ -17,7 +17,10 @@ import { addressStays, createCustomer, writeActor } from './actors.ts';
 import { createOrChange, type Put, requiredToCreate } from './external-ids.ts';
 import { enqueueActorChanged, enqueueRightsChanged } from './rights-changed.ts';
 
-/** The outside persons of cases (docs/contract.md#customers): actors without a role. */
+/**
+ * The outside persons of cases (docs/contract.md#the-customers-of-an-account): actors without a
+ * role.
+ */
 
 export interface CustomerRow
   extends Pick<ActorRow, 'id' | 'name' | 'avatar_url' | 'external_id' | 'metadata'> {

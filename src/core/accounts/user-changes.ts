@@ -13,7 +13,7 @@ import { createOrChange, type Put, requiredToCreate } from './external-ids.ts';
 import { requireGrant } from './grants.ts';
 import { enqueueActorChanged, enqueueRightsChanged } from './rights-changed.ts';
 import { findRoleById } from './roles.ts';
-import { createUser, findUser, isErased, setActive } from './users.ts';
+import { createUser, findUser, giveAddress, isErased, setActive, WITHOUT_ADDRESS } from './users.ts';
 
 /** Absent fields stay unchanged. */
 export interface UserChanges {
@@ -56,8 +56,9 @@ export async function changeUser(
 }
 
 /**
- * Creates or changes the user with this external id. Throws ApiError as `changeUser` does, and
- * `missing_field` or `resource_exists` (param email) for a new one.
+ * Creates or changes the user with this external id. One who has no address is given that of the
+ * body. Throws ApiError as `changeUser` does, and `missing_field` or `resource_exists` (param
+ * email).
  */
 export function putUser(
   tx: Tx,
@@ -84,8 +85,11 @@ export function putUser(
       requirePermission(principal, 'users:update');
       const { email, ...changes } = body;
       const user = await changeUser(tx, principal, id, changes);
-      if (email !== undefined && email.toLowerCase() !== user.email) throw addressStays('user');
-      return user;
+      if (email === undefined || email.toLowerCase() === user.email) return user;
+      if (!user.email.endsWith(WITHOUT_ADDRESS)) throw addressStays('user');
+      await giveAddress(tx, id, email);
+      await auditAccount(tx, principal, 'user.updated', { user_id: id, fields: ['email'] });
+      return findUser(tx, accountId, id, 'id');
     },
   });
 }

@@ -3,12 +3,13 @@ import { ApiError, alreadyExists, notFound } from '../../contract/protocol/error
 import type { Metadata } from '../../contract/protocol/resources/metadata.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import type { ActorRow } from '../resources/actor.ts';
 import { storedMetadata } from '../resources/metadata.ts';
 import { USER, type UserProfile, type UserRow } from '../resources/user.ts';
 import { definePeopleList } from './account-list.ts';
 import { createActor } from './actors.ts';
-import { enqueueRightsChanged } from './rights-changed.ts';
+import { enqueueActorChanged, enqueueRightsChanged } from './rights-changed.ts';
 import { endEveryToken } from './sessions/sessions.ts';
 
 export interface NewUser {
@@ -46,6 +47,34 @@ export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRo
   // The transaction is rolled back, including the actor.
   if (user === undefined) throw alreadyExists('user', 'email', 'e-mail address');
   return { user, actor };
+}
+
+/** The end of the address of a user who has none, which receives no mail (RFC 2606). */
+export const WITHOUT_ADDRESS = '@no-address.invalid';
+
+/**
+ * Gives a user its address: one who has none yet, or a placeholder. Throws `resource_exists` (param
+ * email).
+ */
+export async function giveAddress(tx: Tx, id: string, address: string): Promise<void> {
+  const email = address.toLowerCase();
+  const later = sql<string>`later_than(updated_at)`;
+  await tx.kysely
+    .updateTable('users')
+    .set({ email, updated_at: later })
+    .where('id', '=', id)
+    .execute()
+    .catch((error: unknown) => {
+      throw isUniqueViolation(error, 'users_account_id_email_key')
+        ? alreadyExists('user', 'email', 'e-mail address')
+        : error;
+    });
+  await tx.kysely
+    .updateTable('actors')
+    .set({ handle: email, updated_at: later })
+    .where('id', '=', id)
+    .execute();
+  await enqueueActorChanged(tx, id);
 }
 
 /** Throws `resource_not_found`, also for actors that are customers, agents, keys or groups. */

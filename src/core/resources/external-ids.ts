@@ -72,14 +72,14 @@ const FIND = statement<
   [accountId: string, places: readonly number[], kinds: readonly string[], externalIds: readonly string[]],
   FoundRow
 >('find-external-ids')`
-    SELECT n.place, n.kind, coalesce(g.id, d.id, a.id) AS id, a.id AS actor_id
-    FROM unnest($2::integer[], $3::text[], $4::text[]) AS n (place, kind, external_id)
+    SELECT n.place, n.named AS kind, coalesce(g.id, d.id, a.id) AS id, a.id AS actor_id
+    FROM unnest($2::integer[], $3::text[], $4::text[]) AS n (place, named, external_id)
     JOIN actors a ON a.account_id = $1
-      AND a.type = CASE n.kind WHEN 'customer' THEN 'user' ELSE n.kind END
-      AND a.customer = (n.kind = 'customer') AND a.external_id = n.external_id
-    LEFT JOIN messaging_groups g ON n.kind = 'group' AND g.account_id = $1 AND g.actor_id = a.id
-    LEFT JOIN agent_definitions d ON n.kind = 'agent' AND d.account_id = $1 AND d.actor_id = a.id
+      AND a.type = CASE n.named WHEN 'customer' THEN 'user' ELSE n.named END
+      AND a.customer = (n.named = 'customer') AND a.external_id = n.external_id
+    LEFT JOIN messaging_groups g ON n.named = 'group' AND g.account_id = $1 AND g.actor_id = a.id
+    LEFT JOIN agent_definitions d ON n.named = 'agent' AND d.account_id = $1 AND d.actor_id = a.id
     UNION ALL
-    SELECT n.place, n.kind, c.id, c.id
-    FROM unnest($2::integer[], $3::text[], $4::text[]) AS n (place, kind, external_id)
-    JOIN conversations c ON c.account_id = $1 AND n.kind = 'conversation' AND c.external_id = n.external_id`;
+    SELECT n.place, n.named AS kind, c.id, c.id
+    FROM unnest($2::integer[], $3::text[], $4::text[]) AS n (place, named, external_id)
+    JOIN conversations c ON c.account_id = $1 AND n.named = 'conversation' AND c.external_id = n.external_id`;

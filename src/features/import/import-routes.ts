@@ -87,7 +87,10 @@ export function importRoutes({ database, store, maxBytes }: ImportRoutesOptions)
       async change(tx, { principal, params, body }, upload) {
         const row = await lock(tx, principal.accountId, params.id!);
         if (row.status !== 'awaiting_upload') {
-          throw new ApiError('resource_conflict', `The import is ${row.status} and takes no more parts.`);
+          throw new ApiError(
+            'resource_conflict',
+            `The import is ${row.status}. Parts are taken while it is awaiting_upload.`,
+          );
         }
         const part = { number: body.number, key: upload.s3_key, actorId: principal.actor.id };
         await registerPart(tx, row, part);

@@ -272,7 +272,7 @@ export const IMPORTS = new LeasedRows<
   ImportTaken,
   ImportRow,
   [ids: readonly string[]],
-  { readonly status: 'queued' }
+  Pick<ImportRow, 'status'>
 >({
   name: 'imports',
   table: 'imports',

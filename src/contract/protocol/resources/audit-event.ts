@@ -84,6 +84,12 @@ export const AUDIT_ACTIONS_SINCE: MembersSince<(typeof AUDIT_ACTIONS)[number]> =
   'conversation.external_id_changed': '1.3.harbor-preview.1',
   'customer.updated': '1.3.harbor-preview.1',
   'messages.imported': '1.3.harbor-preview.1',
+  'import.created': '1.3.harbor-preview.1',
+  'import.started': '1.3.harbor-preview.1',
+  'import.canceled': '1.3.harbor-preview.1',
+  'import.completed': '1.3.harbor-preview.1',
+  'import.failed': '1.3.harbor-preview.1',
+  'user.claimed': '1.3.harbor-preview.1',
 };
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -3,7 +3,10 @@ import { ChangedOwnId, OWN_ID_TEXTS, OwnId } from '../schema/external-ids.ts';
 import { Body, describe, Identity, Name, Nullable, OneOf, Times } from '../schema/schema.ts';
 import { METADATA_TEXTS, MetadataField, MetadataPatch } from './metadata.ts';
 
-/** An outside person of cases (docs/contract.md#customers). Its id is the id of its actor. */
+/**
+ * An outside person of cases (docs/contract.md#the-customers-of-an-account). Its id is the id of
+ * its actor.
+ */
 export const Customer = Type.Object({
   ...Identity('customer'),
   name: Nullable(Type.String()),

@@ -136,7 +136,9 @@ export function CreateImportBody(maxBytes: number) {
   const schema = Body({
     source: OneOf(IMPORT_SOURCES),
     size_bytes: Type.Integer({ minimum: 1, maximum: maxBytes }),
-    sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+    sha256: Type.Optional(
+      Type.String({ pattern: '^[0-9a-f]{64}$', sentence: 'Must be 64 lower-case hex digits.' }),
+    ),
     origin: Type.Optional(Line(IMPORT_LIMITS.originCharacters)),
     email_domain: Type.Optional(Type.String({ format: 'hostname', maxLength: 253 })),
     emails_verified: Type.Optional(Type.Boolean()),
@@ -200,9 +202,9 @@ export const ImportReport = Type.Object({
   object: Type.Literal('import_report'),
   import_id: Type.String(),
   status: OneOf(IMPORT_STATUSES),
-  adds_up: Type.Boolean(),
+  adds_up: Type.Boolean({ examples: [true] }),
   types: Type.Array(ReportOfType),
-  notes: Type.Array(Reason),
+  notes: Type.Array(Reason, { examples: [[]] }),
 });
 export type ImportReport = Static<typeof ImportReport>;
 describe(ImportReport, {

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { newId } from '../../../contract/protocol/ids.ts';
+import { WITHOUT_ADDRESS } from '../../../core/accounts/users.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 
@@ -85,9 +86,6 @@ export async function insertUser(
   await tx.query(INSERT_USER, actorId, accountId, `${actorId}${WITHOUT_ADDRESS}`.toLowerCase());
   return false;
 }
-
-/** The end of the address of a user that has none. */
-export const WITHOUT_ADDRESS = '@no-address.invalid';
 
 const FIND = statement<
   [accountId: string, hash: Buffer, customer: boolean, externalId: string | null],

@@ -2,7 +2,11 @@ import { createHmac } from 'node:crypto';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { endSessionOfToken, refreshTokenPair } from '../../../core/accounts/sessions/token-pairs.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
-import type { PublicRoutes, StreamedRequest } from '../../../platform/http/pipeline/public-routes.ts';
+import type {
+  PublicAnswer,
+  PublicRoutes,
+  StreamedRequest,
+} from '../../../platform/http/pipeline/public-routes.ts';
 import { NO_SESSION_COOKIE, readCookie, SESSION_COOKIE, sessionCookie } from './cookies.ts';
 import { PRIVATE } from './page-routes.ts';
 import { isSignIn } from './sign-ins.ts';
@@ -21,6 +25,7 @@ export function sessionRoutes({ database, tokens, urls, secret }: SessionRoutesO
       limited: {
         async post(request) {
           const token = tokenIn(request, urls.public);
+          if (token === undefined) return NO_SESSION;
           const answer = await refreshTokenPair(
             database,
             tokens,
@@ -42,25 +47,30 @@ export function sessionRoutes({ database, tokens, urls, secret }: SessionRoutesO
         },
         async delete(request) {
           const token = tokenIn(request, urls.public);
+          if (token === undefined) return NO_SESSION;
           await database.transaction((tx) => endSessionOfToken(tx, token));
-          return { status: 204, body: null, headers: PRIVATE, cookies: [NO_SESSION_COOKIE] };
+          return { ...NO_SESSION, cookies: [NO_SESSION_COOKIE] };
         },
       },
     },
   };
 }
 
+/** Visitors who never signed in are no error: each page of the documentation asks. */
+const NO_SESSION: PublicAnswer = { status: 204, body: null, headers: PRIVATE };
+
 /**
- * Returns the refresh token. Throws ApiError `insufficient_permissions` unless the page is of this
- * server: browsers name the origin of every page in a POST and a DELETE.
+ * Returns the refresh token, or undefined for a browser without a session. Throws ApiError
+ * `insufficient_permissions` unless the page is of this server: browsers name the origin of every
+ * page in a POST and a DELETE.
  */
-function tokenIn({ origin, cookie }: StreamedRequest, publicUrl: string): string {
+function tokenIn({ origin, cookie }: StreamedRequest, publicUrl: string): string | undefined {
+  const token = readCookie(cookie, SESSION_COOKIE);
+  if (token === undefined) return undefined;
   if (origin !== new URL(publicUrl).origin) {
     const message = 'Only pages of this server can call this endpoint.';
     throw new ApiError('insufficient_permissions', message, { param: 'Origin' });
   }
-  const token = readCookie(cookie, SESSION_COOKIE);
-  if (token === undefined) throw noSession();
   return token;
 }
 

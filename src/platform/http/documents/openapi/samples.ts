@@ -101,6 +101,9 @@ export const RARE = new Set([
   'erasure.error',
   'error_message',
   'export.error',
+  'import.email_domain',
+  'import.error',
+  'import.origin',
   'failing_since',
   'notification_settings.mute_until',
   'streaming_state',
@@ -121,6 +124,11 @@ export const USUAL_MEMBERS: Readonly<Record<string, string | undefined>> = {
   'email.status': 'accepted',
   'conversation_participant.role': 'member',
   'entity.type': 'entity',
+  'import.status': 'running',
+  'import.type': 'files',
+  'import_remark.type': 'files',
+  'import_report.status': 'completed',
+  'import_report.type': 'files',
   'message_outcome.status': 'sent',
   'notification.priority': 'normal',
   'role.type': 'user',
@@ -152,6 +160,8 @@ export const NUMBERS: Readonly<Record<string, number>> = {
   last_status_code: 200,
   last_duration_ms: 84,
   digest_after_minutes: 60,
+  // What was imported, what existed and what was skipped, of which an example has one each.
+  in_archive: 3,
 };
 
 export const TEXTS: Readonly<Record<string, string | undefined>> = {
@@ -185,6 +195,11 @@ export const TEXTS: Readonly<Record<string, string | undefined>> = {
   'identity_provider.issuer': 'https://login.example.com/',
   'identity_provider.name': 'name',
   'identity_provider.subject': 'sub',
+  'import.sha256': '9c56cc51b374c3ba189210d5b6d4bf57790d351c96c47c02190ecf1e430635ab',
+  'import_remark.detail': 'The file "crane.png" (F07QK2M4T): It answers with the status 404.',
+  'import_remark.place': 'harbor/2026-03-02.json',
+  'import_remark.reason': 'file_unavailable',
+  'import_report.reason': 'file_unavailable',
   'inbox.name': 'Support',
   address: 'support@example.com',
   'messaging_group.name': 'Customer Service',

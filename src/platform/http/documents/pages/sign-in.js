@@ -11,7 +11,7 @@ async function show() {
   const offered = await fetch(`/v1/auth/sign-in/providers${query}`);
   const { data: providers = [] } = offered.ok ? await offered.json() : {};
   const traded = await fetch(SESSION, { method: 'POST' });
-  if (traded.ok) await showPerson(await traded.json());
+  if (traded.status === 200) await showPerson(await traded.json());
   else showProviders(providers);
 }
 

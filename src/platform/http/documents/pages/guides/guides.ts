@@ -25,6 +25,7 @@ export const GUIDES = [
   'cases',
   'agent',
   'webhooks',
+  'move-in',
   'sdk',
 ] as const;
 
