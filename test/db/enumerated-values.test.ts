@@ -43,8 +43,9 @@ t.teardown(() => client.end());
 const columns = await columnsOfTables();
 const tables = new Set(columns.keys());
 
-t.test('statements name only values of their sets', async (t) => {
-  const statements = await loadStatements();
+t.test('statements name only values of their sets, and each has a name of its own', async (t) => {
+  const { statements, shared } = await loadStatements();
+  t.strictSame(shared, [], 'a connection refuses another text under the name of the first');
   t.ok(statements.length > 300, `${statements.length} statements`);
   judge(t, statements, 300);
 });
@@ -139,11 +140,19 @@ async function columnsOfTables(): Promise<ReadonlyMap<string, ReadonlySet<string
   return new Map(rows.map((row) => [row.table, new Set(row.columns)]));
 }
 
-/** Returns the statements that the modules of src/ define while they are loaded. */
-async function loadStatements(): Promise<Sql[]> {
+/**
+ * Returns the statements that the modules of src/ define while they are loaded, and the names that
+ * two of them have.
+ */
+async function loadStatements(): Promise<{ statements: Sql[]; shared: string[] }> {
+  const shared: string[] = [];
   const found = new Map<string, string>();
   Object.assign(globalThis, {
-    [COLLECT]: ({ name, text }: { name: string; text: string }) => found.set(name, text),
+    [COLLECT]({ name, text }: { name: string; text: string }) {
+      const known = found.get(name);
+      if (known !== undefined && known !== text) shared.push(name);
+      found.set(name, text);
+    },
   });
   const url = pathToFileURL(join(ROOT, 'src/platform/db/connection/statement.ts')).href;
   let isHooked = false;
@@ -164,7 +173,7 @@ async function loadStatements(): Promise<Sql[]> {
   }
   hooks.deregister();
   if (!isHooked) throw new Error('statement() is written in another way');
-  return [...found].map(([place, text]) => ({ place, text }));
+  return { statements: [...found].map(([place, text]) => ({ place, text })), shared };
 }
 
 /**

@@ -91,5 +91,11 @@ async function keySets(t: Parameters<typeof TokenIssuer.start>[0]) {
   }) as typeof log.warn;
   const fetch = new GuardedFetch(new AddressGuard({ allow: ['127.0.0.1'] }));
   const sets = new KeySets({ fetch, log, now: () => clock.ms });
-  return { issuer, clock, warnings, sets, source: { id: 'idp_x', revision: 1, jwks_url: issuer.keysUrl } };
+  return {
+    issuer,
+    clock,
+    warnings,
+    sets,
+    source: { id: 'idp_x', revision: 1, jwks: null, jwks_url: issuer.keysUrl },
+  };
 }

@@ -185,6 +185,25 @@ t.test('an export of Zulip, and one of our own', async (t) => {
   t.equal(rows.length, 1, 'with new ids, and the old ones as those of the application');
 });
 
+t.test('customers see replies of an exported case under the persona, as before', async (t) => {
+  const reply = { body: 'an answer', audience: 'customer', client_message_id: 'reply-of-a-case' };
+  const path = `/v1/messaging/conversations/${demo.conversations.case}`;
+  const sent = await call<ChatMessage>('POST', `${path}/messages`, {
+    ...{ token: demo.users.ada.access_token, body: reply },
+  });
+  t.equal(sent.status, 201, sent.text);
+  const exported = await call<{ id: string }>('POST', `${path}/exports`);
+  const url = await exportUrl(exported.body.id);
+  const archive = Buffer.from(await (await fetch(url)).arrayBuffer());
+  const done = await ended(call, await startImport(call, 'parley', archive));
+  t.equal(done.status, 'completed', done.error_message ?? '');
+  const { rows } = await database.pool.query(
+    `SELECT DISTINCT m.sender_id FROM messages m JOIN actors a ON a.id = m.author_id
+      WHERE m.imported IS NOT NULL AND m.visibility = 'external' AND NOT a.customer`,
+  );
+  t.strictSame(rows, [{ sender_id: sent.body.sender_id }], 'no person of the team');
+});
+
 t.test('an archive in two parts, out of order, with one missing and one of another size', async (t) => {
   const big = randomBytes(26 * 1024 * 1024);
   const files = [{ id: 'F9', name: 'big.bin', mimetype: 'application/octet-stream' }];

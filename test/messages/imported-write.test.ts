@@ -136,7 +136,6 @@ function message(n: number): ImportedMessage {
     kind: 'chat',
     visibility: 'internal',
     author_id: authorId,
-    sender_id: null,
     body: `message ${n}`,
     created_at: new Date(Date.UTC(2020) + n * 1_000).toISOString().replace('Z', '123Z'),
     edited_at: null,

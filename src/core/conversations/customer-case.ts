@@ -62,7 +62,7 @@ export async function createCase(
 
 const FIELDS: ReadonlySet<string> = new Set(['type', 'audience', 'title', 'participants']);
 
-const LOCK_CUSTOMER = statement<[actorId: string], { blocked: boolean }>('lock-customer')`
+const LOCK_CUSTOMER = statement<[actorId: string], { blocked: boolean }>('lock-customer-of-case')`
     SELECT ${isBlockedByTeam('a.id')} AS blocked FROM actors a WHERE a.id = $1 FOR NO KEY UPDATE`;
 
 const COUNT_OPEN = statement<[actorId: string], { used: number }>('count-open-cases-of-customer')`

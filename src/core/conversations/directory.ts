@@ -14,6 +14,7 @@ import { CUSTOMER_SERVICE } from '../accounts/groups.ts';
 import { ACTOR_JSON, isBlockedByTeam } from '../resources/actor.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { IS_MEMBER, type ShownParticipant } from '../resources/participant.ts';
+import { INBOX_OF_CASE, personaGroup } from './persona.ts';
 
 /** The cached facts of a conversation that each send, subscription and notification needs. */
 export interface ConversationFacts {
@@ -219,10 +220,9 @@ const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: strin
       i.id AS inbox_id,
       CASE WHEN c.audience = 'customer' THEN (
         SELECT ${ACTOR_JSON} FROM messaging_groups g JOIN actors a ON a.id = g.actor_id
-        WHERE g.id = coalesce(i.group_id,
-          (SELECT s.id FROM messaging_groups s WHERE s.account_id = c.account_id AND s.name = $2))
+        WHERE g.id = ${personaGroup('$2')}
       ) END AS persona
-    FROM conversations c LEFT JOIN inboxes i ON i.id = c.inbox_id AND i.deleted_at IS NULL
+    FROM conversations c ${INBOX_OF_CASE}
     WHERE c.id = ANY($1)`;
 
 const READ_MEMBERS = statement<[conversationIds: readonly string[]], MemberRow>('read-conversation-members')`

@@ -52,7 +52,6 @@ export function messageImportRoutes(options: MessageImportRoutesOptions): Route[
             conversationId: facts.id,
             importId,
             by: principal.actor.id,
-            personaId: facts.persona?.id ?? null,
             missingRoots: 'refused',
             messages,
           },
@@ -67,7 +66,7 @@ export function messageImportRoutes(options: MessageImportRoutesOptions): Route[
   ];
 }
 
-/** Only backends import: what a person states of others' messages could not be told from theirs. */
+/** Only backends import: a person could write messages that look like those of others. */
 function requireKey({ credential }: Principal): void {
   if (credential.kind === 'api_key') return;
   throw new ApiError('insufficient_permissions', 'Only API keys of admin roles can import messages.');

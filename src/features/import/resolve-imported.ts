@@ -35,7 +35,6 @@ export async function resolveImportedMessages(
       kind: 'chat',
       visibility: input.audience === 'customer' ? 'external' : 'internal',
       author_id: input.author_id,
-      sender_id: null,
       body: input.body || null,
       created_at: input.created_at,
       edited_at: input.edited_at ?? null,

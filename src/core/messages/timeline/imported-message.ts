@@ -6,10 +6,6 @@ import type { NewAttachment } from './new-message.ts';
  * to six decimals and are passed on as text, so that microseconds stay exact.
  */
 export interface ImportedMessage extends Pick<MessageRow, 'body' | 'author_id'> {
-  /**
-   * Null: the author, or the persona of the batch where a customer sees what the team has written.
-   */
-  readonly sender_id: string | null;
   /** Unique in its conversation: the same import may write it again. */
   readonly client_message_id: string;
   /** `chat` of an agent is stored as `agent`. */
@@ -54,8 +50,6 @@ export interface ImportBatch {
   readonly importId: string;
   /** The importing actor; null for the operator. */
   readonly by: string | null;
-  /** The actor that customers see in place of the team; absent if no message goes to customers. */
-  readonly personaId?: string | null;
   /**
    * A `reply_to` that names nothing: `tombstone` (the default) writes one with that id in front of
    * the reply.

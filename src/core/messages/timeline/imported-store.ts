@@ -12,6 +12,8 @@ export interface NumberedImport
   extends Omit<ImportedMessage, 'reply_to' | 'attachments' | 'reactions' | 'pin'> {
   readonly id: string;
   readonly sequence: number;
+  /** The author, or the persona where a customer sees what the team has written. */
+  readonly sender_id: string | null;
   readonly attachments: readonly NewAttachment[];
   readonly reactions: readonly ReactionOfImport[];
   readonly pin: ImportedMessage['pin'];

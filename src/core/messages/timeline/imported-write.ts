@@ -6,6 +6,7 @@ import { isUniqueViolation } from '../../../platform/db/connection/unavailable.t
 import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { audit } from '../../audit/audit.ts';
 import { conversationGone, conversationNotFound } from '../../conversations/access.ts';
+import { readPersonaId } from '../../conversations/persona.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
 import { MESSAGES_IMPORTED } from '../outbox-topics.ts';
 import type { ImportBatch, ImportedMessage, WrittenImport } from './imported-message.ts';
@@ -125,11 +126,11 @@ async function writeSome(
     // Sends may have gone far ahead meanwhile.
     if (!(await areOpen(tx, conversationId, first))) throw new NumberTaken();
   }
-  const told = new Set<string>();
+  const seen = new Set<string>();
   return messages.map(({ client_message_id }) => {
     const { id, sequence, isNew } = known.get(client_message_id)!;
-    const existed = !isNew || told.has(client_message_id);
-    told.add(client_message_id);
+    const existed = !isNew || seen.has(client_message_id);
+    seen.add(client_message_id);
     return { id, sequence, existed };
   });
 }
@@ -160,9 +161,8 @@ async function requireActors(
   return known;
 }
 
-function actorsOf({ author_id, sender_id, mentions, reactions, pin }: ImportedMessage) {
+function actorsOf({ author_id, mentions, reactions, pin }: ImportedMessage) {
   const actors = mentions.map((id, index) => ({ id, param: `mentions[${index}]` }));
-  if (sender_id !== null) actors.unshift({ id: sender_id, param: 'sender_id' });
   if (author_id !== null) actors.unshift({ id: author_id, param: 'author_id' });
   for (const [index, { actor_id: id }] of reactions.entries()) {
     actors.push({ id, param: `reactions[${index}].actor_id` });
@@ -235,8 +235,10 @@ async function freshOf(
   known: ReadonlyMap<string, Pick<Known, 'id'>>,
   { start, actors, conversation }: Pick<Turn, 'start' | 'conversation'> & { readonly actors: ActorKinds },
 ): Promise<Fresh[]> {
-  const { conversationId, messages, missingRoots = 'tombstone', personaId = null } = batch;
+  const { conversationId, messages, missingRoots = 'tombstone' } = batch;
   await requireReplied(tx, conversationId, messages, start);
+  const isShown = conversation.audience === 'customer' && messages.some(isExternal);
+  const personaId = isShown ? await readPersonaId(tx, conversationId) : null;
   const ids = new Map([...known].map(([key, { id }]) => [key, id]));
   const news = new Map<string, ImportedMessage>();
   for (const message of messages) {
@@ -260,13 +262,13 @@ async function freshOf(
     const author = row.author_id === null ? undefined : actors.get(row.author_id);
     const isOfCustomer = author?.customer === true && conversation.audience === 'customer';
     const visibility = isOfCustomer && row.visibility === 'internal' ? 'external' : row.visibility;
-    const isOfTeam = visibility === 'external' && author?.customer === false;
+    const isOfTeam = isExternal({ visibility }) && author?.customer === false;
     fresh.push({
       ...row,
       id: ids.get(key)!,
       kind: row.kind === 'chat' && author?.type === 'agent' ? 'agent' : row.kind,
       visibility,
-      sender_id: row.sender_id ?? (isOfTeam ? (personaId ?? row.author_id) : row.author_id),
+      sender_id: (isOfTeam ? personaId : null) ?? row.author_id,
       body: row.body === null ? null : storable(row.body),
       reply_to_id: reply_to === null ? reply_to_id : ids.get(reply_to)!,
       reactions: reactions.map(({ emoji, actor_id, created_at }) => ({
@@ -278,6 +280,10 @@ async function freshOf(
     });
   }
   return fresh;
+}
+
+function isExternal({ visibility }: Pick<ImportedMessage, 'visibility'>): boolean {
+  return visibility === 'external';
 }
 
 async function requireReplied(

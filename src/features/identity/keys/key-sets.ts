@@ -17,17 +17,19 @@ export interface KeySetsOptions {
   readonly now?: () => number;
 }
 
-type KeySource = Pick<ProviderRow, 'id' | 'revision' | 'jwks_url'>;
+type KeySource = Pick<ProviderRow, 'id' | 'revision' | 'jwks' | 'jwks_url'>;
 
 /**
- * The public keys at the addresses of identity providers: read once for ten minutes, and again for
- * a key that is not among them, at most every 30 seconds. While a provider is away its last keys
- * hold for a day. One request at a time asks, for all that wait.
+ * The public keys of identity providers. Those at an address are read once for ten minutes, and
+ * again for a key that is not among them, at most every 30 seconds. While a provider is away its
+ * last keys hold for a day. One request at a time asks, for all that wait.
  */
 export class KeySets {
   readonly #options: KeySetsOptions;
   readonly #now: () => number;
   readonly #sets = new LRUCache<string, Kept>(bounded(MAX_SETS));
+  /** The readers of key sets that stand in the rows of providers. */
+  readonly #own = new WeakMap<object, KeySetReader>();
 
   constructor(options: KeySetsOptions) {
     this.#options = options;
@@ -36,6 +38,7 @@ export class KeySets {
 
   /** Rejects with ApiError `service_unavailable` if there are no keys that may be used. */
   async of(source: KeySource): Promise<KeySetReader> {
+    if (source.jwks !== null) return this.#ownOf(source.jwks);
     const kept = this.#kept(source);
     const ageMs = this.#now() - kept.readAtMs;
     if (ageMs > FRESH_MS && this.#mayAsk(kept)) {
@@ -49,12 +52,22 @@ export class KeySets {
     return kept.keys;
   }
 
-  /** Reads the keys again for one that was not among them. Returns undefined if it is too early. */
+  /**
+   * Reads the keys again for one that was not among them. Returns undefined if it is too early, or
+   * they are at no address.
+   */
   async renewed(source: KeySource): Promise<KeySetReader | undefined> {
+    if (source.jwks !== null) return undefined;
     const kept = this.#kept(source);
     if (kept.asking === undefined && this.#now() - kept.askedAtMs < RENEW_MS) return undefined;
     await this.#ask(source, kept);
     return kept.failed ? undefined : kept.keys;
+  }
+
+  #ownOf(jwks: object): KeySetReader {
+    const known = this.#own.get(jwks) ?? readKeySet(jwks);
+    this.#own.set(jwks, known);
+    return known;
   }
 
   #kept({ id, revision }: KeySource): Kept {

@@ -1,6 +1,6 @@
 import { errors, type JWTVerifyGetKey } from 'jose';
 import type { ProviderRow } from '../providers/provider-store.ts';
-import { type KeySets, readKeySet } from './key-sets.ts';
+import type { KeySets } from './key-sets.ts';
 
 /**
  * Finds the public key of a token among those of its provider. Rejects with a JOSEError if it is
@@ -12,7 +12,6 @@ export function keysOfProvider(
 ): JWTVerifyGetKey {
   return async (header, token) => {
     if (provider.secret !== null) throw new errors.JWKSNoMatchingKey();
-    if (provider.jwks !== null) return readKeySet(provider.jwks)(header, token);
     const known = await keys.of(provider);
     try {
       return await known(header, token);

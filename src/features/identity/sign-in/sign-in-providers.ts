@@ -18,7 +18,7 @@ export async function offeredProviders(db: Db, accountId: string | null): Promis
   return isOneAccount ? found.map(({ id, name }) => ({ id, name })) : [];
 }
 
-/** Returns undefined if nobody can sign in by a provider with this id. */
+/** Returns undefined if no one can sign in by a provider with this id. */
 export async function readSignInProvider(db: Db, id: string): Promise<SignInProvider | undefined> {
   const [provider] = await db.query(READ, id);
   return provider;

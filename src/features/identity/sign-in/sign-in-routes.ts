@@ -60,7 +60,8 @@ async function begin(parts: SignInParts, request: StreamedRequest): Promise<Publ
   const elsewhere = loopbackName(request, urls.public);
   if (elsewhere !== undefined) return redirect(302, `${elsewhere}${SIGN_IN_PATH}?${query}`);
   const id = query.get('provider');
-  // A page of another site must not sign people in as somebody: it may only lead to the choices.
+  // A page of another site must not sign people in as someone else: it may only lead to the
+  // choices.
   const isOwnStep = !FOREIGN.has(request.site ?? '');
   if (id === null) {
     const providers = await offeredProviders(database, query.get('account'));

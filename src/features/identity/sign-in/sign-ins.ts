@@ -68,7 +68,7 @@ const FIND = statement<
   { account_id: string; actor_id: string; ids: string[] }
 >('find-sign-ins')`
     SELECT account_id, actor_id, array_agg(session_id) AS ids FROM sign_ins
-    WHERE provider_id = $1 AND ($2::text IS NULL OR subject = $2) 
+    WHERE provider_id = $1 AND ($2::text IS NULL OR subject = $2)
       AND ($3::text IS NULL OR sid = $3 OR (sid IS NULL AND $2 IS NOT NULL))
       AND num_nonnulls($2, $3) > 0
     GROUP BY account_id, actor_id ORDER BY actor_id`;

@@ -8,7 +8,8 @@ import type { Rights } from '../../../platform/access/rights.ts';
 import { bounded } from '../../../platform/bounded.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
-import { type KeySetReader, type KeySets, readKeySet } from '../keys/key-sets.ts';
+import type { KeySets } from '../keys/key-sets.ts';
+import { keysOfProvider } from '../keys/provider-keys.ts';
 import type { Persons } from '../persons/persons.ts';
 import { type ProviderRow, providersOf, readProviders } from '../providers/provider-store.ts';
 import { type ProvenClaims, readClaims } from './token-claims.ts';
@@ -34,8 +35,6 @@ export class TokenVerifier implements ForeignTokens {
   readonly #now: () => number;
   readonly #providers: RevocableCache<readonly ProviderRow[] | undefined>;
   readonly #verified: LRUCache<string, ProvenClaims>;
-  /** Key sets that stand in the rows of providers. */
-  readonly #own = new WeakMap<ProviderRow, KeySetReader>();
 
   constructor(options: TokenVerifierOptions) {
     const { database, rights } = options;
@@ -119,23 +118,7 @@ export class TokenVerifier implements ForeignTokens {
       await compactVerify(token, Buffer.from(provider.secret), options);
       return;
     }
-    const known = provider.jwks === null ? await this.#options.keys.of(provider) : this.#keysIn(provider);
-    try {
-      await compactVerify(token, known, options);
-    } catch (error) {
-      if (provider.jwks !== null || !(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      const renewed = await this.#options.keys.renewed(provider);
-      if (renewed === undefined) throw error;
-      await compactVerify(token, renewed, options);
-    }
-  }
-
-  #keysIn(provider: ProviderRow): KeySetReader {
-    const known = this.#own.get(provider);
-    if (known !== undefined) return known;
-    const keys = readKeySet(provider.jwks);
-    this.#own.set(provider, keys);
-    return keys;
+    await compactVerify(token, keysOfProvider(this.#options.keys, provider), options);
   }
 }
 

@@ -132,8 +132,6 @@ export class ArchivedMessages {
         visibility: record.audience === 'internal' ? 'internal' : record.system ? 'system' : 'external',
         body: record.body,
         author_id,
-        // The writer decides: customers see the persona of the team.
-        sender_id: null,
         created_at,
         edited_at: record.edited_at,
         deleted_at: record.deleted_at,
