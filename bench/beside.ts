@@ -3,9 +3,11 @@ import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { List } from '../src/contract/protocol/lists.ts';
 import type { Export } from '../src/contract/protocol/resources/export.ts';
+import type { Import } from '../src/contract/protocol/resources/import.ts';
 import type { Inbox } from '../src/contract/protocol/resources/inbox.ts';
 import { NEWEST_VERSION } from '../src/contract/protocol/versions.ts';
 import { compareWith } from './lib/compare.ts';
+import { mattermostExport, uploadImport } from './lib/import-job.ts';
 import type { Side } from './lib/pairs.ts';
 import { type BenchDatabase, checkpoint, drainOutbox, startPostgres } from './lib/postgres.ts';
 import { metricIn, readMetrics } from './lib/product.ts';
@@ -40,6 +42,7 @@ async function run(session: Session): Promise<void> {
     await incomingMail(bench),
     conversationExport(bench, archive),
     retentionSweep(bench),
+    importedArchive(bench),
     indexBuild(bench),
   ];
   const mostPerSecond = async (what: string) => {
@@ -454,6 +457,38 @@ function retentionSweep(bench: Bench): Kind {
 
 const OLD_DAYS = 100;
 const LAST_OF_EACH = String(SWEPT / SWEPT_CONVERSATIONS).padStart(6, '0');
+
+/** The job of an import. The figure is how many messages it wrote. */
+function importedArchive(bench: Bench): Kind {
+  const call: Bench['call'] = (...args) => bench.call(...args);
+  let rounds = 0;
+  let id = '';
+  const written = async () => {
+    const { status, counts } = await call<Import>('GET', `/v1/imports/${id}`);
+    if (status !== 'queued' && status !== 'running') throw new Error(`the import is ${status}`);
+    return counts.find(({ type }) => type === 'messages')?.imported ?? 0;
+  };
+  return {
+    name: 'an import',
+    hasGoal: true,
+    prepare: async () => {
+      id = await uploadImport(call, mattermostExport(IMPORTED, rounds++));
+      await checkpoint(bench.parley);
+    },
+    begin: async () => {
+      await call('POST', `/v1/imports/${id}/actions/start`);
+      while ((await written()) === 0) await delay(50);
+      const before = await written();
+      return {
+        check: async () => (await written()) - before,
+        end: () => call<void>('POST', `/v1/imports/${id}/actions/cancel`),
+      };
+    },
+  };
+}
+
+/** More messages than an import can write in a block. */
+const IMPORTED = 400_000;
 
 function indexBuild(bench: Bench): Kind {
   const once = async () => {

@@ -9,6 +9,7 @@ import { WebSocket } from 'ws';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { systemConversation as accountConversation } from '../../src/core/conversations/system-conversation.ts';
 import { purgeConversation } from '../../src/features/compliance/purge.ts';
 import { purgeDeleted } from '../../src/features/compliance/purge-deleted.ts';
@@ -255,7 +256,10 @@ t.test('when its days are over it is purged with everything in it, unless it is 
     });
     return id;
   };
+  const taker = await cases.conversation('internal', user(vera.id));
   const [gone, kept, young] = [await open('turbot-1'), await open('turbot-2'), await open('turbot-3')];
+  const own = (id: string) => ({ headers: { 'Service-Version': NEWEST_VERSION }, body: { external_id: id } });
+  for (const id of [gone, young]) await app.call('PATCH', `${PATH}/${id}`, own(`of ${id}`));
   for (const id of [gone, kept, young]) await remove(id);
   await hold(kept, 'held', asAda);
   for (const id of [gone, kept]) await age(id, 31);
@@ -277,6 +281,9 @@ t.test('when its days are over it is purged with everything in it, unless it is 
     'once, by one of two nodes',
   );
   t.equal(refusalOf(await restore(gone)), '404 resource_not_found id');
+  const take = async (id: string) => refusalOf(await app.call('PATCH', `${PATH}/${taker}`, own(`of ${id}`)));
+  t.equal(await take(young), '409 resource_exists external_id', 'kept for a restore');
+  t.equal(await take(gone), '200 undefined undefined', 'free');
   for (const id of [kept, young]) {
     t.equal((await restore(id)).status, 200);
     const { body } = await app.call<List<{ body: string }>>('GET', `${PATH}/${id}/messages`, asAda);

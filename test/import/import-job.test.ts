@@ -11,6 +11,7 @@ import type { Import, ImportRemark, ImportReport } from '../../src/contract/prot
 import type { User } from '../../src/contract/protocol/resources/user.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { callsAt, startTestApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
 import {
   ended,
   mattermostContents,
@@ -257,6 +258,31 @@ t.test('an import is canceled while it awaits its parts, and goes on', async (t)
   t.match(await ended(call, made.id), { status: 'completed', origin: 'canceled' });
   const { rows } = await database.pool.query('SELECT options FROM imports WHERE id = $1', [made.id]);
   t.strictSame(rows[0].options, { origin: 'canceled' }, 'and is forgotten');
+});
+
+t.test('an import is canceled while it runs, and goes on where it stopped', async (t) => {
+  const archive = await zipped(slackContents(8_000));
+  const id = await startImport(call, 'slack', archive, { origin: 'stopped' });
+  const written = async () => {
+    const { body } = await call<Import>('GET', `${PATH}/${id}`);
+    return body.counts.find(({ type }) => type === 'messages')?.imported ?? 0;
+  };
+  await until(async () => (await written()) > 0, { what: 'the first messages' });
+  t.equal((await call<Import>('POST', `${PATH}/${id}/actions/cancel`)).body.status, 'canceled');
+  const running = async () => {
+    const { rows } = await database.pool.query('SELECT lease_until FROM imports WHERE id = $1', [id]);
+    return rows[0].lease_until !== null;
+  };
+  await until(async () => !(await running()), { what: 'the end of the job' });
+  const first = await written();
+  t.ok(first > 0 && first < 8_001, `${first} are there`);
+  await call('POST', `${PATH}/${id}/actions/start`);
+  t.match(await ended(call, id), { status: 'completed' });
+  const { rows } = await database.pool.query(
+    "SELECT count(*)::integer AS count FROM messages WHERE imported ->> 'import_id' = $1",
+    [id],
+  );
+  t.strictSame(rows, [{ count: 8_001 }], 'each once');
 });
 
 t.test('a conversation that was deleted, or is held, takes nothing in', async (t) => {

@@ -101,6 +101,25 @@ t.test('a webhook is sent the form of its version, by whatever name its row keep
   await remove(id);
 });
 
+t.test('a webhook of the newest version alone is sent an external_id', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  const ids = new Map<string, string>();
+  for (const version of [VERSION, NEWEST_VERSION]) {
+    const body = { url: `${receiver.url}?${version}`, event_types: ['conversation.updated'] };
+    const made = await call<NewWebhook>('POST', PATH, { body, headers: { 'Service-Version': version } });
+    ids.set(version, made.body.id);
+  }
+  const path = `/v1/messaging/conversations/${demo.conversations.group}`;
+  const headers = { 'Service-Version': NEWEST_VERSION };
+  t.equal((await call('PATCH', path, { body: { external_id: 'order 7' }, headers })).status, 200);
+  const sentTo = (version: string) =>
+    receiver.received.find((request) => request.headers['service-version'] === version)?.event.data;
+  await until(() => sentTo(VERSION) && sentTo(NEWEST_VERSION), { what: 'both deliveries' });
+  t.equal(sentTo(NEWEST_VERSION)!.external_id, 'order 7');
+  t.notOk('external_id' in sentTo(VERSION)!);
+  await remove(...ids.values());
+});
+
 t.test('what a webhook cannot be', async (t) => {
   const urls: [url: string, message: RegExp][] = [
     ['', /^Must not be empty/],
