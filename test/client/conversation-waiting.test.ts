@@ -85,9 +85,9 @@ t.test('drafts', async (t) => {
   const second = await cases.draft(id, { body: 'Not this one' });
   await until(() => shown(mine).length === 1, { what: 'the second' });
   t.match(mine.snapshot.drafts, [{ id: second.id, sender: { type: 'group' } }]);
-  t.match(await mine.reject(second.id), { status: 'rejected' });
+  t.match(await mine.reject(second.id, 'Too late.'), { status: 'rejected' });
   await until(() => shown(theirs).length === 0, { what: 'the rejection, for the other' });
-  t.match(await theirs.outcome(second.id), { result: 'rejected' });
+  t.match(await theirs.outcome(second.id), { result: 'rejected', reason: 'Too late.' });
   await t.rejects(theirs.reject(second.id), { name: 'ParleyError', code: 'resource_conflict' });
   t.strictSame(shown(customer), [], 'customers see none');
 });

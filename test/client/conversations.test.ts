@@ -20,7 +20,7 @@ t.test('what all members see', async (t) => {
   t.match(await conversations.update(id, { title: 'Quay' }), { title: 'Quay' });
   t.match(await conversations.archive(id), { status: 'archived' });
   t.match(await conversations.unarchive(id), { status: 'active' });
-  t.match(await conversations.hold(id), { legal_hold: 'held' });
+  t.match(await conversations.hold(id, 'Case 12/2026'), { legal_hold: 'held' });
   t.match(await conversations.release(id), { legal_hold: 'released' });
   const participant = await conversations.addParticipant(id, { type: 'user', actor_id: vera.id });
   t.match(participant, { actor: { name: 'Vera Rubin' } });

@@ -150,12 +150,16 @@ t.test(
     t.match(thread.snapshot.messages, [{ key: 'answer', delivery: 'pending', reply_to_id: question.id }]);
     t.match(view.messages, [{ key: 'answer', delivery: 'pending' }]);
     await until(() => connection.snapshot.error !== null, { what: 'the reason' });
-    t.match(connection.snapshot, { error: { reason: 'network', willRetry: true }, transport: null });
+    t.match(connection.snapshot, {
+      error: { reason: 'network', willRetry: true },
+      transport: null,
+      unsent: 1,
+    });
     place.back();
     await until(() => thread.snapshot.messages[0]?.delivery === 'sent', { what: 'the reply' });
     await thread.opened;
     await until(() => connection.snapshot.state === 'live', { what: 'live' });
-    t.equal(connection.snapshot.error, null);
+    t.match(connection.snapshot, { error: null, unsent: 0 });
     await view.opened;
     t.match(thread.snapshot, { root: { body: 'question' }, messages: [{ key: 'answer', delivery: 'sent' }] });
     t.strictSame(bodiesOf(view), ['question', 'answer']);

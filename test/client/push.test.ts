@@ -43,6 +43,32 @@ t.test('a browser is registered once, again under another key, and ended at sign
   await client.push.unregister();
 });
 
+t.test('it says what this browser is, for each person', async (t) => {
+  const none = open(t);
+  t.equal(await none.push.state(), 'unsupported');
+  const browser = installBrowser(t);
+  const grace = await live(open(t));
+  const ada = await live(open(t, demo.users.ada.access_token));
+  t.equal(await grace.push.state(), 'off');
+  await grace.push.register('/push-worker.js');
+  t.strictSame([await grace.push.state(), await ada.push.state()], ['on', 'off']);
+  await ada.push.unregister();
+  t.equal(await grace.push.state(), 'on', 'that of another person stays');
+
+  await ada.push.register('/push-worker.js');
+  t.equal(browser.unsubscribed, 1, 'a browser has one person');
+  t.strictSame([await grace.push.state(), await ada.push.state()], ['off', 'on']);
+  browser.permission = 'denied';
+  t.equal(await ada.push.state(), 'denied');
+});
+
+async function live(client: Client): Promise<Client> {
+  await new Promise<void>((resolve) => {
+    client.on('state', (state) => state === 'live' && resolve());
+  });
+  return client;
+}
+
 async function registered(): Promise<readonly PushSubscription[]> {
   const { body } = await app.call<List<PushSubscription>>('GET', PATH, {
     token: demo.users.grace.access_token,
@@ -60,6 +86,7 @@ function installBrowser(t: Teardown) {
     workers: [] as unknown[],
     subscribed: [] as object[],
     unsubscribed: 0,
+    permission: 'granted',
   };
   let current: object | null = null;
   const worker = {
@@ -89,7 +116,10 @@ function installBrowser(t: Teardown) {
     setItem: (key: string, value: string) => storage.set(key, value),
     removeItem: (key: string) => storage.delete(key),
   };
-  for (const [name, value] of Object.entries({ navigator: { serviceWorker }, localStorage })) {
+  for (const [name, value] of Object.entries({
+    ...{ navigator: { serviceWorker }, localStorage },
+    ...{ PushManager: class {}, Notification: browser },
+  })) {
     const before = Object.getOwnPropertyDescriptor(globalThis, name);
     Object.defineProperty(globalThis, name, { value, configurable: true });
     t.teardown(() => {
@@ -100,11 +130,11 @@ function installBrowser(t: Teardown) {
   return browser;
 }
 
-function open(t: Teardown): Client {
+function open(t: Teardown, token = demo.users.grace.access_token): Client {
   const client = connect({
     url: app.baseUrl,
     account: demo.account_id,
-    token: demo.users.grace.access_token,
+    token,
   });
   t.teardown(() => client.close());
   return client;

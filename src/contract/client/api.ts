@@ -1,6 +1,8 @@
 import type { List } from '../protocol/lists.ts';
+import type { Actor } from '../protocol/resources/actor.ts';
 import type { MessageInclude } from '../protocol/resources/chat-message.ts';
 import type { ConversationInclude } from '../protocol/resources/conversation.ts';
+import type { Import } from '../protocol/resources/import.ts';
 import type { Me, UpdateMeBody } from '../protocol/resources/me.ts';
 import type {
   NotificationSettings,
@@ -10,9 +12,10 @@ import type { Person } from '../protocol/resources/person.ts';
 import type { SearchHit, SearchType } from '../protocol/resources/search-hit.ts';
 import { Conversations } from './conversations.ts';
 import { Push } from './push/push.ts';
+import type { ArchiveFacts, ImportOptions } from './rest/import-archive.ts';
 import { type Fetch, pagesOf } from './rest/pages.ts';
 import type { TypedFetch } from './rest/typed-fetch.ts';
-import type { AttachmentInput } from './rest/upload.ts';
+import type { AttachmentInput, UploadOptions } from './rest/upload.ts';
 import { Runs } from './runs/runs.ts';
 
 /** The query of List People. */
@@ -60,7 +63,10 @@ export abstract class Api {
   /** The runs of agents; `run` follows one. */
   readonly runs: Runs = new Runs(this.ask);
   /** Notifications in this browser while no page is open. */
-  readonly push: Push = new Push(this.ask);
+  readonly push: Push = new Push(this.ask, () => this.actor);
+
+  /** The caller; undefined until the first connection. */
+  abstract get actor(): Actor | undefined;
 
   /**
    * Sends a JSON request to a path of the API, such as `/v1/messaging/notifications`, with the
@@ -71,7 +77,21 @@ export abstract class Api {
   abstract readonly fetch: TypedFetch;
 
   /** Uploads a file for an attachment of a later message. Rejects as `fetch` does. */
-  abstract upload(file: Blob & { readonly name?: string }): Promise<AttachmentInput>;
+  abstract readonly upload: (
+    file: Blob & { readonly name?: string },
+    options?: UploadOptions,
+  ) => Promise<AttachmentInput>;
+
+  /**
+   * Imports an archive of another service: uploads it in parts, those that fail up to three times,
+   * and starts the import, which `GET /v1/imports/{id}` shows. For admin roles. Rejects as `fetch`
+   * does; `resume` goes on with an import whose upload was broken off.
+   */
+  abstract readonly importArchive: (
+    file: Blob,
+    facts: ArchiveFacts,
+    options?: ImportOptions,
+  ) => Promise<Import>;
 
   /** A request has changed the conversation. */
   protected abstract touched(conversationId: string): void;

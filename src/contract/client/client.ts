@@ -31,7 +31,6 @@ import { closed } from './parley-error.ts';
 import type { FetchOptions } from './rest/pages.ts';
 import { Rest, type RestOptions } from './rest/rest.ts';
 import type { TypedFetch } from './rest/typed-fetch.ts';
-import type { AttachmentInput, UploadOptions } from './rest/upload.ts';
 import type { OutboxStore } from './store/outbox-store.ts';
 
 export interface ClientOptions extends Omit<LinkOptions, 'call'>, RestOptions {
@@ -75,6 +74,7 @@ export class Client extends LiveApi {
     this.#outboxHost = {
       ...{ timing, closing, rest: this.#rest },
       storeFailed: (error) => failed(clientError('store', true, error)),
+      unsent: (unsent) => this.connection.set({ unsent }),
     };
     this.#outbox = options.store?.outbox(this.#outboxHost);
     this.#requests = new Requests({
@@ -213,13 +213,10 @@ export class Client extends LiveApi {
 
   override readonly fetch: TypedFetch = ((path: string, options?: FetchOptions) =>
     this.#rest.fetch(path, options)) as TypedFetch;
-
-  override upload(
-    file: Blob & { readonly name?: string },
-    options: UploadOptions = {},
-  ): Promise<AttachmentInput> {
-    return this.#rest.upload(file, options);
-  }
+  override readonly upload: LiveApi['upload'] = async (...call) =>
+    (await import('./rest/upload.ts')).upload(this.#rest.uploadHost, ...call);
+  override readonly importArchive: LiveApi['importArchive'] = async (...call) =>
+    (await import('./rest/import-archive.ts')).importArchive(this.#rest.uploadHost, ...call);
 
   /** Closes the client for good. Rejects whatever is pending with the code `client_closed`. */
   close(): void {

@@ -11,11 +11,16 @@ export interface ConnectionSnapshot {
   readonly transport: Transport | null;
   /** Why there is no connection, or a request has to be repeated; null while it is live. */
   readonly error: ClientError | null;
+  /**
+   * Messages of conversations and threads that wait for the server; those that it refused do not
+   * count.
+   */
+  readonly unsent: number;
 }
 
 /** The state of a client's connection, for showing it. It lasts as long as the client. */
 export class ConnectionStatus extends LiveObject<ConnectionSnapshot> {
-  #state: ConnectionSnapshot = { state: 'connecting', transport: null, error: null };
+  #state: ConnectionSnapshot = { state: 'connecting', transport: null, error: null, unsent: 0 };
 
   /** Called by the client. */
   set(part: Partial<ConnectionSnapshot>): void {

@@ -128,14 +128,17 @@ export class Conversations {
     return this.update(id, { workflow_status: lane });
   }
 
-  /** Puts the conversation under legal hold: nothing in it is deleted, redacted or purged. */
-  hold(id: string): Promise<Conversation> {
-    return this.#act(id, 'set-legal-hold', { legal_hold: 'held' });
+  /**
+   * Puts the conversation under legal hold: nothing in it is deleted, redacted or purged. `audit`
+   * has the reason, which requires version 1.3.harbor-preview.1.
+   */
+  hold(id: string, reason?: string): Promise<Conversation> {
+    return this.#act(id, 'set-legal-hold', { legal_hold: 'held', reason });
   }
 
-  /** Ends the legal hold. */
-  release(id: string): Promise<Conversation> {
-    return this.#act(id, 'set-legal-hold', { legal_hold: 'released' });
+  /** Ends the legal hold, with a reason as `hold`. */
+  release(id: string, reason?: string): Promise<Conversation> {
+    return this.#act(id, 'set-legal-hold', { legal_hold: 'released', reason });
   }
 
   /** Takes the conversation from the caller's own list until the next message. */

@@ -13,6 +13,7 @@ export type {
 } from '../protocol/resources/chat-message.ts';
 export type { Conversation, CreateConversationBody } from '../protocol/resources/conversation.ts';
 export type { ConversationFile } from '../protocol/resources/conversation-file.ts';
+export type { Import } from '../protocol/resources/import.ts';
 export type { InboxSummary } from '../protocol/resources/inbox.ts';
 export type { Me } from '../protocol/resources/me.ts';
 export type { Notification, NotificationSummary } from '../protocol/resources/notification.ts';
@@ -52,9 +53,11 @@ export type {
   ReadPosition,
   ThreadEvents,
   ThreadSnapshot,
+  WindowSnapshot,
 } from './conversation/conversation-snapshot.ts';
 export { type ConversationOptions, LiveConversation } from './conversation/live-conversation.ts';
 export { LiveThread, type ThreadOptions } from './conversation/live-thread.ts';
+export { LiveWindow, type WindowOptions } from './conversation/live-window.ts';
 export type {
   ForwardInput,
   HistoryFilter,
@@ -88,6 +91,8 @@ export type { KnownPeople } from './people/known-people.ts';
 export type { Presence } from './people/presence.ts';
 export type { PresenceSnapshot } from './people/presence-snapshot.ts';
 export type { Push } from './push/push.ts';
+export type { PushState, WorkerAddress } from './push/push-state.ts';
+export type { ArchiveFacts, ImportOptions } from './rest/import-archive.ts';
 export type { AnswerOf, Method, RequestTo, TypedFetch } from './rest/typed-fetch.ts';
 export type { AttachmentInput, UploadOptions, UploadProgress } from './rest/upload.ts';
 export type { Run } from './runs/run.ts';

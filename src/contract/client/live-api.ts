@@ -1,4 +1,3 @@
-import type { Actor } from '../protocol/resources/actor.ts';
 import type { DeclaredStatus } from '../protocol/socket/activity.ts';
 import type { CommandFields, CommandResult } from '../protocol/socket/commands.ts';
 import type { EventFrame, EventName } from '../protocol/socket/events.ts';
@@ -60,9 +59,6 @@ export abstract class LiveApi extends Api {
 
   /** Whether it is connected, and whether everything has arrived. */
   abstract get state(): ClientState;
-
-  /** The caller; undefined until the first connection. */
-  abstract get actor(): Actor | undefined;
 
   /** Returns the function that removes the listener. */
   abstract on<E extends keyof ClientEvents>(

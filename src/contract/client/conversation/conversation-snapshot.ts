@@ -70,9 +70,23 @@ export interface ThreadSnapshot {
   readonly hasOlder: boolean;
 }
 
-/** The events of a thread beside `change`. */
+/** The messages around one message as they are now. */
+export interface WindowSnapshot {
+  /** `ready` once the messages are there; `ended` when they cannot be read, or no longer. */
+  readonly status: 'loading' | 'ready' | 'ended';
+  /** Why it ended; null otherwise. */
+  readonly end: ConversationEnd | null;
+  /** The server's messages in order, and behind the newest one local echoes. */
+  readonly messages: readonly TimelineMessage[];
+  /** Whether `loadOlder` may find more. */
+  readonly hasOlder: boolean;
+  /** Whether `loadNewer` may find more; if not, new messages are added as they arrive. */
+  readonly hasNewer: boolean;
+}
+
+/** The events of a thread and of a window beside `change`. */
 export type ThreadEvents = {
-  /** The thread cannot be read, or no longer; its messages are dropped. */
+  /** They cannot be read, or no longer; the messages are dropped. */
   readonly end: readonly [why: ConversationEnd];
 };
 

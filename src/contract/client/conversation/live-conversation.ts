@@ -31,6 +31,7 @@ import {
   type ReadPosition,
 } from './conversation-snapshot.ts';
 import { LiveThread, type ThreadHost, type ThreadOptions } from './live-thread.ts';
+import { LiveWindow, type WindowHost, type WindowOptions } from './live-window.ts';
 import { handled } from './turns.ts';
 import type { ForwardInput, HistoryFilter, MemberFilter, PageSize } from './view/conversation-requests.ts';
 import type { ConversationView } from './view/conversation-view.ts';
@@ -102,6 +103,12 @@ export class LiveConversation extends LoadedObject<
 
   /** Loads the page before the oldest one. Resolves with `hasOlder`. */
   readonly loadOlder: () => Promise<boolean> = this.via('loadOlder');
+
+  /**
+   * Drops all but so many of the newest messages, so that a page that stays open for days does not
+   * grow. `loadOlder` reads them again.
+   */
+  readonly forgetOlder: (kept: number) => Promise<void> = this.via('forgetOlder');
 
   /**
    * Sends a message, which is shown at once as `pending` under its `client_message_id`, until the
@@ -181,8 +188,11 @@ export class LiveConversation extends LoadedObject<
   readonly approve: (messageId: string, seen?: ApproveDraftBody) => Promise<ChatMessage> =
     this.via('approve');
 
-  /** Discards an open reply draft. */
-  readonly reject: (messageId: string) => Promise<ChatMessage> = this.via('reject');
+  /**
+   * Discards an open reply draft. The reason, which requires version 1.3.harbor-preview.1, is that
+   * of its `outcome`.
+   */
+  readonly reject: (messageId: string, reason?: string) => Promise<ChatMessage> = this.via('reject');
 
   /** Returns what became of a draft or a scheduled message, with the reason. */
   readonly outcome: (messageId: string) => Promise<MessageOutcome> = this.via('outcome');
@@ -245,6 +255,16 @@ export class LiveConversation extends LoadedObject<
     const { send, retry, discard } = this;
     const open: ThreadHost['open'] = async (owner) => (await this.loaded).thread(messageId, pageSize, owner);
     return new LiveThread(messageId, { timing: this.#timing, open, send, retry, discard });
+  }
+
+  /**
+   * Opens the messages around one, which its id or its number names. They are followed until their
+   * `close()` or this one's; new messages are added once `loadNewer` has reached the newest.
+   * Requires version 1.2.harbor.
+   */
+  around(at: string | number, { pageSize = 50 }: WindowOptions = {}): LiveWindow {
+    const open: WindowHost['open'] = async (owner) => (await this.loaded).around(at, pageSize, owner);
+    return new LiveWindow({ timing: this.#timing, open });
   }
 
   protected override takeSnapshot(): ConversationSnapshot {

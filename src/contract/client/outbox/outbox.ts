@@ -25,6 +25,8 @@ export interface OutboxHost {
   readonly closing: AbortSignal;
   /** The store could not be used. Called once. */
   storeFailed(error: Error): void;
+  /** As many messages wait for the server. */
+  unsent(count: number): void;
 }
 
 /** A view of a conversation, which shows what is being sent there. */
@@ -47,6 +49,7 @@ export class Outbox {
   readonly #turns = new Map<string, Turns>();
   /** Why each message was refused; undefined while it is to be sent. */
   readonly #messages = new Map<OutgoingMessage, Error | undefined>();
+  #isCounting = false;
 
   constructor(host: OutboxHost) {
     this.host = host;
@@ -107,6 +110,17 @@ export class Outbox {
 
   protected each({ conversation_id }: OutgoingMessage, run: (follower: OutboxFollower) => void): void {
     for (const follower of this.#followers.get(conversation_id) ?? []) run(follower);
+    this.#countSoon();
+  }
+
+  /** Once for all changes of a moment. */
+  #countSoon(): void {
+    if (this.#isCounting) return;
+    this.#isCounting = true;
+    queueMicrotask(() => {
+      this.#isCounting = false;
+      this.host.unsent([...this.all()].filter(([, error]) => error === undefined).length);
+    });
   }
 
   /** Removes the message with this key. */

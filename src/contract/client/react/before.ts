@@ -1,5 +1,9 @@
 import type { ConnectionSnapshot } from '../connection-status.ts';
-import type { ConversationSnapshot, ThreadSnapshot } from '../conversation/conversation-snapshot.ts';
+import type {
+  ConversationSnapshot,
+  ThreadSnapshot,
+  WindowSnapshot,
+} from '../conversation/conversation-snapshot.ts';
 import type { InboxSnapshot } from '../inbox/inbox-snapshot.ts';
 import type { NotificationsSnapshot } from '../notifications/feed-snapshot.ts';
 import type { PresenceSnapshot } from '../people/presence-snapshot.ts';
@@ -17,6 +21,10 @@ export const BEFORE_THREAD: ThreadSnapshot = {
   ...{ status: 'loading', root: null, messages: [], hasOlder: false, end: null },
 };
 
+export const BEFORE_WINDOW: WindowSnapshot = {
+  ...{ status: 'loading', messages: [], hasOlder: false, hasNewer: false, end: null },
+};
+
 export const BEFORE_INBOX: InboxSnapshot = {
   ...{ status: 'loading', error: null, conversations: [], hasMore: false, summary: null },
 };
@@ -32,4 +40,9 @@ export const BEFORE_RUN: RunSnapshot = {
   ...{ steps: [], actions: [], waiting: [], costUsd: null },
 };
 
-export const BEFORE_CONNECTION: ConnectionSnapshot = { state: 'connecting', transport: null, error: null };
+export const BEFORE_CONNECTION: ConnectionSnapshot = {
+  state: 'connecting',
+  transport: null,
+  error: null,
+  unsent: 0,
+};

@@ -1,9 +1,15 @@
 import { useCallback } from 'react';
 import type { SearchFilter } from '../api.ts';
+import type { Client } from '../client.ts';
 import type { ConnectionSnapshot, ConnectionStatus } from '../connection-status.ts';
-import type { ConversationSnapshot, ThreadSnapshot } from '../conversation/conversation-snapshot.ts';
+import type {
+  ConversationSnapshot,
+  ThreadSnapshot,
+  WindowSnapshot,
+} from '../conversation/conversation-snapshot.ts';
 import type { ConversationOptions, LiveConversation } from '../conversation/live-conversation.ts';
 import type { LiveThread, ThreadOptions } from '../conversation/live-thread.ts';
+import type { LiveWindow, WindowOptions } from '../conversation/live-window.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import type { InboxQuery, InboxSnapshot } from '../inbox/inbox-snapshot.ts';
 import type { LiveObject } from '../live-object.ts';
@@ -21,8 +27,9 @@ import {
   BEFORE_PRESENCE,
   BEFORE_RUN,
   BEFORE_THREAD,
+  BEFORE_WINDOW,
 } from './before.ts';
-import type { Opened } from './live-pool.ts';
+import type { LivePool, Opened } from './live-pool.ts';
 import type { Showing } from './noted-reads.ts';
 import { SEARCHING, SearchResults, type SearchSnapshot } from './search-results.ts';
 import { useLive } from './use-live.ts';
@@ -69,20 +76,26 @@ export function useThread(
 ): Showing<ThreadSnapshot, LiveThread> {
   return useLive({
     key: messageId === null ? null : `thread ${messageId}`,
-    open: (client, pool) => {
-      const conversation = pool.acquire(conversationKey(conversationId), () =>
-        opened(client.conversation(conversationId)),
-      );
-      const live = conversation.live.thread(messageId!, options);
-      return {
-        live,
-        close: () => {
-          live.close();
-          conversation.close();
-        },
-      };
-    },
+    open: (client, pool) =>
+      openedIn(client, pool, conversationId, (conversation) => conversation.thread(messageId!, options)),
     before: BEFORE_THREAD,
+  });
+}
+
+/**
+ * Follows the messages of a conversation around one, which its id or its number names. Null follows
+ * none.
+ */
+export function useMessagesAround(
+  conversationId: string,
+  at: string | number | null,
+  options?: WindowOptions,
+): Showing<WindowSnapshot, LiveWindow> {
+  return useLive({
+    key: at === null ? null : `around ${conversationId} ${at}`,
+    open: (client, pool) =>
+      openedIn(client, pool, conversationId, (conversation) => conversation.around(at!, options)),
+    before: BEFORE_WINDOW,
   });
 }
 
@@ -161,6 +174,26 @@ const NOTHING_FOUND: SearchSnapshot = { ...SEARCHING, status: 'ready' };
 
 function conversationKey(id: string): string {
   return `conversation ${id}`;
+}
+
+/** Opens a part of a conversation, which stays open for it. */
+function openedIn<Object extends Pick<LiveObject<object>, 'snapshot' | 'on' | 'close'>>(
+  client: Client,
+  pool: LivePool,
+  conversationId: string,
+  open: (conversation: LiveConversation) => Object,
+): Opened<Object> {
+  const conversation = pool.acquire(conversationKey(conversationId), () =>
+    opened(client.conversation(conversationId)),
+  );
+  const live = open(conversation.live);
+  return {
+    live,
+    close: () => {
+      live.close();
+      conversation.close();
+    },
+  };
 }
 
 function opened<Object extends Pick<LiveObject<object>, 'snapshot' | 'on' | 'close'>>(

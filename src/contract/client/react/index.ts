@@ -7,6 +7,7 @@ export {
   useConnection,
   useConversation,
   useInbox,
+  useMessagesAround,
   useNotifications,
   usePresence,
   useRun,

@@ -37,9 +37,14 @@ export class LivePool {
     return this.#entries.get(key)?.live;
   }
 
-  /** Opens the object unless it is open. `close` of what is returned gives it up. */
+  /**
+   * Opens the object unless it is open: one that has ended is opened again by the next component,
+   * as that of a conversation that was restored. `close` of what is returned gives it up.
+   */
   acquire<Object extends Live>(key: string, open: () => Opened<Object>): Opened<Object> {
-    const entry = this.#entries.get(key) ?? { ...open(), users: 0, closing: undefined };
+    const known = this.#entries.get(key);
+    const isUsable = known !== undefined && !(known.users === 0 && hasEnded(known.live));
+    const entry = isUsable ? known : { ...open(), users: 0, closing: undefined };
     this.#entries.set(key, entry);
     entry.users += 1;
     clearTimeout(entry.closing);
@@ -57,10 +62,14 @@ export class LivePool {
     entry.users -= 1;
     if (entry.users > 0) return;
     entry.closing = setTimeout(() => {
-      this.#entries.delete(key);
+      if (this.#entries.get(key) === entry) this.#entries.delete(key);
       entry.close();
     }, entry.keptMs ?? KEPT_MS);
   }
+}
+
+function hasEnded({ snapshot }: Live): boolean {
+  return (snapshot as { readonly status?: unknown }).status === 'ended';
 }
 
 const POOLS = new WeakMap<Client, LivePool>();

@@ -14,7 +14,7 @@ export interface ParleyProviderProps {
 
 /** Gives the hooks below it their client. */
 export function ParleyProvider({ client, children }: ParleyProviderProps): ReactElement {
-  return createElement(ClientContext.Provider, { value: client }, children);
+  return createElement(ClientContext.Provider, { value: client }, children) as ReactElement;
 }
 
 /** Returns the client of the provider above. Throws an Error if there is no provider. */

@@ -35,6 +35,9 @@ export function useLive<Snapshot extends object, Object extends Live<Snapshot>>(
       if (client === null || key === null) return () => {};
       const pool = LivePool.of(client);
       const { live, close } = pool.acquire(key, () => opening.current(client, pool));
+      // `live` is there from here on. Preact looks before it subscribes, and not after, as React
+      // does.
+      withNextFrame(render);
       const stop = live.on('change', ({ what }) => {
         if (reads.has(what)) withNextFrame(render);
       });

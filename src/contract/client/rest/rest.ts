@@ -7,7 +7,7 @@ import { Backoff, Pauses } from '../link/pauses.ts';
 import { answerOf, requestHeaders, type Server } from '../link/server.ts';
 import { lost, type ParleyError, reasonOf } from '../parley-error.ts';
 import type { FetchOptions } from './pages.ts';
-import type { AttachmentInput, UploadHost, UploadOptions } from './upload.ts';
+import type { UploadHost } from './upload.ts';
 import type { XhrConstructor } from './xhr.ts';
 
 export interface RestOptions extends Server {
@@ -58,17 +58,14 @@ export class Rest {
     return this.#retry<T>({ method, path, ...key, ...text }, options, MOST_TRIES);
   }
 
-  /** Implements Client.upload. */
-  async upload(file: Blob & { readonly name?: string }, options: UploadOptions): Promise<AttachmentInput> {
-    // Most pages upload nothing.
-    const { upload } = await import('./upload.ts');
-    const { timing, fetch: platformFetch, XMLHttpRequest } = this.#options;
-    const { closing } = this.#host;
-    const host: UploadHost = {
-      ...{ timing, closing, platformFetch, XMLHttpRequest },
+  /** What uploads need, which are loaded with the first one. */
+  get uploadHost(): UploadHost {
+    return {
+      ...this.#options,
+      closing: this.#host.closing,
+      platformFetch: this.#options.fetch,
       fetch: (path, request) => this.fetch(path, request),
     };
-    return upload(host, file, options);
   }
 
   /** Returns messages on one side of a number, expanded as in events; later ones oldest first. */

@@ -35,43 +35,62 @@ export interface UploadHost {
 }
 
 /**
- * Uploads a file. A URL takes the bytes once, so each of three tries requests its own. Rejects with
- * ParleyError, or as CallOptions say.
+ * Uploads a file. Rejects with ParleyError, or as CallOptions say.
  */
 export async function upload(
   host: UploadHost,
   file: Blob & { readonly name?: string },
-  { filename = file.name ?? 'file', onProgress, ...options }: UploadOptions,
+  { filename = file.name ?? 'file', onProgress, ...options }: UploadOptions = {},
 ): Promise<AttachmentInput> {
-  const Request = host.XMLHttpRequest ?? PLATFORM.XMLHttpRequest;
   const content_type = file.type === '' ? 'application/octet-stream' : file.type;
   const facts = { filename, content_type, size_bytes: file.size };
   const scope = new CallScope(host.timing, options, host.closing);
-  const progress = (sentBytes: number) => onProgress?.({ sentBytes, totalBytes: file.size });
   try {
-    for (let tries = 1; ; tries++) {
-      const { signal } = scope;
-      signal.throwIfAborted();
-      const target = await host.fetch<UploadUrl>('/v1/messaging/attachments/upload-url', {
-        method: 'POST',
-        body: facts,
-        signal,
-      });
-      try {
-        await (Request === undefined
-          ? putByFetch(host.platformFetch, target, file, signal)
-          : putByXhr(Request, target, file, signal, progress));
-        progress(file.size);
-        const kind = content_type.startsWith('image/') ? 'image' : 'file';
-        return { kind, s3_key: target.s3_key, ...facts };
-      } catch (cause) {
-        signal.throwIfAborted();
-        const error = lost(cause);
-        if ((error.status ?? 500) < 500 || tries === MOST_TRIES) throw error;
-      }
-    }
+    const { s3_key } = await put(host, file, {
+      signal: scope.signal,
+      target: (signal) =>
+        host.fetch<UploadUrl>('/v1/messaging/attachments/upload-url', {
+          method: 'POST',
+          body: facts,
+          signal,
+        }),
+      progress: (sentBytes) => onProgress?.({ sentBytes, totalBytes: file.size }),
+    });
+    const kind = content_type.startsWith('image/') ? 'image' : 'file';
+    return { kind, s3_key, ...facts };
   } finally {
     scope.end();
+  }
+}
+
+export interface Put {
+  readonly signal: AbortSignal;
+  /** Requests a URL, which takes the bytes once: each of three tries has its own. */
+  readonly target: (signal: AbortSignal) => Promise<UploadUrl>;
+  readonly progress: (sentBytes: number) => void;
+}
+
+/** Sends bytes to where the server says. */
+export async function put(
+  { XMLHttpRequest, platformFetch }: Pick<UploadHost, 'XMLHttpRequest' | 'platformFetch'>,
+  bytes: Blob,
+  { signal, target: request, progress }: Put,
+): Promise<UploadUrl> {
+  const Request = XMLHttpRequest ?? PLATFORM.XMLHttpRequest;
+  for (let tries = 1; ; tries++) {
+    signal.throwIfAborted();
+    const target = await request(signal);
+    try {
+      await (Request === undefined
+        ? putByFetch(platformFetch, target, bytes, signal)
+        : putByXhr(Request, target, bytes, signal, progress));
+      progress(bytes.size);
+      return target;
+    } catch (cause) {
+      signal.throwIfAborted();
+      const error = lost(cause);
+      if ((error.status ?? 500) < 500 || tries === MOST_TRIES) throw error;
+    }
   }
 }
 

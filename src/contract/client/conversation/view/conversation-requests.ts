@@ -100,8 +100,8 @@ export abstract class ConversationRequests {
     return this.#act(messageId, 'redact', { reason });
   }
 
-  reject(messageId: string): Promise<ChatMessage> {
-    return this.#act(messageId, 'reject');
+  reject(messageId: string, reason?: string): Promise<ChatMessage> {
+    return this.#act(messageId, 'reject', reason === undefined ? undefined : { reason });
   }
 
   cancel(messageId: string): Promise<ChatMessage> {

@@ -25,6 +25,7 @@ import {
   type Part,
   type ThreadEvents,
   type ThreadSnapshot,
+  type WindowSnapshot,
 } from '../conversation-snapshot.ts';
 import { Deferred } from '../deferred.ts';
 import { Activity } from './activity.ts';
@@ -41,6 +42,7 @@ import { ThreadView } from './thread-view.ts';
 import { type SentMessage, Timeline } from './timeline.ts';
 import { TimelineReader } from './timeline-reader.ts';
 import type { ViewCore } from './view-core.ts';
+import { WindowView } from './window-view.ts';
 
 /**
  * An open conversation: its timeline, the threads that are open, and what stands beside them. It is
@@ -63,7 +65,8 @@ export class ConversationView
   readonly #activity: Activity;
   readonly #parts: ConversationParts;
   readonly #owner: PartOwner<ConversationSnapshot, ConversationEvents>;
-  readonly #threads = new Set<ThreadView>();
+  /** The threads and windows that are open. */
+  readonly #opened = new Set<ThreadView | WindowView>();
   readonly #quotes: Quotes;
   readonly #reader: TimelineReader;
   readonly #mark = new ReadMark();
@@ -97,7 +100,7 @@ export class ConversationView
     this.#reader = new TimelineReader({
       ...{ core: this, timeline, pageSize, start: () => this.#liveAfter + 1 },
       pathOf: (limit, before) =>
-        `${this.path}/messages?before_sequence=${before}&limit=${limit}&${host.rest.including(SHOWN)}`,
+        `${this.path}/messages?before_sequence=${before}&limit=${limit}&${this.#shown}`,
       changed: (what) => this.changed(what),
       ended: (why) => this.#ended(why),
     });
@@ -158,6 +161,10 @@ export class ConversationView
 
   loadOlder(): Promise<boolean> {
     return this.#reader.load();
+  }
+
+  forgetOlder(kept: number): Promise<void> {
+    return this.#reader.forgetOlder(kept);
   }
 
   send(body: string | SendMessageBody, options: CallOptions = {}): Promise<ChatMessage> {
@@ -235,9 +242,17 @@ export class ConversationView
   thread(messageId: string, pageSize: number, owner: PartOwner<ThreadSnapshot, ThreadEvents>): ThreadView {
     const timeline = this.#newTimeline(() => owner.changed('root', 'messages'), messageId);
     timeline.copy(this.timeline);
-    const closed = (view: ThreadView) => void this.#threads.delete(view);
+    const closed = (view: ThreadView) => void this.#opened.delete(view);
     const view = new ThreadView(this, owner, { messageId, pageSize, timeline, closed });
-    this.#threads.add(view);
+    this.#opened.add(view);
+    return view;
+  }
+
+  around(at: string | number, pageSize: number, owner: PartOwner<WindowSnapshot, ThreadEvents>): WindowView {
+    const timeline = this.#newTimeline(() => owner.changed('messages'));
+    const closed = (view: WindowView) => void this.#opened.delete(view);
+    const view = new WindowView(this, owner, { at, pageSize, timeline, shown: this.#shown, closed });
+    this.#opened.add(view);
     return view;
   }
 
@@ -246,7 +261,7 @@ export class ConversationView
     this.#isClosed = true;
     this.#reader.isClosed = true;
     for (const release of this.#releases) release();
-    for (const thread of [...this.#threads]) thread.close();
+    for (const view of [...this.#opened]) view.close();
     this.#activity.close();
     this.#parts.close();
     this.#sending.close();
@@ -264,7 +279,7 @@ export class ConversationView
 
   each(run: (timeline: Timeline) => void): void {
     run(this.timeline);
-    for (const { timeline } of this.#threads) run(timeline);
+    for (const { timeline } of this.#opened) run(timeline);
   }
 
   quoteOf(id: string, given: ChatMessage | null): ChatMessage | null {
@@ -287,6 +302,10 @@ export class ConversationView
   readonly later = (work: () => void): void => {
     this.host.timing.after(AGAIN_MS, work);
   };
+
+  get #shown(): string {
+    return this.host.rest.including(SHOWN);
+  }
 
   #newTimeline(changed: () => void, rootId: string | null = null): Timeline {
     const host = {
@@ -352,12 +371,12 @@ export class ConversationView
   #reload(): void {
     this.#parts.reload();
     this.#reader.reload();
-    for (const { reader } of this.#threads) reader.reload();
+    for (const { reader } of this.#opened) reader.reload();
   }
 
   #ended(why: ConversationEnd): void {
     this.#begun.reject(endError(why));
-    for (const { reader } of [...this.#threads]) reader.endBy(why);
+    for (const { reader } of [...this.#opened]) reader.endBy(why);
     this.close();
     this.#quotes.clear();
     this.#activity.clear();

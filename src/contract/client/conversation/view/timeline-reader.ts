@@ -13,7 +13,9 @@ export interface TimelineReaderHost {
   /** Messages of a page. */
   readonly pageSize: number;
   /** Returns the path of so many messages, newest first, before a number where the list has any. */
-  pathOf(limit: number, before: number): string;
+  pathOf(limit: number, before: number): string | Promise<string>;
+  /** A page has been read, and is about to be shown. */
+  read?(page: List<ChatMessage>): void;
   /** Returns the number before which the first page begins. */
   start(): number;
   /** The path of a message that is read with the newest ones. */
@@ -49,8 +51,23 @@ export class TimelineReader {
     return this.#turns.run(async () => {
       const { pageSize, start, pathOf } = this.#host;
       if (this.isClosed || this.#next === null) return false;
-      await this.#page(this.#next ?? pathOf(pageSize, start()), this.#next === undefined);
+      await this.#page(this.#next ?? (await pathOf(pageSize, start())), this.#next === undefined);
       return this.hasOlder;
+    });
+  }
+
+  /** Settles as `work` does, which runs between two pages. */
+  between<T>(work: () => Promise<T>): Promise<T> {
+    return this.#turns.run(work);
+  }
+
+  /** Drops all but so many of the newest messages. `load` reads them again. */
+  forgetOlder(kept: number): Promise<void> {
+    return this.between(async () => {
+      const { timeline, pageSize, pathOf } = this.#host;
+      if (this.isClosed || this.#next === undefined || timeline.size <= kept) return;
+      timeline.keepNewest(kept);
+      this.#setNext(await pathOf(pageSize, timeline.first?.sequence ?? 0));
     });
   }
 
@@ -90,7 +107,7 @@ export class TimelineReader {
     if (this.isClosed || first === undefined || last === undefined || this.#next === undefined) return;
     const to = last.sequence!;
     const ids = new Set<string>();
-    let page = await this.#page(pathOf(Math.min(timeline.size, 100), to + 1), true);
+    let page = await this.#page(await pathOf(Math.min(timeline.size, 100), to + 1), true);
     for (;;) {
       for (const { id } of page) ids.add(id);
       const oldest = page.at(-1)?.sequence ?? 0;
@@ -106,9 +123,10 @@ export class TimelineReader {
     let messages: readonly ChatMessage[] = [];
     await timeline.load(async () => {
       const root = isFirst && rootPath !== undefined ? [await fetch<ChatMessage>(rootPath)] : [];
-      const { data, page_info } = await fetch<List<ChatMessage>>(path);
-      this.#setNext(page_info.next_page_url);
-      messages = [...root, ...data];
+      const list = await fetch<List<ChatMessage>>(path);
+      this.#host.read?.(list);
+      this.#setNext(list.page_info.next_page_url);
+      messages = [...root, ...list.data];
       return messages;
     });
     return messages;

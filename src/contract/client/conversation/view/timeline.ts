@@ -39,6 +39,8 @@ export interface TimelineHost {
  * object until it changes.
  */
 export class Timeline {
+  /** Takes no message with a higher number, and no echo unless it is Infinity. */
+  takesThrough: number = Infinity;
   readonly #host: TimelineHost;
   readonly #rootId: string | null;
   #sent: SentMessage[] = [];
@@ -61,7 +63,7 @@ export class Timeline {
   get messages(): readonly TimelineMessage[] {
     this.#all ??= [
       ...this.#sent.map((message) => this.#host.pending.applied(message.id, message)).filter(this.#isShown),
-      ...this.#echoes.filter(({ delivery, request }) => delivery === 'failed' || isForTimeline(request)),
+      ...(this.takesThrough === Infinity ? this.#echoes.filter(isShownEcho) : []),
     ];
     return this.#all;
   }
@@ -194,6 +196,11 @@ export class Timeline {
     this.#remove(({ id, sequence }) => sequence! <= through && !ids.has(id));
   }
 
+  /** Removes all but so many of the newest messages. */
+  keepNewest(count: number): void {
+    this.drop(this.#sent.at(-count - 1)?.sequence ?? 0);
+  }
+
   /** Removes the messages up to a number. */
   drop(through: number): void {
     this.#remove(({ sequence }) => sequence! <= through);
@@ -248,7 +255,8 @@ export class Timeline {
     return this.#host.actor()?.id ?? '';
   }
 
-  #takes({ id, reply_to_id }: Message): boolean {
+  #takes({ id, sequence, reply_to_id }: Message): boolean {
+    if (sequence! > this.takesThrough) return false;
     return this.#rootId === null || id === this.#rootId || reply_to_id === this.#rootId;
   }
 
@@ -392,4 +400,8 @@ export class Timeline {
     this.#sent = left;
     this.touch();
   }
+}
+
+function isShownEcho({ delivery, request }: LocalMessage): boolean {
+  return delivery === 'failed' || isForTimeline(request);
 }
