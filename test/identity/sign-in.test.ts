@@ -230,7 +230,7 @@ t.test('the cookie: one endpoint reads it, for pages of this server', async (t) 
   made.set(app.baseUrl, COOKIE, pair.refresh_token);
   t.equal((await session(app, made)).status, 401, 'of a session that began in another way');
   const wrong = await jar.fetch(`${app.baseUrl}/v1/auth/session`);
-  t.strictSame([wrong.status, wrong.headers.get('Allow')], [405, 'POST, DELETE']);
+  t.strictSame([wrong.status, wrong.headers.get('Allow')], [405, 'POST, PUT, DELETE']);
 
   const { access_token: token } = await tokenFrom(await session(app, jar));
   const live = await openSocket(t, app, token);

@@ -1,6 +1,7 @@
 import type { Feature } from '../../core/features/feature.ts';
 import { sharedSecret } from '../../platform/db/shared-secret.ts';
 import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
+import { invitationRoutes } from './invitations/invitation-routes.ts';
 import { KeySets } from './keys/key-sets.ts';
 import { IDENTITY_SECRET, identityHoldings } from './persons/holdings.ts';
 import { Persons } from './persons/persons.ts';
@@ -18,6 +19,8 @@ export const identity: Feature = {
     disposer.add('tokens of identity providers', verifier, (it) => it.close());
     authenticator.accept(verifier);
     const signIn = await openSignIn(node, { persons, keys });
-    return { join: () => ({ routes: { settings: providerRoutes(node) }, ...signIn }) };
+    return {
+      join: () => ({ routes: { settings: [...providerRoutes(node), ...invitationRoutes(node)] }, ...signIn }),
+    };
   },
 };

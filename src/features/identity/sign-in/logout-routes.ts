@@ -10,6 +10,7 @@ import { keysOfProvider } from '../keys/provider-keys.ts';
 import { claimedParties, LogoutRefused, type LogoutToken, verifyLogoutToken } from './logout-token.ts';
 import { readProvidersOfClient } from './sign-in-providers.ts';
 import { endSignIns, noteLogoutToken } from './sign-ins.ts';
+import { readSmallBody, SMALL_BODY_BYTES } from './small-body.ts';
 
 export interface LogoutRoutesOptions extends Pick<NodeParts, 'database' | 'log'> {
   readonly keys: KeySets;
@@ -65,20 +66,18 @@ async function end(tx: Tx, providerId: string, { jti, ...target }: LogoutToken):
   return endSignIns(tx, providerId, target);
 }
 
-async function readForm({ contentType, contentLength, body }: StreamedRequest): Promise<string> {
-  if (!FORM_TYPE.test(contentType ?? '')) {
+async function readForm(request: StreamedRequest): Promise<string> {
+  if (!FORM_TYPE.test(request.contentType ?? '')) {
     throw new LogoutRefused('Send the Content-Type application/x-www-form-urlencoded.');
   }
-  if (contentLength > MAX_BYTES) throw new LogoutRefused(`Send at most ${MAX_BYTES} bytes.`);
-  const pieces: Buffer[] = [];
-  for await (const piece of body) pieces.push(Buffer.from(piece));
-  const [token, ...others] = new URLSearchParams(Buffer.concat(pieces).toString()).getAll('logout_token');
+  const text = await readSmallBody(request);
+  if (text === undefined) throw new LogoutRefused(`Send at most ${SMALL_BODY_BYTES} bytes.`);
+  const [token, ...others] = new URLSearchParams(text).getAll('logout_token');
   if (token === undefined || others.length > 0) throw new LogoutRefused('Send one logout_token.');
   return token;
 }
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
-const MAX_BYTES = 32 * 1024;
 
 function answer(status: number, body: object | null): PublicAnswer {
   return {

@@ -1,23 +1,28 @@
 import { createHmac } from 'node:crypto';
 import { ApiError } from '../../../contract/protocol/errors.ts';
+import { UseInvitationBody } from '../../../contract/protocol/resources/invitation.ts';
+import { compile, parseObject } from '../../../contract/protocol/schema/validation.ts';
 import { endSessionOfToken, refreshTokenPair } from '../../../core/accounts/sessions/token-pairs.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
+import { requireJsonType } from '../../../platform/http/pipeline/json-type.ts';
 import type {
   PublicAnswer,
   PublicRoutes,
   StreamedRequest,
 } from '../../../platform/http/pipeline/public-routes.ts';
+import { acceptInvitation } from '../invitations/accept-invitation.ts';
 import { NO_SESSION_COOKIE, readCookie, SESSION_COOKIE, sessionCookie } from './cookies.ts';
 import { PRIVATE } from './page-routes.ts';
 import { isSignIn } from './sign-ins.ts';
+import { readSmallBody, SMALL_BODY_BYTES } from './small-body.ts';
 
 export interface SessionRoutesOptions extends Pick<NodeParts, 'database' | 'tokens' | 'urls'> {
   readonly secret: string;
 }
 
 /**
- * Trades the cookie of a session for an access token, and ends the session. The cookie is read here
- * and nowhere else (docs/contract.md#sign-in).
+ * Begins a session by an invitation, trades its cookie for an access token, and ends it. The cookie
+ * is read here and nowhere else (docs/contract.md#sign-in).
  */
 export function sessionRoutes({ database, tokens, urls, secret }: SessionRoutesOptions): PublicRoutes {
   return {
@@ -25,7 +30,7 @@ export function sessionRoutes({ database, tokens, urls, secret }: SessionRoutesO
       limited: {
         async post(request) {
           const token = tokenIn(request, urls.public);
-          if (token === undefined) return NO_SESSION;
+          if (token === undefined) return EMPTY;
           const answer = await refreshTokenPair(
             database,
             tokens,
@@ -45,11 +50,16 @@ export function sessionRoutes({ database, tokens, urls, secret }: SessionRoutesO
             cookies: [sessionCookie(answer.next)],
           };
         },
+        async put(request) {
+          requireOwnPage(request, urls.public);
+          const refreshToken = await acceptInvitation({ database, tokens }, await bodyOf(request));
+          return { ...EMPTY, cookies: [sessionCookie(refreshToken)] };
+        },
         async delete(request) {
           const token = tokenIn(request, urls.public);
-          if (token === undefined) return NO_SESSION;
+          if (token === undefined) return EMPTY;
           await database.transaction((tx) => endSessionOfToken(tx, token));
-          return { ...NO_SESSION, cookies: [NO_SESSION_COOKIE] };
+          return { ...EMPTY, cookies: [NO_SESSION_COOKIE] };
         },
       },
     },
@@ -57,22 +67,35 @@ export function sessionRoutes({ database, tokens, urls, secret }: SessionRoutesO
 }
 
 /** Visitors who never signed in are no error: each page of the documentation asks. */
-const NO_SESSION: PublicAnswer = { status: 204, body: null, headers: PRIVATE };
+const EMPTY: PublicAnswer = { status: 204, body: null, headers: PRIVATE };
 
 /**
  * Returns the refresh token, or undefined for a browser without a session. Throws ApiError
- * `insufficient_permissions` unless the page is of this server: browsers name the origin of every
- * page in a POST and a DELETE.
+ * `insufficient_permissions` unless the page is of this server.
  */
-function tokenIn({ origin, cookie }: StreamedRequest, publicUrl: string): string | undefined {
-  const token = readCookie(cookie, SESSION_COOKIE);
-  if (token === undefined) return undefined;
-  if (origin !== new URL(publicUrl).origin) {
-    const message = 'Only pages of this server can call this endpoint.';
-    throw new ApiError('insufficient_permissions', message, { param: 'Origin' });
-  }
+function tokenIn(request: StreamedRequest, publicUrl: string): string | undefined {
+  const token = readCookie(request.cookie, SESSION_COOKIE);
+  if (token !== undefined) requireOwnPage(request, publicUrl);
   return token;
 }
+
+/** Browsers name the origin of every page in a POST, a PUT and a DELETE. */
+function requireOwnPage({ origin }: StreamedRequest, publicUrl: string): void {
+  if (origin === new URL(publicUrl).origin) return;
+  const message = 'Only pages of this server can call this endpoint.';
+  throw new ApiError('insufficient_permissions', message, { param: 'Origin' });
+}
+
+async function bodyOf(request: StreamedRequest): Promise<UseInvitationBody> {
+  requireJsonType(request.contentType);
+  const text = await readSmallBody(request);
+  if (text === undefined) {
+    throw new ApiError('payload_too_large', `Send at most ${SMALL_BODY_BYTES} bytes.`);
+  }
+  return readUse(text === '' ? {} : parseObject(text));
+}
+
+const readUse = compile(UseInvitationBody);
 
 function noSession(): ApiError {
   return new ApiError('invalid_credentials', 'This browser has no session. Sign in again.');

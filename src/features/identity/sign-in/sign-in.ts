@@ -1,6 +1,7 @@
 import type { Joined, NodeParts } from '../../../core/features/feature.ts';
 import type { Holdings } from '../../../core/resources/holdings.ts';
 import { sharedSecret } from '../../../platform/db/shared-secret.ts';
+import { purgeInvitations } from '../invitations/invitation-store.ts';
 import type { KeySets } from '../keys/key-sets.ts';
 import type { Persons } from '../persons/persons.ts';
 import { FlowSeal } from './flow-seal.ts';
@@ -28,13 +29,17 @@ export async function openSignIn(
       ...sessionRoutes({ ...node, secret }),
       ...logoutRoutes({ ...node, keys }),
     },
-    tidy: () => purgeSignIns(database),
+    tidy: async () => {
+      await purgeSignIns(database);
+      await purgeInvitations(database);
+    },
   };
 }
 
 const OF_PROVIDER = 'JOIN identity_providers p ON p.id = t.provider_id WHERE p.account_id = $1';
 
 export const signInTables = {
+  invitations: { account: 'last', actor_id: 'removed' },
   sign_ins: { account: 'last', actor_id: 'removed' },
   logout_tokens: { account: ['last', OF_PROVIDER] },
 } as const satisfies Holdings['tables'];

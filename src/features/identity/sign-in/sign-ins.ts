@@ -13,7 +13,7 @@ export async function insertSignIn(tx: Tx, row: SignInRow): Promise<void> {
   await tx.kysely.insertInto('sign_ins').values(row).execute();
 }
 
-/** Returns whether the session began at a provider that is still there. */
+/** Returns whether the session began by an invitation, or at a provider that is still there. */
 export async function isSignIn(db: Db, sessionId: string): Promise<boolean> {
   return (await db.query(IS_SIGN_IN, sessionId)).length > 0;
 }
@@ -61,7 +61,8 @@ export async function purgeSignIns(db: Db): Promise<void> {
 }
 
 const IS_SIGN_IN = statement<[sessionId: string], { found: 1 }>('is-sign-in')`
-    SELECT 1 AS found FROM sign_ins s JOIN identity_providers p ON p.id = s.provider_id WHERE s.session_id = $1`;
+    SELECT 1 AS found FROM sign_ins s LEFT JOIN identity_providers p ON p.id = s.provider_id
+    WHERE s.session_id = $1 AND (s.provider_id IS NULL OR p.id IS NOT NULL)`;
 
 const FIND = statement<
   [providerId: string, sub: string | null, sid: string | null],

@@ -1,0 +1,33 @@
+import { type Static, Type } from 'typebox';
+import { Body, describe, Id, Timestamp } from '../schema/schema.ts';
+
+export const INVITATION_DAYS = 7;
+
+/** By which a user of the team signs in once, without an identity provider. */
+export const Invitation = Type.Object({
+  object: Type.Literal('invitation'),
+  user_id: Type.String(),
+  url: Type.String(),
+  secret: Type.String(),
+  expires_at: Timestamp,
+});
+export type Invitation = Static<typeof Invitation>;
+
+describe(Invitation, {
+  user_id: 'Id of the user who is invited.',
+  url: 'The address to give to the user, with the secret in its fragment. It is shown this once.',
+  secret: 'What a page sends as `invitation` to `PUT /v1/auth/session`. It is shown this once.',
+  expires_at: `When the invitation ends unless it is used before: ${INVITATION_DAYS} days after it was made.`,
+});
+
+/** The body of `PUT /v1/auth/session`, which browsers send. */
+export const UseInvitationBody = Body({
+  account_id: Type.Optional(Id),
+  invitation: Type.String({ minLength: 1, maxLength: 200 }),
+});
+export type UseInvitationBody = Static<typeof UseInvitationBody>;
+
+describe(UseInvitationBody, {
+  account_id: 'The account that the invitation must be of, if the page knows it.',
+  invitation: 'The `secret` of the invitation.',
+});

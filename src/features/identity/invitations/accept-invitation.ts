@@ -1,0 +1,52 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { newId } from '../../../contract/protocol/ids.ts';
+import type { UseInvitationBody } from '../../../contract/protocol/resources/invitation.ts';
+import { issueTokenPair } from '../../../core/accounts/sessions/token-pairs.ts';
+import { lockUser } from '../../../core/accounts/users.ts';
+import { audit } from '../../../core/audit/audit.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
+import { insertSignIn } from '../sign-in/sign-ins.ts';
+import { markUsed, readInvitation } from './invitation-store.ts';
+
+/**
+ * Begins a session of the user whom an invitation names, once. Returns its refresh token. Rejects
+ * with ApiError `invalid_credentials` (unknown, ended, of another account, or used) or
+ * `expired_token`, whose messages say which.
+ */
+export async function acceptInvitation(
+  { database, tokens }: Pick<NodeParts, 'database' | 'tokens'>,
+  { account_id: account, invitation }: UseInvitationBody,
+): Promise<string> {
+  return database.transaction(async (tx) => {
+    const found = await readInvitation(tx, invitation);
+    if (found === undefined || (account !== undefined && account !== found.account_id)) throw ended();
+    const subject = { accountId: found.account_id, actorId: found.actor_id };
+    // Two uses of one invitation wait for each other here, as does a change of the user.
+    const user = await lockUser(tx, subject.accountId, subject.actorId);
+    if (user === undefined || user.deactivated || user.role_id === null) throw ended();
+    const now = await readInvitation(tx, invitation);
+    if (now === undefined) throw ended();
+    if (now.used) {
+      throw new ApiError('invalid_credentials', 'This invitation was used. It works once.', PARAM);
+    }
+    if (now.expired) {
+      throw new ApiError('expired_token', 'This invitation has expired. Ask for a new one.', PARAM);
+    }
+    await markUsed(tx, invitation);
+    const session = newId('session');
+    const pair = await issueTokenPair(tx, tokens, subject, session);
+    await insertSignIn(tx, {
+      ...{ session_id: session, account_id: subject.accountId, actor_id: subject.actorId },
+      ...{ provider_id: null, issuer: null, subject: null, sid: null },
+    });
+    await audit(tx, { ...subject, action: 'user.invitation_used', details: { user_id: user.id } });
+    return pair.refresh_token;
+  });
+}
+
+const PARAM = { param: 'invitation' } as const;
+
+function ended(): ApiError {
+  const message = 'This invitation is not valid: a newer one, or a change of the access, has ended it.';
+  return new ApiError('invalid_credentials', message, PARAM);
+}
