@@ -217,6 +217,38 @@ export const COMMANDS: Commands<AdminContext> = {
       return { ...pair, user_id: id, account_id };
     },
   },
+  'operator add': {
+    first: 'user',
+    help: 'Let a user see the installation as a whole: its nodes, their figures, what to do',
+    options: { user: USER, account: { ...ACCOUNT, help: "id of the user's account" } },
+    run: inTransaction(async (tx, { user: id = '', account = '' }) => {
+      const { addOperator } = await import('../../core/accounts/operators.ts');
+      const { lockUser } = await import('../../core/accounts/users.ts');
+      const user = await lockUser(tx, account, id);
+      if (user === undefined) throw new Error(`the account ${account} has no user ${id}`);
+      return { object: 'operator', ...(await addOperator(tx, user)) };
+    }),
+  },
+  'operator remove': {
+    first: 'user',
+    help: 'End what an operator sees of the installation, on every node within a second',
+    options: { user: USER },
+    run: inTransaction(async (tx, { user: id = '' }) => {
+      const { readOperator, removeOperator } = await import('../../core/accounts/operators.ts');
+      const operator = await readOperator(tx, id);
+      if (operator === undefined) throw new Error(`the user ${id} is no operator`);
+      await removeOperator(tx, { id, account_id: operator.account_id });
+      return { object: 'operator', ...operator };
+    }),
+  },
+  'operator list': {
+    help: 'List the users that see the installation as a whole',
+    options: { limit: LIMIT },
+    run: async ({ database }, { limit }) => {
+      const { listOperators } = await import('../../core/accounts/operators.ts');
+      return listOf('operator', limit, (fetch) => listOperators(database, fetch));
+    },
+  },
   'digest list': {
     help: 'List the digests of unseen notifications that wait for mail, the oldest first, without their text',
     options: { limit: LIMIT },

@@ -3,6 +3,7 @@ import { readAvatarKey } from './avatars/avatars.ts';
 import { blankPerson } from './persons.ts';
 
 const OF_GROUP = 'JOIN messaging_groups g ON g.id = t.group_id WHERE g.account_id = $1';
+const OF_USER = 'JOIN users u ON u.id = t.user_id WHERE u.account_id = $1';
 const OF_ACTOR = 'JOIN actors a ON a.id = t.actor_id WHERE a.account_id = $1';
 
 export const accountHoldings: Holdings = {
@@ -14,6 +15,7 @@ export const accountHoldings: Holdings = {
     messaging_groups: { account: 'last' },
     group_members: { account: ['last', OF_GROUP], actor_id: 'erased' },
     users: { account: 'last', exported: 'profile' },
+    operators: { account: ['last', OF_USER], user_id: 'removed' },
     api_keys: { account: 'last' },
     presences: { account: ['last', OF_ACTOR] },
     tickets: { account: 'last', actor_id: 'removed' },

@@ -12,6 +12,7 @@ import { permissionsOf, presentRole } from '../resources/role.ts';
 import { presentUser } from '../resources/user.ts';
 import { findAccount, presentAccount } from './accounts.ts';
 import type { Avatars } from './avatars/avatars.ts';
+import { readOperator } from './operators.ts';
 import { readRole } from './roles.ts';
 import { writeUser } from './user-changes.ts';
 import { lockUser, readUser } from './users.ts';
@@ -59,12 +60,17 @@ export function meRoutes(database: Database, avatars: Avatars): Route[] {
 }
 
 /** Bypasses the caches of this node, which may predate a change on another node. */
-async function readMe(db: Db, { accountId, actor, roleId }: Principal, version: Version): Promise<Me> {
-  const [account, actors, user, role] = await Promise.all([
+async function readMe(
+  db: Db,
+  { accountId, actor, roleId, credential }: Principal,
+  version: Version,
+): Promise<Me> {
+  const [account, actors, user, role, operator] = await Promise.all([
     findAccount(db, accountId),
     readActors(db, [actor.id]),
     readUser(db, accountId, actor.id),
     roleId === null ? undefined : readRole(db, accountId, roleId),
+    credential.provider === undefined ? readOperator(db, actor.id) : undefined,
   ]);
   return {
     object: 'me',
@@ -73,5 +79,6 @@ async function readMe(db: Db, { accountId, actor, roleId }: Principal, version: 
     user: user === undefined ? null : presentUser(user, null),
     role: role === undefined ? null : presentRole(role, { permissions: false }),
     permissions: role === undefined ? [] : permissionsAt(version, permissionsOf(role)),
+    operator: operator !== undefined,
   };
 }

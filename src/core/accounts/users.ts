@@ -9,6 +9,7 @@ import { storedMetadata } from '../resources/metadata.ts';
 import { USER, type UserProfile, type UserRow } from '../resources/user.ts';
 import { definePeopleList } from './account-list.ts';
 import { createActor } from './actors.ts';
+import { removeOperator } from './operators.ts';
 import { enqueueActorChanged, enqueueRightsChanged } from './rights-changed.ts';
 import { endEveryToken } from './sessions/sessions.ts';
 
@@ -110,9 +111,9 @@ export async function findAnyUser(db: Db, id: string): Promise<UserProfile> {
 
 /**
  * Deactivates or activates a user of any account. Deactivation ends sessions, tokens and sockets
- * for good with the commit. What the user wrote stays, and so do role and memberships, in case the
- * user is activated again. Throws `resource_not_found` (param id), or `resource_conflict` for the
- * activation of an erased user or a placeholder.
+ * for good with the commit, and what it may do as an operator. What the user wrote stays, and so do
+ * role and memberships, in case the user is activated again. Throws `resource_not_found` (param
+ * id), or `resource_conflict` for the activation of an erased user or a placeholder.
  */
 export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<UserProfile> {
   if (isActive && (await isErased(tx, id))) {
@@ -132,7 +133,10 @@ export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<
     .where('deactivated_at', isActive ? 'is not' : 'is', null)
     .execute();
   const row = await findAnyUser(tx, id);
-  if (!isActive) await endEveryToken(tx, id);
+  if (!isActive) {
+    await endEveryToken(tx, id);
+    await removeOperator(tx, row);
+  }
   await enqueueRightsChanged(tx, [id]);
   return row;
 }

@@ -79,7 +79,7 @@ const PURGE_BATCH = 1_000;
 async function issue(
   db: Db,
   tokens: Issuer,
-  { accountId, actorId }: TokenSubject,
+  { accountId, actorId, widgetId }: TokenSubject,
   { familyId, beganAt }: Family,
   refreshToken = `${PREFIX}${nanoid(SECRET_LENGTH)}`,
 ): Promise<Token> {
@@ -90,13 +90,14 @@ async function issue(
       family_id: familyId,
       account_id: accountId,
       actor_id: actorId,
+      widget_id: widgetId ?? null,
       began_at: beganAt ?? sql<string>`clock_timestamp()`,
       expires_at: sql<string>`clock_timestamp() + ${sql.lit(`${REFRESH_TOKEN_DAYS} days`)}::interval`,
     })
     // It is there already if the use is repeated.
     .onConflict((conflict) => conflict.column('hash').doNothing())
     .execute();
-  const { token, expiresAt } = await tokens.issueAccess({ accountId, actorId, familyId });
+  const { token, expiresAt } = await tokens.issueAccess({ accountId, actorId, familyId, widgetId });
   return { object: 'token', access_token: token, refresh_token: refreshToken, expires_at: expiresAt };
 }
 
@@ -114,6 +115,7 @@ interface TokenRow {
   readonly account_id: string;
   readonly actor_id: string;
   readonly began_at: string;
+  readonly widget_id: string | null;
   readonly used: boolean;
   readonly used_lately: boolean;
   readonly revoked: boolean;
@@ -147,8 +149,9 @@ async function isUnused(tx: Tx, refreshToken: string): Promise<boolean> {
   return row !== undefined && !row.used && !row.revoked;
 }
 
-function heldBy({ family_id, began_at, account_id, actor_id }: TokenRow): Use {
-  return { familyId: family_id, beganAt: began_at, accountId: account_id, actorId: actor_id };
+function heldBy({ family_id, began_at, account_id, actor_id, widget_id }: TokenRow): Use {
+  const subject = { accountId: account_id, actorId: actor_id, widgetId: widget_id ?? undefined };
+  return { familyId: family_id, beganAt: began_at, ...subject };
 }
 
 const PARAM = { param: 'refresh_token' } as const;
@@ -162,7 +165,7 @@ const LOCK_ACTOR = statement<[tokenHash: Buffer], { deactivated: boolean }>('loc
     WHERE id = (SELECT actor_id FROM refresh_tokens WHERE hash = $1) FOR NO KEY UPDATE`;
 
 const READ = statement<[tokenHash: Buffer], TokenRow>('read-refresh-token')`
-    SELECT family_id, account_id, actor_id, coalesce(began_at, created_at) AS began_at, used_at IS NOT NULL AS used,
+    SELECT family_id, account_id, actor_id, widget_id, coalesce(began_at, created_at) AS began_at, used_at IS NOT NULL AS used,
       coalesce(used_at > clock_timestamp() - interval '1 minute', false) AS used_lately, revoked_at IS NOT NULL AS revoked,
       expires_at <= clock_timestamp() AS expired
     FROM refresh_tokens WHERE hash = $1`;

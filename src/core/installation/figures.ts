@@ -1,0 +1,117 @@
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { wireTime } from '../../contract/protocol/canonical-json.ts';
+import { FIGURES_KEPT_S, type NodeFigures } from '../../contract/protocol/resources/installation.ts';
+import { type Metrics, readMetric } from '../../platform/metrics.ts';
+
+/** The metrics of which figures are made. */
+type Measured = Pick<
+  Metrics,
+  'socketsOpen' | 'sends' | 'framesDelivered' | 'httpSeconds' | 'outboxLagSeconds'
+>;
+
+/** Milliseconds between the figures of a node. */
+export const TAKEN_EVERY_MS = 2_000;
+
+/** How many figures of a node are kept. */
+export const FIGURES_KEPT = (FIGURES_KEPT_S * 1_000) / TAKEN_EVERY_MS;
+
+/** Measures this node: what its metrics have counted since the figures before. */
+export class Figures {
+  readonly #metrics: Measured;
+  readonly #loop: IntervalHistogram = monitorEventLoopDelay({ resolution: LOOK_EVERY_MS });
+  #before: { readonly ms: number; readonly sends: number; readonly frames: number };
+  /** How many sends each bucket had by then; the oldest first. */
+  readonly #answered: Buckets[] = [];
+
+  constructor(metrics: Measured) {
+    this.#metrics = metrics;
+    this.#before = { ms: performance.now(), sends: 0, frames: 0 };
+    this.#loop.enable();
+  }
+
+  async take(): Promise<NodeFigures> {
+    const { socketsOpen, sends, framesDelivered, outboxLagSeconds } = this.#metrics;
+    const now = {
+      ms: performance.now(),
+      sends: await readMetric(sends),
+      frames: await readMetric(framesDelivered),
+    };
+    const seconds = (now.ms - this.#before.ms) / 1_000;
+    const { sends: sendsBefore, frames: framesBefore } = this.#before;
+    this.#before = now;
+    const answered = await this.#answeredLately();
+    return {
+      at: wireTime(Date.now()),
+      sockets: await readMetric(socketsOpen),
+      sends_per_second: rounded((now.sends - sendsBefore) / seconds),
+      deliveries_per_second: rounded((now.frames - framesBefore) / seconds),
+      send_p50_ms: quantile(answered, 0.5),
+      send_p99_ms: quantile(answered, 0.99),
+      event_loop_p99_ms: this.#lateness(),
+      outbox_lag_seconds: rounded(await readMetric(outboxLagSeconds)),
+      memory_bytes: process.memoryUsage.rss(),
+    };
+  }
+
+  close(): void {
+    this.#loop.disable();
+  }
+
+  /** Returns the sends of the last seconds, by the time that their answers took. */
+  async #answeredLately(): Promise<Buckets> {
+    const { values } = await this.#metrics.httpSeconds.get();
+    const now: Buckets = new Map();
+    for (const { metricName, labels, value } of values) {
+      if (labels.method !== 'POST' || labels.route !== SEND_PATH || !metricName?.endsWith('_bucket'))
+        continue;
+      const le = (labels as { readonly le?: number | string }).le;
+      now.set(Number(le === '+Inf' ? Number.POSITIVE_INFINITY : le), value);
+    }
+    this.#answered.push(now);
+    const before = this.#answered.length > ANSWERED_OVER ? this.#answered.shift() : this.#answered[0];
+    return new Map([...now].map(([le, count]) => [le, count - (before?.get(le) ?? 0)]));
+  }
+
+  /** The monitor counts its own interval too. */
+  #lateness(): number {
+    const ms = this.#loop.count === 0 ? 0 : this.#loop.percentile(99) / 1e6 - LOOK_EVERY_MS;
+    this.#loop.reset();
+    return rounded(Math.max(0, ms));
+  }
+}
+
+/**
+ * Milliseconds between two looks at the event loop: a look wakes an idle process, and a process
+ * that is late is late for longer than that.
+ */
+const LOOK_EVERY_MS = 200;
+
+/** Times of answers are those of the last five figures. */
+const ANSWERED_OVER = 5;
+
+const SEND_PATH = '/v1/messaging/conversations/:id/messages';
+
+/** How many took no more than so many seconds, in the order of the seconds. */
+type Buckets = Map<number, number>;
+
+/**
+ * Returns the milliseconds within which this part of them was answered, by a straight line through
+ * its bucket; of what is beyond the last bound, that bound. Null if there are none.
+ */
+function quantile(buckets: Buckets, part: number): number | null {
+  const total = buckets.get(Number.POSITIVE_INFINITY) ?? 0;
+  if (total === 0) return null;
+  const wanted = total * part;
+  let [lower, below] = [0, 0];
+  for (const [le, count] of buckets) {
+    if (!Number.isFinite(le)) break;
+    if (count >= wanted)
+      return rounded((lower + (le - lower) * ((wanted - below) / (count - below))) * 1_000);
+    [lower, below] = [le, count];
+  }
+  return rounded(lower * 1_000);
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}

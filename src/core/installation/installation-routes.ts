@@ -1,0 +1,44 @@
+import { Type } from 'typebox';
+import { FIGURES_KEPT_S, Installation } from '../../contract/protocol/resources/installation.ts';
+import { Body } from '../../contract/protocol/schema/schema.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
+import type { Check } from './check.ts';
+import { makeChecks } from './checks.ts';
+import type { Nodes } from './nodes.ts';
+
+export interface InstallationRoutesOptions {
+  readonly nodes: () => Nodes;
+  readonly checks: () => readonly Check[];
+  readonly docsUrl: () => string;
+}
+
+/** The endpoint of operators (docs/contract.md#the-installation). */
+export function installationRoutes({ nodes, checks, docsUrl }: InstallationRoutesOptions): Route[] {
+  return [
+    defineRoute({
+      name: 'get_installation',
+      method: 'GET',
+      path: '/v1/installation',
+      summary: 'Get the nodes of the installation with their figures, and what needs attention',
+      since: '1.3.harbor-preview.1',
+      permission: null,
+      operators: true,
+      agents: false,
+      unsubscribed: true,
+      query: Body({
+        history_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: FIGURES_KEPT_S, default: 0 })),
+      }),
+      response: Installation,
+      // It hardly uses the pool, and answers while nothing else does.
+      isUnpooled: () => true,
+      async handle({ query }) {
+        const listed = nodes().list(query.history_seconds ?? 0);
+        return {
+          object: 'installation',
+          nodes: listed,
+          checks: await makeChecks(checks(), listed, docsUrl()),
+        };
+      },
+    }),
+  ];
+}
