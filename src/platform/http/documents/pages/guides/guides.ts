@@ -23,6 +23,7 @@ export const GUIDES = [
   'files',
   'notifications',
   'cases',
+  'site-chat',
   'agent',
   'webhooks',
   'move-in',

@@ -1,0 +1,109 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import {
+  AddressConfirmation,
+  ConfirmAddressBody,
+  OpenConfirmationBody,
+  VisitorSession,
+} from '../../../contract/protocol/resources/widget.ts';
+import { createCustomer, findCustomer } from '../../../core/accounts/actors.ts';
+import { presentAs } from '../../../core/resources/present-as.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
+import { claimVisitor } from '../visitors/claim.ts';
+import { beginSession, type VisitorParts } from '../visitors/visitor-routes.ts';
+import { findCustomerOf, lockVisitor } from '../visitors/visitor-store.ts';
+import { findOffered, findWidget } from '../widgets/widget-store.ts';
+import {
+  type ConfirmationRow,
+  insertConfirmation,
+  lockConfirmation,
+  markUsed,
+} from './confirmation-store.ts';
+
+export interface AddressParts extends VisitorParts {
+  readonly sendsMail: boolean;
+  readonly secret: string;
+}
+
+/** Routes by which a visitor becomes the customer of an address (docs/contract.md#widgets). */
+export function addressRoutes(parts: AddressParts): Route[] {
+  const { secret, sendsMail } = parts;
+  const common = { since: '1.3.harbor-preview.1', permission: null, agents: false, customers: true } as const;
+  return [
+    defineRoute({
+      ...common,
+      name: 'confirm_address',
+      method: 'POST',
+      path: '/v1/widgets/:id/visitors/actions/confirm-address',
+      summary: 'Mail a link to an address that a visitor has typed',
+      refuses: ['resource_conflict', 'rate_limit_exceeded'],
+      body: ConfirmAddressBody,
+      response: AddressConfirmation,
+      async change(tx, { principal, params, body }) {
+        const { accountId, actor } = principal;
+        const { id: widgetId } = await findWidget(tx, accountId, params.id!);
+        requireVisitor(principal, widgetId);
+        if (!sendsMail) {
+          throw new ApiError('resource_conflict', 'This server sends no mail, so it confirms no addresses.');
+        }
+        const visitor = await lockVisitor(tx, accountId, actor.id);
+        if (visitor === undefined || visitor.claimed_by !== null) {
+          throw new ApiError('resource_conflict', 'This customer is known already.');
+        }
+        const { email: address, language = 'en' } = body;
+        const added = { accountId, widgetId, visitorId: actor.id, address, language };
+        const { expires_at } = await insertConfirmation(tx, secret, added);
+        return presentAs(AddressConfirmation, { email: address, expires_at });
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'open_confirmation',
+      method: 'POST',
+      path: '/v1/widgets/:id/visitors/actions/open-confirmation',
+      summary: 'Open the link of a mail: its visitor becomes the customer of the address',
+      open: true,
+      secret: true,
+      refuses: ['resource_conflict'],
+      body: OpenConfirmationBody,
+      status: 201,
+      response: VisitorSession,
+      async change(tx, { params, body }) {
+        const { id: widgetId } = await findOffered(tx, params.id!);
+        const confirmation = await lockConfirmation(tx, widgetId, body.token);
+        if (confirmation === undefined || confirmation.used_at !== null) throw refused();
+        if (confirmation.expired) throw new ApiError('expired_token', 'The link has expired.', PARAM);
+        const { account_id: accountId, visitor_id: visitorId } = confirmation;
+        const visitor = await lockVisitor(tx, accountId, visitorId);
+        if (visitor === undefined || visitor.claimed_by !== null) throw refused();
+        const actorId = await customerOf(tx, confirmation);
+        await claimVisitor(tx, { accountId, visitorId, customerId: actorId, by: 'address' });
+        await markUsed(tx, confirmation.id);
+        return beginSession(tx, parts, { accountId, actorId, widgetId });
+      },
+    }),
+  ];
+}
+
+function requireVisitor({ customer, credential }: Principal, widgetId: string): void {
+  if (customer && credential.widgetId === widgetId) return;
+  throw new ApiError('insufficient_permissions', 'Only a visitor of the widget can confirm an address.');
+}
+
+/** Returns the customer of the address, or a new one. */
+async function customerOf(
+  tx: Tx,
+  { account_id: accountId, address: email }: Pick<ConfirmationRow, 'account_id' | 'address'>,
+): Promise<string> {
+  // Two requests that find no customer do not both create one.
+  await findCustomer(tx, { accountId, email });
+  const known = await findCustomerOf(tx, accountId, email);
+  return known ?? (await createCustomer(tx, { accountId, name: email, email })).id;
+}
+
+const PARAM = { param: 'token' } as const;
+
+function refused(): ApiError {
+  return new ApiError('invalid_credentials', 'The link is not valid, or it was opened before.', PARAM);
+}

@@ -1,0 +1,68 @@
+import type { WidgetLanguage } from '../../../contract/protocol/resources/widget.ts';
+import type { MailText } from '../../../core/features/feature.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
+import { sharedSecret } from '../../../platform/db/shared-secret.ts';
+import { escapeHtml } from '../../../platform/plain-text.ts';
+import { CONFIRMATION_SECRET, findWaiting, tokenOf } from './confirmation-store.ts';
+
+/**
+ * Writes the mail that confirms an address, without a word of the visitor. Returns undefined if
+ * the link would not work any more.
+ */
+export async function confirmationMail(
+  db: Db,
+  confirmationId: string,
+  publicUrl: string,
+): Promise<MailText | undefined> {
+  const waiting = await findWaiting(db, confirmationId);
+  if (waiting === undefined) return undefined;
+  const { account_id, widget_id, language, sites } = waiting;
+  const token = tokenOf(await sharedSecret(db, CONFIRMATION_SECRET), confirmationId);
+  // Behind the #, so that no server and no log gets it.
+  const query = new URLSearchParams({ account: account_id, widget: widget_id });
+  return mailText(language, new URL(sites[0]!).host, `${publicUrl}/widget/frame?${query}#confirm=${token}`);
+}
+
+function mailText(language: WidgetLanguage, site: string, link: string): MailText {
+  const { subject, lines: templates, open, direction } = TEXTS[language];
+  const lines = templates.map((line) => line.replace('{site}', site));
+  const html = [
+    ...lines.slice(0, 1).map((line) => `<p>${escapeHtml(line)}</p>`),
+    `<p><a href="${escapeHtml(link)}">${escapeHtml(open)}</a></p>`,
+    ...lines.slice(1).map((line) => `<p>${escapeHtml(line)}</p>`),
+  ].join('');
+  return {
+    subject,
+    text: `${[lines[0], link, ...lines.slice(1)].join('\n\n')}\n`,
+    html: `<!doctype html><html lang="${language}" dir="${direction}"><meta charset="utf-8"><body>${html}</body></html>`,
+  };
+}
+
+interface Texts {
+  readonly subject: string;
+  /** The link stands behind the first. */
+  readonly lines: readonly string[];
+  readonly open: string;
+  readonly direction: 'ltr' | 'rtl';
+}
+
+const TEXTS: Readonly<Record<WidgetLanguage, Texts>> = {
+  en: {
+    subject: 'Confirm your email address',
+    lines: [
+      'This address was typed into a chat of {site}. If that was you, open the link to go on with the chat in the browser that you open it in. It works once, within an hour.',
+      'If it was not you, do nothing: without the link the chat learns nothing of you.',
+    ],
+    open: 'Go on with the chat',
+    direction: 'ltr',
+  },
+  ar: {
+    subject: 'أكّد عنوان بريدك الإلكتروني',
+    lines: [
+      'كُتب هذا العنوان في محادثة على {site}. إن كنت أنت من كتبه فافتح الرابط لتتابع المحادثة في المتصفح الذي تفتحه فيه. يعمل الرابط مرة واحدة وخلال ساعة.',
+      'إن لم تكن أنت فلا تفعل شيئًا: بدون الرابط لا تعرف المحادثة عنك شيئًا.',
+    ],
+    open: 'متابعة المحادثة',
+    direction: 'rtl',
+  },
+};

@@ -1,0 +1,46 @@
+import { filesOrigin } from '../../core/attachments/files-origin.ts';
+import type { Feature } from '../../core/features/feature.ts';
+import { provided } from '../../core/features/installed.ts';
+import { handle } from '../../platform/db/queue/topic.ts';
+import { sharedSecret } from '../../platform/db/shared-secret.ts';
+import { addressRoutes } from './addresses/address-routes.ts';
+import { confirmationMail } from './addresses/confirmation-mail.ts';
+import { CONFIRMATION_SECRET, purgeConfirmations } from './addresses/confirmation-store.ts';
+import { BUILT, frameRoutes } from './frame/frame-routes.ts';
+import { widgetHoldings } from './holdings.ts';
+import { settleClaim, settleLate, VISITOR_CLAIMED } from './visitors/claim.ts';
+import { visitorRoutes } from './visitors/visitor-routes.ts';
+import { purgeSilent } from './visitors/visitor-store.ts';
+import { widgetRoutes } from './widgets/widget-routes.ts';
+
+export const widgets: Feature = widgetsFrom(BUILT);
+
+/** Tests pass another folder of built files. */
+export function widgetsFrom(built: URL): Feature {
+  return {
+    holdings: widgetHoldings,
+    confirmationMail,
+    async open(node) {
+      const { database, config } = node;
+      const secret = await sharedSecret(database, CONFIRMATION_SECRET);
+      const sendsMail = provided('sendsMail')?.(config) ?? false;
+      const routes = [
+        ...widgetRoutes({ database, sendsMail }),
+        ...visitorRoutes(node),
+        ...addressRoutes({ ...node, secret, sendsMail }),
+      ];
+      return {
+        join: () => ({
+          routes: { settings: routes },
+          publicRoutes: frameRoutes({ database, filesOrigin: filesOrigin(config.s3) }, built),
+          jobs: [handle(VISITOR_CLAIMED, ({ visitor_id }) => settleClaim(database, visitor_id))],
+          async tidy() {
+            await settleLate(database);
+            await purgeSilent(database);
+            await purgeConfirmations(database);
+          },
+        }),
+      };
+    },
+  };
+}

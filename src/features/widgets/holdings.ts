@@ -1,0 +1,15 @@
+import type { Holdings } from '../../core/resources/holdings.ts';
+import { forgetAddresses } from './addresses/confirmation-store.ts';
+
+/** Widgets, and what is known of their visitors beside their conversations. */
+export const widgetHoldings: Holdings = {
+  tables: {
+    widgets: { account: 'last' },
+    visitors: { account: 'last' },
+    address_confirmations: { account: 'last', visitor_id: 'removed' },
+  },
+  async erasePerson(database, { accountId, names }) {
+    const addresses = names.filter((name) => name.includes('@')).map((name) => name.toLowerCase());
+    if (addresses.length > 0) await forgetAddresses(database, accountId, addresses);
+  },
+};

@@ -1,0 +1,56 @@
+import { memo } from 'preact/compat';
+import type { useConversation } from '../../../../contract/client/react/index.ts';
+import { Button } from '../../../../platform/ui/button.tsx';
+import { Markdown } from '../../../../platform/ui/markdown.tsx';
+import { fullTimeOf, timeOf } from '../../../../platform/ui/time.ts';
+import type { WidgetTexts } from '../texts.ts';
+
+type Shown = ReturnType<typeof useConversation>;
+
+export interface BubbleProps {
+  readonly message: Shown['messages'][number];
+  readonly texts: WidgetTexts;
+  readonly live: Shown['live'];
+}
+
+/** A message of the visitor, or of the team. */
+export const Bubble = memo(({ message, texts, live }: BubbleProps) => {
+  const { key, body, delivery, created_at, attachments } = message;
+  const isOwn = delivery !== 'sent' || message.sender?.type === 'user';
+  const isGone = delivery === 'sent' && message.deleted_at !== null;
+  return (
+    <article class={isOwn ? 'bubble bubble-own' : 'bubble'} data-delivery={delivery}>
+      {isGone ? <em>{texts.deleted}</em> : <Markdown text={body ?? ''} />}
+      {attachments?.map((attachment) =>
+        'url' in attachment && attachment.url ? (
+          <a
+            key={attachment.url}
+            class="bubble-file"
+            href={attachment.url}
+            target="_blank"
+            rel="noopener nofollow ugc"
+          >
+            {('name' in attachment && attachment.name) || texts.attachment}
+          </a>
+        ) : null,
+      )}
+      {delivery === 'sent' && (
+        <time dateTime={created_at} title={fullTimeOf(created_at)}>
+          {timeOf(created_at)}
+        </time>
+      )}
+      {delivery === 'pending' && <small role="status">{texts.sending}</small>}
+      {delivery === 'failed' && (
+        <small role="alert">
+          {texts.failed} {message.error?.message}
+          <Button look="plain" onClick={() => live?.retry(key)}>
+            {texts.retry}
+          </Button>
+          <Button look="plain" onClick={() => live?.discard(key)}>
+            {texts.discard}
+          </Button>
+        </small>
+      )}
+    </article>
+  );
+});

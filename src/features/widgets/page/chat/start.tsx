@@ -1,0 +1,45 @@
+import { useState } from 'preact/hooks';
+import type { WidgetTexts } from '../texts.ts';
+import { Field } from './field.tsx';
+
+export interface StartProps {
+  readonly texts: WidgetTexts;
+  readonly greeting: string;
+  /** What is said outside of the hours; null within them. */
+  readonly offline: string | null;
+  readonly onSend: (body: string) => Promise<void>;
+}
+
+/** A conversation that begins with its first message. */
+export function Start({ texts, greeting, offline, onSend }: StartProps) {
+  const [problem, setProblem] = useState('');
+  const [isSending, setSending] = useState(false);
+  const send = async (body: string) => {
+    setSending(true);
+    setProblem('');
+    try {
+      await onSend(body);
+      return true;
+    } catch (error) {
+      setProblem((error as Error).message);
+      return false;
+    } finally {
+      setSending(false);
+    }
+  };
+  return (
+    <>
+      <div class="chat-body">
+        <p class="bubble">{greeting}</p>
+        {offline !== null && <p class="bubble">{offline}</p>}
+        {isSending && <p role="status">{texts.sending}</p>}
+        {problem !== '' && (
+          <p class="chat-problem" role="alert">
+            {problem}
+          </p>
+        )}
+      </div>
+      <Field texts={texts} onSend={send} isDisabled={isSending} />
+    </>
+  );
+}

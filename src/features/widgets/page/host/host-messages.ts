@@ -1,0 +1,20 @@
+/** What the frame and the page around it tell each other, through a MessagePort. */
+
+/** The first word of the page, by `window.postMessage` with the port. */
+export interface Greeting {
+  readonly parley: 'page';
+  readonly lang: string;
+  /** Whether the page can name the visitor by a token of the application. */
+  readonly isKnown: boolean;
+}
+
+export type ToFrame =
+  | { readonly type: 'shown' | 'hidden' }
+  /** The page names another visitor, or none any more. */
+  | { readonly type: 'identity'; readonly isKnown: boolean }
+  /** What the frame asked for; null if there is none. */
+  | { readonly type: 'token'; readonly token: string | null };
+
+export type FromFrame =
+  | { readonly type: 'close' | 'token' }
+  | { readonly type: 'unread'; readonly count: number };

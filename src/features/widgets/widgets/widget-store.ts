@@ -1,0 +1,124 @@
+import { type Insertable, type Selectable, sql, type UpdateObject } from 'kysely';
+import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
+import { newId } from '../../../contract/protocol/ids.ts';
+import type { ProvidedPerson } from '../../../contract/protocol/resources/identity-provider.ts';
+import { defineAccountList } from '../../../core/accounts/account-list.ts';
+import { lockAccount } from '../../../core/accounts/accounts.ts';
+import { CUSTOMER_SERVICE } from '../../../core/accounts/groups.ts';
+import { enqueueRightsChanged } from '../../../core/accounts/rights-changed.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
+
+export type WidgetRow = Selectable<Schema['widgets']>;
+
+/** A widget that pages can show, with the persona of the team. */
+export type OfferedWidget = WidgetRow & {
+  readonly persona_name: string | null;
+  readonly persona_avatar_url: string | null;
+};
+
+/** Most widgets of an account. */
+export const MAX_WIDGETS = 50;
+
+/** Throws `limit_exceeded` with the quota. */
+export async function insertWidget(
+  tx: Tx,
+  widget: Omit<Insertable<Schema['widgets']>, 'id'>,
+): Promise<WidgetRow> {
+  // Two requests cannot both take the last place.
+  await lockAccount(tx, widget.account_id);
+  const [{ used }] = (await tx.query(COUNT, widget.account_id)) as [{ used: number }];
+  if (used >= MAX_WIDGETS) {
+    const message = `An account can have ${MAX_WIDGETS} widgets. Delete one that is not needed.`;
+    throw new ApiError('limit_exceeded', message, { quota: { limit: MAX_WIDGETS, used, reset_at: null } });
+  }
+  return tx.kysely
+    .insertInto('widgets')
+    .values({ id: newId('widget'), ...widget })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** Throws `resource_not_found` (param id). */
+export function findWidget(db: Db, accountId: string, id: string): Promise<WidgetRow> {
+  return widgetOf(db, accountId, id).executeTakeFirstOrThrow(() => notFound('widget', 'id'));
+}
+
+/** Locks the widget until the transaction ends. Throws `resource_not_found` (param id). */
+export function lockWidget(tx: Tx, accountId: string, id: string): Promise<WidgetRow> {
+  return widgetOf(tx, accountId, id)
+    .forUpdate()
+    .executeTakeFirstOrThrow(() => notFound('widget', 'id'));
+}
+
+/** Returns an enabled widget of any account. Throws `resource_not_found` (param id). */
+export async function findOffered(db: Db, id: string): Promise<OfferedWidget> {
+  const [row] = await db.query(READ_OFFERED, id, CUSTOMER_SERVICE);
+  if (row === undefined) throw notFound('widget', 'id');
+  return row;
+}
+
+/** Changes a locked widget. Nodes cache in which name the team writes in its cases. */
+export async function updateWidget(
+  tx: Tx,
+  { id }: WidgetRow,
+  changes: UpdateObject<Schema, 'widgets'>,
+): Promise<WidgetRow> {
+  const row = await tx.kysely
+    .updateTable('widgets')
+    .set({ ...changes, updated_at: sql<string>`later_than(updated_at)` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await enqueueRightsChanged(tx, [id]);
+  return row;
+}
+
+/** Removes a locked widget, and ends the sessions of its visitors. Their conversations stay. */
+export async function deleteWidget(tx: Tx, { id }: WidgetRow): Promise<void> {
+  const ended = await tx.query(END_SESSIONS, id);
+  await tx.kysely.deleteFrom('widgets').where('id', '=', id).execute();
+  await enqueueRightsChanged(tx, [id, ...ended.map(({ family_id }) => family_id)]);
+}
+
+/** Returns whom the tokens of an identity provider are about; undefined if there is no such one. */
+export async function personOfProvider(
+  tx: Tx,
+  accountId: string,
+  id: string,
+): Promise<ProvidedPerson | undefined> {
+  return (await tx.query(FIND_PROVIDER, accountId, id))[0]?.person;
+}
+
+/** The widgets of an account, newest first; searched by their names. */
+export const WIDGETS = defineAccountList<WidgetRow>({
+  name: 'widgets',
+  columns: 't.*',
+  from: 'widgets t',
+  search: ['t.name'],
+});
+
+function widgetOf(db: Db, accountId: string, id: string) {
+  return db.kysely.selectFrom('widgets').selectAll().where('account_id', '=', accountId).where('id', '=', id);
+}
+
+const COUNT = statement<[accountId: string], { used: number }>('count-widgets')`
+    SELECT count(*) AS used FROM widgets WHERE account_id = $1`;
+
+const READ_OFFERED = statement<[id: string, personaName: string], OfferedWidget>('read-offered-widget')`
+    SELECT w.*, a.name AS persona_name, a.avatar_url AS persona_avatar_url
+    FROM widgets w JOIN accounts c ON c.id = w.account_id AND c.deleted_at IS NULL
+      LEFT JOIN messaging_groups g ON g.id = coalesce(w.group_id,
+        (SELECT s.id FROM messaging_groups s WHERE s.account_id = w.account_id AND s.name = $2))
+      LEFT JOIN actors a ON a.id = g.actor_id
+    WHERE w.id = $1 AND w.enabled`;
+
+const END_SESSIONS = statement<[widgetId: string], { family_id: string }>('end-sessions-of-widget')`
+    UPDATE refresh_tokens SET revoked_at = clock_timestamp()
+    WHERE widget_id = $1 AND revoked_at IS NULL RETURNING family_id`;
+
+const FIND_PROVIDER = statement<[accountId: string, id: string], { person: ProvidedPerson }>(
+  'find-provider-of-widget',
+)`
+    SELECT person FROM identity_providers WHERE account_id = $1 AND id = $2`;

@@ -1,0 +1,70 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import {
+  type CreateWidgetBody,
+  type UpdateWidgetBody,
+  WIDGET_LANGUAGES,
+  Widget,
+  WidgetPublic,
+  type WidgetTexts,
+  type WidgetTextsInput,
+} from '../../../contract/protocol/resources/widget.ts';
+import { isTimezone } from '../../../contract/protocol/schema/formats.ts';
+import { presentAs } from '../../../core/resources/present-as.ts';
+import { standingAt } from './hours.ts';
+import { readSites } from './sites.ts';
+import type { OfferedWidget, WidgetRow } from './widget-store.ts';
+
+export function presentWidget(row: WidgetRow): Widget {
+  return presentAs(Widget, { ...row, ...shownOf(row) });
+}
+
+/** `confirmsAddresses`: whether this server sends mail. */
+export function presentPublic(row: OfferedWidget, nowMs: number, confirmsAddresses: boolean): WidgetPublic {
+  return presentAs(WidgetPublic, {
+    id: row.id,
+    account_id: row.account_id,
+    sites: row.sites,
+    persona: { name: row.persona_name ?? '', avatar_url: row.persona_avatar_url },
+    ...shownOf(row),
+    ...standingAt(row.hours, nowMs),
+    identifies: row.identity_provider_id !== null,
+    confirms_addresses: confirmsAddresses,
+  });
+}
+
+/** Checks what a body says by itself. Throws ApiError. */
+export function checkWidget({ sites, hours }: Pick<UpdateWidgetBody, 'sites' | 'hours'>): void {
+  if (sites !== undefined) readSites(sites);
+  if (hours && !isTimezone(hours.timezone)) {
+    const message = 'Must be the name of an IANA timezone, such as Europe/Berlin.';
+    throw new ApiError('invalid_format', message, { param: 'hours.timezone' });
+  }
+}
+
+/** Returns the columns of what a body sends. */
+export function columnsOf(body: CreateWidgetBody | UpdateWidgetBody) {
+  const { name, sites, group_id, hours, texts, colors, identity_provider_id, enabled } = body;
+  return {
+    ...(name !== undefined && { name }),
+    ...(sites !== undefined && { sites: readSites(sites) }),
+    ...(group_id !== undefined && { group_id }),
+    ...(hours !== undefined && { hours: hours && JSON.stringify(hours) }),
+    ...(texts !== undefined && { texts: JSON.stringify(texts ?? {}) }),
+    ...(colors !== undefined && { colors: JSON.stringify(colors ?? {}) }),
+    ...(identity_provider_id !== undefined && { identity_provider_id }),
+    ...(enabled !== undefined && { enabled }),
+  };
+}
+
+function shownOf({ texts, colors }: Pick<WidgetRow, 'texts' | 'colors'>) {
+  const { light = null, dark = null } = colors;
+  return { texts: textsOf(texts), colors: { light, dark } };
+}
+
+function textsOf(texts: WidgetTextsInput): WidgetTexts {
+  const shown = WIDGET_LANGUAGES.map((language) => {
+    const { greeting, offline } = texts[language] ?? {};
+    return [language, { greeting: greeting || null, offline: offline || null }] as const;
+  });
+  return Object.fromEntries(shown) as unknown as WidgetTexts;
+}

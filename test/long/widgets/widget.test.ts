@@ -1,0 +1,248 @@
+/**
+ * The widget on pages of a shop, in a real browser: the loader, the frame, and who visitors are.
+ */
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { FrameLocator, Page } from 'playwright-core';
+import t from 'tap';
+import type { List } from '../../../src/contract/protocol/lists.ts';
+import type { ChatMessage } from '../../../src/contract/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
+import type { Widget } from '../../../src/contract/protocol/resources/widget.ts';
+import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
+import { AUDIENCE, provide } from '../../identity/fixture.ts';
+import { callsAt, startTestApp } from '../../support/app.ts';
+import { startChromium } from '../../support/chromium.ts';
+import { seriousFindings } from '../../support/console-page.ts';
+import { MailServer } from '../../support/mail-server.ts';
+import { TokenIssuer } from '../../support/token-issuer.ts';
+import { until } from '../../support/until.ts';
+
+const mail = await MailServer.start(t);
+const app = await startTestApp(t, {
+  ...{ PARLEY_FETCH_ALLOW: '127.0.0.1', PARLEY_RATE_LIMIT: 'off', PARLEY_SMTP_URL: mail.url },
+});
+const { call } = callsAt(app, NEWEST_VERSION);
+const issuer = await TokenIssuer.start(t);
+const provider = await provide(app, issuer, {
+  ...{ person: 'customer', subject: 'external_id', provision: 'first_use', algorithms: ['RS256'] },
+});
+let more = '';
+const shop = createServer((request, response) => {
+  response.setHeader('Content-Type', 'text/html; charset=utf-8');
+  // The policy of a careful shop: the widget needs its script and its frame, and nothing else.
+  response.setHeader(
+    'Content-Security-Policy',
+    `default-src 'self'; script-src ${app.baseUrl}; frame-src ${app.baseUrl}`,
+  );
+  response.end(`<!doctype html><html lang="${request.url === '/ar' ? 'ar' : 'en'}"><title>Shop</title>
+    <body><h1>Shop</h1><script src="${app.baseUrl}/widget.js" data-account="${app.demo.account_id}"
+    data-widget="${widget.id}" ${more} async></script></body></html>`);
+});
+await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
+t.teardown(() => {
+  shop.closeAllConnections();
+  shop.close();
+});
+const site = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
+const { body: widget } = await call<Widget>('POST', '/v1/widgets', {
+  body: {
+    ...{ name: 'Shop', sites: [site], identity_provider_id: provider.id, colors: { light: '#7a1f5c' } },
+    texts: { en: { greeting: 'Ahoy! What are you looking for?' } },
+  },
+});
+const context = await startChromium(t);
+const problems: string[] = [];
+
+async function shopPage(path = '/'): Promise<Page> {
+  const page = await context.newPage();
+  page.on('pageerror', (error) => problems.push(error.stack ?? error.message));
+  page.on('console', (message) => {
+    // The end of a session is found out by a refusal.
+    const isRefusal = /status of 401/.test(message.text());
+    if (message.type() === 'error' && !isRefusal) problems.push(message.text());
+  });
+  await page.goto(site + path);
+  return page;
+}
+
+async function open(page: Page): Promise<FrameLocator> {
+  await page.getByRole('button', { name: 'Open the chat' }).click();
+  const frame = page.frameLocator('iframe[title="Chat"]');
+  await frame.getByRole('textbox', { name: 'Write a message' }).waitFor();
+  return frame;
+}
+
+async function say(frame: FrameLocator, text: string, shown = text): Promise<void> {
+  const field = frame.getByRole('textbox', { name: 'Write a message' });
+  await field.fill(text);
+  await field.press('Enter');
+  await frame.locator('.bubble-own[data-delivery="sent"]', { hasText: shown }).waitFor();
+}
+
+/** Returns the case in which the visitor has said this. */
+async function caseWith(text: string): Promise<string> {
+  const { body } = await call<List<Conversation & { last_message: ChatMessage }>>(
+    'GET',
+    '/v1/messaging/conversations?order=activity&include[]=last_message',
+  );
+  return body.data.find(({ last_message }) => last_message?.body === text)!.id;
+}
+
+const reply = (id: string, body: string) =>
+  call('POST', `/v1/messaging/conversations/${id}/messages`, {
+    body: { body, audience: 'customer', client_message_id: crypto.randomUUID() },
+  });
+
+function identify(page: Page, sub: string): Promise<unknown> {
+  const token = issuer.token({ iss: issuer.origin, aud: AUDIENCE, sub, name: sub });
+  return page.evaluate(`Parley.identify('${token}')`);
+}
+
+t.test('an anonymous visitor writes, is answered, and finds it again after a reload', async (t) => {
+  const page = await shopPage();
+  t.equal(page.frames().length, 1, 'nothing is loaded before the panel is opened');
+  const frame = await open(page);
+  await frame.getByText('Ahoy! What are you looking for?').waitFor();
+  t.strictSame(await seriousFindings(page), []);
+  await say(frame, 'Do you have *red* rope?', 'Do you have red rope?');
+  const id = await caseWith('Do you have *red* rope?');
+  await reply(id, 'We do: <https://shop.example/rope>');
+  await frame.getByRole('link', { name: 'https://shop.example/rope' }).waitFor();
+  await frame.getByRole('button', { name: 'Close the chat' }).click();
+  await reply(id, 'Five metres left.');
+  await page.getByRole('button', { name: 'Open the chat (1)' }).waitFor();
+  await page.reload();
+  const again = await open(page);
+  await again.getByText('Five metres left.').waitFor();
+  await again.getByText('red rope').waitFor();
+  const read = async () => {
+    const { body } = await call<Conversation>(
+      'GET',
+      `/v1/messaging/conversations/${id}?include[]=participants`,
+    );
+    return body.participants!.some(
+      ({ type, last_read_sequence }) => type === 'customer' && last_read_sequence === 3,
+    );
+  };
+  await until(read, { what: 'what is shown is read' });
+  t.notMatch(page.url() + (await page.locator('iframe').getAttribute('src')), /token|eyJ/);
+  await page.close();
+  t.strictSame(problems, []);
+});
+
+t.test('what was said anonymously goes along, and another person never sees it', async (t) => {
+  const page = await shopPage();
+  let frame = await open(page);
+  await frame.getByText('Five metres left.').waitFor();
+  await identify(page, 'ines');
+  await frame.getByText('Five metres left.').waitFor();
+  await say(frame, 'It is me, Ines');
+  const { body } = await call<List<Conversation>>(
+    'GET',
+    '/v1/messaging/conversations?customer_id=ext:ines&include[]=participants',
+  );
+  t.equal(body.data.length, 1, 'her case is that of the visitor');
+
+  await identify(page, 'otto');
+  await frame.getByText('Ahoy! What are you looking for?').waitFor();
+  t.equal(await frame.getByText('Five metres left.').count(), 0);
+  await reply(body.data[0]!.id, 'For Ines alone');
+  await say(frame, 'It is me, Otto');
+  t.equal(await frame.getByText('Ines').count(), 0, 'not in the list, not in a frame');
+
+  await page.evaluate('Parley.forget()');
+  await frame.getByText('Ahoy! What are you looking for?').waitFor();
+  t.equal(await frame.getByText(/Ines|Otto/).count(), 0);
+  await page.close();
+
+  t.comment('on another device');
+  const other = await shopPage();
+  await identify(other, 'ines');
+  frame = await open(other);
+  await frame.getByText('For Ines alone').waitFor();
+  await other.close();
+  t.strictSame(problems, []);
+});
+
+t.test('a link in a mail shows the conversation in another browser', async (t) => {
+  const page = await shopPage();
+  const frame = await open(page);
+  await say(frame, 'Can I read this at home?');
+  await frame.getByLabel('E-mail address').fill('maya@home.example');
+  await frame.getByRole('button', { name: 'Send me a link' }).click();
+  await frame.getByText('A link was sent to maya@home.example').waitFor();
+  const { raw } = await until(
+    () => mail.received.find(({ recipients }) => recipients.includes('maya@home.example')),
+    { what: 'the mail' },
+  );
+  const [link = ''] =
+    /http\S+#confirm=[\w-]+/.exec(raw.replaceAll(/=\r?\n/g, '').replaceAll('=3D', '=')) ?? [];
+  const home = await (await startChromium(t)).newPage();
+  home.on('pageerror', (error) => problems.push(error.stack ?? error.message));
+  await home.goto(link);
+  t.notMatch(home.url(), 'confirm', 'the token is taken out of the address');
+  await home.getByRole('button', { name: 'Confirm' }).click();
+  await home.getByText('Can I read this at home?').waitFor();
+  t.strictSame(await seriousFindings(home), []);
+  await home.reload();
+  await home.getByText('Can I read this at home?').waitFor();
+  const again = await home.context().newPage();
+  await again.goto(link);
+  await again.getByRole('button', { name: 'Confirm' }).click();
+  await again.getByText('This link has been used').waitFor();
+  t.comment('the browser that asked has lost the anonymous session, and sees nothing more');
+  await frame.getByText('Ahoy! What are you looking for?').waitFor();
+  await page.close();
+  t.strictSame(
+    problems.filter((text) => !/40[01]/.test(text)),
+    [],
+  );
+});
+
+t.test('a language from right to left', async (t) => {
+  const page = await shopPage('/ar');
+  await page.getByRole('button', { name: 'افتح المحادثة' }).click();
+  const frame = page.frameLocator('iframe');
+  await frame.getByRole('textbox', { name: 'اكتب رسالة' }).waitFor();
+  t.equal(await frame.locator('html').getAttribute('dir'), 'rtl');
+  t.strictSame(await seriousFindings(page), []);
+  await page.close();
+  t.strictSame(problems, []);
+});
+
+t.test('a page that is no site of the widget cannot embed it, nor talk to it', async (t) => {
+  await call('PATCH', `/v1/widgets/${widget.id}`, { body: { sites: ['https://elsewhere.example'] } });
+  const page = await context.newPage();
+  const refused = page.waitForEvent('console', (message) => /frame-ancestors/.test(message.text()));
+  await page.goto(site);
+  await page.getByRole('button', { name: 'Open the chat' }).click();
+  await refused;
+  t.equal(await page.frameLocator('iframe').getByRole('textbox').count(), 0);
+  await page.close();
+  await call('PATCH', `/v1/widgets/${widget.id}`, { body: { sites: [site] } });
+});
+
+t.test('an Enter of an input method does not send', async (t) => {
+  more = 'data-color="#123456"';
+  const page = await shopPage();
+  const frame = await open(page);
+  const field = frame.getByRole('textbox', { name: 'Write a message' });
+  await field.fill('かな');
+  await field.evaluate(`(field) => {
+    const enter = (more) =>
+      field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true, ...more }));
+    enter({ isComposing: true });
+    enter({ keyCode: 229 });
+    field.dispatchEvent(new CompositionEvent('compositionstart', { bubbles: true }));
+    field.dispatchEvent(new CompositionEvent('compositionend', { bubbles: true }));
+    enter({});
+  }`);
+  t.equal(await field.inputValue(), 'かな');
+  t.equal(await frame.locator('.bubble-own').count(), 0);
+  await field.press('Enter');
+  await frame.locator('.bubble-own[data-delivery="sent"]').waitFor();
+  await page.close();
+  t.strictSame(problems, []);
+});
