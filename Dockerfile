@@ -25,9 +25,12 @@ RUN find node_modules/uWebSockets.js -name '*.node' \
 RUN find node_modules -type f '(' -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' ')' -delete
 
 COPY bin bin
+COPY docs/operations.md docs/
 COPY migrations migrations
 COPY src src
 COPY --from=tools /app/src/contract/client/dist/served src/contract/client/dist/served
+COPY --from=tools /app/src/edge/console/dist src/edge/console/dist
+COPY --from=tools /app/src/features/widgets/dist src/features/widgets/dist
 # Fails here rather than at a start if something is missing, and keeps what makes a start quick, which the user of the
 # image could not write. With the flags of CMD: code that was compiled with others does not serve.
 RUN node --max-semi-space-size=32 --heap-growing-percent=200 --v8-pool-size=1 -e \

@@ -1,0 +1,12 @@
+/**
+ * Puts a text in the place of a part of a field, as if it had been typed: it can be undone, and the
+ * field reports it.
+ */
+export function insertText(field: HTMLTextAreaElement, text: string, from: number, to: number): void {
+  field.focus();
+  field.setSelectionRange(from, to);
+  // It is the one way that browsers can undo.
+  if (document.execCommand(text === '' ? 'delete' : 'insertText', false, text)) return;
+  field.setRangeText(text, from, to, 'end');
+  field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+}

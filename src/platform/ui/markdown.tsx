@@ -1,0 +1,143 @@
+import { lexer, type MarkedToken, type Token, type Tokens } from 'marked';
+import type { ComponentChildren } from 'preact';
+import { memo } from 'preact/compat';
+import { useMemo } from 'preact/hooks';
+
+export interface MarkdownProps {
+  readonly text: string;
+  /** Draws a piece of plain text, such as with mentions or with words that were searched for. */
+  readonly plain?: (text: string) => ComponentChildren;
+}
+
+/**
+ * Shows Markdown as elements. HTML in it is text, addresses other than of the web and of mail are
+ * text too, and pictures are links. While a text grows, only its last block is drawn again.
+ */
+export function Markdown({ text, plain }: MarkdownProps) {
+  const blocks = useMemo(() => lexer(text, { gfm: true, breaks: true }), [text]);
+  return (
+    <div class="markdown" dir="auto">
+      {blocks.map((block, index) => (
+        <Block key={index} raw={block.raw} block={block as MarkedToken} plain={plain} />
+      ))}
+    </div>
+  );
+}
+
+type Plain = MarkdownProps['plain'];
+
+interface BlockProps {
+  /** What the block was read from: the same text is the same block. */
+  readonly raw: string;
+  readonly block: MarkedToken;
+  readonly plain: Plain;
+}
+
+const Block = memo(
+  ({ block, plain }: BlockProps) => <>{drawn(block, plain)}</>,
+  (one, other) => one.raw === other.raw && one.plain === other.plain,
+);
+
+function drawn(token: MarkedToken, plain: Plain): ComponentChildren {
+  switch (token.type) {
+    case 'space':
+    case 'def':
+      return null;
+    case 'hr':
+      return <hr />;
+    case 'code':
+      return (
+        <pre class="markdown-code" tabIndex={0}>
+          <code>{token.text}</code>
+        </pre>
+      );
+    case 'blockquote':
+      return <blockquote>{all(token.tokens, plain)}</blockquote>;
+    case 'heading':
+      return <p class={`markdown-heading markdown-heading-${token.depth}`}>{all(token.tokens, plain)}</p>;
+    case 'list':
+      return list(token, plain);
+    case 'table':
+      return table(token, plain);
+    case 'paragraph':
+      return <p>{all(token.tokens, plain)}</p>;
+    case 'br':
+      return <br />;
+    case 'strong':
+      return <strong>{all(token.tokens, plain)}</strong>;
+    case 'em':
+      return <em>{all(token.tokens, plain)}</em>;
+    case 'del':
+      return <del>{all(token.tokens, plain)}</del>;
+    case 'codespan':
+      return <code>{token.text}</code>;
+    case 'link':
+      return link(token.href, all(token.tokens, plain), token.raw);
+    case 'image':
+      return link(token.href, token.text || token.href, token.raw);
+    case 'text':
+      return token.tokens === undefined ? words(token.text, plain) : all(token.tokens, plain);
+    case 'escape':
+      return token.text;
+    default:
+      return token.raw;
+  }
+}
+
+function all(tokens: readonly Token[], plain: Plain): ComponentChildren {
+  return tokens.map((token) => drawn(token as MarkedToken, plain));
+}
+
+function words(text: string, plain: Plain): ComponentChildren {
+  return plain === undefined ? text : plain(text);
+}
+
+function list({ ordered, start, items }: Tokens.List, plain: Plain): ComponentChildren {
+  const rows = items.map(({ task, checked, tokens }, index) => (
+    <li key={index}>
+      {task && <input type="checkbox" checked={checked === true} disabled aria-label="Task" />}
+      {all(tokens, plain)}
+    </li>
+  ));
+  return ordered ? <ol start={start === '' ? 1 : start}>{rows}</ol> : <ul>{rows}</ul>;
+}
+
+function table({ header, rows }: Tokens.Table, plain: Plain): ComponentChildren {
+  return (
+    <section class="markdown-table" tabIndex={0} aria-label="Table">
+      <table>
+        <thead>
+          <tr>
+            {header.map(({ tokens }, index) => (
+              <th key={index}>{all(tokens, plain)}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((cells, row) => (
+            <tr key={row}>
+              {cells.map(({ tokens }, index) => (
+                <td key={index}>{all(tokens, plain)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function link(href: string, content: ComponentChildren, raw: string): ComponentChildren {
+  if (!isSafeAddress(href)) return raw;
+  return (
+    <a href={href} target="_blank" rel="noopener nofollow ugc">
+      {content}
+    </a>
+  );
+}
+
+/** Whether a link of a text may lead there: to the web, or to a mail program. */
+export function isSafeAddress(href: string): boolean {
+  if (!URL.canParse(href)) return false;
+  return ['http:', 'https:', 'mailto:'].includes(new URL(href).protocol);
+}

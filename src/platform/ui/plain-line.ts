@@ -1,0 +1,32 @@
+import { lexer, type Token } from 'marked';
+
+/** Returns Markdown as one line of plain text, for lists: at most some 200 characters. */
+export function plainLine(text: string): string {
+  const words = lexer(text.slice(0, READ), { gfm: true, breaks: true }).map(textOf).join(' ');
+  return words.replace(/\s+/g, ' ').trim().slice(0, SHOWN);
+}
+
+function textOf(token: Token): string {
+  if (token.type === 'list') return (token as { items: Token[] }).items.map(textOf).join(' ');
+  if (token.type === 'table') {
+    const { header, rows } = token as unknown as { header: Cell[]; rows: Cell[][] };
+    return [header, ...rows]
+      .flat()
+      .map(({ tokens }) => tokens.map(textOf).join(''))
+      .join(' ');
+  }
+  if (token.type === 'br') return ' ';
+  if ('tokens' in token && token.tokens !== undefined) {
+    return token.tokens
+      .map(textOf)
+      .join(token.type === 'list_item' || token.type === 'blockquote' ? ' ' : '');
+  }
+  return 'text' in token ? String(token.text) : '';
+}
+
+interface Cell {
+  readonly tokens: Token[];
+}
+
+const READ = 600;
+const SHOWN = 200;

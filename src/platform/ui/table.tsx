@@ -1,0 +1,59 @@
+import type { ComponentChildren } from 'preact';
+
+export interface Column<Row> {
+  readonly name: string;
+  readonly label: string;
+  readonly cell: (row: Row) => ComponentChildren;
+}
+
+export interface TableProps<Row> {
+  /** Says what the table lists. */
+  readonly caption: string;
+  /** From what matters most: the last ones are not shown where there is no room. */
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row, index: number) => string;
+  /** Buttons at the end of a row. */
+  readonly actions?: ((row: Row) => ComponentChildren) | undefined;
+}
+
+/** A table of which each row has its first cell as its name. */
+export function Table<Row>({ caption, columns, rows, keyOf, actions }: TableProps<Row>) {
+  return (
+    <section class="table-frame" aria-label={caption} tabIndex={0}>
+      <table class="table">
+        <caption class="hidden-visually">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ name, label }) => (
+              <th key={name} scope="col">
+                {label}
+              </th>
+            ))}
+            {actions && (
+              <th scope="col" class="table-actions">
+                <span class="hidden-visually">Actions</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={keyOf(row, index)}>
+              {columns.map(({ name, cell }, column) =>
+                column === 0 ? (
+                  <th key={name} scope="row">
+                    {cell(row)}
+                  </th>
+                ) : (
+                  <td key={name}>{cell(row)}</td>
+                ),
+              )}
+              {actions && <td class="table-actions">{actions(row)}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,55 @@
+import type { ComponentProps, RefObject } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { Composition } from './composition.ts';
+
+type AreaProps = Omit<ComponentProps<'textarea'>, 'value' | 'onInput' | 'onKeyDown' | 'ref' | 'role'>;
+
+export type TextFieldProps = AreaProps & {
+  readonly label: string;
+  readonly value: string;
+  readonly onText: (text: string, field: HTMLTextAreaElement) => void;
+  /** Called by Enter. Shift+Enter begins a line. Without it, Enter begins a line too. */
+  readonly onEnter?: () => void;
+  /** Sees keys first, but for those of input methods. `preventDefault` takes the key. */
+  readonly onKey?: (event: KeyboardEvent) => void;
+  readonly field?: RefObject<HTMLTextAreaElement | null>;
+  /** A field whose list of completions is open is a `combobox`. */
+  readonly role?: 'combobox' | undefined;
+};
+
+/** A field of several lines that is as high as its text, up to what the style sheet allows. */
+export function TextField({ label, value, onText, onEnter, onKey, field, role, ...rest }: TextFieldProps) {
+  const own = useRef<HTMLTextAreaElement>(null);
+  const area = field ?? own;
+  const composition = useRef(new Composition()).current;
+  useLayoutEffect(() => fit(area.current!));
+  const key = (event: KeyboardEvent) => {
+    if (composition.owns(event)) return;
+    onKey?.(event);
+    if (event.defaultPrevented || onEnter === undefined) return;
+    if (event.key !== 'Enter' || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    onEnter();
+  };
+  return (
+    <textarea
+      rows={1}
+      {...rest}
+      {...(role !== undefined && ({ role } as object))}
+      ref={area}
+      class={`text-field ${rest.class ?? ''}`}
+      aria-label={label}
+      value={value}
+      onInput={({ currentTarget }) => onText(currentTarget.value, currentTarget)}
+      onKeyDown={key}
+      onCompositionStart={composition.begin}
+      onCompositionEnd={composition.end}
+    />
+  );
+}
+
+function fit(area: HTMLTextAreaElement): void {
+  area.style.height = 'auto';
+  const { scrollHeight, offsetHeight, clientHeight } = area;
+  area.style.height = `${scrollHeight + offsetHeight - clientHeight}px`;
+}
