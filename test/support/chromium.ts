@@ -14,6 +14,8 @@ export async function startChromium(t: Teardown): Promise<BrowserContext> {
     executablePath,
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   });
+  // As patient as `until`: other tests may keep the machine busy.
+  context.setDefaultTimeout(60_000);
   t.teardown(() => context.close());
   return context;
 }

@@ -26,8 +26,9 @@ export function copyWithout(folder: string, directory: string, more: readonly st
 /** Returns what the compiler finds in src/ of a copy; empty: nothing. */
 export async function compile(directory: string): Promise<string> {
   const path = join(directory, 'tsconfig.json');
-  const { compilerOptions } = JSON.parse(readFileSync(path, 'utf8'));
-  writeFileSync(path, JSON.stringify({ compilerOptions, include: ['src'] }));
+  const { compilerOptions, exclude } = JSON.parse(readFileSync(path, 'utf8'));
+  // Pages have a configuration of their own.
+  writeFileSync(path, JSON.stringify({ compilerOptions, include: ['src'], exclude }));
   // Without the test runner's NODE_OPTIONS, which load its hooks.
   const env = { PATH: process.env.PATH, HOME: process.env.HOME };
   return promisify(execFile)(process.execPath, [TSC, '--noEmit', '-p', directory], { env }).then(

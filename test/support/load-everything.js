@@ -26,10 +26,10 @@ const MAIN = 'src/app/main.ts';
 const HTML_WORKER = 'src/features/agents/tools/page-worker.ts';
 const MAIL_WORKER = 'src/features/mail/reading/reader-worker.ts';
 
-// Declarations, which npm run build makes.
-const BUILT = 'src/contract/client/dist/**';
+// Declarations, which npm run build makes, and what runs in browsers.
+const OTHERS = ['src/contract/client/dist/**', 'src/**/page/**', 'src/platform/ui/**'];
 
-const paths = globSync('{src,migrations}/**/*.ts', { exclude: [BUILT] }).filter((path) => path !== MAIN);
+const paths = globSync('{src,migrations}/**/*.ts', { exclude: OTHERS }).filter((path) => path !== MAIN);
 const workers = [HTML_WORKER, MAIL_WORKER];
 for (const path of paths.filter((path) => !workers.includes(path))) await import(pathToFileURL(path).href);
 const worker = new Worker(pathToFileURL(HTML_WORKER), {

@@ -35,6 +35,7 @@ export interface ConsoleDemo {
  */
 export function consoleRoutes({ version, runsOn, metricsPath, demo }: ConsoleOptions): PublicRoutes {
   const links: readonly WelcomeLink[] = [
+    CONSOLE,
     ...(demo === undefined ? [] : [DEMO]),
     { path: '/docs', title: 'Docs', summary: 'the API, the socket, errors, agents.' },
     ...(metricsPath === undefined
@@ -48,6 +49,7 @@ export function consoleRoutes({ version, runsOn, metricsPath, demo }: ConsoleOpt
       welcomePage({
         version,
         links: isLocal ? links : links.filter((link) => link !== DEMO),
+        hasDemo: isLocal,
         runsOn: isLocal ? runsOn() : undefined,
         commands: isLocal ? demo.commands() : undefined,
       }),
@@ -55,6 +57,12 @@ export function consoleRoutes({ version, runsOn, metricsPath, demo }: ConsoleOpt
   };
   return { '/': welcome, ...(demo === undefined ? {} : demoRoutes(demo, links)) };
 }
+
+const CONSOLE: WelcomeLink = {
+  path: '/console/',
+  title: 'Console',
+  summary: 'conversations, search, agents and administration in a browser.',
+};
 
 const DEMO: WelcomeLink = {
   path: '/demo',

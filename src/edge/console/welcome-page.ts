@@ -7,6 +7,8 @@ export interface Welcome {
   /** The node's parts, for readers on its own machine; undefined for others. */
   readonly runsOn: Readonly<Record<string, string>> | undefined;
   readonly links: readonly WelcomeLink[];
+  /** Whether the people of the demo account may be shown, for readers on the node's own machine. */
+  readonly hasDemo: boolean;
   /** The demo account's commands, with its API key, for readers on the node's own machine. */
   readonly commands: { readonly tail: string; readonly send: string } | undefined;
 }
@@ -18,7 +20,7 @@ export interface WelcomeLink {
 }
 
 /** `/`: the version that runs here, and links. */
-export function welcomePage({ version, runsOn, links, commands }: Welcome): Document {
+export function welcomePage({ version, runsOn, links, hasDemo, commands }: Welcome): Document {
   return htmlPage({
     title: 'Welcome',
     name: 'welcome',
@@ -26,6 +28,8 @@ export function welcomePage({ version, runsOn, links, commands }: Welcome): Docu
     styles: ['/docs/assets/docs.css', '/docs/assets/prose.css'],
     main: html`<h1>Parley is running</h1>
 <p>A realtime messaging gateway: messages and notifications over REST, and live sockets that see each message in order, once.</p>
+<p><a class="main-link" href="/console/">Open the console</a></p>
+${hasDemo ? people() : ''}
 <ul>
 ${links.map(({ path, title, summary }) => html`<li><a href="${path}">${title}</a>: ${summary}</li>`)}
 </ul>
@@ -36,6 +40,13 @@ ${table(
   Object.entries({ version, ...runsOn }).map(([name, value]) => [html`${name}`, html`<code>${value}</code>`]),
 )}`,
   });
+}
+
+/** Links that open the console as one person each, side by side if one likes. */
+function people(): Html {
+  return html`<p>Or as a person of the demo account, each in a window of its own:
+<a href="/console/?as=ada" target="_blank">Ada, an admin</a>,
+<a href="/console/?as=grace" target="_blank">Grace, a member</a>.</p>`;
 }
 
 function tryIt({ tail, send }: NonNullable<Welcome['commands']>): Html {

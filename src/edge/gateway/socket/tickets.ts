@@ -29,6 +29,7 @@ export class Tickets {
         familyId: credential.familyId,
         issuedAtMs: credential.issuedAtMs,
         provider: credential.provider,
+        widgetId: credential.widgetId,
         expiresAtMs: credential.expiresAtMs,
       }),
     );

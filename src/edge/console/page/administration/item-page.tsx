@@ -1,0 +1,138 @@
+import { Pencil } from 'lucide';
+import { useMemo, useState } from 'preact/hooks';
+import { Button } from '../../../../platform/ui/button.tsx';
+import { Facts } from '../../../../platform/ui/facts.tsx';
+import { SchemaForm } from '../../../../platform/ui/form/schema-form.tsx';
+import { shapeOf } from '../../../../platform/ui/form/shape.ts';
+import { useSignedIn } from '../session/session-context.tsx';
+import { ActionButton } from './action-button.tsx';
+import { filled, type Operation } from './api-document.ts';
+import { specialFields } from './choices.ts';
+import { Heading } from './heading.tsx';
+import { including, type PageProps } from './page.ts';
+import { PartView } from './part-view.tsx';
+import type { Item } from './section.ts';
+import { useAdministration } from './use-administration.ts';
+import { isUnderWay, useLoaded } from './use-loaded.ts';
+
+export type ItemPageProps = PageProps & {
+  /** Empty where there is one alone. */
+  readonly id: string;
+};
+
+/** One resource: its fields, what can be done with it, and what belongs to it. */
+export function ItemPage(props: ItemPageProps) {
+  const { offered } = useAdministration();
+  const operation = offered(props.section.get);
+  if (operation === undefined) {
+    return <Heading section={props.section} title="This is not offered to your role" />;
+  }
+  return <LoadedItem {...props} operation={operation} />;
+}
+
+function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation: Operation }) {
+  const { section, id, show, open } = page;
+  const { api, offered } = useAdministration();
+  const [isEditing, setEditing] = useState(false);
+  // Each action may have changed what belongs to it.
+  const [turn, setTurn] = useState(0);
+  const path = including(filled(operation.path, [id]), section.include?.get);
+  const { value: item, problem, reload } = useLoaded<Item>(path, isUnderWay);
+  if (item === undefined) {
+    return (
+      <>
+        <Heading section={section} title={problem === '' ? 'Loading…' : section.title} />
+        {problem !== '' && <p role="alert">{problem}</p>}
+      </>
+    );
+  }
+  const update = offered(section.update);
+  const isEditable = update !== undefined && item.editability !== 'read_only';
+  const ids = id === '' ? [] : [id];
+  const { More, actions = [], parts = [] } = section;
+  return (
+    <>
+      <Heading section={section} title={titleOf(item, section.title)}>
+        {isEditable && !isEditing && (
+          <Button icon={Pencil} onClick={() => setEditing(true)}>
+            Edit
+          </Button>
+        )}
+        {actions
+          .filter(({ when }) => when?.(item) ?? true)
+          .map((action) => (
+            <ActionButton
+              key={action.label}
+              {...{ action, ids, show, open }}
+              onDone={() => {
+                reload();
+                setTurn(turn + 1);
+              }}
+            />
+          ))}
+      </Heading>
+      {section.list === undefined && <p class="administration-about">{section.about}</p>}
+      {problem !== '' && <p role="alert">{problem}</p>}
+      {isEditing && update !== undefined ? (
+        <EditForm
+          {...page}
+          update={update}
+          item={item}
+          onDone={(isSaved) => {
+            setEditing(false);
+            if (!isSaved) return;
+            show('The changes are saved.');
+            reload();
+          }}
+        />
+      ) : (
+        <>
+          <Facts schema={operation.answer} value={item} resolve={api.resolve} omit={section.omit ?? []} />
+          {More && <More item={item} reload={reload} />}
+          {parts.map((part) => (
+            <PartView
+              key={`${part.title} ${turn}`}
+              part={part}
+              item={item}
+              schema={operation.answer}
+              show={show}
+              open={open}
+            />
+          ))}
+        </>
+      )}
+    </>
+  );
+}
+
+function titleOf({ name, email, url, id }: Item, otherwise: string): string {
+  return String(name ?? email ?? url ?? id ?? otherwise);
+}
+
+interface EditFormProps extends ItemPageProps {
+  readonly update: Operation;
+  readonly item: Item;
+  readonly onDone: (isSaved: boolean) => void;
+}
+
+function EditForm({ section, id, update, item, onDone }: EditFormProps) {
+  const { client } = useSignedIn();
+  const administration = useAdministration();
+  const { api, call } = administration;
+  const shape = useMemo(() => shapeOf(update.body ?? {}, api.resolve), [update, api]);
+  return (
+    <SchemaForm
+      shape={shape}
+      value={section.asBody?.(item) ?? item}
+      sendsChanges={update.method === 'PATCH'}
+      submitLabel="Save"
+      special={specialFields(administration, client)}
+      onCancel={() => onDone(false)}
+      onSubmit={async (body) => {
+        if (update.method !== 'PATCH' || Object.keys(body).length > 0)
+          await call(update, { ids: [id], body });
+        onDone(true);
+      }}
+    />
+  );
+}

@@ -1,0 +1,51 @@
+import { Check, Copy, X } from 'lucide';
+import { useState } from 'preact/hooks';
+import { Button, IconButton } from '../../../../platform/ui/button.tsx';
+
+export interface Notice {
+  readonly text: string;
+  /** A credential that cannot be shown again. */
+  readonly secret?: string;
+}
+
+/** Says what was done. A secret stays until it is closed. */
+export function NoticeBox({ text, secret, onClose }: Notice & { readonly onClose: () => void }) {
+  return (
+    <div class="notice" role="status">
+      <p>{text}</p>
+      {secret !== undefined && (
+        <>
+          <p>It is shown this once. Keep it where it is safe.</p>
+          <CopyLine label="Secret" text={secret} />
+        </>
+      )}
+      <IconButton icon={X} label="Close the notice" onClick={onClose} />
+    </div>
+  );
+}
+
+/** A text to copy. */
+export function CopyLine({ label, text }: { readonly label: string; readonly text: string }) {
+  const [isCopied, setCopied] = useState(false);
+  return (
+    <span class="copy-line">
+      <input
+        readOnly
+        aria-label={label}
+        value={text}
+        onFocus={({ currentTarget }) => currentTarget.select()}
+      />
+      <Button
+        icon={isCopied ? Check : Copy}
+        onClick={() => {
+          navigator.clipboard?.writeText(text).then(
+            () => setCopied(true),
+            () => {},
+          );
+        }}
+      >
+        {isCopied ? 'Copied' : 'Copy'}
+      </Button>
+    </span>
+  );
+}

@@ -1,0 +1,17 @@
+import { useSignedIn } from '../../session/session-context.tsx';
+import { CopyLine } from '../notice.tsx';
+import type { MoreProps } from '../section.ts';
+
+/** What a page embeds to show a widget. */
+export function WidgetSnippet({ item }: MoreProps) {
+  const { me } = useSignedIn();
+  const source = `${location.origin}/widget.js`;
+  const snippet = `<script src="${source}" data-account="${me.account.id}" data-widget="${item.id}" async></script>`;
+  return (
+    <section class="administration-part" aria-label="Snippet">
+      <h2>Snippet</h2>
+      <p>Put it before the end of the pages of the sites that are named above.</p>
+      <CopyLine label="Snippet" text={snippet} />
+    </section>
+  );
+}

@@ -1,0 +1,39 @@
+import { useState } from 'preact/hooks';
+import { go } from '../shell/place.ts';
+import { ItemPage } from './item-page.tsx';
+import { ListPage } from './list-page.tsx';
+import { NewPage } from './new-page.tsx';
+import { type Notice, NoticeBox } from './notice.tsx';
+import type { Section } from './section.ts';
+
+/** The id in the path under which something new is made. */
+export const NEW = 'new';
+
+export interface SectionPageProps {
+  readonly section: Section;
+  readonly id: string | undefined;
+}
+
+/** One section: its list, one of it, or the form for a new one. */
+export function SectionPage({ section, id = '' }: SectionPageProps) {
+  const [notice, setNotice] = useState<Notice & { readonly at: string }>();
+  const show = (text: string, secret?: string, at = id) =>
+    setNotice({ at, text, ...(secret !== undefined && { secret }) });
+  const open = (next?: string, slug = section.slug) =>
+    go({ main: { at: 'administration', section: slug, ...(next !== undefined && { id: next }) } });
+  const pages = { section, show, open };
+  return (
+    <div class="administration-page">
+      {notice?.at === id && <NoticeBox key={notice.text} {...notice} onClose={() => setNotice(undefined)} />}
+      {section.list === undefined ? (
+        <ItemPage {...pages} id="" />
+      ) : id === '' ? (
+        <ListPage {...pages} />
+      ) : id === NEW ? (
+        <NewPage {...pages} />
+      ) : (
+        <ItemPage key={id} {...pages} id={id} />
+      )}
+    </div>
+  );
+}

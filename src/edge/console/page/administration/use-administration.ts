@@ -1,0 +1,36 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { useSignedIn } from '../session/session-context.tsx';
+import { type ApiDocument, filled, type Operation } from './api-document.ts';
+
+export const ApiContext = createContext<ApiDocument | null>(null);
+
+/** The contract, and what of it the caller may use. */
+export interface Administration {
+  readonly api: ApiDocument;
+  /** Returns the operation if this server has it and the caller may call it. */
+  readonly offered: (id: string | undefined) => Operation | undefined;
+  /** Sends a request for an operation; `ids` fill its path. */
+  readonly call: (operation: Operation, request?: OperationCall) => Promise<unknown>;
+}
+
+export interface OperationCall {
+  readonly ids?: readonly string[];
+  readonly body?: object;
+}
+
+export function useAdministration(): Administration {
+  const api = useContext(ApiContext);
+  if (api === null) throw new Error('There is no administration above this component.');
+  const { client, can } = useSignedIn();
+  return {
+    api,
+    offered: (id) => {
+      const operation = id === undefined ? undefined : api.operation(id);
+      const isOffered = operation?.permission === undefined || can(operation.permission);
+      return isOffered ? operation : undefined;
+    },
+    call: ({ method, path }, { ids = [], body } = {}) =>
+      client.fetch<unknown>(filled(path, ids), { method, ...(body !== undefined && { body }) }),
+  };
+}

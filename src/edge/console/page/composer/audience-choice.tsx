@@ -1,0 +1,35 @@
+import { Lock, Send } from 'lucide';
+import { Icon } from '../../../../platform/ui/icon.tsx';
+import type { Audience } from './kept-writing.ts';
+
+export interface AudienceChoiceProps {
+  readonly audience: Audience;
+  readonly onChoose: (audience: Audience) => void;
+}
+
+/** For whom a person writes in a case. The colour of the composer says it too. */
+export function AudienceChoice({ audience, onChoose }: AudienceChoiceProps) {
+  return (
+    <fieldset class="audience-choice">
+      <legend class="hidden-visually">Who reads it</legend>
+      {CHOICES.map(({ value, label, icon }) => (
+        <label key={value} class={`audience-choice-${value}`}>
+          <input
+            type="radio"
+            name="audience"
+            value={value}
+            checked={audience === value}
+            onChange={() => onChoose(value)}
+          />
+          <Icon of={icon} size={14} />
+          {label}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+const CHOICES = [
+  { value: 'internal', label: 'Note to the team', icon: Lock },
+  { value: 'customer', label: 'Reply to the customer', icon: Send },
+] as const;

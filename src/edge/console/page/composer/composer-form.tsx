@@ -1,0 +1,242 @@
+import { Eye, FilePen, Paperclip, PenLine, SendHorizontal, Smile } from 'lucide';
+import type { RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { SentMessage } from '../../../../contract/client/index.ts';
+import { useConversation } from '../../../../contract/client/react/index.ts';
+import { Button, IconButton } from '../../../../platform/ui/button.tsx';
+import { EmojiButton } from '../../../../platform/ui/emoji-picker.tsx';
+import { insertText } from '../../../../platform/ui/insert-text.ts';
+import { Markdown } from '../../../../platform/ui/markdown.tsx';
+import { Problem } from '../../../../platform/ui/problem.tsx';
+import { useSignedIn } from '../session/session-context.tsx';
+import { AudienceChoice } from './audience-choice.tsx';
+import { useFileDrop } from './file-drop.ts';
+import { FormatBar } from './format-bar.tsx';
+import { MailFields, useConversationEmail } from './mail-fields.tsx';
+import { applyFormat, MessageField } from './message-field.tsx';
+import { messageOf } from './outgoing.ts';
+import { pastedFiles } from './pasted.ts';
+import { ReplyQuote } from './reply-quote.tsx';
+import { SendLater } from './send-later.tsx';
+import { Strangers } from './strangers.tsx';
+import { UploadList } from './upload-list.tsx';
+import { useUploads } from './uploads.ts';
+import { useStanding } from './use-standing.ts';
+import { useWriting } from './use-writing.ts';
+
+export interface ComposerProps {
+  readonly conversationId: string;
+  /** The message that is replied to. */
+  readonly replyTo?: string | undefined;
+  /**
+   * Called when the reply is cancelled, and when it was sent. Without it every message is a reply,
+   * as in the pane of a thread.
+   */
+  readonly onReplyEnd?: () => void;
+}
+
+export interface ComposerFormProps extends ComposerProps {
+  readonly isThread: boolean;
+  /** Whether the field has the focus when it is shown. */
+  readonly takesFocus: boolean;
+  /** Called by the up arrow in an empty field, with the last message of the person. */
+  readonly onEditLast: (message: SentMessage) => void;
+}
+
+/** The form of one conversation or thread. */
+export function ComposerForm(props: ComposerFormProps) {
+  const { conversationId, replyTo, onReplyEnd, onEditLast, isThread, takesFocus } = props;
+  const { me } = useSignedIn();
+  const { live } = useConversation(conversationId);
+  const { conversation, isTeam } = useStanding(conversationId);
+  const { writing, change, clear } = useWriting(isThread ? `${conversationId} ${replyTo}` : conversationId);
+  const { uploads, files } = useUploads();
+  const [problem, say] = useState('');
+  const [isPreview, setPreview] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (takesFocus) field.current?.focus();
+  }, [takesFocus]);
+
+  // A remembered reply is one also before the conversation was read.
+  const isCase = isTeam && (conversation?.audience ?? writing.audience) === 'customer';
+  const audience = isCase ? writing.audience : null;
+  const isReply = audience === 'customer';
+  const isMail = isReply && conversation !== null && typeof conversation.inbox_id === 'string';
+  const email = useConversationEmail(conversationId, isMail);
+  const words = WORDS[audience ?? 'all'];
+  const isEmpty = writing.text.trim() === '' && files.length === 0;
+
+  const addFiles = (added: readonly File[]) => {
+    if (live === undefined || added.length === 0) return;
+    const left = uploads.add(added, live.upload);
+    say(left === 0 ? '' : `A message has 20 files at most: ${left} were left out.`);
+    field.current?.focus();
+  };
+  const isOver = useFileDrop(form, isTeam, addFiles);
+
+  const send = ({ at, isDraft = false }: { readonly at?: Date; readonly isDraft?: boolean } = {}) => {
+    if (live === undefined) return;
+    if (files.some((one) => one.attachment === undefined && one.problem === undefined)) {
+      say('Some files are still being uploaded.');
+      return;
+    }
+    if (files.some(({ problem }) => problem !== undefined)) {
+      say('Upload the failed files again, or remove them.');
+      return;
+    }
+    const participants = conversation?.participants ?? [];
+    const message = messageOf({
+      ...{ writing, audience, isMail, replyTo, isDraft, at: at?.toISOString() },
+      attachments: files.map(({ attachment }) => attachment!),
+      memberIds: new Set(participants.map(({ actor, actor_id }) => actor_id ?? actor?.id ?? '')),
+    });
+    if (message === null) return;
+    say('');
+    // The timeline shows what becomes of it.
+    void live.send(message);
+    clear();
+    uploads.clear();
+    setPreview(false);
+    onReplyEnd?.();
+  };
+  const editLast = () => {
+    const own = live?.messages.findLast(
+      (one): one is SentMessage =>
+        one.delivery === 'sent' &&
+        one.author_id === me.actor.id &&
+        one.deleted_at === null &&
+        (!isThread || one.reply_to_id === replyTo),
+    );
+    if (own !== undefined) onEditLast(own);
+    return own !== undefined;
+  };
+  const key = (event: KeyboardEvent) => {
+    const isPlain = !(event.shiftKey || event.ctrlKey || event.metaKey || event.altKey);
+    if (event.key === 'ArrowUp' && isPlain && writing.text === '' && editLast()) event.preventDefault();
+    if (event.key === 'Escape' && replyTo !== undefined && onReplyEnd !== undefined) {
+      event.preventDefault();
+      onReplyEnd();
+    }
+  };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    send();
+  };
+
+  return (
+    <form
+      ref={form}
+      class={`composer-form composer-form-${audience ?? 'all'} ${isOver ? 'composer-form-over' : ''}`}
+      onSubmit={submit}
+    >
+      {isOver && <p class="composer-drop">Drop the files to attach them</p>}
+      {audience !== null && (
+        <AudienceChoice audience={audience} onChoose={(chosen) => change({ audience: chosen })} />
+      )}
+      {replyTo !== undefined && onReplyEnd !== undefined && (
+        <ReplyQuote conversationId={conversationId} messageId={replyTo} onCancel={onReplyEnd} />
+      )}
+      {isMail && (
+        <MailFields
+          to={email?.to ?? null}
+          subject={writing.subject ?? email?.subject ?? ''}
+          cc={writing.cc ?? email?.cc.join(', ') ?? ''}
+          onChange={change}
+        />
+      )}
+      {isPreview ? (
+        <section class="composer-preview" aria-label="Preview">
+          <Markdown text={writing.text} />
+        </section>
+      ) : (
+        <MessageField
+          {...{ conversationId, field, label: words.label, placeholder: words.placeholder }}
+          written={writing}
+          onWritten={(changed) => {
+            change(changed);
+            if (changed.text !== undefined) live?.typing(changed.text !== '');
+          }}
+          onEnter={() => form.current?.requestSubmit()}
+          onKey={key}
+          onPaste={(event) => {
+            const pasted = isTeam ? pastedFiles(event.clipboardData) : [];
+            if (pasted.length === 0) return;
+            event.preventDefault();
+            addFiles(pasted);
+          }}
+        />
+      )}
+      <UploadList
+        files={files}
+        onRemove={(file) => uploads.remove(file)}
+        onRetry={(file) => live !== undefined && uploads.retry(file, live.upload)}
+      />
+      {isTeam && <Strangers conversationId={conversationId} writing={writing} />}
+      <Problem text={problem} />
+      <div class="composer-tools">
+        {isTeam && <FilesButton onFiles={addFiles} />}
+        <EmojiButton label="Insert an emoji" icon={Smile} onPick={(emoji) => insertAtCaret(field, emoji)} />
+        {!isPreview && (
+          <FormatBar onFormat={(format) => field.current !== null && applyFormat(field.current, format)} />
+        )}
+        <IconButton
+          icon={isPreview ? PenLine : Eye}
+          label={isPreview ? 'Write on' : 'Preview'}
+          disabled={!isPreview && writing.text.trim() === ''}
+          onClick={() => setPreview(!isPreview)}
+        />
+        <span class="composer-space" />
+        {isReply && (
+          <IconButton
+            icon={FilePen}
+            label="Save as a draft for approval"
+            disabled={isEmpty}
+            onClick={() => send({ isDraft: true })}
+          />
+        )}
+        {isTeam && <SendLater isDisabled={isEmpty} onChoose={(at) => send({ at })} />}
+        <Button type="submit" look="primary" class="composer-send" icon={SendHorizontal} disabled={isEmpty}>
+          {words.send}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** What the composer says, by whom a message is for. */
+const WORDS = {
+  all: { label: 'Message', placeholder: 'Write a message', send: 'Send' },
+  internal: { label: 'Note to the team', placeholder: 'Write a note, for the team alone', send: 'Add note' },
+  customer: {
+    label: 'Reply to the customer',
+    placeholder: 'Write to the customer',
+    send: 'Send reply',
+  },
+} as const;
+
+function FilesButton({ onFiles }: { readonly onFiles: (files: readonly File[]) => void }) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <IconButton icon={Paperclip} label="Attach files" onClick={() => input.current?.click()} />
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label="Files"
+        onChange={({ currentTarget }) => {
+          onFiles([...(currentTarget.files ?? [])]);
+          currentTarget.value = '';
+        }}
+      />
+    </>
+  );
+}
+
+function insertAtCaret(field: RefObject<HTMLTextAreaElement | null>, text: string): void {
+  const area = field.current;
+  if (area !== null) insertText(area, text, area.selectionStart, area.selectionEnd);
+}

@@ -1,0 +1,95 @@
+import { useState } from 'preact/hooks';
+import type { SentMessage } from '../../../../contract/client/index.ts';
+import { useConversation } from '../../../../contract/client/react/index.ts';
+import { useAction } from '../../../../platform/ui/action.ts';
+import { Button } from '../../../../platform/ui/button.tsx';
+import { Problem } from '../../../../platform/ui/problem.tsx';
+import { DraftCards } from '../drafts/draft-cards.tsx';
+import { useSignedIn } from '../session/session-context.tsx';
+import { ComposerForm, type ComposerProps } from './composer-form.tsx';
+
+import { MessageEdit } from './message-edit.tsx';
+import { ScheduledList } from './scheduled-list.tsx';
+import { type OwnStanding, useStanding } from './use-standing.ts';
+import { type Refusal, refusalOf } from './writable.ts';
+
+export type { ComposerProps };
+
+/** Where a person writes, with what waits to be sent above it. */
+export function Composer(props: ComposerProps) {
+  const { conversationId, replyTo, onReplyEnd } = props;
+  const standing = useStanding(conversationId);
+  const [edited, setEdited] = useState<SentMessage | null>(null);
+  const [isBack, setBack] = useState(false);
+  const refusal = refusalOf(standing);
+  const isThread = replyTo !== undefined && onReplyEnd === undefined;
+  return (
+    <div class="composer">
+      {!isThread && (
+        <div class="composer-waiting">
+          <DraftCards conversationId={conversationId} />
+          <ScheduledList conversationId={conversationId} />
+        </div>
+      )}
+      {refusal !== null ? (
+        <Refused standing={standing} refusal={refusal} />
+      ) : edited !== null && edited.conversation_id === conversationId ? (
+        <EditLast
+          message={edited}
+          onEnd={() => {
+            setEdited(null);
+            setBack(true);
+          }}
+        />
+      ) : (
+        <ComposerForm
+          key={isThread ? replyTo : conversationId}
+          {...props}
+          isThread={isThread}
+          takesFocus={isBack}
+          onEditLast={setEdited}
+        />
+      )}
+    </div>
+  );
+}
+
+interface EditLastProps {
+  readonly message: SentMessage;
+  readonly onEnd: () => void;
+}
+
+/** Takes the place of the form while the last own message is changed. */
+function EditLast({ message, onEnd }: EditLastProps) {
+  const { conversation_id: conversationId = '', id } = message;
+  const { live } = useConversation(conversationId);
+  return (
+    <section class="composer-edit" aria-label="Edit your last message">
+      <MessageEdit {...{ conversationId, message, onEnd }} onSave={(change) => live?.edit(id, change)} />
+    </section>
+  );
+}
+
+interface RefusedProps {
+  readonly standing: OwnStanding;
+  readonly refusal: Refusal;
+}
+
+/** Says why nothing can be written here. */
+function Refused({ standing, refusal: { sentence, isArchived } }: RefusedProps) {
+  const { client } = useSignedIn();
+  const { isBusy, problem, run } = useAction();
+  const { conversation, runsConversation } = standing;
+  const open = () => run(() => client.conversations.unarchive(conversation!.id));
+  return (
+    <div class="composer-refused" role="note">
+      <p>{sentence}</p>
+      {isArchived && runsConversation && (
+        <Button disabled={isBusy} onClick={open}>
+          Open it again
+        </Button>
+      )}
+      <Problem text={problem} />
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+/** A time that is offered for a message. */
+export interface SendTime {
+  readonly label: string;
+  readonly at: Date;
+}
+
+/** Returns the times that are offered, in the time zone of the person. */
+export function sendTimes(now: Date): SendTime[] {
+  const evening = atHour(now, 0, 18);
+  const daysToMonday = (8 - now.getDay()) % 7 || 7;
+  return [
+    { label: 'In an hour', at: new Date(now.getTime() + 3_600_000) },
+    ...(now.getHours() < 17 ? [{ label: 'This evening', at: evening }] : []),
+    { label: 'Tomorrow morning', at: atHour(now, 1, 9) },
+    ...(daysToMonday > 1 ? [{ label: 'Monday morning', at: atHour(now, daysToMonday, 9) }] : []),
+  ];
+}
+
+function atHour(now: Date, days: number, hour: number): Date {
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, hour);
+}
+
+/** Returns a moment as the value of a `datetime-local` field. */
+export function fieldTime(at: Date): string {
+  const two = (value: number) => String(value).padStart(2, '0');
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}`;
+}
+
+/** Returns the moment of such a value, or null if it is none or has passed. */
+export function momentOf(value: string, now: Date): Date | null {
+  const at = new Date(value);
+  return Number.isNaN(at.getTime()) || at <= now ? null : at;
+}
+
+/** Returns day and time as people say them, without seconds. */
+export function whenText(at: Date): string {
+  return WHEN.format(at);
+}
+
+const WHEN = new Intl.DateTimeFormat(undefined, {
+  ...{ weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },
+});
+
+/** Returns the name of the person's time zone. */
+export function timeZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone.replaceAll('_', ' ');
+}

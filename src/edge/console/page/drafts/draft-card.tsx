@@ -1,0 +1,99 @@
+import { Check, FileText, Pencil, X } from 'lucide';
+import { useState } from 'preact/hooks';
+import { useConversation } from '../../../../contract/client/react/index.ts';
+import type { ChatMessage } from '../../../../contract/protocol/resources/chat-message.ts';
+import { useAction } from '../../../../platform/ui/action.ts';
+import { Avatar } from '../../../../platform/ui/avatar.tsx';
+import { Button } from '../../../../platform/ui/button.tsx';
+import { Icon } from '../../../../platform/ui/icon.tsx';
+import { Markdown } from '../../../../platform/ui/markdown.tsx';
+import { Problem } from '../../../../platform/ui/problem.tsx';
+import { shortTimeOf } from '../../../../platform/ui/time.ts';
+import { MessageEdit } from '../composer/message-edit.tsx';
+import { useStanding } from '../composer/use-standing.ts';
+import { refusalOf } from '../composer/writable.ts';
+import { RejectForm } from './reject-form.tsx';
+
+export interface DraftCardProps {
+  readonly conversationId: string;
+  readonly draft: ChatMessage;
+}
+
+/** A reply to the customer that an agent or a person proposes. */
+export function DraftCard({ conversationId, draft }: DraftCardProps) {
+  const { id } = draft;
+  const { live, people } = useConversation(conversationId);
+  const standing = useStanding(conversationId);
+  const { isBusy, problem, run } = useAction();
+  const [shows, setShows] = useState<'text' | 'edit' | 'reject'>('text');
+  const mayDecide = standing.can('messaging:update') && refusalOf(standing) === null;
+  const isGrowing = draft.streaming_state === 'streaming';
+  const author = draft.author ?? people.get(draft.author_id ?? '');
+  const name = author?.name ?? 'A colleague';
+  const editor = people.get(draft.edited_by ?? '')?.name;
+  const approve = () => run(async () => live?.approve(id));
+  return (
+    <article class="draft-card" aria-label={`Reply draft of ${name}`} aria-busy={isGrowing}>
+      <header class="draft-card-head">
+        <Avatar name={name} url={author?.avatar_url} size={24} />
+        <p>
+          <strong>{name}</strong> proposes a reply {draft.channel === 'email' && 'by mail '}
+          <small>
+            {shortTimeOf(draft.created_at)}
+            {editor !== undefined && ` · edited by ${editor}`}
+          </small>
+        </p>
+      </header>
+      {shows === 'edit' ? (
+        <MessageEdit
+          {...{ conversationId, message: draft }}
+          onSave={(change) => live?.edit(id, change)}
+          onEnd={() => setShows('text')}
+        />
+      ) : (
+        <Content draft={draft} />
+      )}
+      {shows === 'reject' && (
+        <RejectForm onReject={(why) => live?.reject(id, why)} onEnd={() => setShows('text')} />
+      )}
+      <Problem text={problem === '' ? '' : `Not sent: ${problem}`} />
+      {mayDecide && shows === 'text' && (
+        <div class="draft-card-tools">
+          <Button look="primary" icon={Check} disabled={isGrowing || isBusy} onClick={approve}>
+            Approve and send
+          </Button>
+          <Button icon={Pencil} disabled={isGrowing || isBusy} onClick={() => setShows('edit')}>
+            Edit
+          </Button>
+          <Button icon={X} disabled={isGrowing || isBusy} onClick={() => setShows('reject')}>
+            Reject
+          </Button>
+        </div>
+      )}
+    </article>
+  );
+}
+
+function Content({ draft }: { readonly draft: ChatMessage }) {
+  const { subject, cc = null, body, attachments } = draft;
+  return (
+    <section class="draft-card-content" aria-label="Text of the draft" tabIndex={0}>
+      {subject !== null && (
+        <p class="draft-card-mail">
+          <span>Subject</span> {subject}
+        </p>
+      )}
+      {cc !== null && cc.length > 0 && (
+        <p class="draft-card-mail">
+          <span>Copies</span> {cc.join(', ')}
+        </p>
+      )}
+      <Markdown text={body ?? ''} />
+      {attachments?.map(({ id, filename, url }) => (
+        <p key={id} class="draft-card-file">
+          <Icon of={FileText} size={14} /> {filename ?? url ?? 'A resource'}
+        </p>
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,7 @@
+/** The colour of a node in the plots, by its place in the list. */
+export function Swatch({ place }: { readonly place: number }) {
+  return <span class="installation-swatch" data-place={place % PLACES} aria-hidden="true" />;
+}
+
+/** How many colours there are: the style sheet has them. */
+export const PLACES = 6;

@@ -1,0 +1,6 @@
+import { render } from 'preact';
+import { Console } from './console.tsx';
+import { applyTheme } from './shell/theme.ts';
+
+applyTheme();
+render(<Console />, document.body);

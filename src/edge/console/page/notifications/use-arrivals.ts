@@ -1,0 +1,25 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Notification } from '../../../../contract/client/index.ts';
+import { useEvent } from '../../../../platform/ui/use-event.ts';
+import { useSignedIn } from '../session/session-context.tsx';
+import { usePlace } from '../shell/place.ts';
+import { conversationOf } from './notification-place.ts';
+import { ring } from './sound.ts';
+
+/**
+ * Rings for notifications that arrive, and returns the title of the newest one, for screen readers.
+ * What is on the screen already does neither.
+ */
+export function useArrivals(): string {
+  const { client } = useSignedIn();
+  const { main } = usePlace();
+  const [newest, setNewest] = useState('');
+  const arrived = useEvent((notification: Notification) => {
+    const isShown = main.at === 'conversation' && main.id === conversationOf(notification);
+    if (notification.status !== 'unseen' || (isShown && document.hasFocus())) return;
+    setNewest(notification.title);
+    ring(notification.id);
+  });
+  useEffect(() => client.on('notification.created', arrived), [client, arrived]);
+  return newest;
+}

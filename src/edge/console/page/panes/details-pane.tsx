@@ -1,0 +1,44 @@
+import { useRef } from 'preact/hooks';
+import { useConversation } from '../../../../contract/client/react/index.ts';
+import { HoldSection } from '../holds/hold-section.tsx';
+import { useSignedIn } from '../session/session-context.tsx';
+import { About } from './about.tsx';
+import { Customers } from './customers.tsx';
+import { Files } from './files.tsx';
+import { Members } from './members.tsx';
+import { OwnSettings } from './own-settings.tsx';
+import { Pins } from './pins.tsx';
+import { Readers } from './readers.tsx';
+import { rightsOf } from './rights.ts';
+import { Removed, Standing } from './standing.tsx';
+
+export interface DetailsPaneProps {
+  readonly conversationId: string;
+}
+
+/** Everything about a conversation beside what is said in it. */
+export function DetailsPane({ conversationId }: DetailsPaneProps) {
+  const { conversation, status, end } = useConversation(conversationId);
+  const { me } = useSignedIn();
+  const couldOwn = useRef(me.role?.type === 'admin');
+  if (status === 'ended') {
+    return <Removed conversationId={conversationId} end={end} mayRestore={couldOwn.current} />;
+  }
+  if (conversation === null) return <p class="side-pane-empty">Loading…</p>;
+  const rights = rightsOf(me, conversation);
+  couldOwn.current = rights.mayOwn;
+  const shown = { conversation, rights };
+  return (
+    <div class="details-pane">
+      <About {...shown} />
+      {conversation.audience === 'customer' && <Customers {...shown} />}
+      <Members {...shown} />
+      {rights.own !== undefined && <OwnSettings own={rights.own} conversationId={conversationId} />}
+      <Pins {...shown} />
+      <Files conversationId={conversationId} />
+      <Readers conversation={conversation} />
+      <HoldSection {...shown} />
+      <Standing {...shown} />
+    </div>
+  );
+}

@@ -1,0 +1,16 @@
+import type { ChatMessage } from '../../../../contract/protocol/resources/chat-message.ts';
+
+const CHARACTERS = 140;
+
+type Excerpted = Pick<ChatMessage, 'body' | 'deleted_at'> & {
+  readonly attachments: readonly { readonly filename: string | null }[] | null;
+};
+
+/** Returns the beginning of a message in one line, or what it has where it has no text. */
+export function excerptOf({ body, attachments, deleted_at }: Excerpted): string {
+  if (deleted_at !== null) return 'Deleted message';
+  const text = (body ?? '').replaceAll(/\s+/g, ' ').trim();
+  if (text === '') return attachments?.[0]?.filename ?? 'A message without text';
+  const characters = [...text];
+  return characters.length > CHARACTERS ? `${characters.slice(0, CHARACTERS).join('')}…` : text;
+}

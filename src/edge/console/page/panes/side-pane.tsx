@@ -1,0 +1,55 @@
+import { X } from 'lucide';
+import { useEffect, useRef } from 'preact/hooks';
+import { IconButton } from '../../../../platform/ui/button.tsx';
+import { RunPane } from '../runs/run-pane.tsx';
+import { type Pane, showPane } from '../shell/place.ts';
+import { DetailsPane } from './details-pane.tsx';
+import { ThreadPane } from './thread-pane.tsx';
+
+export interface SidePaneProps {
+  readonly conversationId: string;
+  readonly pane: Pane;
+}
+
+/** What stands beside a conversation. Escape closes it, and the focus goes back to where it was. */
+export function SidePane({ conversationId, pane }: SidePaneProps) {
+  const before = useRef(document.activeElement);
+  useEffect(
+    () => () => {
+      const { current: element } = before;
+      if (document.activeElement === document.body && element instanceof HTMLElement) element.focus();
+    },
+    [],
+  );
+  const title = TITLES[pane.shows];
+  return (
+    <aside
+      class="side-pane"
+      aria-label={title}
+      onKeyDown={(event) => {
+        const isTyping =
+          event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
+        if (event.key === 'Escape' && !event.defaultPrevented && !isTyping) showPane(null);
+      }}
+    >
+      <header class="side-pane-head">
+        <h2>{title}</h2>
+        <IconButton icon={X} label="Close the pane" onClick={() => showPane(null)} />
+      </header>
+      <PanePart key={'id' in pane ? pane.id : conversationId} conversationId={conversationId} pane={pane} />
+    </aside>
+  );
+}
+
+const TITLES = { details: 'Details', thread: 'Thread', run: 'Run' } as const;
+
+function PanePart({ conversationId, pane }: SidePaneProps) {
+  switch (pane.shows) {
+    case 'details':
+      return <DetailsPane conversationId={conversationId} />;
+    case 'thread':
+      return <ThreadPane conversationId={conversationId} messageId={pane.id} />;
+    case 'run':
+      return <RunPane conversationId={conversationId} id={pane.id} />;
+  }
+}

@@ -1,0 +1,46 @@
+import { useEffect, useState } from 'preact/hooks';
+import { cookieSession, type Session } from './session.ts';
+
+const NAME = 'invitation';
+
+/** Follows the invitation by which the page was opened; the page says when it is done with it. */
+export function useInvitation(): readonly [string | null, (secret: null) => void] {
+  const [secret, setSecret] = useState(takeInvitation);
+  useEffect(() => {
+    // The address of an open page was changed to that of an invitation.
+    const take = () => setSecret((before) => takeInvitation() ?? before);
+    addEventListener('hashchange', take);
+    return () => removeEventListener('hashchange', take);
+  }, []);
+  return [secret, setSecret];
+}
+
+/** Takes the secret out of the address and the history of the browser. */
+function takeInvitation(): string | null {
+  const secret = new URLSearchParams(location.hash.slice(1)).get(NAME);
+  if (secret !== null) history.replaceState(null, '', location.pathname + location.search);
+  return secret;
+}
+
+/** Signs in by an invitation. Rejects with an Error whose message is for the person. */
+export async function acceptInvitation(secret: string): Promise<Session> {
+  const answer = await fetch('/v1/auth/session', {
+    method: 'PUT',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ invitation: secret }),
+  });
+  if (!answer.ok) throw new Error(await reasonOf(answer));
+  const session = await cookieSession();
+  if (session === null) {
+    throw new Error('This browser does not keep the session: it needs https, or this machine as its host.');
+  }
+  return session;
+}
+
+async function reasonOf(answer: Response): Promise<string> {
+  try {
+    return (await answer.json()).error.message;
+  } catch {
+    return `The server answered ${answer.status}.`;
+  }
+}

@@ -1,0 +1,104 @@
+import { useEffect, useState } from 'preact/hooks';
+import { Avatar } from '../../../../platform/ui/avatar.tsx';
+import { useEvent } from '../../../../platform/ui/use-event.ts';
+import { KeyForm } from './key-form.tsx';
+import { cookieSession, type DemoPerson, demoPeople, openDemoSession, type Session } from './session.ts';
+
+interface Provider {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface SignInProps {
+  readonly onSession: (session: Session) => void;
+}
+
+/** Signs in by what is there already, and offers every other way. */
+export function SignIn({ onSession }: SignInProps) {
+  const [offered, setOffered] = useState<Offered | null>(null);
+  const [problem, setProblem] = useState('');
+  const enterAs = useEvent(onSession);
+  useEffect(() => {
+    begin().then(
+      ({ session, offered }) => (session === null ? setOffered(offered) : enterAs(session)),
+      (error: Error) => setProblem(error.message),
+    );
+  }, [enterAs]);
+  const enter = async ({ key }: DemoPerson) => {
+    const session = await openDemoSession(key);
+    if (session !== null) rememberDemo(key);
+    if (session !== null) onSession(session);
+  };
+  if (offered === null) return <p class="session-wait">{problem}</p>;
+  return (
+    <main class="sign-in">
+      <h1>Sign in to Parley</h1>
+      {offered.providers.length > 0 && (
+        <section aria-label="Identity providers">
+          {offered.providers.map(({ id, name }) => (
+            <a key={id} class="button button-primary" href={beginAt(id)}>
+              Sign in with {name}
+            </a>
+          ))}
+        </section>
+      )}
+      {offered.people.length > 0 && (
+        <section aria-labelledby="sign-in-demo">
+          <h2 id="sign-in-demo">The demo account</h2>
+          {offered.people.map((person) => (
+            <button key={person.key} type="button" class="sign-in-person" onClick={() => enter(person)}>
+              <Avatar name={person.name} />
+              <span>
+                {person.name}
+                <small>{person.detail}</small>
+              </span>
+            </button>
+          ))}
+        </section>
+      )}
+      <KeyForm onSession={onSession} />
+    </main>
+  );
+}
+
+interface Offered {
+  readonly providers: readonly Provider[];
+  readonly people: readonly DemoPerson[];
+}
+
+async function begin(): Promise<{ readonly session: Session | null; readonly offered: Offered }> {
+  const offered = { providers: await providers(), people: await demoPeople() };
+  const asked = new URLSearchParams(location.search).get('as') ?? sessionStorage.getItem(DEMO_KEY);
+  if (asked !== null && offered.people.length > 0) {
+    const session = await openDemoSession(asked);
+    if (session !== null) {
+      rememberDemo(asked);
+      return { session, offered };
+    }
+  }
+  return { session: await cookieSession(), offered };
+}
+
+/** The name of a demo person, which is no credential: a reload of the tab stays with it. */
+const DEMO_KEY = 'parley-demo-person';
+
+function rememberDemo(key: string): void {
+  sessionStorage.setItem(DEMO_KEY, key);
+}
+
+/** Forgets the demo person of this tab. */
+export function forgetDemo(): void {
+  sessionStorage.removeItem(DEMO_KEY);
+}
+
+async function providers(): Promise<readonly Provider[]> {
+  const account = new URLSearchParams(location.search).get('account');
+  const query = account === null ? '' : `?${new URLSearchParams({ account })}`;
+  const answer = await fetch(`/v1/auth/sign-in/providers${query}`);
+  return answer.ok ? (await answer.json()).data : [];
+}
+
+function beginAt(provider: string): string {
+  const query = new URLSearchParams({ provider, return_to: location.pathname });
+  return `/v1/auth/sign-in?${query}`;
+}

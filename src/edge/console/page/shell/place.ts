@@ -1,0 +1,160 @@
+import { useSyncExternalStore } from 'preact/compat';
+
+/** What the main part shows. */
+export type Main =
+  | { readonly at: 'home' }
+  /** `message` is the id of a message to show in its middle. */
+  | { readonly at: 'conversation'; readonly id: string; readonly message?: string }
+  | { readonly at: 'work' }
+  | { readonly at: 'notifications' }
+  | { readonly at: 'settings' }
+  | { readonly at: 'search'; readonly search: SearchPlace }
+  | { readonly at: 'administration'; readonly section: string; readonly id?: string }
+  | { readonly at: 'installation' };
+
+/** What the page of the search looks for, as texts; what is left out is not asked for. */
+export type SearchPlace = Readonly<Partial<Record<SearchKey, string>>>;
+export type SearchKey = (typeof SEARCH_KEYS)[number];
+const SEARCH_KEYS = ['q', 'in', 'by', 'after', 'before', 'has'] as const;
+
+/** What stands beside a conversation. */
+export type Pane =
+  | { readonly shows: 'details' }
+  | { readonly shows: 'thread'; readonly id: string }
+  | { readonly shows: 'run'; readonly id: string };
+
+/** What the console shows: the path of the page. */
+export interface Place {
+  readonly main: Main;
+  readonly pane?: Pane;
+}
+
+const BASE = '/console/';
+
+/** Returns the path of a place. */
+export function pathOf({ main, pane }: Place): string {
+  const query = new URLSearchParams();
+  if (main.at === 'conversation' && main.message !== undefined) query.set('message', main.message);
+  if (main.at === 'search') for (const [key, value] of Object.entries(main.search)) query.set(key, value);
+  if (pane !== undefined) query.set('pane', 'id' in pane ? `${pane.shows}:${pane.id}` : pane.shows);
+  const text = query.toString();
+  return `${BASE}${segmentsOf(main).map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
+}
+
+function segmentsOf(main: Main): string[] {
+  switch (main.at) {
+    case 'home':
+      return [];
+    case 'conversation':
+      return ['c', main.id];
+    case 'administration':
+      return ['administration', main.section, ...(main.id === undefined ? [] : [main.id])];
+    default:
+      return [main.at];
+  }
+}
+
+/** Returns the place of a path; what is unknown leads home. */
+export function placeOf(path: string, search = ''): Place {
+  const query = new URLSearchParams(search);
+  const pushed = query.get('conversation');
+  // The service worker opens the console with what a push is about (docs/sdk.md#web-push).
+  const segments = pushed === null ? path.slice(BASE.length).split('/').map(decoded) : ['c', pushed];
+  const main = mainOf(segments, query);
+  const pane = paneOf(query.get('pane'));
+  return pane === undefined ? { main } : { main, pane };
+}
+
+function mainOf([first = '', second = '', third = '']: readonly string[], query: URLSearchParams): Main {
+  const message = query.get('message');
+  switch (first) {
+    case 'c':
+      if (second === '') return { at: 'home' };
+      return { at: 'conversation', id: second, ...(message !== null && { message }) };
+    case 'administration':
+      return { at: 'administration', section: second, ...(third !== '' && { id: third }) };
+    case 'search':
+      return { at: 'search', search: searchOf(query) };
+    case 'work':
+    case 'notifications':
+    case 'settings':
+    case 'installation':
+      return { at: first };
+    default:
+      return { at: 'home' };
+  }
+}
+
+function searchOf(query: URLSearchParams): SearchPlace {
+  const given = SEARCH_KEYS.map((key) => [key, query.get(key)] as const);
+  return Object.fromEntries(given.filter(([, value]) => value !== null && value !== ''));
+}
+
+function paneOf(text: string | null): Pane | undefined {
+  const [shows = '', id = ''] = text?.split(':') ?? [];
+  if (shows === 'details') return { shows };
+  return (shows === 'thread' || shows === 'run') && id !== '' ? { shows, id } : undefined;
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return '';
+  }
+}
+
+let shown: { readonly href: string; readonly place: Place } | undefined;
+
+function currentPlace(): Place {
+  const { href, pathname, search } = location;
+  if (shown?.href !== href) shown = { href, place: placeOf(pathname, search) };
+  return shown.place;
+}
+
+/** Follows the place that the page shows. */
+export function usePlace(): Place {
+  return useSyncExternalStore(follow, currentPlace);
+}
+
+const listeners = new Set<() => void>();
+
+function follow(listener: () => void): () => void {
+  if (listeners.size === 0) addEventListener('popstate', announce);
+  listeners.add(listener);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size === 0) removeEventListener('popstate', announce);
+  };
+}
+
+function announce(): void {
+  for (const listener of listeners) listener();
+}
+
+/** Shows another place. `replace`: the way back does not lead here. */
+export function go(place: Place, { replace = false } = {}): void {
+  const path = pathOf(place);
+  // Leading to the same place again is news to what is shown there.
+  if (path === `${location.pathname}${location.search}`) shown = undefined;
+  else history[replace ? 'replaceState' : 'pushState'](null, '', path);
+  announce();
+}
+
+/** Shows a pane beside what is shown, or none. */
+export function showPane(pane: Pane | null): void {
+  const { main } = currentPlace();
+  go(pane === null ? { main } : { main, pane });
+}
+
+/** Shows a message in the timeline of its conversation, beside the pane that is open there. */
+export function showMessage(id: string, message: string): void {
+  const { main, pane } = currentPlace();
+  const keepsPane = pane !== undefined && main.at === 'conversation' && main.id === id && isWide();
+  go({ main: { at: 'conversation', id, message }, ...(keepsPane && { pane }) });
+}
+
+/** Whether a pane stands beside the conversation, and not over it. */
+function isWide(): boolean {
+  return matchMedia('(min-width: 48.01rem)').matches;
+}

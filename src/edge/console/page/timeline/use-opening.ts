@@ -1,0 +1,44 @@
+import type { RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import type { ScrollKeeper } from './scroll-keeper.ts';
+import type { Source, Target } from './use-source.ts';
+
+interface Scrolled {
+  readonly list: RefObject<HTMLElement | null>;
+  readonly keeper: RefObject<ScrollKeeper | undefined>;
+}
+
+/** Begins at the newest message, or at the unread line where it does not fit. */
+export function useOpening({ list, keeper, isReady }: Scrolled & { readonly isReady: boolean }): void {
+  const isDone = useRef(false);
+  useLayoutEffect(() => {
+    if (!isReady || isDone.current) return;
+    isDone.current = true;
+    const scroll = keeper.current!;
+    scroll.toEnd();
+    const line = list.current!.querySelector('.timeline-unread');
+    if (line !== null && !scroll.isBelowTop(line)) scroll.show(line, 'start');
+  }, [isReady, list, keeper]);
+}
+
+export interface TargetInput extends Scrolled {
+  readonly target: Target | null;
+  readonly source: Source;
+  /** Has the message of an index in the document. Returns whether it is. */
+  readonly reveal: (index: number) => boolean;
+}
+
+/** Leads the reader to a message as soon as it is there, once a turn. */
+export function useTarget({ target, source, list, keeper, reveal }: TargetInput): void {
+  const done = useRef(0);
+  useEffect(() => {
+    if (target === null || done.current === target.turn) return;
+    const index = source.messages.findIndex(({ id }) => id === target.id);
+    if (index < 0 || !reveal(index)) return;
+    const row = list.current!.querySelector(`[data-message="${CSS.escape(target.id)}"]`);
+    if (row === null) return;
+    done.current = target.turn;
+    keeper.current!.show(row, 'center');
+    if (row instanceof HTMLElement) row.focus({ preventScroll: true });
+  });
+}

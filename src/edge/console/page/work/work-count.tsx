@@ -1,0 +1,15 @@
+import { useWorkCount } from './use-work.ts';
+
+/** How much waits for the person, for the side bar. */
+export function WorkCount() {
+  const count = useWorkCount();
+  if (count === 0) return null;
+  return (
+    <span class="work-count">
+      <span aria-hidden="true">{count > MOST_SHOWN ? `${MOST_SHOWN}+` : count}</span>
+      <span class="hidden-visually">{count} waiting</span>
+    </span>
+  );
+}
+
+const MOST_SHOWN = 99;

@@ -1,0 +1,72 @@
+/** What timeline.test.ts asks of a page, which has it as `timeline`. */
+
+const box = () => document.querySelector('.timeline-scroll');
+const rows = () => [...box().querySelectorAll('[data-message]')];
+const idOf = (row) => row?.getAttribute('data-message') ?? null;
+const topOf = (row) => (row?.getBoundingClientRect().top ?? Number.NaN) - box().getBoundingClientRect().top;
+let tasks = [];
+
+globalThis.timeline = {
+  lines() {
+    return [...document.querySelector('.timeline-rows').children].flatMap((line) => {
+      const of = (selector) => line.querySelector(selector)?.textContent ?? '';
+      const text = line.textContent;
+      if (!line.matches('.message')) return text === '' ? [] : [text.charAt(0).toUpperCase() + text.slice(1)];
+      const name = of('.message-name');
+      return `${name === '' ? '+ ' : `${name}: `}${of('.markdown')}`;
+    });
+  },
+
+  placeOf(id) {
+    const all = rows();
+    const { clientHeight, scrollHeight, scrollTop } = box();
+    return {
+      top: topOf(all.find((one) => idOf(one) === id)),
+      height: clientHeight,
+      first: idOf(all[0]),
+      last: idOf(all.at(-1)),
+      rows: all.length,
+      isAtEnd: scrollHeight - scrollTop - clientHeight < 2,
+    };
+  },
+
+  scrollUp() {
+    const first = idOf(rows()[0]);
+    box().scrollTop = 200;
+    const row = rows().find((one) => topOf(one) >= 0);
+    return { id: idOf(row), top: topOf(row), first };
+  },
+
+  scrollDown() {
+    box().scrollTop = box().scrollHeight - box().clientHeight - 100;
+  },
+
+  async frames(count) {
+    for (let n = 0; n < count; n++) await new Promise((resolve) => requestAnimationFrame(resolve));
+  },
+
+  watchTasks() {
+    tasks = [];
+    const note = (list) => tasks.push(...list.getEntries().map(({ duration }) => Math.round(duration)));
+    new PerformanceObserver(note).observe({ entryTypes: ['longtask'] });
+  },
+
+  longTasks: () => tasks,
+
+  /**
+   * Sends the events that handlers of hostile texts wait for. Returns what links and elements there
+   * are.
+   */
+  provoke() {
+    for (const element of document.querySelectorAll('.message-main *')) {
+      for (const type of ['mouseover', 'focusin', 'pointerenter', 'animationstart', 'error', 'load']) {
+        element.dispatchEvent(new Event(type, { bubbles: true }));
+      }
+    }
+    const links = [...document.querySelectorAll('.timeline a[href]')];
+    return {
+      addresses: [...new Set(links.map(({ protocol }) => protocol))],
+      elements: document.querySelectorAll('.timeline :is(script, iframe, object, embed, form, style)').length,
+    };
+  },
+};

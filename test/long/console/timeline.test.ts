@@ -1,0 +1,558 @@
+/** The timeline of the console, in a real browser: what it shows, does, and where it stands. */
+
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Locator, Page } from 'playwright-core';
+import t from 'tap';
+import type { ChatMessage, SendMessageBody } from '../../../src/contract/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
+import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
+import { XSS_NAMES, XSS_VECTORS } from '../../console/xss-vectors.ts';
+import { startTestApp } from '../../support/app.ts';
+import { ConsoleBrowser, seriousFindings } from '../../support/console-page.ts';
+import { until } from '../../support/until.ts';
+
+const app = await startTestApp(t, { PARLEY_DEMO_DAY: 'on' });
+const { demo } = app;
+const { ada, grace } = demo.users;
+const browser = await ConsoleBrowser.start(t, app.baseUrl);
+await browser.context.addInitScript({ path: join(import.meta.dirname, 'timeline-page.js') });
+const headers = { 'Service-Version': NEWEST_VERSION };
+
+t.test('grouping, days, the unread line, and who has read', async (t) => {
+  const id = await group('lines');
+  await imported(id, [
+    { author_id: grace.id, body: 'Yesterday', created_at: ago(26 * 60) },
+    { author_id: ada.id, body: 'Read', created_at: ago(60) },
+  ]);
+  await call('POST', `/v1/messaging/conversations/${id}/actions/mark-read`, ada, { sequence: 2 });
+  await send(id, grace, { body: 'First of two' });
+  const { id: second } = await send(id, grace, { body: 'Second of two' });
+  const page = await browser.open('ada', `c/${id}`);
+  await message(page, 'Second of two').waitFor();
+  t.strictSame(await linesOf(page), [
+    'Yesterday',
+    'Grace Hopper: Yesterday',
+    'Today',
+    'Ada Lovelace: Read',
+    'New',
+    'Grace Hopper: First of two',
+    '+ Second of two',
+  ]);
+  await until(async () => (await readOf(id)) === 4, { what: 'what is seen is read' });
+
+  await send(id, ada, { body: 'From another device' });
+  await send(id, grace, { body: 'While the reader looks' });
+  await message(page, 'While the reader looks').waitFor();
+  t.strictSame((await linesOf(page)).indexOf('New'), 4, 'the line stays');
+  await until(async () => (await readOf(id)) === 6, { what: 'the new one is read' });
+
+  const other = await browser.open('grace', `c/${id}`);
+  await message(other, 'While the reader looks').waitFor();
+  await other.getByText('Read by Ada Lovelace').waitFor();
+
+  await row(page, second).hover();
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: 'Mark unread from here' }).click();
+  await until(async () => (await readOf(id)) === 3, { what: 'the message is unread again' });
+  await send(id, grace, { body: 'One more' });
+  await message(page, 'One more').waitFor();
+  t.equal((await linesOf(page)).indexOf('New'), 5, 'the line is there now');
+  t.equal(await readOf(id), 3, 'and it stays unread while the conversation is open');
+  await closeAll(page, other);
+});
+
+t.test('every action by mouse, with two pages', async (t) => {
+  const id = await group('mouse');
+  const there = await group('another place');
+  const { id: first } = await send(id, ada, { body: 'A message of **Ada**' });
+  const [page, other] = [await browser.open('ada', `c/${id}`), await browser.open('grace', `c/${id}`)];
+  await row(other, first).waitFor();
+
+  await act(page, first, 'React');
+  await page.getByLabel('Search emoji').fill('tada');
+  await page.getByRole('button', { name: 'party popper' }).click();
+  await other.getByRole('button', { name: '🎉 1: Ada Lovelace' }).click();
+  await page.getByRole('button', { name: '🎉 2: You, Grace Hopper' }).click();
+  await other.getByRole('button', { name: '🎉 1: You' }).waitFor();
+
+  await act(page, first, 'Edit');
+  const field = page.getByLabel('Edit the message');
+  await field.fill('Another text');
+  await field.press('Shift+Enter');
+  await field.press('Enter');
+  await message(other, 'Another text').getByText('Edited').waitFor();
+
+  await menu(other, first, 'Pin');
+  await row(page, first).getByText('Pinned').waitFor();
+  await page.getByRole('button', { name: '1 pinned message' }).waitFor();
+  await menu(page, first, 'Unpin');
+  await row(other, first).getByText('Pinned').waitFor({ state: 'hidden' });
+
+  await menu(page, first, 'Forward…');
+  await page.getByLabel('Search a conversation').fill('another');
+  await page.getByRole('radio', { name: 'another place' }).check();
+  await page.getByLabel('Your words').fill('See this');
+  await page.getByRole('dialog').getByRole('button', { name: 'Forward' }).click();
+  await page.waitForURL(`**/console/c/${there}`);
+  await message(page, 'Another text').waitFor();
+  await page.goBack();
+
+  await act(other, first, 'Reply in thread');
+  await other.waitForURL(`**pane=thread%3A${first}`);
+  const { id: reply } = await send(id, grace, { body: 'A reply', reply_to_message_id: first });
+  await row(page, first).getByRole('button', { name: '1 reply' }).waitFor();
+  await row(page, reply).getByRole('button', { name: 'Reply to Ada Lovelace' }).click();
+  await page.waitForURL(`**message=${first}`);
+  await row(page, first).and(page.locator('.message-found')).waitFor();
+
+  await menu(page, first, 'Delete…');
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await row(other, first).getByText('This message was deleted.').waitFor();
+  await row(page, reply).getByText('Deleted message').waitFor();
+  await row(other, first).hover();
+  t.equal(await row(other, first).getByRole('toolbar').count(), 0, 'nothing is offered any more');
+  await row(page, reply).hover();
+  t.equal(await row(page, reply).getByRole('button', { name: 'Edit' }).count(), 0, 'not what others wrote');
+  await closeAll(page, other);
+});
+
+t.test('every action by keyboard', async (t) => {
+  const id = await group('keyboard');
+  const sent = [];
+  for (const body of ['one', 'two', 'three']) sent.push((await send(id, ada, { body })).id);
+  const [one, , three] = sent as [string, string, string];
+  const [page, other] = [await browser.open('ada', `c/${id}`), await browser.open('grace', `c/${id}`)];
+  await row(page, three).waitFor();
+  await row(other, three).waitFor();
+  t.equal(await page.locator('[data-message][tabindex="0"]').count(), 1, 'one row takes the tabulator');
+  await row(page, three).focus();
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('ArrowUp');
+  await row(page, one).and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('+');
+  await page.getByLabel('Search emoji').fill('eyes');
+  await page.getByRole('button', { name: 'eyes', exact: true }).waitFor();
+  await page.keyboard.press('Enter');
+  await row(other, one).getByRole('button', { name: '👀 1' }).waitFor();
+  await row(page, one).and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('e');
+  await page.getByLabel('Edit the message').press('Escape');
+  await row(page, one).and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('e');
+  await page.getByLabel('Edit the message').fill('one, changed');
+  await page.keyboard.press('Enter');
+  await message(other, 'one, changed').waitFor();
+  await page.keyboard.press('p');
+  await row(other, one).getByText('Pinned').waitFor();
+  await page.keyboard.press('m');
+  await page.getByRole('menuitem', { name: 'Unpin' }).focus();
+  await page.keyboard.press('Escape');
+  await page.getByRole('menu').waitFor({ state: 'hidden' });
+  await row(page, one).focus();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').getByText('Mark unread from here').waitFor();
+  await page.keyboard.press('Escape');
+  await row(page, one).and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('r');
+  await page.waitForURL(`**pane=thread%3A${one}`);
+  await row(page, three).focus();
+  await page.keyboard.press('Delete');
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).press('Enter');
+  await row(other, three).getByText('This message was deleted.').waitFor();
+  await closeAll(page, other);
+});
+
+t.test('announcements, notes, files, and a message that is refused', async (t) => {
+  const id = await group('parts');
+  const page = await browser.open('ada', `c/${id}`);
+  await page.getByText('No message yet').waitFor();
+  t.equal(await page.getByRole('log').getAttribute('aria-live'), 'off');
+  await send(id, grace, { body: 'Hello **Ada**', mentions: [ada.id] });
+  await page.getByRole('status').getByText('Grace Hopper: Hello Ada').waitFor();
+  const link = { kind: 'link' as const, url: 'https://example.com/plan' };
+  await send(id, grace, { body: 'Hello @ada', attachments: [link] });
+  await page.locator('.mention-own', { hasText: '@Ada Lovelace' }).waitFor();
+  t.equal(await page.getByRole('link', { name: link.url }).getAttribute('rel'), 'noopener nofollow ugc');
+  await page.route(SENDING, (route) =>
+    route.request().method() === 'POST' ? route.fulfill({ status: 422, json: refusal }) : route.continue(),
+  );
+  const composer = page.getByRole('textbox', { name: 'Message' });
+  await composer.fill('Refused');
+  await composer.press('Enter');
+  await page.getByText('Not sent: It is refused.').waitFor();
+  await page.unroute(SENDING);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('Not sent').waitFor({ state: 'hidden' });
+  await until(async () => (await bodiesOf(id)).includes('Refused'), { what: 'the message is sent' });
+  await closeAll(page);
+
+  const kitchen = await conversationNamed('Kitchen');
+  const pictures = await browser.open('ada', `c/${kitchen}`);
+  await pictures.getByRole('button', { name: /^Open .*cake/ }).click();
+  await pictures.getByRole('dialog').getByRole('img').waitFor();
+  await closeAll(pictures);
+  const chair = await conversationNamed('Chair wobbles after assembly');
+  const team = await browser.open('ada', `c/${chair}`);
+  await team.locator('.message-note').getByText('Note to the team').first().waitFor();
+  await team.locator('.message-reply').getByText('To the customer').first().waitFor();
+  await closeAll(team);
+});
+
+const MANY = 10_000;
+let many = '';
+
+t.test('older messages load above, and the reading position does not move', async (t) => {
+  many = await group('many');
+  for (let from = 0; from < MANY; from += 500) {
+    const batch = Array.from({ length: 500 }, (_, index) => ({
+      author_id: (from + index) % 7 < 4 ? grace.id : ada.id,
+      body: bodyOf(from + index + 1),
+      created_at: ago(MANY - from - index),
+    }));
+    await imported(many, batch);
+  }
+  const page = await browser.open('ada', `c/${many}`);
+  await message(page, 'Message 10000').waitFor();
+  const seen = new Set<string>();
+  for (let turn = 0; turn < 12; turn++) {
+    const before = await scrollUp(page);
+    const settled = await until(
+      async () => {
+        const after = await placeOf(page, before.id);
+        return after.first !== before.first && after.first !== null ? after : null;
+      },
+      { what: 'older messages are above' },
+    );
+    await inPage(page, 'frames', 5);
+    const after = await placeOf(page, before.id);
+    t.ok(Math.abs(after.top - before.top) < 1, `${before.top} is ${settled.top} and ${after.top}`);
+    t.ok(after.rows <= 300, `${after.rows} rows`);
+    seen.add(before.id);
+  }
+  t.ok(seen.size > 10);
+  await page.getByRole('button', { name: 'Newest' }).click();
+  await message(page, 'Message 10000').waitFor();
+  t.ok((await placeOf(page, '')).isAtEnd);
+  await closeAll(page);
+});
+
+t.test('a jump to an old message, and new ones meanwhile', async (t) => {
+  const old = await idOf(many, 5_000);
+  const page = await browser.open('ada', `c/${many}?message=${old}`);
+  await row(page, old).and(page.locator('.message-found')).waitFor();
+  const { top, height } = await placeOf(page, old);
+  t.ok(top > 0 && top < height, 'it is seen');
+  const { id: fresh } = await send(many, grace, { body: 'New meanwhile' });
+  await page.getByRole('button', { name: '1 new message' }).waitFor();
+  t.equal(await row(page, fresh).count(), 0, 'it is not appended to the old part');
+  for (let turn = 0; turn < 3; turn++) {
+    const { last } = await placeOf(page, '');
+    await inPage(page, 'scrollDown');
+    await until(async () => (await placeOf(page, '')).last !== last, { what: 'newer messages below' });
+  }
+  t.equal(await row(page, fresh).count(), 0);
+  await page.getByRole('button', { name: '1 new message' }).click();
+  await row(page, fresh).waitFor();
+  t.ok((await placeOf(page, fresh)).isAtEnd);
+  t.notMatch(page.url(), /message=/);
+
+  await scrollUp(page);
+  await page.getByRole('button', { name: 'Newest' }).waitFor();
+  const composer = page.getByRole('textbox', { name: 'Message' });
+  await composer.fill('Of the reader');
+  await page.route(SENDING, (route) => void route.request().method());
+  await composer.press('Enter');
+  await page.getByText('Sending…').waitFor();
+  await until(async () => (await placeOf(page, '')).isAtEnd, { what: 'it is shown at once' });
+  await closeAll(page);
+});
+
+t.test('fifty messages a second into ten thousand', async (t) => {
+  const page = await browser.open('ada', `c/${many}`);
+  await message(page, 'Of the reader').or(message(page, 'New meanwhile')).first().waitFor();
+  await inPage(page, 'watchTasks');
+  const keeper = new Sender(many, 50);
+  await keeper.sendFor(10_000);
+  await message(page, keeper.last).waitFor();
+  const atEnd = await placeOf(page, '');
+  t.ok(atEnd.isAtEnd, 'a reader at the end stays there');
+  t.ok(atEnd.rows <= 300, `${atEnd.rows} rows`);
+  const following = await inPage<number[]>(page, 'longTasks');
+
+  await inPage(page, 'watchTasks');
+  const before = await scrollUp(page);
+  await inPage(page, 'frames', 5);
+  const still = await placeOf(page, before.id);
+  await keeper.sendFor(10_000);
+  const count = page.locator('.timeline-newest', { hasText: /^\d{2,} new messages$/ });
+  await count.waitFor();
+  const after = await placeOf(page, before.id);
+  t.ok(Math.abs(after.top - still.top) < 1, 'a reader further up stays there');
+  t.ok(after.rows <= 300, `${after.rows} rows`);
+  const reading = await inPage<number[]>(page, 'longTasks');
+  for (const [what, tasks] of Object.entries({ following, reading })) {
+    t.comment(`${what}: ${tasks.length} tasks over 50 ms, the longest ${Math.max(0, ...tasks)} ms`);
+  }
+  await count.click();
+  await message(page, keeper.last).waitFor();
+  t.ok((await placeOf(page, '')).isAtEnd);
+  await closeAll(page);
+});
+
+t.test('texts of people run nothing', async (t) => {
+  const id = await group('vectors');
+  const dialogs: string[] = [];
+  const page = await browser.open('ada', `c/${id}`);
+  page.on('dialog', (dialog) => {
+    dialogs.push(dialog.message());
+    void dialog.dismiss();
+  });
+  await imported(
+    id,
+    XSS_VECTORS.map((body, index) => ({ author_id: grace.id, body, created_at: ago(300 - index) })),
+  );
+  const { actor_id } = await namedCustomer(XSS_NAMES[0]!);
+  t.ok(actor_id);
+  for (const [index, title] of XSS_NAMES.entries()) {
+    if (index % 6 === 0) await group(title);
+    await send(id, grace, { body: title, attachments: [{ kind: 'link', url: linkOf(title) }] });
+  }
+  await page.reload();
+  await message(page, XSS_NAMES.at(-1)!.slice(-12)).last().waitFor();
+  for (let turn = 0; turn < 8; turn++) {
+    await scrollUp(page);
+    await inPage(page, 'frames', 10);
+  }
+  const { addresses, elements } = await inPage<{ addresses: string[]; elements: number }>(page, 'provoke');
+  t.strictSame(
+    addresses.filter((protocol) => !SAFE.includes(protocol)),
+    [],
+  );
+  t.equal(elements, 0, 'no element that a text could have made');
+  t.strictSame(dialogs, []);
+  t.strictSame(
+    browser.problems.filter((problem) => /Content Security|alert/i.test(problem)),
+    [],
+  );
+  await closeAll(page);
+});
+
+t.test('no serious finding of axe-core in either theme', async (t) => {
+  const chair = await conversationNamed('Chair wobbles after assembly');
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const page = await browser.open('ada', `c/${chair}`);
+    await page.emulateMedia({ colorScheme });
+    const last = page.locator('.message').last();
+    await last.hover();
+    await page.getByRole('toolbar').waitFor();
+    t.strictSame(await seriousFindings(page), [], colorScheme);
+    await page.getByRole('button', { name: 'More actions' }).click();
+    t.strictSame(await seriousFindings(page), [], `${colorScheme}, with a menu`);
+    await page.keyboard.press('Escape');
+    await last.focus();
+    await page.keyboard.press('f');
+    await page.getByRole('radio').first().waitFor();
+    t.strictSame(await seriousFindings(page), [], `${colorScheme}, with a dialog`);
+    await closeAll(page);
+  }
+  t.strictSame(
+    browser.problems.filter((problem) => !/422/.test(problem)),
+    [],
+  );
+});
+
+/** The address of a request that sends a message, or lists them. */
+const SENDING = /\/messages(\?[^/]*)?$/;
+const SAFE = ['http:', 'https:', 'mailto:'];
+const refusal = {
+  error: {
+    type: 'invalid_request_error',
+    code: 'validation_failed',
+    message: 'It is refused.',
+    param: 'body',
+  },
+};
+
+interface Token {
+  readonly access_token: string;
+}
+
+async function call<Body>(
+  method: string,
+  path: string,
+  { access_token }: Token,
+  body?: object,
+): Promise<Body> {
+  const token = access_token;
+  const answer = await app.call<Body>(method, path, { token, headers, ...(body !== undefined && { body }) });
+  if (answer.status >= 300) throw new Error(`${answer.status} ${answer.text}`);
+  return answer.body;
+}
+
+async function group(title: string): Promise<string> {
+  const participants = [{ type: 'user', actor_id: grace.id }];
+  const body = { type: 'group', title, participants };
+  return (await call<Conversation>('POST', '/v1/messaging/conversations', ada, body)).id;
+}
+
+function send(id: string, by: Token, body: SendMessageBody): Promise<ChatMessage> {
+  return call('POST', `/v1/messaging/conversations/${id}/messages`, by, {
+    client_message_id: randomUUID(),
+    ...body,
+  });
+}
+
+async function imported(id: string, messages: readonly object[]): Promise<void> {
+  const path = `/v1/messaging/conversations/${id}/messages/import`;
+  const keyed = messages.map((one) => ({ client_message_id: randomUUID(), ...one }));
+  await call('POST', path, { access_token: demo.api_key }, { messages: keyed });
+}
+
+async function conversationNamed(title: string): Promise<string> {
+  const path = `/v1/messaging/conversations?q=${encodeURIComponent(title)}`;
+  const find = async () => (await call<{ data: Conversation[] }>('GET', path, ada)).data[0];
+  return (await until(find, { what: 'the day of the demo account' })).id;
+}
+
+async function namedCustomer(name: string): Promise<{ readonly actor_id: string | null }> {
+  const participants = [{ type: 'customer', name, email: 'vector@example.org' }];
+  const body = { type: 'group', audience: 'customer', title: name, participants };
+  const path = '/v1/messaging/conversations?include[]=participants';
+  const { participants: all } = await call<Conversation>('POST', path, ada, body);
+  return { actor_id: all?.find(({ type }) => type === 'customer')?.actor_id ?? null };
+}
+
+async function readOf(id: string): Promise<number | null | undefined> {
+  return (await call<Conversation>('GET', `/v1/messaging/conversations/${id}`, ada)).last_read_sequence;
+}
+
+async function bodiesOf(id: string): Promise<(string | null)[]> {
+  const { data } = await call<{ data: ChatMessage[] }>(
+    'GET',
+    `/v1/messaging/conversations/${id}/messages`,
+    ada,
+  );
+  return data.map(({ body }) => body);
+}
+
+async function idOf(id: string, sequence: number): Promise<string> {
+  const path = `/v1/messaging/conversations/${id}/messages?around_sequence=${sequence}&limit=1`;
+  return (await call<{ data: ChatMessage[] }>('GET', path, ada)).data[0]!.id;
+}
+
+function ago(minutes: number): string {
+  return new Date(Date.now() - minutes * 60_000).toISOString();
+}
+
+/** Of one line, of some, and of many. */
+function bodyOf(number: number): string {
+  const lines = number % 5 === 0 ? 4 : number % 11 === 0 ? 12 : 1;
+  return [`Message ${number}`, ...Array.from({ length: lines - 1 }, (_, n) => `Line ${n + 2}`)].join('\n');
+}
+
+function linkOf(text: string): string {
+  return `https://example.com/?${encodeURIComponent(text)}`;
+}
+
+/** Sends messages of grace at a steady rate, without waiting for the answers. */
+class Sender {
+  last = '';
+  readonly #id: string;
+  readonly #perSecond: number;
+  #count = 0;
+
+  constructor(id: string, perSecond: number) {
+    this.#id = id;
+    this.#perSecond = perSecond;
+  }
+
+  async sendFor(ms: number): Promise<void> {
+    const began = performance.now();
+    const sent: Promise<unknown>[] = [];
+    const total = Math.round((ms / 1_000) * this.#perSecond);
+    for (let n = 0; n < total; n++) {
+      this.#count += 1;
+      this.last = `Storm ${this.#count}.`;
+      sent.push(this.#send(this.last));
+      const due = began + ((n + 1) * 1_000) / this.#perSecond;
+      await delay(Math.max(0, due - performance.now()));
+    }
+    await Promise.all(sent);
+  }
+
+  async #send(body: string): Promise<void> {
+    const answer = await fetch(`${app.baseUrl}/v1/messaging/conversations/${this.#id}/messages`, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${grace.access_token}`,
+        'Service-Account': demo.account_id,
+        'Content-Type': 'application/json',
+        ...headers,
+      },
+      body: JSON.stringify({ body, client_message_id: randomUUID() }),
+    });
+    if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`);
+    await answer.arrayBuffer();
+  }
+}
+
+function row(page: Page, id: string): Locator {
+  return page.locator(`.timeline [data-message="${id}"]`);
+}
+
+function message(page: Page, text: string): Locator {
+  return page.locator('.timeline .message', { hasText: text });
+}
+
+/** Clicks one of the buttons of a row. */
+async function act(page: Page, id: string, name: string): Promise<void> {
+  await row(page, id).hover();
+  await row(page, id).getByRole('button', { name, exact: true }).click();
+}
+
+async function menu(page: Page, id: string, name: string): Promise<void> {
+  await act(page, id, 'More actions');
+  await page.getByRole('menuitem', { name }).click();
+}
+
+async function closeAll(...pages: readonly Page[]): Promise<void> {
+  for (const page of pages) await page.close();
+}
+
+interface Place {
+  /** Of the message that was asked for, from the upper edge of the timeline. */
+  readonly top: number;
+  /** Of the timeline. */
+  readonly height: number;
+  /** The ids of the first and the last message in the document. */
+  readonly first: string | null;
+  readonly last: string | null;
+  readonly rows: number;
+  readonly isAtEnd: boolean;
+}
+
+/** Calls a function of timeline-page.js in a page. */
+function inPage<Result>(page: Page, name: string, ...args: readonly unknown[]): Promise<Result> {
+  return page.evaluate(
+    `timeline.${name}(${args.map((arg) => JSON.stringify(arg)).join()})`,
+  ) as Promise<Result>;
+}
+
+/** The lines of the timeline, as a reader sees them. */
+function linesOf(page: Page): Promise<string[]> {
+  return inPage(page, 'lines');
+}
+
+/** Returns where a message is, and what else is in the document. */
+function placeOf(page: Page, id: string): Promise<Place> {
+  return inPage(page, 'placeOf', id);
+}
+
+/** Scrolls near to the top. Returns the first message that is seen, and where it is. */
+function scrollUp(
+  page: Page,
+): Promise<{ readonly id: string; readonly top: number; readonly first: string }> {
+  return inPage(page, 'scrollUp');
+}

@@ -1,0 +1,81 @@
+/** The page of the console with what waits for a person, in a real browser. */
+
+import t from 'tap';
+import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
+import { Conversations } from '../../conversations/fixture.ts';
+import { Cases } from '../../messages/cases.ts';
+import { callsAt, startTestApp } from '../../support/app.ts';
+import { ConsoleBrowser, seriousFindings } from '../../support/console-page.ts';
+import { ModelServer } from '../../support/model-server.ts';
+
+const models = await ModelServer.start(t);
+models.otherwise('As you wish.');
+const app = await startTestApp(t, models.env());
+const { demo } = app;
+const { ada, grace } = demo.users;
+const { call } = callsAt(app, NEWEST_VERSION);
+const cases = new Cases(app);
+const browser = await ConsoleBrowser.start(t, app.baseUrl);
+
+t.test('nothing waits at first, and nothing is counted', async (t) => {
+  const page = await browser.open('ada', 'work');
+  await page.getByText('Nothing waits for you.').waitFor();
+  t.equal(await page.locator('.side-bar .work-count').count(), 0);
+  await page.close();
+});
+
+t.test('a call waits with its exact arguments, and goes when another person decides', async (t) => {
+  const page = await browser.open('ada', 'work');
+  const group = await new Conversations(app).create({
+    title: 'Pier',
+    participants: [
+      { type: 'user', actor_id: grace.id },
+      { type: 'agent', actor_id: demo.agent.actor_id },
+    ],
+  });
+  const args = { filename: 'summary.md', content_type: 'text/markdown', content: '# Summary\n' };
+  models.reply({ calls: [{ name: 'create_artifact', arguments: args }] });
+  await cases.sent(group.id, { body: '@assistant Create a summary.' });
+  const card = page.getByRole('region', { name: 'Approval of create_artifact' });
+  await card.waitFor();
+  t.strictSame(JSON.parse((await card.locator('pre').textContent())!), args);
+  await page.locator('.side-bar').getByText('1 waiting').waitFor();
+
+  const other = await browser.open('grace', 'work');
+  const graces = other.getByRole('region', { name: 'Approval of create_artifact' });
+  await graces.getByRole('button', { name: 'Approve' }).click();
+  for (const one of [card, graces]) await one.waitFor({ state: 'detached' });
+  await page.getByText('Nothing waits for you.').waitFor();
+  await other.close();
+
+  models.reply({ calls: [{ name: 'create_artifact', arguments: args }] });
+  await cases.sent(group.id, { body: '@assistant Create another one.' });
+  await page.locator('.work-page').getByRole('link', { name: 'Pier' }).click();
+  await page.waitForURL(new RegExp(`/console/c/${group.id}\\?pane=run`));
+  await page.close();
+});
+
+t.test('a proposed reply is approved, and an assigned case waits until it is answered', async (t) => {
+  const page = await browser.open('ada', 'work');
+  const { id, customerToken } = await cases.open();
+  await cases.draft(id, { body: 'We refund it.' });
+  const card = page.getByRole('article', { name: 'Reply draft of Grace Hopper' });
+  await card.getByText('We refund it.').waitFor();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    t.strictSame(await seriousFindings(page), [], colorScheme);
+  }
+  await card.getByRole('button', { name: 'Approve and send' }).click();
+  await card.waitFor({ state: 'detached' });
+
+  await call('PATCH', `/v1/messaging/conversations/${id}`, { body: { assignee_id: ada.id } });
+  await cases.sent(id, { body: 'Where is it now?' }, { token: customerToken });
+  const row = page.locator('.work-page').getByRole('link', { name: 'Where is it now?' });
+  await row.waitFor();
+  await cases.sent(id, { body: 'On its way.', channel: 'message' }, { token: ada.access_token });
+  await row.waitFor({ state: 'detached' });
+  await cases.sent(id, { body: 'Thank you!' }, { token: customerToken });
+  await page.locator('.work-page').getByRole('link', { name: 'Thank you!' }).click();
+  await page.waitForURL(new RegExp(`/console/c/${id}\\?message=`));
+  t.strictSame(browser.problems, []);
+});

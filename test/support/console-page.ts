@@ -1,0 +1,61 @@
+import { fileURLToPath } from 'node:url';
+import type { BrowserContext, Page } from 'playwright-core';
+import { startChromium } from './chromium.ts';
+import type { Teardown } from './teardown.ts';
+
+/** Opens pages of the console in a browser, and collects what their scripts complain about. */
+export class ConsoleBrowser {
+  readonly context: BrowserContext;
+  /** Uncaught errors, refusals of the content policy, and errors in the browser's console. */
+  readonly problems: string[] = [];
+  readonly #baseUrl: string;
+
+  private constructor(context: BrowserContext, baseUrl: string) {
+    this.context = context;
+    this.#baseUrl = baseUrl;
+  }
+
+  static async start(t: Teardown, baseUrl: string): Promise<ConsoleBrowser> {
+    return new ConsoleBrowser(await startChromium(t), baseUrl);
+  }
+
+  /**
+   * Opens a page as a person of the demo account (`ada`, `grace`, `carl`), at a path below
+   * `/console/`. Resolves when the console is shown.
+   */
+  async open(person: string, path = ''): Promise<Page> {
+    const page = await this.context.newPage();
+    this.watch(page);
+    const url = new URL(`/console/${path}`, this.#baseUrl);
+    url.searchParams.set('as', person);
+    await page.goto(url.href);
+    await page.locator('.shell').waitFor();
+    return page;
+  }
+
+  /** Collects the problems of a page. */
+  watch(page: Page): void {
+    page.on('pageerror', (error) => this.problems.push(error.stack ?? error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') this.problems.push(message.text());
+    });
+  }
+}
+
+/** Returns the findings of axe-core in the page, serious ones and worse, one line each. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  // As an extension's script would be, so that the content policy of the page does not refuse it.
+  const session = await page.context().newCDPSession(page);
+  const { readFile } = await import('node:fs/promises');
+  const source = await readFile(fileURLToPath(import.meta.resolve('axe-core')), 'utf8');
+  await session.send('Runtime.evaluate', { expression: `${source};undefined` });
+  const { result } = await session.send('Runtime.evaluate', {
+    expression: `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+      JSON.stringify(violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html))))`,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  await session.detach();
+  return JSON.parse(String(result.value));
+}
