@@ -144,6 +144,7 @@ class Archive {
       subscribed: true,
       actor: presentActor({ id, type: 'user', name: 'Bench', handle: null, avatar_url: null }),
       customer: false,
+      operator: false,
       admin,
       roleId: null,
       permissions: new Set(),

@@ -4,7 +4,7 @@
  */
 
 import { globSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, extname, join, relative, resolve } from 'node:path/posix';
+import { basename, dirname, join, relative, resolve } from 'node:path/posix';
 import t from 'tap';
 
 /** Path from the root of the checkout → content. */
@@ -29,10 +29,22 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   edge: [['gateway', 'console']],
   // One row: what they need of one another goes through core/features/.
   features: [
-    ['webhooks', 'compliance', 'agents', 'mail', 'push', 'search', 'platform-events', 'identity', 'import'],
+    [
+      'webhooks',
+      'compliance',
+      'agents',
+      'mail',
+      'push',
+      'search',
+      'platform-events',
+      'identity',
+      'import',
+      'widgets',
+    ],
   ],
   core: [
     ['features'],
+    ['installation'],
     ['notifications', 'inbox'],
     ['messages'],
     ['conversations', 'registration'],
@@ -44,7 +56,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['health', 'config'],
     ['http'],
     ['access'],
-    ['engine', 'db', 'outbound'],
+    ['engine', 'db', 'outbound', 'ui'],
     // They import nothing but each other.
     ['log', 'metrics', 'lifecycle', 'background', 'backoff', 'bounded', 'build', 'json-bytes', 'plain-text'],
   ],
@@ -69,6 +81,9 @@ const FACE = 'src/core/features/feature.ts';
 const LIST = 'src/app/features.ts';
 const BOTTOM = (ROWS.platform ?? []).length - 1;
 
+/** What runs in browsers: `npm run build` makes pages of it. */
+const BROWSER = /^src\/(platform\/ui|edge\/console\/page|features\/widgets\/page)\//;
+
 /** Package → where alone it may be imported. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   'uWebSockets.js':
@@ -76,6 +91,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   ioredis: /^src\/platform\/engine\/redis-[a-z]+\.ts$/,
   pg: /^src\/platform\/db\//,
   undici: /^src\/platform\/outbound\//,
+  preact: BROWSER,
 };
 
 /**
@@ -173,7 +189,7 @@ t.test('npm test leaves out test/long alone, and npm run test:all leaves out not
   t.strictSame(listed([all]), everything);
   const quick = new Set(listed(tap.include));
   const missing = everything.filter((path) => !quick.has(path));
-  t.strictSame(missing, listed(['test/long/*.test.ts']));
+  t.strictSame(missing, listed(['test/long/**/*.test.ts']));
   t.ok(missing.length > 10);
   t.match(readFileSync(join(root, '.ci/run'), 'utf8'), 'npm run -s test:all');
 });
@@ -200,7 +216,9 @@ function misplacedWords(path: string, text: string): string[] {
 }
 
 function misplacedName(path: string): string[] {
-  const words = relative('src', path).replace(/\.ts$/, '').split('/');
+  const words = relative('src', path)
+    .replace(/\.tsx?$/, '')
+    .split('/');
   const junk = words.filter((word) => JUNK_DRAWER.test(word));
   const found = junk.map((word) => `${path} is called ${word}: name it by its noun`);
   const { wing, area } = placeOf(path);
@@ -225,12 +243,14 @@ function misplacedImport(path: string, specifier: string): string[] {
   }
   const target = join(dirname(path), specifier);
   if (!target.startsWith('src/')) return wrong('it is outside src/');
+  if (BROWSER.test(path) !== BROWSER.test(target) && !target.startsWith('src/contract/'))
+    return wrong('modules of pages import each other and contract/, and servers import none of them');
   const [from, to] = [placeOf(path), placeOf(target)];
   if (from.wing !== to.wing) {
     if (to.area === 'config' && from.wing !== 'app' && path !== FACE)
       return wrong('take its values as options');
-    if (to.area === 'client' && !['console', 'tail'].includes(from.area))
-      return wrong('client/ is for the console');
+    if (to.area === 'client' && !BROWSER.test(path) && from.area !== 'tail')
+      return wrong('client/ is for pages and the tail');
     if (
       to.area === 'http' &&
       SLICES.includes(from.wing) &&
@@ -346,10 +366,10 @@ function readTree(root: string, directories: readonly string[]): Files {
     readdirSync(join(root, directory), { recursive: true, withFileTypes: true }),
   );
   const paths = entries
-    .filter((entry) => entry.isFile() && extname(entry.name) === '.ts')
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
-    // What `npm run build` makes of src/contract/client/.
-    .filter((path) => !path.includes('/contract/client/dist'));
+    // What `npm run build` makes.
+    .filter((path) => !/\/(contract\/client|edge\/console|features\/widgets)\/dist/.test(path));
   return new Map(paths.map((path) => [relative(root, path), readFileSync(path, 'utf8')]));
 }
 
@@ -420,7 +440,7 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
   'the server imports client': [
     'src/edge/gateway/a.ts',
     "import { b } from '../../contract/client/b.ts';",
-    /for the console/,
+    /for pages and the tail/,
   ],
   'client has a dependency': [
     'src/contract/client/a.ts',
@@ -604,7 +624,7 @@ t.test('finds nothing in what is right', async (t) => {
       'src/core/messages/send-rules.ts',
       '/** Takes: any of them. */\nconst any = 1; // as any of them\nf(any);',
     ],
-    ['src/edge/console/page.ts', "import { connect } from '../../contract/client/connect.ts';"],
+    ['src/edge/console/page/session.ts', "import { connect } from '../../../contract/client/connect.ts';"],
     ['src/features/agents/routes.ts', "import { s } from './store.ts';\nimport { r } from './runs/b.ts';"],
     [
       'src/features/agents/runs/b.ts',

@@ -1,6 +1,9 @@
 import { createServer } from 'node:net';
 import type { Feature } from '../core/features/feature.ts';
 import { install } from '../core/features/installed.ts';
+import { coreChecks } from '../core/installation/checks.ts';
+import { Figures } from '../core/installation/figures.ts';
+import { Nodes } from '../core/installation/nodes.ts';
 import { Tickets } from '../edge/gateway/socket/tickets.ts';
 import type { Config } from '../platform/config/config.ts';
 import { requireDataDirectory } from '../platform/db/postgres/cluster.ts';
@@ -102,7 +105,12 @@ async function start(
   disposer.add('jobs', jobs, (it) => it.close());
   const tickets = new Tickets(database);
   const realtime = { tickets, answers: () => gateway.answers };
-  routes = apiRoutes(data, access, messaging, features, realtime, config.registration);
+  const installation = {
+    nodes: () => nodes,
+    checks: () => [...coreChecks({ database, metrics: part.metrics }), ...features.checks],
+    docsUrl: () => urls.docs,
+  };
+  routes = apiRoutes(data, access, messaging, features, realtime, config.registration, installation);
   const runsOn = describeNode(config, data);
   const serving = await openServing(
     { ...part, urls, runsOn, features, demo: hasDemoPage ? () => demo : undefined },
@@ -112,6 +120,13 @@ async function start(
   );
   features.serve(serving);
   const gateway = openSockets(part, tickets, data, access, messaging, serving);
+  const told = new Nodes({
+    engine,
+    hasRedis: config.redisUrl !== null,
+    figures: new Figures(part.metrics),
+    health: serving.healthOf,
+  });
+  const nodes = disposer.add('figures of nodes', told, (it) => it.close());
   messaging.outbox.start(withDropped([...messaging.handlers, ...features.handlers], TOPICS_OF_FEATURES, log));
   data.watch.start();
 

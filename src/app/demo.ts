@@ -143,7 +143,7 @@ export function demoCommands(demo: DemoFile, dataDir: string): { tail: string; s
 /** Prints to standard output. `hasPage`: whether the demo page is served. */
 export function printWelcome(demo: DemoFile, dataDir: string, hasPage: boolean): void {
   const { tail, send } = demoCommands(demo, dataDir);
-  const page = hasPage ? `Look at it:      ${demo.base_url}/demo\n` : '';
+  const page = hasPage ? `Look at it:      ${demo.base_url}/console/\n` : '';
   process.stdout.write(`
 Parley is ready at ${demo.base_url} with a demo account; its keys and ids are in ${demoFilePath(dataDir)}
 

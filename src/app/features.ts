@@ -9,6 +9,7 @@ import { platformEvents } from '../features/platform-events/feature.ts';
 import { push } from '../features/push/feature.ts';
 import { search } from '../features/search/feature.ts';
 import { webhooks } from '../features/webhooks/feature.ts';
+import { widgets } from '../features/widgets/feature.ts';
 
 /**
  * The features of this build. A feature is its folder, its import and its entry: without them the
@@ -21,6 +22,7 @@ export const FEATURES: readonly Feature[] = [
   search,
   platformEvents,
   identity,
+  widgets,
   push,
   agents,
   webhooks,

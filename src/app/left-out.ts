@@ -10,6 +10,7 @@ import type { Logger } from '../platform/log.ts';
  * handle them.
  */
 export const TOPICS_OF_FEATURES: readonly string[] = [
+  'addresses.confirmation_due',
   'agent_runs.approval',
   'agent_runs.due',
   'agent_runs.ended',
@@ -17,7 +18,9 @@ export const TOPICS_OF_FEATURES: readonly string[] = [
   'messages.email_due',
   'platform_events.raised',
 ];
-export const TASKS_OF_FEATURES: readonly string[] = ['compliance_job', 'finish_redaction', 'import'];
+export const TASKS_OF_FEATURES: readonly string[] = [
+  ...['compliance_job', 'finish_redaction', 'import', 'visitor_claimed'],
+];
 /**
  * The settings by which triggers know that a node has their feature; `feature_search` is that of
  * nodes of the version before.

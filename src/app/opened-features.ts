@@ -7,6 +7,7 @@ import type {
   Opened,
   RoutePlace,
 } from '../core/features/feature.ts';
+import type { Check } from '../core/installation/check.ts';
 import type { TopicHandler } from '../platform/db/queue/topic.ts';
 import type { PublicRoutes } from '../platform/http/pipeline/public-routes.ts';
 import type { Route } from '../platform/http/pipeline/route.ts';
@@ -67,6 +68,10 @@ export class OpenedFeatures {
 
   get jobs(): TopicHandler[] {
     return this.#joined.flatMap(({ jobs = [] }) => jobs);
+  }
+
+  get checks(): Check[] {
+    return this.#joined.flatMap(({ checks = [] }) => checks);
   }
 
   async tidy(): Promise<void> {

@@ -5,6 +5,10 @@ import { blockRoutes } from '../core/conversations/block-routes.ts';
 import { participantRoutes } from '../core/conversations/participant-routes.ts';
 import { conversationRoutes } from '../core/conversations/routes.ts';
 import { conversationListRoutes } from '../core/inbox/routes.ts';
+import {
+  type InstallationRoutesOptions,
+  installationRoutes,
+} from '../core/installation/installation-routes.ts';
 import { messageRoutes } from '../core/messages/routes.ts';
 import { notificationRoutes } from '../core/notifications/routes.ts';
 import { settingsRoutes } from '../core/notifications/settings/settings-routes.ts';
@@ -25,6 +29,7 @@ export function apiRoutes(
   features: OpenedFeatures,
   realtime: Pick<RealtimeRoutesOptions, 'tickets' | 'answers'>,
   registration: Config['registration'],
+  installation: InstallationRoutesOptions,
 ): Route[] {
   return [
     ...accountRoutes(database, tokens, authenticator, avatars),
@@ -51,5 +56,6 @@ export function apiRoutes(
     ...settingsRoutes(database),
     ...features.routesBehind('settings'),
     ...realtimeRoutes({ ...realtime, directory, engine }),
+    ...installationRoutes(installation),
   ];
 }

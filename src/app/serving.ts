@@ -1,8 +1,10 @@
 import { avatarRoutes } from '../core/accounts/avatars/avatar-routes.ts';
 import { purgeRefreshTokens } from '../core/accounts/sessions/token-pairs.ts';
 import { fileRoutes } from '../core/attachments/file-routes.ts';
+import { filesOrigin } from '../core/attachments/files-origin.ts';
 import { isDeleted, purgeUploads } from '../core/attachments/uploads.ts';
 import { externalIds } from '../core/resources/external-ids.ts';
+import { consolePageRoutes } from '../edge/console/page-routes.ts';
 import { consoleRoutes } from '../edge/console/routes.ts';
 import { Repair } from '../edge/gateway/catch-up/repair.ts';
 import { Gateway } from '../edge/gateway/gateway.ts';
@@ -12,7 +14,7 @@ import { Idempotency } from '../platform/access/idempotency.ts';
 import { createPollLimits } from '../platform/access/rate-limit.ts';
 import { sharedSecret } from '../platform/db/shared-secret.ts';
 import type { Engine } from '../platform/engine/engine.ts';
-import { adminRoutes, healthRoutes, metricsRoutes } from '../platform/health.ts';
+import { adminRoutes, healthOf, healthRoutes, metricsRoutes } from '../platform/health.ts';
 import { AllowedOrigins } from '../platform/http/connection/origins.ts';
 import { HttpServer } from '../platform/http/connection/server.ts';
 import { clientRoutes } from '../platform/http/documents/client-package.ts';
@@ -61,7 +63,8 @@ export async function openServing(
 
   let draining = false;
   const origins = new AllowedOrigins(config.allowedOrigins, { loopback: demo !== undefined });
-  const health = healthRoutes({ database, engine, files, draining: () => draining });
+  const parts = { database, engine, files, draining: () => draining };
+  const health = healthRoutes(parts);
   const http = createHttp({
     routes,
     publicRoutes: {
@@ -80,6 +83,7 @@ export async function openServing(
           session: () => demoSession(demo()!, database, tokens),
         },
       }),
+      ...consolePageRoutes({ filesOrigin: filesOrigin(config.s3) }),
       ...upgradeRoutes(),
       ...(files === undefined ? {} : fileRoutes(files, metrics, (key) => isDeleted(database, key))),
       ...avatarRoutes(avatars),
@@ -93,7 +97,7 @@ export async function openServing(
     ...(config.rateLimit !== null && {
       limiter: rateLimits.credentials,
       addressLimiter: rateLimits.addresses,
-      scarceLimiter: rateLimits.scarce,
+      scarceLimiters: { registrations: rateLimits.registrations, visitors: rateLimits.visitorsOfAddress },
     }),
     idempotency,
     externalIds: externalIds(database),
@@ -112,6 +116,7 @@ export async function openServing(
     server,
     origins,
     health,
+    healthOf: () => healthOf(parts),
     /** Makes the node unready; it goes on as before. */
     leave: () => {
       draining = true;

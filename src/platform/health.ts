@@ -1,5 +1,6 @@
 import type { Database } from './db/connection/database.ts';
 import { statement } from './db/connection/statement.ts';
+import type { ShortageKind } from './db/connection/unavailable.ts';
 import type { Engine } from './engine/engine.ts';
 import type { PublicRoutes } from './http/pipeline/public-routes.ts';
 import type { Metrics } from './metrics.ts';
@@ -12,24 +13,43 @@ export interface HealthOptions {
   readonly draining: () => boolean;
 }
 
+/** What a node knows of its parts, without a look at Postgres. */
+export interface Health {
+  readonly engine: 'up' | 'away';
+  readonly postgres: 'up' | 'away' | ShortageKind;
+  /** Absent if files are stored elsewhere. */
+  readonly files?: 'up' | 'disk_full';
+  readonly draining: boolean;
+}
+
+export function healthOf({ database, engine, files, draining }: HealthOptions): Health {
+  return {
+    engine: engine.healthy ? 'up' : 'away',
+    postgres: database.connected ? (database.shortage ?? 'up') : 'away',
+    ...(files !== undefined && { files: files.full ? 'disk_full' : 'up' }),
+    draining: draining(),
+  };
+}
+
+/** Asks Postgres. Never rejects. */
+export function isAnswering(database: Pick<Database, 'query'>): Promise<boolean> {
+  return database.query(PROBE).then(
+    () => true,
+    () => false,
+  );
+}
+
 /** Endpoints for load balancers: `/healthz`, the process runs; `/readyz`, it can serve. */
-export function healthRoutes({ database, engine, files, draining }: HealthOptions): PublicRoutes {
+export function healthRoutes(options: HealthOptions): PublicRoutes {
   return {
     '/healthz': () => json(200, { status: 'up' }),
     '/readyz': async () => {
-      const postgres = await database.query(PROBE).then(
-        () => (database.connected ? (database.shortage ?? 'up') : 'away'),
-        () => 'away',
-      );
-      const ready = postgres !== 'away' && !draining();
+      const answers = await isAnswering(options.database);
+      const health = healthOf(options);
+      const postgres = answers ? health.postgres : 'away';
       // Without the engine, or with a full disk, a node still reads and delivers.
-      const state = {
-        engine: engine.healthy ? 'up' : 'away',
-        postgres,
-        ...(files !== undefined && { files: files.full ? 'disk_full' : 'up' }),
-        draining: draining(),
-      };
-      return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', ...state });
+      const ready = postgres !== 'away' && !health.draining;
+      return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', ...health, postgres });
     },
   };
 }

@@ -308,6 +308,12 @@ export function createMetrics({ ofProcess = true } = {}) {
   };
 }
 
+/** Returns what a counter or gauge of this node stands at, over all its labels. */
+export async function readMetric(metric: Counter<string> | Gauge<string>): Promise<number> {
+  const { values } = await metric.get();
+  return values.reduce((sum, { value }) => sum + value, 0);
+}
+
 /** Single milliseconds at the low end, up to the deadline of a request. */
 const SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 /** From a model that answers in one word to one that thinks for minutes. */

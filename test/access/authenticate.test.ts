@@ -48,6 +48,7 @@ t.test('a credential becomes a principal', async (t) => {
       },
       customer: false,
       admin: false,
+      operator: false,
       roleId,
       permissions: new Set(['messaging:read', 'messaging:create']),
       credential: { kind: 'api_key', id, expiresAtMs: Date.parse('2031-01-01T00:00:00Z') },

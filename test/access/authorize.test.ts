@@ -22,6 +22,7 @@ const principal: Principal = {
   },
   customer: false,
   admin: false,
+  operator: false,
   roleId: 'rol_1',
   permissions: new Set(['messaging:read']),
   credential: { kind: 'access_token', id: 'jti', expiresAtMs: null },

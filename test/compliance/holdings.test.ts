@@ -73,11 +73,15 @@ const KEPT: Readonly<Record<string, string>> = {
   'uploads.actor_id': 'goes with the row that refers to the file',
   'users.id': 'blanked with its actor',
   'webhook_deliveries.conversation_id': 'an id, removed after some days (webhooks/removal.ts)',
+  'visitors.claimed_by': 'refuses a second claim',
+  'visitors.conversation_ids': 'where a claim is settled',
   'webhooks.created_by': BLANKED,
+  'widgets.created_by': BLANKED,
 };
 
 /** Tables that no export shows. */
 const NOT_EXPORTED: Readonly<Record<string, string>> = {
+  address_confirmations: 'gone within a day; the mail is exported',
   agent_definitions: BY_ADMINS,
   agent_run_actions: 'what models were sent; the run is exported',
   api_keys: BY_ADMINS,
@@ -96,8 +100,10 @@ const NOT_EXPORTED: Readonly<Record<string, string>> = {
   inbox_due: IDS,
   inbox_rows: 'made of memberships and messages',
   inboxes: BY_ADMINS,
+  invitations: 'a credential',
   mail_threads: 'made of mails',
   messaging_groups: BY_ADMINS,
+  operators: 'named by the operator',
   pins: 'what the team works with',
   presences: 'gone within a minute',
   reacted_messages: IDS,
@@ -111,9 +117,11 @@ const NOT_EXPORTED: Readonly<Record<string, string>> = {
   stored_bytes: IDS,
   thread_reads: IDS,
   tickets: 'a credential',
+  visitors: IDS,
   webhook_deliveries: IDS,
   webhook_progress: IDS,
   webhooks: BY_ADMINS,
+  widgets: BY_ADMINS,
 };
 
 /** Names of columns that refer to an account, a person, a conversation or a message. */

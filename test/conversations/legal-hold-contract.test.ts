@@ -47,6 +47,21 @@ t.test('setting what is set changes nothing; each change is audited', async (t) 
   t.equal(data.length, 3, 'and that it was created');
 });
 
+t.test('a reason is in the audit', async (t) => {
+  const { id } = await conversations.create();
+  const now = { headers: { 'Service-Version': '1.3.harbor-preview.1' } };
+  await set(id, { ...HELD, reason: 'Case 12/2026' }, now);
+  await set(id, { legal_hold: 'released', reason: 'Settled' }, now);
+  const { data } = await conversations.ok<List<AuditEvent>>('GET', `${PATH}/${id}/audit`);
+  t.strictSame(
+    data.slice(0, 2).map(({ details }) => details),
+    [
+      { from: 'held', to: 'released', reason: 'Settled' },
+      { from: 'released', to: 'held', reason: 'Case 12/2026' },
+    ],
+  );
+});
+
 t.test('two concurrent legal holds are audited once', async (t) => {
   const { id } = await conversations.create();
   const answers = await Promise.all(Array.from({ length: 6 }, () => set(id, HELD)));

@@ -34,6 +34,7 @@ const ENUMERATIONS: Enumerations = {
   actors: {
     type: { agent: true, api_key: true, group: true, user: true },
   },
+  address_confirmations: { language: { ar: true, en: true } },
   agent_definitions: {
     definition_type: { custom: true, system: true },
     status: { active: true, inactive: true },
@@ -110,7 +111,15 @@ const ENUMERATIONS: Enumerations = {
   },
   mails: {
     direction: { in: true, out: true },
-    purpose: { automatic: true, bounce: true, digest: true, message: true, note: true, reply: true },
+    purpose: {
+      automatic: true,
+      bounce: true,
+      confirmation: true,
+      digest: true,
+      message: true,
+      note: true,
+      reply: true,
+    },
     status: {
       accepted: true,
       bounced: true,

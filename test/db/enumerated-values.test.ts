@@ -20,8 +20,8 @@ import { enumeratedColumns } from './enumerated-columns.ts';
 import { type Comparison, comparisonsIn } from './sql-comparisons.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** Declarations, which npm run build makes. */
-const BUILT = ['src/contract/client/dist/**'];
+/** Declarations, which npm run build makes, and what runs in browsers. */
+const OTHERS = ['src/contract/client/dist/**', 'src/**/page/**', 'src/platform/ui/**'];
 const IS_SQL = /\b(?:SELECT|UPDATE|WHERE|AND|OR|CASE|EXISTS|IN)\b|^\s*[\w.]+ (?:=|<>) '[^']*'\s*$/;
 /** They run something when they are loaded. */
 const COMMANDS = new Set([
@@ -51,7 +51,7 @@ t.test('statements name only values of their sets, and each has a name of its ow
 });
 
 t.test('templates name only values of their sets', async (t) => {
-  const paths = globSync('src/**/*.ts', { cwd: ROOT, exclude: BUILT });
+  const paths = globSync('src/**/*.ts', { cwd: ROOT, exclude: OTHERS });
   const templates = paths.flatMap((place) => templatesIn(readFileSync(join(ROOT, place), 'utf8'), place));
   judge(t, templates, 200);
 });
@@ -168,7 +168,7 @@ async function loadStatements(): Promise<{ statements: Sql[]; shared: string[] }
       return { ...result, source: collecting };
     },
   });
-  for (const path of globSync('src/**/*.ts', { cwd: ROOT, exclude: BUILT })) {
+  for (const path of globSync('src/**/*.ts', { cwd: ROOT, exclude: OTHERS })) {
     if (!COMMANDS.has(path)) await import(pathToFileURL(join(ROOT, path)).href);
   }
   hooks.deregister();

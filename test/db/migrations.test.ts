@@ -67,6 +67,9 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0041_sign_ins.ts': 'c27af2ef544ea018',
   '0042_imported_messages.ts': 'd20036e285dd2118',
   '0043_imports.ts': '273c353ed05ec001',
+  '0044_operators.ts': '6188a0bf8f7d6bd4',
+  '0045_widgets.ts': '66f8015caf21deee',
+  '0046_invitations.ts': '3543d122d200b87a',
 };
 
 /**

@@ -169,6 +169,11 @@ const RECORDED: readonly { readonly what: string; readonly frame: Frame; readonl
     frame: { kind: 'filled', stream: 'cnv_1', sequence: 43 },
     hex: '6e6f6465414141414141414107000000110000000b000500000000000080454000000000000000000000000000000000636e765f31',
   },
+  {
+    what: 'figures',
+    frame: { kind: 'figures', nodeId: NODE_ID, report: '{"sockets":1}' },
+    hex: '6e6f6465414141414141414107000000120000000c00000c000000000000000000000000000000000d000000000000006e6f646541414141414141417b22736f636b657473223a317d',
+  },
 ];
 
 t.test('the bytes on Redis are those of the versions before', async (t) => {
@@ -237,7 +242,7 @@ t.test('random bytes throw a RangeError', async (t) => {
   }
   t.pass('5,000 pieces');
   const unknownKind = encodeFrame(makeFrame(1));
-  for (const kind of [0, 12, 255]) {
+  for (const kind of [0, 13, 255]) {
     unknownKind[0] = kind;
     t.ok(throwsRangeError(unknownKind), `kind ${kind}`);
   }
@@ -259,7 +264,7 @@ function anyFrame(random: () => number): Frame {
   const id = anyId(random);
   const sequence = below(Number.MAX_SAFE_INTEGER);
   const bytes = { team: audience(), customer: audience() };
-  switch (below(7)) {
+  switch (below(8)) {
     case 0:
       return { kind: 'void', stream, sequence };
     case 1:
@@ -272,6 +277,8 @@ function anyFrame(random: () => number): Frame {
       const report = { asks: random() < 0.5, present: [[anyId(random), 'online', random() < 0.5] as const] };
       return { kind: 'presence', stream, nodeId: id, report };
     }
+    case 6:
+      return { kind: 'figures', nodeId: id, report: anyId(random) };
     case 5: {
       const from = below(131_072);
       const position = { attempt: 1 + below(524_287), from, to: from + below(131_072 - from) };

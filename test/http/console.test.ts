@@ -25,7 +25,16 @@ t.test('the welcome page: the running server, links, commands to paste', async (
   t.equal(headers['cache-control'], 'no-store');
   t.equal(headers['cross-origin-resource-policy'], 'same-origin');
   t.match(headers['content-security-policy'], "default-src 'self'");
-  for (const part of ['PostgreSQL', 'memory', '/docs', '/demo', '/metrics', '/readyz', 'npm run -s tail']) {
+  for (const part of [
+    'PostgreSQL',
+    'memory',
+    '/console/',
+    '/docs',
+    '/demo',
+    '/metrics',
+    '/readyz',
+    'npm run -s tail',
+  ]) {
     t.match(text, part);
   }
   t.match(text, demo.api_key, 'the command to send has the key of the demo account');

@@ -26,6 +26,10 @@ const FOLLOWED_TWICE: readonly Broken[] = [
   ],
 ];
 
+function site(site: string): object {
+  return { name: 'A', sites: [site] };
+}
+
 function provider(more: object): object {
   return {
     ...{ name: 'A', issuer: 'https://login.example.com', audience: 'a' },
@@ -95,6 +99,7 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   ],
   create_alert: 'none',
   approve_reply_draft: 'none',
+  reject_reply_draft: 'none',
   redact_message: 'none',
   mark_thread_read: 'none',
   create_conversation: [
@@ -294,6 +299,27 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
     [{ secret: 'x'.repeat(32), jwks_url: 'https://login.example.com/keys' }, '422 validation_failed secret'],
     [{ secret: 'x'.repeat(32), algorithms: ['RS256'] }, '422 validation_failed algorithms[0]'],
   ],
+  create_widget: [
+    [site('shop.example'), '400 invalid_format sites[0]'],
+    [site('http://shop.example'), '422 validation_failed sites[0]'],
+    [site('https://shop.example/path'), '422 validation_failed sites[0]'],
+    [site('https://*.shop.example'), '422 validation_failed sites[0]'],
+    [
+      { name: 'A', sites: ['https://shop.example', 'https://SHOP.example:443/'] },
+      '422 validation_failed sites[1]',
+    ],
+    [
+      { ...site('https://shop.example'), hours: { timezone: 'Mars/Base', open: [] } },
+      '400 invalid_format hours.timezone',
+    ],
+  ],
+  update_widget: [
+    [{ sites: ['data:text/html,x'] }, '422 validation_failed sites[0]'],
+    [{ hours: { timezone: '+01:00', open: [] } }, '400 invalid_format hours.timezone'],
+  ],
+  claim_visitor: 'none',
+  confirm_address: 'none',
+  open_confirmation: 'none',
   refresh_token: 'none',
   register: 'none',
   set_retention_policy: 'none',

@@ -417,6 +417,21 @@ const SUBJECTS: readonly Subject[] = [
     rows: 6,
   },
   {
+    name: 'list_widgets',
+    path: '/v1/widgets',
+    filters: ['', 'q=page'],
+    add: () =>
+      app.database.kysely
+        .insertInto('widgets')
+        .values({
+          ...{ id: newId('widget'), account_id: demo.account_id, name: 'Page' },
+          ...{ sites: ['https://shop.example'], created_by: ada.id },
+        })
+        .execute(),
+    version: NEWEST_VERSION,
+    rows: 6,
+  },
+  {
     name: 'list_imports',
     path: '/v1/imports',
     filters: [''],

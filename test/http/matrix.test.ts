@@ -18,7 +18,9 @@ import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 
 const app = await startTestApp(t, { PARLEY_SOCKET_POLLS_PER_SECOND: '1000' });
-const { demo, database, routes } = app;
+const { demo, database } = app;
+// Those of operators are not there for others (test/installation/operators.test.ts).
+const routes = app.routes.filter(({ operators }) => operators !== true);
 const closedRoutes = routes.filter((route) => route.open !== true);
 
 const KINDS: Readonly<Record<string, IdKind>> = {
@@ -42,6 +44,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   deliveries: 'webhookDelivery',
   inboxes: 'inbox',
   'identity-providers': 'identityProvider',
+  widgets: 'widget',
   roles: 'role',
   groups: 'group',
   entities: 'entity',
@@ -209,6 +212,16 @@ const REFERENCES: readonly Reference[] = [
     ...{ jwks_url: 'https://login.example.com/keys', role_id },
   })),
   reference('update_identity_provider', 'role_id', 'role', (role_id) => ({ role_id })),
+  reference('create_widget', 'group_id', 'group', (group_id) => ({
+    ...{ name: 'A', sites: ['https://a.example'], group_id },
+  })),
+  reference('create_widget', 'identity_provider_id', 'identityProvider', (identity_provider_id) => ({
+    ...{ name: 'A', sites: ['https://a.example'], identity_provider_id },
+  })),
+  reference('update_widget', 'group_id', 'group', (group_id) => ({ group_id })),
+  reference('update_widget', 'identity_provider_id', 'identityProvider', (identity_provider_id) => ({
+    identity_provider_id,
+  })),
   reference('create_agent', 'role_id', 'role', (role_id) => ({ ...agent, role_id })),
   reference('update_agent', 'role_id', 'role', (role_id) => ({ role_id })),
   reference('continue_agent_run', 'decisions[].action_id', 'agentAction', (action_id) => ({
@@ -217,12 +230,14 @@ const REFERENCES: readonly Reference[] = [
 ];
 
 /**
- * Places that are named like ids and take texts of the caller's own, or whose refusal is a frame
+ * Places that are named like ids and take texts of the caller's own, that are for customers alone
+ * (test/widgets/claims.test.ts), or whose refusal is a frame
  * (test/gateway/event-streams.test.ts, polls.test.ts).
  */
 const OWN_TEXTS: ReadonlySet<string> = new Set([
   ...['create_event event_id', 'create_event resource_id'],
   'import_messages messages[].reply_to_client_message_id',
+  'create_conversation widget_id',
   ...['open_realtime_stream subscribe[].conversation_id', 'poll_realtime subscribe[].conversation_id'],
 ]);
 
@@ -503,6 +518,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     ...{ name: 'Elsewhere', issuer: `https://login.example.com/${newId('account')}`, audience: 'elsewhere' },
     jwks_url: 'https://login.example.com/keys',
   });
+  const widget = await create('/v1/widgets', { name: 'Elsewhere', sites: ['https://a.example'] });
   const webhookDelivery = newId('webhookDelivery');
   await database.kysely
     .insertInto('webhook_deliveries')
@@ -588,6 +604,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
     webhook: webhook.id,
     inbox: inbox.id,
     identityProvider: identityProvider.id,
+    widget: widget.id,
     webhookDelivery,
     participant,
     notification,

@@ -38,7 +38,8 @@ function operationAt(named: Named, { parameters, requestBody, responses }: Opera
   const contents = Object.entries(responses).filter(([status]) => status < '300');
   return {
     ...(query.length > 0 && { query: Object.fromEntries(query) }),
-    ...(requestBody !== undefined && { body: named.shapeOf(bodyOf(requestBody)) }),
+    ...(requestBody !== undefined &&
+      named.hasFields(bodyOf(requestBody)) && { body: named.shapeOf(bodyOf(requestBody)) }),
     ...Object.fromEntries(contents.map(([status, answer]) => [status, named.shapeOf(bodyOf(answer))])),
   };
 }
@@ -65,6 +66,12 @@ class Named {
   has(schema: SchemaObject): boolean {
     const since = sinceOf(schema);
     return since === undefined || covers(this.#version, since);
+  }
+
+  /** Whether callers of the version know a field of it, if it has any. */
+  hasFields({ properties = {} }: SchemaObject): boolean {
+    const fields = Object.values(properties);
+    return fields.length === 0 || fields.some((field) => this.has(field));
   }
 
   shapeOf(schema: SchemaObject): Shape {

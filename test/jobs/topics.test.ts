@@ -25,6 +25,7 @@ t.test('every topic has one handler on a node', async (t) => {
 t.test('topics keep the names under which rows of earlier releases are stored', async (t) => {
   t.strictSame(defined.map(([, , name]) => name).sort(), [
     'actors.changed',
+    'addresses.confirmation_due',
     'agent_runs.approval',
     'agent_runs.due',
     'agent_runs.ended',
@@ -50,6 +51,7 @@ t.test('topics keep the names under which rows of earlier releases are stored', 
     'rights.changed',
     'scheduled.not_sent',
     'send_scheduled',
+    'visitor_claimed',
   ]);
 });
 

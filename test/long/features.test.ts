@@ -39,8 +39,8 @@ t.test('what a feature handles is dropped by name in a build without it', async 
     .map((path) => readFileSync(join(ROOT, 'src/features', path), 'utf8'))
     .join('\n');
   const defined = [...text.matchAll(/= defineTopic<.+>\('([^']+)'\)/g)].map(([, name]) => name);
-  // The core enqueues it.
-  const expected = [...defined, 'messages.email_due'];
+  // The core enqueues them.
+  const expected = [...defined, 'addresses.confirmation_due', 'messages.email_due'];
   t.strictSame([...TOPICS_OF_FEATURES, ...TASKS_OF_FEATURES].sort(), expected.sort());
   // The search of nodes of the version before, which this version has under another name.
   const settings = ['feature_search', ...FEATURES.flatMap(({ setting }) => setting ?? [])];

@@ -24,10 +24,11 @@ const FOLDERS = readdirSync(resolve(import.meta.dirname, '../../src/features'));
 /** What rows of a build with the feature may be there. */
 const HANDLED: Readonly<Record<string, { outbox: readonly string[]; jobs: readonly string[] }>> = {
   agents: { outbox: ['agent_runs.approval', 'agent_runs.due', 'agent_runs.ended'], jobs: [] },
-  mail: { outbox: ['mail.received', 'messages.email_due'], jobs: [] },
+  mail: { outbox: ['addresses.confirmation_due', 'mail.received', 'messages.email_due'], jobs: [] },
   'platform-events': { outbox: ['platform_events.raised'], jobs: [] },
   compliance: { outbox: [], jobs: ['compliance_job', 'finish_redaction'] },
   import: { outbox: [], jobs: ['import'] },
+  widgets: { outbox: [], jobs: ['visitor_claimed'] },
 };
 type Sent = Readonly<Record<'agent_run' | 'agent_run_id' | 'email_status' | 'cc', unknown>>;
 const HEADERS = { 'Service-Version': '1.2.harbor' };

@@ -215,6 +215,7 @@ function conversation(members: readonly Member[]): ConversationFacts {
     isBlocked: false,
     persona: null,
     mailboxId: null,
+    widgetId: null,
     rosterVersion: 0,
     purgedThrough: 0,
   };

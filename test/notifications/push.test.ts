@@ -431,19 +431,24 @@ t.test('an endpoint of this machine is not connected to', async (t) => {
 });
 
 t.test('the worker shows what arrives once, and not above a page that has the focus', async (t) => {
+  const SCOPE = 'https://chat.example.com/console/';
   const code = await (await fetch(`${app.baseUrl}/v1/push-worker.js`)).text();
   const listeners = new Map<string, (event: object) => void>();
   const done: unknown[] = [];
   const pages = [
-    { focused: true, focus: () => done.push('focus'), postMessage: (data: object) => done.push(data) },
+    {
+      ...{ url: `${SCOPE}c/1`, focused: true },
+      ...{ focus: () => done.push('focus'), postMessage: (data: object) => done.push(data) },
+    },
+    { url: 'https://chat.example.com/docs', focused: true },
   ];
   const self = {
     addEventListener: (name: string, listener: (event: object) => void) => listeners.set(name, listener),
     clients: { matchAll: async () => pages, openWindow: async (url: string) => done.push(url) },
     navigator: { setAppBadge: async (count: number) => done.push(count) },
-    registration: { showNotification: async (...shown: unknown[]) => done.push(shown) },
+    registration: { scope: SCOPE, showNotification: async (...shown: unknown[]) => done.push(shown) },
   };
-  runInNewContext(code, { self });
+  runInNewContext(code, { self, URL });
   const raise = async (name: string, event: object) => {
     done.length = 0;
     let work: Promise<void> | undefined;
@@ -453,6 +458,7 @@ t.test('the worker shows what arrives once, and not above a page that has the fo
   };
   const payload = {
     ...{ notification_id: 'ntf_1', title: 'Ada', body: null, unseen: 3, conversation_id: 'cnv_1' },
+    message_id: 'msg_1',
     created_at: '2026-03-02T12:00:00.000000Z',
   };
   const push = { data: { json: () => payload } };
@@ -464,7 +470,8 @@ t.test('the worker shows what arrives once, and not above a page that has the fo
   const click = { notification: { data: payload, close: () => done.push('close') } };
   t.strictSame(await raise('notificationclick', click), ['close', 'focus', { type: 'parley-open', payload }]);
   pages.length = 0;
-  t.strictSame(await raise('notificationclick', click), ['close', '/?conversation=cnv_1']);
+  const opened = `${SCOPE}?conversation=cnv_1&message=msg_1`;
+  t.strictSame(await raise('notificationclick', click), ['close', opened]);
 });
 
 t.test('a node that dies loses no push, and two nodes make one of it', async (t) => {

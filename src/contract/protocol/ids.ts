@@ -37,6 +37,8 @@ export const ID_PREFIXES = {
   inbox: 'inb',
   mail: 'mai',
   identityProvider: 'idp',
+  widget: 'wgt',
+  addressConfirmation: 'adc',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

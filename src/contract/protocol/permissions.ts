@@ -50,6 +50,9 @@ export const ADMIN_PERMISSIONS = [
   'identity_providers:read',
   'identity_providers:create',
   'identity_providers:update',
+  'widgets:read',
+  'widgets:create',
+  'widgets:update',
 ] as const;
 
 export type AdminPermission = (typeof ADMIN_PERMISSIONS)[number];
@@ -61,6 +64,9 @@ const PERMISSIONS_SINCE: Readonly<Partial<Record<string, Version>>> = {
   'identity_providers:read': '1.3.harbor-preview.1',
   'identity_providers:create': '1.3.harbor-preview.1',
   'identity_providers:update': '1.3.harbor-preview.1',
+  'widgets:read': '1.3.harbor-preview.1',
+  'widgets:create': '1.3.harbor-preview.1',
+  'widgets:update': '1.3.harbor-preview.1',
 };
 
 /** Returns those of the permissions that a version knows. */

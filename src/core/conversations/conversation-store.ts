@@ -26,6 +26,8 @@ export interface NewConversation {
   readonly groupId?: string | null;
   /** The inbox of a bridged case, which has a customer with an address. */
   readonly mailboxId?: string | null;
+  /** The widget through which the customer opens a case. */
+  readonly widgetId?: string | null;
   /** A user that can read the conversation, or a group. */
   readonly assigneeId?: string | null;
   readonly topic?: { readonly type: 'account' | 'actor' | 'entity'; readonly id: string } | null;
@@ -75,6 +77,7 @@ export async function createUnlessThere(
       workflow_status: input.audience === 'customer' ? 'new' : null,
       group_id: input.groupId ?? null,
       inbox_id: input.mailboxId ?? null,
+      widget_id: input.widgetId ?? null,
       assignee_id: input.assigneeId ?? null,
       assigned_at: input.assigneeId ? sql<string>`clock_timestamp()` : null,
       topic_type: input.topic?.type ?? null,

@@ -1,4 +1,4 @@
-import { ApiError, invalid } from '../../contract/protocol/errors.ts';
+import { ApiError, invalid, notFound } from '../../contract/protocol/errors.ts';
 import type { CreateConversationBody } from '../../contract/protocol/resources/conversation.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
@@ -15,10 +15,10 @@ export const MAX_OPEN_CASES = 5;
  * Throws `insufficient_permissions` for a token that is for one case, or `validation_failed`.
  */
 export function checkOfCustomer({ actor, credential }: Principal, body: CreateConversationBody): void {
-  if (credential.provider === undefined) {
+  if (credential.provider === undefined && credential.widgetId === undefined) {
     throw new ApiError(
       'insufficient_permissions',
-      'Only customers that come by a token of an identity provider can open a case.',
+      'Only customers that come by a token of an identity provider, or by a widget, can open a case.',
     );
   }
   if (body.type !== 'group') throw invalid('type', 'A customer opens a group.');
@@ -34,17 +34,24 @@ export function checkOfCustomer({ actor, credential }: Principal, body: CreateCo
 }
 
 /**
- * Creates the case of a customer. Throws `limit_exceeded` with the quota, or
- * `insufficient_permissions` if the team has blocked the customer.
+ * Creates the case of a customer. Throws `limit_exceeded` with the quota, `resource_not_found`
+ * (param widget_id), `insufficient_permissions` if the team has blocked the customer, or
+ * `invalid_credentials` if the customer has been deactivated or claimed meanwhile.
  */
 export async function createCase(
   tx: Tx,
-  { accountId, actor }: Principal,
-  title: string | null,
+  { accountId, actor, credential }: Principal,
+  { title, widget_id }: { readonly title?: string | undefined; readonly widget_id?: string | undefined },
 ): Promise<CreatedConversation> {
+  if (widget_id !== undefined && (await tx.query(FIND_WIDGET, accountId, widget_id)).length === 0) {
+    throw notFound('widget', 'widget_id');
+  }
   // Two requests cannot both take the last place.
   const [standing] = await tx.query(LOCK_CUSTOMER, actor.id);
-  if (standing!.blocked) throw customerBlocked();
+  if (standing === undefined || standing.deactivated) {
+    throw new ApiError('invalid_credentials', 'The actor behind this credential was deactivated.');
+  }
+  if (standing.blocked) throw customerBlocked();
   const [{ used }] = (await tx.query(COUNT_OPEN, actor.id)) as [{ used: number }];
   if (used >= MAX_OPEN_CASES) {
     const quota = { limit: MAX_OPEN_CASES, used, reset_at: null };
@@ -55,15 +62,21 @@ export async function createCase(
     accountId,
     type: 'group',
     audience: 'customer',
-    title,
+    title: title ?? null,
+    widgetId: widget_id ?? credential.widgetId ?? null,
     participants: [{ type: 'customer', actorId: actor.id }],
   });
 }
 
-const FIELDS: ReadonlySet<string> = new Set(['type', 'audience', 'title', 'participants']);
+const FIELDS: ReadonlySet<string> = new Set([...['type', 'audience', 'title', 'participants', 'widget_id']]);
 
-const LOCK_CUSTOMER = statement<[actorId: string], { blocked: boolean }>('lock-customer-of-case')`
-    SELECT ${isBlockedByTeam('a.id')} AS blocked FROM actors a WHERE a.id = $1 FOR NO KEY UPDATE`;
+const FIND_WIDGET = statement<[accountId: string, id: string]>('find-widget-of-case')`
+    SELECT FROM widgets WHERE account_id = $1 AND id = $2`;
+
+const LOCK_CUSTOMER = statement<[actorId: string], { blocked: boolean; deactivated: boolean }>(
+  'lock-customer-of-case',
+)`
+    SELECT ${isBlockedByTeam('a.id')} AS blocked, a.deactivated_at IS NOT NULL AS deactivated FROM actors a WHERE a.id = $1 FOR NO KEY UPDATE`;
 
 const COUNT_OPEN = statement<[actorId: string], { used: number }>('count-open-cases-of-customer')`
     SELECT count(*) AS used FROM participants p JOIN conversations c ON c.id = p.conversation_id

@@ -14,7 +14,7 @@ import { CUSTOMER_SERVICE } from '../accounts/groups.ts';
 import { ACTOR_JSON, isBlockedByTeam } from '../resources/actor.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { IS_MEMBER, type ShownParticipant } from '../resources/participant.ts';
-import { INBOX_OF_CASE, personaGroup } from './persona.ts';
+import { ORIGIN_OF_CASE, personaGroup } from './persona.ts';
 
 /** The cached facts of a conversation that each send, subscription and notification needs. */
 export interface ConversationFacts {
@@ -34,12 +34,14 @@ export interface ConversationFacts {
   readonly hasHidden: boolean;
   readonly agents: readonly AgentMember[];
   /**
-   * The author that customers see: the group of the inbox, else Customer Service. Null on team
-   * conversations.
+   * The author that customers see: the group of the inbox or the widget, else Customer Service.
+   * Null on team conversations.
    */
   readonly persona: Actor | null;
   /** The inbox of a bridged case; null without one, or if it was removed. */
   readonly mailboxId: string | null;
+  /** The widget that the case was opened through; null without one, or if it was removed. */
+  readonly widgetId: string | null;
   /**
    * The least version of the roster in Postgres that `members` and `agents` reflect. A send
    * compares it with the version at its commit (docs/architecture.md#recipients).
@@ -122,6 +124,7 @@ type Found = ConversationFacts | undefined;
 function subjectsOf(facts: Found, id: string): string[] {
   const subjects = [id, ...(facts?.members.keys() ?? [])];
   if (facts?.mailboxId) subjects.push(facts.mailboxId);
+  if (facts?.widgetId) subjects.push(facts.widgetId);
   if (facts?.persona) subjects.push(facts.persona.id);
   return subjects;
 }
@@ -137,6 +140,7 @@ type DirectoryRow = Pick<
   | 'deleted_at'
   | 'is_blocked'
   | 'inbox_id'
+  | 'widget_id'
   | 'roster_version'
   | 'purged_through'
 > & { persona: ActorFields | null };
@@ -188,6 +192,7 @@ function toFacts(row: DirectoryRow, members: readonly MemberRow[]): Conversation
     agents: members.flatMap(toAgents),
     persona: row.persona && presentActor(row.persona),
     mailboxId: row.inbox_id,
+    widgetId: row.widget_id,
     rosterVersion: row.roster_version,
     purgedThrough: row.purged_through,
   };
@@ -217,12 +222,12 @@ const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: strin
   'read-conversation-facts',
 )`
     SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title, c.deleted_at, c.is_blocked, c.roster_version, c.purged_through,
-      i.id AS inbox_id,
+      i.id AS inbox_id, w.id AS widget_id,
       CASE WHEN c.audience = 'customer' THEN (
         SELECT ${ACTOR_JSON} FROM messaging_groups g JOIN actors a ON a.id = g.actor_id
         WHERE g.id = ${personaGroup('$2')}
       ) END AS persona
-    FROM conversations c ${INBOX_OF_CASE}
+    FROM conversations c ${ORIGIN_OF_CASE}
     WHERE c.id = ANY($1)`;
 
 const READ_MEMBERS = statement<[conversationIds: readonly string[]], MemberRow>('read-conversation-members')`

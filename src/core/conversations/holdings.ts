@@ -2,6 +2,7 @@ import type { Holdings } from '../resources/holdings.ts';
 import { NO_METADATA } from '../resources/metadata.ts';
 import { presentParticipants, TEAM_READER } from '../resources/participant.ts';
 import { readBlocksOf } from './blocks.ts';
+import { moveMember } from './moved-member.ts';
 import { readAllParticipants, readMembershipsOf } from './participant-store.ts';
 
 /** The row of a conversation goes once nothing else is in it (deleteEmptyConversation). */
@@ -21,6 +22,7 @@ export const memberHoldings: Holdings = {
     participants: { exported: 'participants' },
     blocks: { account: 'last', actor_id: 'removed', blocker_id: 'removed', exported: 'blocks' },
   },
+  movePerson: moveMember,
   exportsOfPerson: { blocks: (db, _files, { id }) => readBlocksOf(db, id) },
   exportsOfConversation: {
     async *participants(db, _files, { id }) {

@@ -141,7 +141,7 @@ export function conversationRoutes(database: Database, directory: ConversationDi
       body: SetLegalHoldBody,
       response: Conversation,
       async change(tx, { principal, params, query, body }) {
-        const row = await setLegalHold(tx, principal, params.id!, body.legal_hold);
+        const row = await setLegalHold(tx, principal, params.id!, body);
         // The topic is always included, and participants' actors never are
         // (docs/contract.md#expansion).
         const include = ['topic', ...(query['include[]'] ?? [])] as const;

@@ -152,7 +152,7 @@ async function startCase(
   principal: Principal,
   body: CreateConversationBody,
 ): Promise<ConversationRow> {
-  const created = await createCase(tx, principal, body.type === 'group' ? (body.title ?? null) : null);
+  const created = await createCase(tx, principal, body.type === 'group' ? body : {});
   await announceCreated(tx, created, null);
   return created.conversation;
 }
@@ -195,7 +195,8 @@ async function directInput(tx: Tx, principal: Principal, body: DirectBody): Prom
   return { accountId, type: 'direct_message', directKey, participants };
 }
 
-function checkGroup({ participants, audience = 'internal', inbox_id }: GroupBody): void {
+function checkGroup({ participants, audience = 'internal', inbox_id, widget_id }: GroupBody): void {
+  if (widget_id !== undefined) throw invalid('widget_id', 'Only a customer opens a case through a widget.');
   for (const [index, input] of (participants ?? []).entries()) {
     checkInput(input, prefixOf(index));
     if (input.type === 'customer' && audience !== 'customer') throw internalOnly(prefixOf(index));

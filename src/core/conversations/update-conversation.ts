@@ -1,7 +1,7 @@
 import { ApiError, invalid, notFound } from '../../contract/protocol/errors.ts';
 import type { AuditAction } from '../../contract/protocol/resources/audit-event.ts';
 import type {
-  Conversation,
+  SetLegalHoldBody,
   UpdateConversationBody,
   WorkflowStatus,
 } from '../../contract/protocol/resources/conversation.ts';
@@ -54,13 +54,16 @@ export async function setLegalHold(
   tx: Tx,
   principal: Principal,
   id: string,
-  legalHold: Conversation['legal_hold'],
+  { legal_hold: legalHold, reason }: SetLegalHoldBody,
 ): Promise<ConversationRow> {
   const { conversation, own } = await lockAlsoDeleted(tx, principal, id);
   requireWriter(own);
   if (conversation.deleted_at !== null && !isOwner(principal, own)) throw conversationGone();
   if (conversation.legal_hold === legalHold) return conversation;
-  const details = { from: conversation.legal_hold, to: legalHold };
+  const details = {
+    ...{ from: conversation.legal_hold, to: legalHold },
+    ...(reason !== undefined && { reason }),
+  };
   await write(tx, principal, conversation, [
     { set: { legal_hold: legalHold }, action: 'conversation.legal_hold_set', details },
   ]);

@@ -32,6 +32,7 @@ import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { ConversationCreated, ConversationDeleted } from '../conversations/outbox-topics.ts';
 import type { Change, ResourcesChanged } from '../events/changes.ts';
 import type { EventSource } from '../events/event-source.ts';
+import type { Check } from '../installation/check.ts';
 import type { ContentChanged } from '../messages/outbox-topics.ts';
 import type { ImportedWrites } from '../messages/timeline/imported-write.ts';
 import type { LockedWrites } from '../messages/timeline/locked-write.ts';
@@ -68,6 +69,13 @@ export interface Feature {
   digestOf?(db: Db, userId: string): Promise<Digest | undefined>;
   /** Returns the digests that wait, oldest first, for a command that lists them. */
   waitingDigests?(db: Db, limit: number): Promise<readonly WaitingDigest[]>;
+  /** Returns whether a node with this configuration sends mail; without it none does. */
+  sendsMail?(config: Config): boolean;
+  /**
+   * Writes the mail that confirms an address (address-mail.ts), or returns undefined if it is not
+   * wanted any more. Without it such mails are canceled.
+   */
+  confirmationMail?(db: Db, confirmationId: string, publicUrl: string): Promise<MailText | undefined>;
   /** Starts removing an account, which running nodes complete; without it there is no removal. */
   readonly accountRemoval?: AccountRemoval;
   /** Checks an export offline. */
@@ -134,6 +142,8 @@ export interface Joined {
   readonly publicRoutes?: PublicRoutes;
   /** Handlers of the feature's outbox topics. */
   readonly handlers?: readonly TopicHandler[];
+  /** What of the feature may need an operator. */
+  readonly checks?: readonly Check[];
   /** Handlers of the feature's tasks in the job queue. */
   readonly jobs?: readonly TopicHandler[];
   /** Removes old data; called every hour. */

@@ -13,7 +13,24 @@ import { activityOf, isUnread, STANDING_COLUMNS, standingOf } from './standing.t
 /** The writer and triggers remove rows with their conversations. */
 export const inboxHoldings: Holdings = {
   tables: { conversation_activity: { account: 'content' }, inbox_rows: { account: 'content' } },
+  async movePerson(tx, { from, to, conversationIds }) {
+    await tx.query(MOVE_AUTHORS, from, to, conversationIds);
+    await tx.query(MARK_MOVED, from, conversationIds);
+  },
 };
+
+const MOVE_AUTHORS = statement<[from: string, to: string, conversationIds: readonly string[]]>(
+  'move-authors-of-activity',
+)`
+    UPDATE conversation_activity SET
+      last_author_id = CASE WHEN last_author_id = $1 THEN $2 ELSE last_author_id END,
+      customer_last_author_id = CASE WHEN customer_last_author_id = $1 THEN $2 ELSE customer_last_author_id END
+    WHERE conversation_id = ANY($3) AND $1 IN (last_author_id, customer_last_author_id)`;
+
+// Two authors may have become one, so what is newest by another one is looked for again.
+const MARK_MOVED = statement<[from: string, conversationIds: readonly string[]]>('mark-moved-in-inbox')`
+    WITH gone AS (DELETE FROM inbox_rows WHERE actor_id = $1)
+    INSERT INTO inbox_due (conversation_id, is_rescan) SELECT id, true FROM unnest($2::text[]) AS c(id)`;
 
 export interface InboxWriterOptions {
   readonly database: Database;

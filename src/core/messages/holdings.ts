@@ -4,6 +4,7 @@ import { type Downloads, readAttachments } from '../resources/attachment.ts';
 import type { ExportFiles, Holdings } from '../resources/holdings.ts';
 import { type MessageRow, presentForTeam } from '../resources/message.ts';
 import { presentRevision } from './editing/revision-store.ts';
+import { moveAuthor } from './moved-author.ts';
 import {
   allMessages,
   allMessagesOf,
@@ -25,6 +26,7 @@ export const messageHoldings: Holdings = {
     pins: { message_id: 'removed' },
     thread_reads: { message_id: 'removed' },
   },
+  movePerson: moveAuthor,
   exportsOfPerson: {
     messages: (db, files, { account_id, id }) => shown(db, files, messagesOf(db, files, account_id, id)),
     reactions: (db, _files, { id }) => allReactionsOf(db, id),

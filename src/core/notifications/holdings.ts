@@ -37,6 +37,8 @@ export const notificationHoldings: Holdings = {
     const [row] = await db.query(READ_AGE, accountId);
     return { notifications: row!.age };
   },
+  movePerson: async (tx, { from, to, conversationIds }) =>
+    enqueueUpdated(tx, await tx.query(MOVE_SENDER, from, to, conversationIds)),
   blankPerson: announceSettings,
   erasePerson: eraseFromFeeds,
   exportsOfPerson: {
@@ -142,6 +144,17 @@ const DELETE_ABOUT = statement<[conversationId: string], Deleted>('delete-notifi
       RETURNING 1
     )
     SELECT count(*) AS deleted FROM deleted`;
+
+// Titles stay as they were written.
+const MOVE_SENDER = statement<
+  [from: string, to: string, conversationIds: readonly string[]],
+  { id: string; recipient_id: string }
+>('move-sender-of-notifications')`
+    UPDATE notifications n SET sender_id = $2, ${setTouched('later_than(n.updated_at)')}
+    FROM participants p
+    WHERE p.conversation_id = ANY($3) AND n.recipient_id = p.actor_id
+      AND n.resource_id = p.conversation_id AND n.sender_id = $1
+    RETURNING n.id, n.recipient_id`;
 
 const DELETE_OLD = statement<[accountId: string, days: number, limit: number], Deleted>(
   'delete-old-notifications',

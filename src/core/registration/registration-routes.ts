@@ -13,7 +13,7 @@ export function registrationRoutes(policy: RegistrationPolicy): Route[] {
       since: '1.2.harbor',
       permission: null,
       open: true,
-      scarce: true,
+      scarce: 'registrations',
       agents: false,
       secret: true,
       once: true,

@@ -43,6 +43,11 @@ export interface Holdings {
   ): Promise<void>;
   /** Erases a person from everything else, in transactions that can be repeated. */
   erasePerson?(database: Database, person: ErasedPerson): Promise<void>;
+  /**
+   * Gives everything of a person to another one, with the events of what changes. Called again for
+   * what was under way.
+   */
+  movePerson?(tx: Tx, move: PersonMove): Promise<void>;
   /** What exports contain, by the noun of its file. */
   readonly exportsOfPerson?: Readonly<Record<string, Exported<ExportedPerson>>>;
   readonly exportsOfConversation?: Readonly<Record<string, Exported<ConversationRow>>>;
@@ -133,6 +138,14 @@ export interface ErasedPerson {
   /** Whether the messages that the person wrote are removed as well. */
   readonly removesMessages: boolean;
   readonly signal: AbortSignal;
+}
+
+/** Two customers that are the same person: actor ids. */
+export interface PersonMove {
+  readonly from: string;
+  readonly to: string;
+  /** The conversations of which `from` is or was a participant, locked. */
+  readonly conversationIds: readonly string[];
 }
 
 export interface ExportedPerson extends Pick<ActorRow, 'account_id' | 'id' | 'handle'> {

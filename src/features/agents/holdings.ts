@@ -4,6 +4,7 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import {
   clearInputs,
+  moveStarter,
   readArtifactsOf,
   readRunsAbout,
   readRunsStartedBy,
@@ -55,6 +56,7 @@ export const holdings: Holdings = {
     },
   },
   readAges: readRunAges,
+  movePerson: async (tx, { from, to, conversationIds }) => moveStarter(tx, from, to, conversationIds),
   forgetFiles: deleteArtifactsByKey,
   endWorkOf: async (tx, accountId) => (await cancelAllOf(tx, accountId)).length > 0,
   async endWorkIn(database, { id, account_id, by }) {

@@ -2,6 +2,7 @@ import type { Feature } from '../../core/features/feature.ts';
 import { JobRunner } from '../../platform/db/queue/leased-jobs.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
 import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
+import { importCheck } from './import-check.ts';
 import { importRoutes } from './import-routes.ts';
 import { endImportsOf, IMPORT_DUE, tidyImports } from './import-store.ts';
 import { importJobs } from './job/import-jobs.ts';
@@ -38,6 +39,7 @@ export const imports: Feature = {
             messages: messageImportRoutes({ database, store, directory, importedWrites }),
             attachments: importRoutes({ database, store, maxBytes: config.importMaxBytes }),
           },
+          checks: [importCheck(database)],
           jobs: [handle(IMPORT_DUE, ({ import_id }) => runner.due(import_id))],
           tidy: () => tidyImports(database),
           // The running import is given back before the queue's workers wait for it.

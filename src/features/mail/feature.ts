@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Email } from '../../contract/protocol/resources/email.ts';
 import type { ReadEventData } from '../../core/features/account-event.ts';
+import { CONFIRMATION_DUE } from '../../core/features/address-mail.ts';
 import type { Core, Feature, NodeParts } from '../../core/features/feature.ts';
 import { EMAIL_DUE } from '../../core/messages/outbox-topics.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
@@ -10,6 +11,7 @@ import { conversationEmailRoutes } from './conversation-email-routes.ts';
 import { holdings } from './holdings.ts';
 import { acceptMail } from './incoming/accept.ts';
 import { authenticateMail } from './incoming/authentication.ts';
+import { mailCheck } from './mail-check.ts';
 import { openMailRemoval } from './mail-removal.ts';
 import {
   type MailHead,
@@ -23,6 +25,7 @@ import { mailboxRoutes } from './mailboxes/mailbox-routes.ts';
 import { insertMailbox } from './mailboxes/mailbox-store.ts';
 import { EMAIL_RECEIVED } from './outbox-topics.ts';
 import { addressesOf, type MailWriter } from './outgoing/compose-mail.ts';
+import { makeConfirmationMail, writeConfirmation } from './outgoing/confirmation-mails.ts';
 import { openDigestMails, writeDigest } from './outgoing/digest-mails.ts';
 import { fileLinkRoutes } from './outgoing/file-link-routes.ts';
 import { FileLinks } from './outgoing/file-links.ts';
@@ -58,12 +61,13 @@ export function mailBy(times: typeof SEND_TIMES): Feature {
     eventData: { 'email.received': readEmailData },
     holdings,
     mailContent: readMail,
+    sendsMail: ({ smtpUrl }) => smtpUrl !== null,
     demo: { inbox: insertMailbox, mailed: updateThread },
     open: (node) => ({
       async join(core) {
         const { config, database, store, disposer } = node;
         const key = await openMailKey(database);
-        const { outgoing, links, drain } = await openSender(node, times, key);
+        const { outgoing, links, wake, drain } = await openSender(node, times, key);
         const removal = openMailRemoval(node);
         disposer.add('removal of mails', removal, (it) => it.close());
         const intake = openIntake(node, core, key);
@@ -73,9 +77,14 @@ export function mailBy(times: typeof SEND_TIMES): Feature {
           routes: {
             messages: [...conversationEmailRoutes(node, outgoing), ...mailboxRoutes(database, domains)],
           },
+          checks: [mailCheck(config.smtpUrl, node.metrics)],
           publicRoutes: { ...fileLinkRoutes(links, node), ...intake.publicRoutes },
           handlers: [
             handle(EMAIL_DUE, (due) => makeReply(outgoing, due)),
+            handle(CONFIRMATION_DUE, async (due) => {
+              await makeConfirmationMail(database, config.mailFrom, due);
+              wake();
+            }),
             handle(EMAIL_RECEIVED, async ({ mail_id }, isRepeated) => {
               const head = await readMailHead(database, mail_id);
               if (head === undefined || head.conversation_id === null) return;
@@ -118,7 +127,11 @@ async function openSender(node: NodeParts, times: typeof SEND_TIMES, key: MailKe
       requireTls: needsTls(smtpUrl),
       dkim: await readDkim(config),
     });
-    const writers = { reply, digest: (mail: MailRow) => writeDigest(database, mail) };
+    const writers = {
+      reply,
+      digest: (mail: MailRow) => writeDigest(database, mail),
+      confirmation: (mail: MailRow) => writeConfirmation(database, urls.public, mail),
+    };
     const running = new MailSender({ ...node, transport, times, writers });
     sender = disposer.add('mail that goes out', running, (it) => it.close());
     const digests = openDigestMails(node, () => running.wake());
@@ -129,7 +142,7 @@ async function openSender(node: NodeParts, times: typeof SEND_TIMES, key: MailKe
     else if (config.demo) await show(node, reply, mailId);
   };
   const outgoing = { database, key, hasTransport: sender !== undefined, onDue };
-  return { outgoing, links, drain: async (ms: number) => sender?.drain(ms) };
+  return { outgoing, links, wake: () => sender?.wake(), drain: async (ms: number) => sender?.drain(ms) };
 }
 
 /** Opens the transports for incoming mail: HTTP, and if configured SMTP or LMTP, and IMAP. */

@@ -4,7 +4,13 @@ import type { ErasedPerson, ExportFiles, Holdings } from '../../core/resources/h
 import { forgetAnswers } from '../../platform/access/idempotency.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { type MailRow, presentEmail, readMailOfMessage, readMailsOfConversation } from './mail-store.ts';
-import { eraseFromCopies, eraseFromThreads, erasePersonFromMails, mailsOfPerson } from './person-store.ts';
+import {
+  eraseFromCopies,
+  eraseFromThreads,
+  erasePersonFromMails,
+  mailsOfPerson,
+  moveWriter,
+} from './person-store.ts';
 import { deleteMailsOfConversation, readSourceAge, removeOldSources } from './purge-store.ts';
 
 /** Personal data in mails: copies of messages, names and addresses, and their sources. */
@@ -28,6 +34,7 @@ export const holdings: Holdings = {
     if (mail === undefined) return { ids: [], texts: [] };
     return { ids: [mail.id], texts: [mail.subject, mail.body_text, mail.body_html] };
   },
+  movePerson: async (tx, { from, to, conversationIds }) => moveWriter(tx, from, to, conversationIds),
   erasePerson: eraseFromMails,
   exportsOfPerson: {
     async *emails(db, files, { account_id: accountId, id, handle, email }) {

@@ -66,7 +66,23 @@ export async function eraseFromThreads(
   await tx.query(ERASE_FROM_THREADS, accountId, addresses);
 }
 
+/** Gives the mails that a customer wrote in these conversations to another one. */
+export async function moveWriter(
+  tx: Tx,
+  from: string,
+  to: string,
+  conversationIds: readonly string[],
+): Promise<void> {
+  await tx.query(MOVE_WRITER, from, to, conversationIds);
+}
+
 const PAGE = 200;
+
+const MOVE_WRITER = statement<[from: string, to: string, conversationIds: readonly string[]]>(
+  'move-writer-of-mails',
+)`
+    UPDATE mails SET actor_id = $2, updated_at = later_than(updated_at)
+    WHERE conversation_id = ANY($3) AND actor_id = $1`;
 
 const HAS_ADDRESS = `EXISTS (
         SELECT FROM jsonb_array_elements(m.recipients) AS r WHERE lower(r ->> 'address') = ANY($3::text[]))`;

@@ -1,14 +1,20 @@
 import type { Feature } from '../../core/features/feature.ts';
 import { Indexer } from './indexer.ts';
+import { moveEntries } from './moved-author.ts';
+import { searchCheck } from './search-check.ts';
 import { searchRoutes } from './search-routes.ts';
 
-/** Triggers delete the entries of messages and conversations with them, so it holds nothing. */
+/** Triggers delete the entries of messages and conversations with them, so it holds no table. */
 export const search: Feature = {
   setting: 'feature_search_entries',
+  holdings: { tables: {}, movePerson: moveEntries },
   open: ({ database, watch, store, directory, metrics, log, disposer }) => ({
     join() {
       disposer.add('search index', new Indexer({ database, watch, metrics, log }), (it) => it.close());
-      return { routes: { settings: searchRoutes({ database, files: store, directory }) } };
+      return {
+        routes: { settings: searchRoutes({ database, files: store, directory }) },
+        checks: [searchCheck(metrics)],
+      };
     },
   }),
 };

@@ -12,6 +12,7 @@ import { EventRecorder } from './record-events.ts';
 import { openRemoval } from './removal.ts';
 import { Replays } from './replays.ts';
 import { WEBHOOK_TIMES, type WebhookTimes } from './times.ts';
+import { webhookCheck } from './webhook-check.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
 const OF_WEBHOOK = 'JOIN webhooks w ON w.id = t.webhook_id WHERE w.account_id = $1';
@@ -73,6 +74,7 @@ export function webhooksBy(times: WebhookTimes): Feature {
                 ...completenessRoutes(database, completeness, replays),
               ],
             },
+            checks: [webhookCheck(metrics)],
             drain: (ms) => deliverer.drain(ms),
           };
         },

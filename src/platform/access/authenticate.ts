@@ -218,6 +218,7 @@ interface Row {
   readonly role_id: string | null;
   readonly role_type: Selectable<Schema['roles']>['type'] | null;
   readonly permissions: string[] | null;
+  readonly operator: boolean;
 }
 
 const COLUMNS = `
@@ -230,7 +231,7 @@ const COLUMNS = `
 
 const BY_HASH = statement<[hash: Buffer], Row>(
   'principal-by-hash',
-)`${COLUMNS}, false AS family_ended, false AS provider_ended
+)`${COLUMNS}, false AS family_ended, false AS provider_ended, false AS operator
   FROM api_keys k
   JOIN actors a ON a.id = k.actor_id
   JOIN accounts c ON c.id = a.account_id AND c.deleted_at IS NULL
@@ -252,7 +253,8 @@ const BY_ACTOR = statement<
     ) AS family_ended,
     $5::text IS NOT NULL AND NOT EXISTS (
       SELECT FROM identity_providers p WHERE p.id = $5 AND p.account_id = a.account_id AND p.revision = $6
-    ) AS provider_ended
+    ) AS provider_ended,
+    EXISTS (SELECT FROM operators o WHERE o.user_id = a.id) AS operator
   FROM actors a
   JOIN accounts c ON c.id = a.account_id AND c.deleted_at IS NULL
   LEFT JOIN api_keys k ON k.id = $3 AND k.actor_id = a.id
@@ -288,6 +290,8 @@ function standingOf(row: Row, credential: Credential): CredentialState {
       actor: presentActor({ ...row, id: row.actor_id, type: row.actor_type }),
       customer: row.customer,
       admin,
+      // The account chooses its identity providers, whose tokens name anyone.
+      operator: row.operator && credential.provider === undefined,
       roleId: row.role_id,
       permissions: new Set(admin ? [...PERMISSIONS, ...ADMIN_PERMISSIONS, ...granted] : granted),
       credential,
@@ -339,7 +343,7 @@ function subjectsOf(standing: CredentialState | undefined): string[] {
 /** The order of the fields in a key, whatever the order in an identity. */
 const FIELDS = [
   ...['accountId', 'actorId', 'credential', 'kind', 'id', 'familyId', 'issuedAtMs', 'expiresAtMs'],
-  ...['provider', 'revision'],
+  ...['provider', 'revision', 'widgetId'],
 ];
 
 function identityKey(identity: Identity): string {

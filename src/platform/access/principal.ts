@@ -14,6 +14,8 @@ export interface Principal {
   readonly customer: boolean;
   /** True for the role `admin`, which holds every permission. */
   readonly admin: boolean;
+  /** A user that sees the installation as a whole (docs/contract.md#the-installation). */
+  readonly operator: boolean;
   readonly roleId: string | null;
   readonly permissions: ReadonlySet<string>;
   readonly credential: Credential;
@@ -29,6 +31,8 @@ export interface Credential {
   readonly issuedAtMs?: number | undefined;
   /** Absent unless the credential came from an identity provider. */
   readonly provider?: CredentialProvider | undefined;
+  /** The widget by which a visitor came; absent on all other credentials. */
+  readonly widgetId?: string | undefined;
   /** Milliseconds since 1970; null if it does not expire. */
   readonly expiresAtMs: number | null;
 }
@@ -54,6 +58,7 @@ export const UNAUTHENTICATED: Principal = Object.freeze({
   actor: presentActor({ id: '', type: 'user', name: null, handle: null, avatar_url: null }),
   customer: false,
   admin: false,
+  operator: false,
   roleId: null,
   permissions: new Set<string>(),
   credential: { kind: 'access_token', id: '', expiresAtMs: null },

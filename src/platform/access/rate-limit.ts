@@ -18,10 +18,13 @@ export interface RateLimits {
   readonly deferred: RateLimiter;
   /** By address, before authentication: ten times as many, as several callers may share one. */
   readonly addresses: RateLimiter;
-  /** By the caller's address, for endpoints that are `scarce` (platform/http/pipeline/route.ts). */
-  readonly scarce: RateLimiter;
+  /** By the caller's address, like the next (`scarce` in platform/http/pipeline/route.ts). */
+  readonly registrations: RateLimiter;
+  readonly visitorsOfAddress: RateLimiter;
   /** By the address of an SMTP client that brings mail. */
   readonly mails: RateLimiter;
+  /** By widget, for visitors that begin. */
+  readonly visitors: RateLimiter;
 }
 
 /** Creates the limits of a node; null (PARLEY_RATE_LIMIT=off) limits nothing. */
@@ -31,8 +34,10 @@ export function createRateLimits(limit: RateLimit | null): RateLimits {
     credentials: new RateLimiter(limit),
     deferred: new RateLimiter(limit),
     addresses: new RateLimiter(perAddress, { keyOf: networkOf }),
-    scarce: new RateLimiter(limit && SCARCE, { keyOf: networkOf }),
+    registrations: new RateLimiter(limit && REGISTRATIONS, { keyOf: networkOf }),
+    visitorsOfAddress: new RateLimiter(limit && VISITORS_OF_ADDRESS, { keyOf: networkOf }),
     mails: new RateLimiter(limit, { keyOf: networkOf }),
+    visitors: new RateLimiter(limit && VISITORS),
   };
 }
 
@@ -220,7 +225,12 @@ export function networkOf(address: string): string {
 const PER_ADDRESS = 10;
 
 /** For an office's registrations, mistyped ones too; too few to fill a database. */
-const SCARCE: RateLimit = { requests: 20, seconds: 3_600 };
+const REGISTRATIONS: RateLimit = { requests: 20, seconds: 3_600 };
+
+/** A shop behind a balancer has one address, for all whose first message it gets. */
+const VISITORS_OF_ADDRESS: RateLimit = { requests: 30, seconds: 60 };
+/** For a widget, whose visitors come from many addresses. */
+const VISITORS: RateLimit = { requests: 100, seconds: 60 };
 
 function secondsLeft({ endsMs }: RateWindow, nowMs: number): number {
   return Math.ceil((endsMs - nowMs) / 1_000);

@@ -22,6 +22,8 @@ export interface TokenSubject {
   readonly actorId: string;
   /** The identity provider whose token was exchanged for this one, with which it ends. */
   readonly provider?: CredentialProvider | undefined;
+  /** The widget by which a visitor came. */
+  readonly widgetId?: string | undefined;
 }
 
 export interface VerifiedToken extends TokenSubject {
@@ -71,7 +73,8 @@ export class Tokens {
     const issuedAtS = this.#now() / 1000;
     const expiresAtS = Math.floor(issuedAtS) + (options.ttlS ?? DEFAULT_TTL_S);
     // `account` comes first: OWN_TOKEN_START.
-    const claims = { account: options.accountId, family: options.familyId, provider: options.provider };
+    const { accountId: account, familyId: family, provider, widgetId: widget } = options;
+    const claims = { account, family, provider, widget };
     const token = await new SignJWT(claims)
       .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
       .setIssuer(PARTY)
@@ -107,7 +110,7 @@ export class Tokens {
         currentDate: new Date(this.#now()),
       });
       // A token without a time of issue counts as the oldest.
-      const { sub, jti, iat = 0, exp, account, family, provider } = payload;
+      const { sub, jti, iat = 0, exp, account, family, provider, widget } = payload;
       if (typeof account !== 'string' || !sub || !jti || exp === undefined) {
         throw invalid();
       }
@@ -116,6 +119,7 @@ export class Tokens {
       return {
         ...{ accountId: account, actorId: sub, id: jti, familyId, ...times },
         ...(provider !== undefined && { provider: provider as CredentialProvider }),
+        ...(typeof widget === 'string' && { widgetId: widget }),
       };
     } catch (error) {
       // The signature is checked before the claims, so only a genuine token is reported as expired.

@@ -11,8 +11,8 @@ import { packPosition, unpackPosition } from './text-position.ts';
  * Nodes of the previous version read and write it during a rolling deploy, so it stays as it is:
  * test/engine/frame-codec.test.ts holds recorded bytes of every kind against it. One header serves
  * all kinds. `resource` is a resource, a message or a node; `number` is a time, a packed position
- * or 0, and alone tells a piece from other ephemeral events; the report of a presence frame and a
- * change of inboxes travel as JSON in `team`.
+ * or 0, and alone tells a piece from other ephemeral events; the report of a presence frame, a
+ * change of inboxes and the figures of a node travel as JSON in `team`.
  */
 interface Layout {
   readonly kind: number;
@@ -39,6 +39,7 @@ export const WIRE_KINDS = {
   snapshot: 9,
   inbox_changed: 10,
   filled: 11,
+  figures: 12,
 } as const satisfies Record<Frame['kind'], number>;
 
 const FIXED_BYTES = 28;
@@ -108,6 +109,8 @@ export function decodeFrame(bytes: Buffer): Frame {
       return { kind: 'rights_changed', subject: stream };
     case WIRE_KINDS.inbox_changed:
       return { kind: 'inbox_changed', accountId: stream, change: readChange(team) };
+    case WIRE_KINDS.figures:
+      return { kind: 'figures', nodeId: resource, report: team?.toString() ?? '' };
     default:
       throw new RangeError('not a frame');
   }
@@ -162,6 +165,8 @@ function layoutOf(frame: Frame): Layout {
       const { accountId: stream, change } = frame;
       return { ...UNUSED, kind, stream, team: Buffer.from(JSON.stringify(change)) };
     }
+    case 'figures':
+      return { ...UNUSED, kind, stream: '', resource: frame.nodeId, team: Buffer.from(frame.report) };
   }
 }
 

@@ -16,7 +16,8 @@ export type Frame =
   | AskFrame
   | PresenceFrame
   | RightsChangedFrame
-  | InboxChangedFrame;
+  | InboxChangedFrame
+  | FiguresFrame;
 
 /** A frame whose bytes are published to sockets. */
 export type BroadcastFrame = CommittedFrame | EphemeralFrame | PieceFrame | SnapshotFrame;
@@ -153,6 +154,14 @@ export interface InboxChange {
 export interface ChangedInLists {
   readonly id: string;
   readonly actors: readonly number[];
+}
+
+/** What a node tells the others of itself every two seconds (core/installation/nodes.ts). */
+export interface FiguresFrame {
+  readonly kind: 'figures';
+  readonly nodeId: string;
+  /** JSON; its readers know nodes of other versions. */
+  readonly report: string;
 }
 
 export function isCommitted(frame: Frame): frame is CommittedFrame {

@@ -50,10 +50,14 @@ export const AUDIT_ACTIONS = [
   'import.completed',
   'import.failed',
   'user.claimed',
+  'user.invited',
+  'user.invitation_used',
   'user.updated',
   'user.deactivated',
   'user.activated',
   'user.erased',
+  'operator.added',
+  'operator.removed',
   'sessions.ended',
   'role.updated',
   'role.deleted',
@@ -72,6 +76,10 @@ export const AUDIT_ACTIONS = [
   'identity_provider.created',
   'identity_provider.updated',
   'identity_provider.deleted',
+  'widget.created',
+  'widget.updated',
+  'widget.deleted',
+  'visitor.claimed',
   'account.registered',
 ] as const;
 
@@ -90,6 +98,14 @@ export const AUDIT_ACTIONS_SINCE: MembersSince<(typeof AUDIT_ACTIONS)[number]> =
   'import.completed': '1.3.harbor-preview.1',
   'import.failed': '1.3.harbor-preview.1',
   'user.claimed': '1.3.harbor-preview.1',
+  'user.invited': '1.3.harbor-preview.1',
+  'user.invitation_used': '1.3.harbor-preview.1',
+  'operator.added': '1.3.harbor-preview.1',
+  'operator.removed': '1.3.harbor-preview.1',
+  'widget.created': '1.3.harbor-preview.1',
+  'widget.updated': '1.3.harbor-preview.1',
+  'widget.deleted': '1.3.harbor-preview.1',
+  'visitor.claimed': '1.3.harbor-preview.1',
 };
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -23,6 +23,7 @@ import { AgentRun } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
 import { Conversation } from './conversation.ts';
 import { SENT_EMAIL_STATUSES } from './email.ts';
+import { MESSAGE_LIMITS } from './message-limits.ts';
 import { METADATA_TEXTS, MetadataField, MetadataPatch } from './metadata.ts';
 import { MessageReaction, REACTION_LIMITS } from './reaction.ts';
 import { Thread } from './thread.ts';
@@ -38,20 +39,10 @@ export const MESSAGE_STATUSES = [
 ] as const;
 export const CHANNELS = ['message', 'email'] as const;
 
+export { MESSAGE_LIMITS };
+
 export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 export type Channel = (typeof CHANNELS)[number];
-
-/** Sizes of a message (docs/contract.md#sizes). */
-export const MESSAGE_LIMITS = {
-  bodyCharacters: 40_000,
-  attachments: 20,
-  mentions: 50,
-  cc: 50,
-  clientMessageIdCharacters: 255,
-  subjectCharacters: 998,
-  urlCharacters: 2_048,
-  redactionReasonCharacters: 500,
-} as const;
 
 /** What a tombstone says of its redaction (docs/contract.md#redaction). */
 export const MessageRedaction = Type.Object({
@@ -383,6 +374,16 @@ describe(ApproveDraftBody, {
     'The `updated_at` of the draft as the approver has read it. A draft that was changed since answers `resource_conflict`.',
   if_last_sequence:
     'The highest `sequence` of the conversation that the approver has read. A newer message answers `resource_conflict`.',
+});
+
+/** Body of Reject Reply Draft (docs/contract.md#drafts). */
+export const RejectDraftBody = Body({
+  reason: Since('1.3.harbor-preview.1', Label(MESSAGE_LIMITS.rejectionReasonCharacters)),
+});
+export type RejectDraftBody = Static<typeof RejectDraftBody>;
+
+describe(RejectDraftBody, {
+  reason: 'Why the draft is rejected, for the team. It becomes the reason of its outcome.',
 });
 
 /** The content of a message before an edit, kept while its conversation is under legal hold. */

@@ -7,6 +7,7 @@ import {
   described,
   Id,
   Identity,
+  Label,
   Name,
   Nullable,
   OneOf,
@@ -30,6 +31,8 @@ export const WORKFLOW_STATUSES = [
 ] as const;
 export const CONVERSATION_STATUSES = ['active', 'archived', 'hidden'] as const;
 export const LEGAL_HOLDS = ['released', 'held'] as const;
+/** Length of the reason of a hold or its release. */
+export const HOLD_REASON_CHARACTERS = 500;
 
 export type ConversationType = (typeof CONVERSATION_TYPES)[number];
 export type ConversationAudience = (typeof AUDIENCES)[number];
@@ -159,8 +162,17 @@ const GROUP_TEXTS = {
 
 const DirectMessageInput = Body({ ...DIRECT_MESSAGE, external_id: NewOwnId });
 describe(DirectMessageInput, { ...DIRECT_MESSAGE_TEXTS, external_id: OWN_ID_TEXTS.create });
-const GroupInput = Body({ ...GROUP, external_id: NewOwnId });
-describe(GroupInput, { ...GROUP_TEXTS, external_id: OWN_ID_TEXTS.create });
+const GroupInput = Body({
+  ...GROUP,
+  external_id: NewOwnId,
+  widget_id: Since('1.3.harbor-preview.1', Id),
+});
+describe(GroupInput, {
+  ...GROUP_TEXTS,
+  external_id: OWN_ID_TEXTS.create,
+  widget_id:
+    'The widget through which a customer opens the case, so that the team writes under its name. Only from customers. Default: that by which the visitor came.',
+});
 
 /** Body of Create Conversation (docs/contract.md#creating-a-conversation). `system` is reserved. */
 export const CreateConversationBody = ByType([DirectMessageInput, GroupInput]);
@@ -199,10 +211,15 @@ describe(UpdateConversationBody, {
 });
 
 /** Body of Set Legal Hold (docs/contract.md#legal-hold). */
-export const SetLegalHoldBody = Body({ legal_hold: OneOf(LEGAL_HOLDS) });
+export const SetLegalHoldBody = Body({
+  legal_hold: OneOf(LEGAL_HOLDS),
+  reason: Since('1.3.harbor-preview.1', Label(HOLD_REASON_CHARACTERS)),
+});
+export type SetLegalHoldBody = Static<typeof SetLegalHoldBody>;
 describe(SetLegalHoldBody, {
   legal_hold:
     'The status to set: `held` suppresses retention purging and redaction, `released` allows them again.',
+  reason: 'Why it is held or released. The team sees it in the audit of the conversation.',
 });
 
 export const MarkReadBody = Body({

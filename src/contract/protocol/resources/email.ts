@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { describe, Identity, Nullable, OneOf, Times, Timestamp } from '../schema/schema.ts';
+import { MEMBERS_SINCE, type MembersSince } from '../schema/since.ts';
 import { Inbox } from './inbox.ts';
 
 /** Where a mail that goes out stands. */
@@ -61,7 +62,9 @@ describe(EmailVerdict, {
 export const Email = Type.Object({
   ...Identity('email'),
   direction: OneOf(['in', 'out']),
-  purpose: OneOf(['reply', 'digest', 'message', 'note', 'bounce', 'automatic']),
+  purpose: OneOf(['reply', 'digest', 'message', 'note', 'bounce', 'automatic', 'confirmation'], {
+    [MEMBERS_SINCE]: { confirmation: '1.3.harbor-preview.1' } satisfies MembersSince,
+  }),
   status: OneOf(EMAIL_STATUSES),
   reason: Nullable(Type.String()),
   inbox_id: Nullable(Type.String()),
@@ -91,7 +94,7 @@ export type EmailDirection = Email['direction'];
 describe(Email, {
   direction: '`in` for mail that came in, `out` for mail that goes out.',
   purpose:
-    'What the mail is for: a `reply` to a customer or a `digest` of notifications goes out; a `message` of a customer, a `note` of a team member, a `bounce` or an `automatic` mail (an auto-reply, a newsletter) came in.',
+    'What the mail is for: a `reply` to a customer, a `digest` of notifications or the `confirmation` of an address goes out; a `message` of a customer, a `note` of a team member, a `bounce` or an `automatic` mail (an auto-reply, a newsletter) came in.',
   status:
     'Out: `queued`, `sent` to the next server, `deferred` until `next_try_at`, `bounced` later, `failed`, or `canceled` before it left. In: `received` and being read, `accepted` as a message, or `ignored`.',
   reason: 'A code that says why the mail has its status. Null where there is nothing to say.',

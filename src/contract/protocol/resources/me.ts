@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, Name, Nullable } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
 import { Account } from './account.ts';
 import { Actor } from './actor.ts';
 import { AvatarKey } from './avatar.ts';
@@ -14,6 +15,7 @@ export const Me = Type.Object({
   user: Nullable(User),
   role: Nullable(Role),
   permissions: Type.Array(Type.String()),
+  operator: Since('1.3.harbor-preview.1', Type.Boolean()),
 });
 export type Me = Static<typeof Me>;
 
@@ -24,6 +26,8 @@ describe(Me, {
   role: 'The role that bounds what the caller may do. Null where it has none, which then permits nothing.',
   permissions:
     'Everything that the role permits, each as `{permission}:{action}`; for an admin role all permissions.',
+  operator:
+    'Whether the caller is an operator, with a session of its own: it sees the installation as a whole.',
 });
 
 export const UpdateMeBody = Body({

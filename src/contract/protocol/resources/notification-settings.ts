@@ -42,11 +42,11 @@ const CHANNELS = {
 describe(CategoryChannels, CHANNELS);
 
 /** A time of day, to the minute. */
-const Clock = Type.String({
+export const Clock = Type.String({
   pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
   sentence: 'Must be a time of day with hours and minutes: 22:30.',
 });
-const Timezone = Type.String({ minLength: 1, maxLength: SETTINGS_LIMITS.timezoneCharacters });
+export const Timezone = Type.String({ minLength: 1, maxLength: SETTINGS_LIMITS.timezoneCharacters });
 
 export const DoNotDisturb = Type.Object({
   from: Clock,

@@ -41,18 +41,19 @@ export async function openDraft(
 }
 
 /**
- * Discards an open draft (docs/contract.md#drafts). Throws ApiError `resource_conflict` if the
- * message is not an open draft, or is still being written.
+ * Discards an open draft (docs/contract.md#drafts), whose outcome has the reason. Throws ApiError
+ * `resource_conflict` if the message is not an open draft, or is still being written.
  */
 export async function rejectDraft(
   tx: Tx,
   { actor }: { readonly actor: Pick<Principal['actor'], 'id'> },
   draft: MessageRow,
+  reason: string | null = null,
 ): Promise<MessageRow> {
   await lockConversation(tx, draft.conversation_id);
   const current = await lockMessage(tx, draft);
   requireFinished(current);
-  const rejected = await conclude(tx, current, 'reject');
+  const rejected = await conclude(tx, current, 'reject', reason);
   await moveWorkflow(tx, caseOf(draft), 'drafts_decided', actor.id);
   await auditMessage(tx, actor.id, draft, 'draft.rejected');
   return rejected;

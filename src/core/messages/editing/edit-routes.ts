@@ -5,6 +5,7 @@ import {
   IncludeInSend,
   MessageOutcome,
   MessageRevision,
+  RejectDraftBody,
 } from '../../../contract/protocol/resources/chat-message.ts';
 import { Body } from '../../../contract/protocol/schema/schema.ts';
 import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
@@ -103,9 +104,10 @@ export function editRoutes(options: MessageRoutesOptions): Route[] {
       permission: 'messaging:update',
       ...OF_MESSAGE,
       query: Body({ 'include[]': IncludeInSend }),
+      body: RejectDraftBody,
       prepare: writable,
-      async change(tx, { principal, query }, { row }) {
-        const rejected = await rejectDraft(tx, principal, row);
+      async change(tx, { principal, query, body }, { row }) {
+        const rejected = await rejectDraft(tx, principal, row, body.reason);
         return expandMessage(tx, files, principal, rejected, query['include[]']);
       },
     }),

@@ -58,6 +58,18 @@ export async function removeReactionsOf(tx: Tx, conversationId: string, actorId:
   await announce(tx, messageIds, conversationId);
 }
 
+/** Gives the reactions of an actor in a locked conversation to another one. */
+export async function moveReactions(tx: Tx, conversationId: string, from: string, to: string): Promise<void> {
+  const locked = await tx.query(LOCK_OF_ACTOR, conversationId, from);
+  if (locked.length === 0) return;
+  await tx.query(MOVE_OF_ACTOR, conversationId, from, to);
+  await announce(
+    tx,
+    locked.map(({ message_id }) => message_id),
+    conversationId,
+  );
+}
+
 /** Returns the conversations in which an actor has reacted. */
 export async function conversationsOfReactor(db: Db, actorId: string): Promise<string[]> {
   return (await db.query(READ_CONVERSATIONS, actorId)).map(({ conversation_id }) => conversation_id);
@@ -107,6 +119,15 @@ const LOCK_OF_ACTOR = statement<[conversationId: string, actorId: string], { mes
 
 const DELETE_OF_ACTOR = statement<[conversationId: string, actorId: string]>('delete-reactions-of-actor')`
     DELETE FROM reactions WHERE conversation_id = $1 AND actor_id = $2`;
+
+const MOVE_OF_ACTOR = statement<[conversationId: string, from: string, to: string]>('move-reactions')`
+    WITH moved AS (
+      DELETE FROM reactions WHERE conversation_id = $1 AND actor_id = $2
+      RETURNING message_id, emoji, conversation_id, customer, created_at
+    )
+    INSERT INTO reactions (message_id, emoji, actor_id, conversation_id, customer, created_at)
+    SELECT message_id, emoji, $3, conversation_id, customer, created_at FROM moved
+    ON CONFLICT DO NOTHING`;
 
 const READ_CONVERSATIONS = statement<[actorId: string], { conversation_id: string }>(
   'read-conversations-of-reactor',

@@ -44,7 +44,7 @@ export function composeMail(
 ): SendMailOptions {
   const named = (kind: 'to' | 'cc') => addressesOf(mail, kind).map((address) => ({ name: '', address }));
   // Marks mail that a machine wrote (RFC 3834), so that no other machine answers it.
-  const submitted = mail.purpose === 'digest' ? 'auto-generated' : 'auto-replied';
+  const submitted = mail.purpose === 'reply' ? 'auto-replied' : 'auto-generated';
   return {
     envelope: { from: sender, to: [...recipients] },
     from: { name: oneLine(mail.from_name ?? ''), address: mail.from_address! },

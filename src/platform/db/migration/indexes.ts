@@ -66,6 +66,8 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   // The indexes for filters by metadata. A row without it is in none of them.
   actors_metadata: { on: `actors ${metadataIndex()}` },
   conversations_metadata: { on: `conversations ${metadataIndex()}` },
+  // The sessions of the visitors of a widget.
+  refresh_tokens_of_widget: { on: 'refresh_tokens (widget_id) WHERE widget_id IS NOT NULL' },
   agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
 };
 

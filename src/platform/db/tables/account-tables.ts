@@ -50,6 +50,12 @@ export interface AccountTables {
     placeholder: Generated<boolean>;
   };
 
+  /** The users that see the installation as a whole. */
+  operators: {
+    user_id: string;
+    created_at: Time;
+  };
+
   api_keys: Times & {
     id: string;
     account_id: string;
@@ -100,6 +106,8 @@ export interface AccountTables {
     created_at: Time;
     /** When the first token of the family was issued; null in tokens from before migration 0027. */
     began_at: string | null;
+    /** The widget by which the visitor of this session came. */
+    widget_id: string | null;
   };
 
   avatars: {

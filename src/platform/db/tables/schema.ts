@@ -34,6 +34,7 @@ import type { SearchTables } from './search-tables.ts';
 import type { SignInTables } from './sign-in-tables.ts';
 import type { Streamed, Time, Times } from './touched.ts';
 import type { WebhookTables } from './webhook-tables.ts';
+import type { WidgetTables } from './widget-tables.ts';
 
 /**
  * The tables, as migrations/ make them. Timestamps are read as ISO 8601 in UTC with microseconds,
@@ -49,7 +50,8 @@ export interface Schema
     NotificationTables,
     SearchTables,
     SignInTables,
-    WebhookTables {
+    WebhookTables,
+    WidgetTables {
   settings: {
     name: string;
     value: string;
@@ -72,6 +74,8 @@ export interface Schema
     legal_hold: Generated<Conversation['legal_hold']>;
     /** Set if the case is bridged: replies leave as mail from this inbox. */
     inbox_id: string | null;
+    /** The widget through which its customer opened the case, which may be gone. */
+    widget_id: string | null;
     assignee_id: string | null;
     /** When the present assignee was set or removed. */
     assigned_at: string | null;

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { PublicRoutes } from '../pipeline/public-routes.ts';
+import { readBuiltFile } from './built-file.ts';
 import { documentRoute } from './documents.ts';
 
 export const CLIENT_PATH = '/v1/client.js';
@@ -29,11 +28,6 @@ const BUILT = new URL('../../../contract/client/dist/', import.meta.url);
  * Reads a file of those that a build makes for servers. Rejects with ApiError `resource_not_found`,
  * whose message says why there is none.
  */
-export async function readBuilt(name: string): Promise<Buffer> {
-  return readFile(new URL(`served/${name}`, BUILT)).catch(async (cause) => {
-    const failure = await readFile(new URL('failure.txt', BUILT), 'utf8').catch(() => undefined);
-    const why = failure === undefined ? 'it was not built' : `its build failed: ${failure}`;
-    const message = `This server has no package of the SDK, because ${why}. Run "npm run build" where it is installed.`;
-    throw new ApiError('resource_not_found', message, { cause });
-  });
+export function readBuilt(name: string): Promise<Buffer> {
+  return readBuiltFile(BUILT, `served/${name}`, 'package of the SDK');
 }

@@ -11,13 +11,16 @@ export interface Document {
 
 /**
  * Serves a document, made at the first request, compressed once per encoding, and cached. A client
- * that has it (If-None-Match) gets 304.
+ * that has it (If-None-Match) gets 304. The headers `more` replace those of other documents.
  */
-export function documentRoute(make: () => Document | Promise<Document>): PublicRoute {
+export function documentRoute(
+  make: () => Document | Promise<Document>,
+  more: Readonly<Record<string, string>> = {},
+): PublicRoute {
   let kept: CachedDocument | undefined;
   return async ({ ifNoneMatch, acceptEncoding = '' }): Promise<PublicAnswer> => {
     kept ??= new CachedDocument(await make());
-    const headers = { ...DOCUMENT_HEADERS, ETag: kept.tag };
+    const headers = { ...DOCUMENT_HEADERS, ...more, ETag: kept.tag };
     if (ifNoneMatch?.includes(kept.tag)) return { status: 304, body: null, headers };
     const { contentType, body } = kept.document;
     const encoding = encodingFor(acceptEncoding);

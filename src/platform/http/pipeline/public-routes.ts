@@ -28,7 +28,7 @@ export interface PublicAction {
  * By method; each is called after the limit of its address, and may read the body as it arrives.
  */
 export interface LimitedRoute {
-  readonly limited: Readonly<Partial<Record<'get' | 'post' | 'delete', LimitedHandler>>>;
+  readonly limited: Readonly<Partial<Record<'get' | 'post' | 'put' | 'delete', LimitedHandler>>>;
 }
 
 export type LimitedHandler = (request: StreamedRequest) => Promise<PublicAnswer>;
@@ -120,6 +120,7 @@ const LIMITED_METHODS: ReadonlyMap<string, (by: LimitedRoute['limited']) => Limi
     ['GET', ({ get }) => get],
     ['HEAD', ({ get }) => get],
     ['POST', ({ post }) => post],
+    ['PUT', ({ put }) => put],
     ['DELETE', (by) => by.delete],
   ]);
 

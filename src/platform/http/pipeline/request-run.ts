@@ -13,6 +13,7 @@ import type { BodyReceiver, Exchange } from '../connection/exchange.ts';
 import type { Endpoint } from './endpoint.ts';
 import { hasExternalIds, type IdPlaces, replaceExternalIds } from './external-ids.ts';
 import { requireJsonType } from './json-type.ts';
+import { isForOperators, requireOperator } from './operator-paths.ts';
 import { openCursor, Page } from './pagination.ts';
 import { decodeText } from './query.ts';
 import type { AnsweredRequest } from './request-log.ts';
@@ -33,12 +34,12 @@ import { requireVersion } from './spoken-version.ts';
 
 /**
  * The life of one request. Each step is a method that ends with the call of the next, in the order
- * of docs/contract.md#order-of-checks: address limit → route → method → version → credential →
- * account → subscription → rate limit → permission → query → body → idempotency → external ids →
- * rules → handler.
- * An open endpoint goes from the version, perhaps over a second limit of its address, to the query.
- * A step waits only where it must: with a cached caller, none before the rules does. Those follow
- * idempotency, because a time that has passed must not refuse a replay.
+ * of docs/contract.md#order-of-checks: address limit → route → operator → method → version →
+ * credential → account → subscription → rate limit → permission → query → body → idempotency →
+ * external ids → rules → handler. An open endpoint goes from the version, perhaps over a second
+ * limit of its address, to the query. A step waits only where it must: with a cached caller, none
+ * before the rules does. Those follow idempotency, because a time that has passed must not refuse a
+ * replay.
  */
 export class RequestRun implements BodyReceiver, AnsweredRequest {
   readonly #http: RunHost;
@@ -110,9 +111,14 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 
   #findRoute(): void {
     const { path } = this.#exchange.head;
-    if (this.#match !== undefined) this.#checkMethod(this.#match);
+    if (this.#match !== undefined) this.#admit(this.#match);
     else if (decodeText(path) !== undefined) throw notFound('endpoint');
     else throw new ApiError('invalid_format', 'The path must be percent-encoded UTF-8 text.');
+  }
+
+  #admit(match: Match<Endpoint>): void {
+    if (!isForOperators(match)) this.#checkMethod(match);
+    else this.#await(requireOperator(this.#entrance, this.#exchange.head), () => this.#checkMethod(match));
   }
 
   #checkMethod(match: Match<Endpoint>): void {
@@ -142,7 +148,8 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 
   #limitScarce(): void {
     const { scarce } = this.#endpoint!.route;
-    this.#limitBy(scarce === true ? this.#http.parts.scarceLimiter : undefined, this.#admitUnauthenticated);
+    const limiter = scarce && this.#http.parts.scarceLimiters?.[scarce];
+    this.#limitBy(limiter, this.#admitUnauthenticated);
   }
 
   #admitUnauthenticated(): void {

@@ -93,6 +93,9 @@ type ChangingMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 type Handler<C, Result> = (call: C) => Promise<Result> | Result;
 
+/** What is made without a credential, each with a limit of its own. */
+export type Scarce = 'registrations' | 'visitors';
+
 interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
   /** Unique, such as `send_message`; OpenAPI's operationId and, with dashes, the tool's slug. */
   readonly name: string;
@@ -120,12 +123,17 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
    * without an Authorization header the endpoint is `open`, and its rules require the proof.
    */
   readonly mayBeOpen?: Version;
-  /** True for an open endpoint that few addresses call twice: a far lower limit per address. */
-  readonly scarce?: boolean;
+  /** What an open endpoint makes that few addresses make twice: a far lower limit per address. */
+  readonly scarce?: Scarce;
   /** True to count under the limits of polls, and not under those of all other requests. */
   readonly polls?: boolean;
   /** True to answer with an inactive subscription too, so that callers see why others refuse. */
   readonly unsubscribed?: boolean;
+  /**
+   * True for endpoints of operators, which have paths of their own: all others are answered as at a
+   * path where nothing is (docs/contract.md#the-installation). They are closed to agents, too.
+   */
+  readonly operators?: boolean;
   /** True if customers may call it (docs/contract.md#customers). */
   readonly customers?: boolean;
   /**

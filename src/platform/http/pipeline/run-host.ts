@@ -14,6 +14,7 @@ import type { CursorSeal } from './cursor-seal.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { ErrorMapper } from './failure.ts';
 import type { AnsweredRequest } from './request-log.ts';
+import type { Scarce } from './route.ts';
 import type { Match } from './router.ts';
 
 /** The parts of the server that checks and handlers use; absent if switched off. */
@@ -24,7 +25,7 @@ export interface RunParts {
   /** By address, before authentication. Omit it if unlimited: reading an address costs time. */
   readonly addressLimiter?: Limiter;
   /** By address, for endpoints that are `scarce`. */
-  readonly scarceLimiter?: Limiter;
+  readonly scarceLimiters?: Readonly<Record<Scarce, Limiter>>;
   /** In place of `limiter` and `addressLimiter`, for endpoints that are `polls`. */
   readonly pollLimiters?: {
     /** By actor. */

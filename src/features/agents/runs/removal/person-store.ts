@@ -76,3 +76,18 @@ const READ_ARTIFACTS = statement<
     SELECT f.id, f.run_id, f.s3_key, f.filename, f.content_type, f.size_bytes, f.created_at
     FROM agent_runs r JOIN artifacts f ON f.run_id = r.id
     WHERE r.triggered_by = $1 AND f.id > $2 ORDER BY f.id LIMIT $3`;
+
+const MOVE_STARTER = statement<[from: string, to: string, conversationIds: readonly string[]]>(
+  'move-starter-of-runs',
+)`
+    UPDATE agent_runs SET triggered_by = $2 WHERE conversation_id = ANY($3) AND triggered_by = $1`;
+
+/** Gives the runs that a customer started in these conversations to another one. */
+export async function moveStarter(
+  tx: Tx,
+  from: string,
+  to: string,
+  conversationIds: readonly string[],
+): Promise<void> {
+  await tx.query(MOVE_STARTER, from, to, conversationIds);
+}

@@ -25,6 +25,7 @@ export function operationOf(route: Route, schemas: SchemaComponents): object {
   return {
     operationId: route.name,
     'x-since': route.since,
+    ...(route.permission === null ? {} : { 'x-permission': route.permission }),
     ...(slug === undefined ? {} : { 'x-tool-slug': slug }),
     tags: [tagOf(route.path)],
     summary: route.summary,
@@ -71,7 +72,8 @@ function describe(route: Route): string {
   return [...(text === undefined ? [] : [text]), sentences.join(' ')].join('\n\n');
 }
 
-function callersOf({ permission, own, customers, agents }: Route): string[] {
+function callersOf({ permission, own, customers, agents, operators }: Route): string[] {
+  if (operators === true) return ['For operators alone: to all others nothing is at this path.'];
   const ofOwn = own === undefined ? '' : `, or \`${own.permission}\` for ${own.of}`;
   return [
     permission === null ? 'Any valid credential will do.' : `Permission: \`${permission}\`${ofOwn}.`,

@@ -12,7 +12,10 @@ import type { Route } from '../../pipeline/route.ts';
 export function refusalsOf(route: Route): ErrorCondition[] {
   const found = new Set<ErrorCondition>(ALWAYS);
   const add = (conditions: readonly ErrorCondition[]) => conditions.forEach(found.add, found);
-  if (route.open !== true) {
+  if (route.operators === true) {
+    for (const condition of OF_CALLERS) found.delete(condition);
+    add(['parameter_missing']);
+  } else if (route.open !== true) {
     add(OF_CREDENTIALS);
     if (route.unsubscribed !== true) add(['payment_required']);
     if (route.permission !== null || route.customers !== true || route.agents === false) {
@@ -65,6 +68,9 @@ const ALWAYS: readonly ErrorCondition[] = [
   'internal_error',
   'service_unavailable',
 ];
+
+/** Others than operators learn nothing about their credentials there. */
+const OF_CALLERS: readonly ErrorCondition[] = ['expired_token', 'invalid_credentials'];
 
 const OF_CREDENTIALS: readonly ErrorCondition[] = ['api_key_expired', 'api_key_revoked', 'parameter_missing'];
 

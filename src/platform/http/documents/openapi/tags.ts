@@ -23,6 +23,7 @@ const CHAPTERS: readonly Chapter[] = [
   { name: 'Agents', paths: /^\/v1\/ai\// },
   { name: 'Events', paths: /^\/v1\/events(?:\/|$)/ },
   { name: 'Webhooks', paths: /^\/v1\/webhooks(?:\/|$)/ },
+  { name: 'Widgets', paths: /^\/v1\/widgets(?:\/|$)/ },
   { name: 'Realtime', paths: /^\/v1\/realtime/ },
   {
     name: 'Mail',

@@ -14,6 +14,7 @@ export const PAGES = {
   agents: { path: '/docs/agents', title: 'Agents' },
   states: { path: '/docs/states', title: 'States' },
   access: { path: '/docs/access', title: 'Access' },
+  operations: { path: '/docs/operations', title: 'Operations' },
 } as const;
 
 export type PageName = keyof typeof PAGES;
@@ -49,7 +50,10 @@ export function pageOf(
     main,
     nav: {
       label: 'Documentation',
-      links: Object.entries(PAGES).map(([page, link]) => ({ ...link, current: page === name })),
+      links: [
+        ...Object.entries(PAGES).map(([page, link]) => ({ ...link, current: page === name })),
+        { path: '/console/', title: 'Console' },
+      ],
     },
     styles: ['docs.css', 'prose.css', ...styles].map(assetPath),
     scripts: ['sign-in.js', ...scripts].map((file) => html`<script defer src="${assetPath(file)}"></script>`),

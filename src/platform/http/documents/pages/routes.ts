@@ -10,6 +10,7 @@ import { agentsPage } from './agents-page.ts';
 import { errorsPage } from './errors-page.ts';
 import { GUIDES, guidesPage, pageOfGuide, pathOf } from './guides/guides.ts';
 import { code, type Html, html, prose, table } from './html.ts';
+import { operationsPage } from './operations-page.ts';
 import { markdownPage, PAGES, pageOf } from './page.ts';
 import { type ReferenceDocument, referencePage } from './reference-page.ts';
 import { socketPage } from './socket-page.ts';
@@ -33,6 +34,7 @@ export function docsRoutes({ routes, docsUrl }: OpenApiOptions): PublicRoutes {
     [PAGES.agents.path]: documentRoute(() => agentsPage(routes)),
     [PAGES.states.path]: documentRoute(statesPage),
     [PAGES.access.path]: documentRoute(() => accessPage(routes)),
+    [PAGES.operations.path]: documentRoute(operationsPage),
     ...Object.fromEntries(assets),
     // People type addresses below /docs, in browsers.
     '/docs/*': () => ({ status: 404, ...missingPage(), headers: DOCUMENT_HEADERS }),

@@ -1,0 +1,25 @@
+import { attention, type Check, counted, duration, ok } from '../../core/installation/check.ts';
+import { type Metrics, readMetric } from '../../platform/metrics.ts';
+
+/** By then a mail has been tried several times. */
+const LATE_S = 900;
+
+/** Whether mail leaves. */
+export function mailCheck(
+  smtpUrl: string | null,
+  metrics: Pick<Metrics, 'mailsWaiting' | 'mailsWaitingSeconds'>,
+): Check {
+  return {
+    name: 'mail',
+    section: 'when-mail-waits',
+    async look() {
+      if (smtpUrl === null) return ok('No mail is sent: PARLEY_SMTP_URL is not set.');
+      const lateS = await readMetric(metrics.mailsWaitingSeconds);
+      if (lateS <= LATE_S) return ok('The SMTP server takes mail.');
+      const waiting = await readMetric(metrics.mailsWaiting);
+      return attention(
+        `Waiting: ${counted(waiting, 'mail')}, the oldest for ${duration(lateS)}. Look whether the SMTP server answers.`,
+      );
+    },
+  };
+}

@@ -1,0 +1,14 @@
+import type { PersonMove } from '../../core/resources/holdings.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+
+/** Has what a customer wrote, and the names of its cases, indexed again under another one. */
+export async function moveEntries(tx: Tx, { to, conversationIds }: PersonMove): Promise<void> {
+  await tx.query(NOTE, to, conversationIds);
+}
+
+const NOTE = statement<[author: string, conversationIds: readonly string[]]>('note-moved-for-search')`
+    INSERT INTO search_changes (changed_ids, changed_of, conversation_ids)
+    SELECT coalesce(array_agg(m.id), '{}'), coalesce(array_agg(m.conversation_id), '{}'), $2
+    FROM messages m WHERE m.conversation_id = ANY($2) AND m.sequence IS NOT NULL
+      AND $1 IN (m.author_id, m.sender_id)`;

@@ -1,0 +1,19 @@
+import { attention, type Check, duration, ok } from '../../core/installation/check.ts';
+import { type Metrics, readMetric } from '../../platform/metrics.ts';
+
+/** As the alerts of docs/operations.md have it. */
+const LATE_S = 60;
+
+/** Whether search finds what was sent lately. */
+export function searchCheck(metrics: Pick<Metrics, 'searchLagSeconds'>): Check {
+  return {
+    name: 'search',
+    section: 'when-search-is-late',
+    async look() {
+      const lagS = await readMetric(metrics.searchLagSeconds);
+      return lagS > LATE_S
+        ? attention(`Search finds messages ${duration(lagS)} late. The log says whether the indexer fails.`)
+        : ok('Search finds what was sent.');
+    },
+  };
+}
