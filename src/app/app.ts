@@ -120,13 +120,13 @@ async function start(
   );
   features.serve(serving);
   const gateway = openSockets(part, tickets, data, access, messaging, serving);
-  const told = new Nodes({
+  const ownNodes = new Nodes({
     engine,
     hasRedis: config.redisUrl !== null,
     figures: new Figures(part.metrics),
     health: serving.healthOf,
   });
-  const nodes = disposer.add('figures of nodes', told, (it) => it.close());
+  const nodes = disposer.add('figures of nodes', ownNodes, (it) => it.close());
   messaging.outbox.start(withDropped([...messaging.handlers, ...features.handlers], TOPICS_OF_FEATURES, log));
   data.watch.start();
 

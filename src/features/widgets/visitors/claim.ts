@@ -42,6 +42,8 @@ export async function claimVisitor(tx: Tx, claim: Claim, refusal?: ApiError): Pr
   // The team knows whom it is by an id of the application.
   if (visitorId !== customerId && from.external_id !== null) throw taken();
   await endEveryToken(tx, visitorId);
+  // Before the changes below, so that sockets of the visitor are cut first.
+  await enqueueRightsChanged(tx, [visitorId, customerId]);
   const conversationIds: string[] = [];
   if (visitorId !== customerId) {
     conversationIds.push(...(await tx.query(READ_CONVERSATIONS, visitorId)).map(({ id }) => id));
@@ -49,7 +51,6 @@ export async function claimVisitor(tx: Tx, claim: Claim, refusal?: ApiError): Pr
     await tx.query(DEACTIVATE, visitorId);
     await addJob(tx, VISITOR_CLAIMED, { visitor_id: visitorId }, { key: visitorId, afterMs: SETTLE_MS });
   }
-  await enqueueRightsChanged(tx, [visitorId, customerId]);
   await record(tx, claim, conversationIds);
   return markClaimed(tx, visitorId, customerId, conversationIds);
 }

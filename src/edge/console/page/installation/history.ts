@@ -24,7 +24,7 @@ export function secondsToAsk(sinceMs: number): number {
   return Math.min(FIGURES_KEPT_S, Math.ceil(sinceMs / 1_000) + OVERLAP_S);
 }
 
-/** Returns the last figures of a node, or undefined before it has told any. */
+/** Returns the last figures of a node, or undefined before there are any. */
 export function latest({ figures }: InstallationNode): NodeFigures | undefined {
   return figures.at(-1);
 }

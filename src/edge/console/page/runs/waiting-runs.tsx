@@ -9,7 +9,7 @@ import { useWaitingRuns } from './waiting.ts';
 
 /**
  * The calls in a conversation that wait for this person, above the composer. They appear and
- * disappear live, whoever decides. None while the pane of their run shows them.
+ * disappear live when any person has decided. None while the pane of their run shows them.
  */
 export function WaitingRuns({ conversationId }: { readonly conversationId: string }) {
   const { mayAct } = useRunRights(conversationId);
