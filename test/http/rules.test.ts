@@ -2,39 +2,47 @@
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
+import type { Token } from '../../src/contract/protocol/resources/token.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { addOperator } from '../../src/core/accounts/operators.ts';
+import { lockUser } from '../../src/core/accounts/users.ts';
 import type { SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
 import type { Route } from '../../src/platform/http/pipeline/route.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { bodyViolations, queryViolations } from '../support/violations.ts';
 
 const app = await startTestApp(t, { PARLEY_SOCKET_POLLS_PER_SECOND: '1000' });
-/** All but those of operators, which are not there for others (test/installation/). */
-const ROUTES = app.routes.filter(({ operators }) => operators !== true);
+const { ada } = app.demo.users;
+await app.database.transaction(async (tx) => {
+  await addOperator(tx, (await lockUser(tx, app.demo.account_id, ada.id))!);
+});
+const { access_token: operator } = (
+  await app.call<Token>('POST', '/v1/auth/tokens', { body: { user_id: ada.id } })
+).body;
 const WIDTH = 8;
 /** The newest version, in which every rule holds. */
 const NEWEST = { 'Service-Version': NEWEST_VERSION };
 
 t.test('query parameters follow the rules of their schemas', async (t) => {
   let broken = 0;
-  for (const route of ROUTES) {
+  for (const route of app.routes) {
     const wanted: string[] = [];
     const requests = [...queryViolations(route.query ?? {})].map(({ query, refusal }) => {
       wanted.push(`${route.name} ${refusal} <- ${query.slice(0, 60)}`);
       return { path: `${pathOf(route)}?${query}`, name: query.slice(0, 60) };
     });
     const got = await inParallel(requests, async ({ path, name }) => {
-      const answer = await app.call(route.method, path, { headers: NEWEST });
+      const answer = await app.call(route.method, path, { headers: NEWEST, ...callerOf(route) });
       return `${route.name} ${refusalOf(answer)} <- ${name}`;
     });
     t.strictSame(got, wanted, route.name);
     broken += wanted.length;
   }
-  t.ok(broken > ROUTES.length, `${broken} rules`);
+  t.ok(broken > app.routes.length, `${broken} rules`);
 });
 
 t.test('include[] has a bound everywhere', (t) => {
-  const included = ROUTES.flatMap(({ name, query }) => {
+  const included = app.routes.flatMap(({ name, query }) => {
     const { properties = {} } = (query ?? {}) as { properties?: Record<string, { maxItems?: number }> };
     return properties['include[]'] === undefined ? [] : [{ name, most: properties['include[]'].maxItems }];
   });
@@ -48,7 +56,7 @@ t.test('include[] has a bound everywhere', (t) => {
 
 t.test('request bodies follow the rules of their schemas', async (t) => {
   let broken = 0;
-  for (const route of ROUTES) {
+  for (const route of app.routes) {
     if (route.method === 'GET') continue;
     const violations = [...bodyViolations(route.body ?? { type: 'object', additionalProperties: false })];
     const got = await inParallel(violations, ({ body }) => told(route, { body }));
@@ -59,12 +67,12 @@ t.test('request bodies follow the rules of their schemas', async (t) => {
     );
     broken += violations.length;
   }
-  t.ok(broken > ROUTES.length, `${broken} rules`);
+  t.ok(broken > app.routes.length, `${broken} rules`);
 });
 
 t.test('null in a body that changes a resource', async (t) => {
   let refused = 0;
-  for (const route of ROUTES.filter(({ method }) => method === 'PATCH')) {
+  for (const route of app.routes.filter(({ method }) => method === 'PATCH')) {
     const { properties = {} } = route.body as { properties?: Record<string, SchemaObject> };
     const fixed = Object.keys(properties).filter((name) => !takesNull(properties[name]!));
     const got = await inParallel(fixed, (name) => told(route, { body: { [name]: null } }));
@@ -79,7 +87,7 @@ t.test('null in a body that changes a resource', async (t) => {
 });
 
 t.test('bodies that are no object, no JSON, or hold what no text may', async (t) => {
-  for (const route of ROUTES) {
+  for (const route of app.routes) {
     if (route.method === 'GET') continue;
     const texts = ['[]', '"x"', 'null', '{', '{"a":', `{"a":"${'\\u0000'}"}`, `{"a":"${'\\ud800'}"}`];
     const got = await inParallel(texts, (rawBody) => told(route, { rawBody }));
@@ -92,7 +100,13 @@ t.test('bodies that are no object, no JSON, or hold what no text may', async (t)
 });
 
 async function told(route: Route, options: CallOptions): Promise<string> {
-  return refusalOf(await app.call(route.method, pathOf(route), { headers: NEWEST, ...options }));
+  const call = { headers: NEWEST, ...callerOf(route), ...options };
+  return refusalOf(await app.call(route.method, pathOf(route), call));
+}
+
+/** To others than operators, their endpoints are not there. */
+function callerOf({ operators = false }: Route): CallOptions {
+  return operators ? { token: operator } : {};
 }
 
 function takesNull({ type, anyOf = [] }: SchemaObject): boolean {

@@ -11,11 +11,11 @@ import { writeParticipant } from './participant-store.ts';
  * Gives the memberships and the block of a customer to another one. Where the other takes part as
  * well, its own participant stays, with the higher read position, and the one of the first leaves.
  */
-export async function moveMember(tx: Tx, { from, to, conversationIds }: PersonMove): Promise<void> {
-  const changes: Change[] = [];
+export async function moveMember(tx: Tx, { from, to, conversationIds, events }: PersonMove): Promise<void> {
+  const added: Change[] = [];
   for (const { id, conversation_id: stream } of await tx.query(MOVE_ALONE, from, to)) {
-    changes.push({ event: 'participant.updated', id, stream });
-    changes.push({ event: 'conversation.added', id: stream, stream: to });
+    events.push({ event: 'participant.updated', id, stream });
+    added.push({ event: 'conversation.added', id: stream, stream: to });
   }
   for (const both of await tx.query(READ_BOTH, from, to)) {
     const { id, other_id, conversation_id: stream, read_sequence } = both;
@@ -25,14 +25,14 @@ export async function moveMember(tx: Tx, { from, to, conversationIds }: PersonMo
       ...(joins && { membership: both.membership }),
     });
     if (isMember(both)) await writeParticipant(tx, id, { membership: 'removed' });
-    changes.push({ event: 'participant.removed', id, stream });
-    changes.push({ event: 'participant.updated', id: other_id, stream });
-    if (joins) changes.push({ event: 'conversation.added', id: stream, stream: to });
+    events.push({ event: 'participant.removed', id, stream });
+    events.push({ event: 'participant.updated', id: other_id, stream });
+    if (joins) added.push({ event: 'conversation.added', id: stream, stream: to });
   }
   await tx.query(MOVE_BLOCK, from, to);
   await tx.query(MOVE_TOPICS, from, to, conversationIds);
   await tx.query(RAISE_ROSTER_VERSIONS, conversationIds);
-  await enqueueChanged(tx, changes);
+  await enqueueChanged(tx, added);
   await enqueueRightsChanged(tx, [...conversationIds, to]);
 }
 

@@ -1,29 +1,22 @@
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
-import { enqueueChanged } from '../events/changes.ts';
 import type { PersonMove } from '../resources/holdings.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { outsideUpdateOf } from './events.ts';
 import { moveReactions } from './reactions/reactions.ts';
 
 /** Gives the messages, reactions and read threads of a customer to another one. */
-export async function moveAuthor(tx: Tx, { from, to, conversationIds }: PersonMove): Promise<void> {
+export async function moveAuthor(tx: Tx, { from, to, conversationIds, events }: PersonMove): Promise<void> {
   const moved = await tx.query(MOVE_MESSAGES, from, to, conversationIds);
-  const changes = moved.map(({ id, conversation_id: stream, sequence, kind }) => ({
-    event: sequence === null ? outsideUpdateOf({ kind }) : ('message.updated' as const),
-    ...{ id, stream },
-  }));
-  for (let start = 0; start < changes.length; start += CHANGES_AT_ONCE) {
-    await enqueueChanged(tx, changes.slice(start, start + CHANGES_AT_ONCE));
+  for (const { id, conversation_id: stream, sequence, kind } of moved) {
+    events.push({ event: sequence === null ? outsideUpdateOf({ kind }) : 'message.updated', id, stream });
   }
   await tx.query(MOVE_REVISIONS, from, to, conversationIds);
   await tx.query(MOVE_THREAD_READS, from, to, conversationIds);
-  for (const conversationId of conversationIds) await moveReactions(tx, conversationId, from, to);
+  for (const conversationId of conversationIds)
+    events.push(...(await moveReactions(tx, conversationId, from, to)));
 }
-
-/** One outbox row is handled as a whole. */
-const CHANGES_AT_ONCE = 500;
 
 // A key of the other one stays with its message: both would be the same resend.
 const MOVE_MESSAGES = statement<

@@ -1,3 +1,4 @@
+import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
@@ -44,8 +45,8 @@ export interface Holdings {
   /** Erases a person from everything else, in transactions that can be repeated. */
   erasePerson?(database: Database, person: ErasedPerson): Promise<void>;
   /**
-   * Gives everything of a person to another one, with the events of what changes. Called again for
-   * what was under way.
+   * Gives everything of a person to another one, and adds to `events`. Called again for what was
+   * under way.
    */
   movePerson?(tx: Tx, move: PersonMove): Promise<void>;
   /** What exports contain, by the noun of its file. */
@@ -146,6 +147,15 @@ export interface PersonMove {
   readonly to: string;
   /** The conversations of which `from` is or was a participant, locked. */
   readonly conversationIds: readonly string[];
+  /** What has changed in conversations: published once no socket of `from` is left. */
+  readonly events: MovedEvent[];
+}
+
+/** A change of `core/events/changes.ts`. */
+export interface MovedEvent {
+  readonly event: ChangeEventName;
+  readonly id: string;
+  readonly stream: string;
 }
 
 export interface ExportedPerson extends Pick<ActorRow, 'account_id' | 'id' | 'handle'> {

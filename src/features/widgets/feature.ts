@@ -33,7 +33,7 @@ export function widgetsFrom(built: URL): Feature {
         join: () => ({
           routes: { settings: routes },
           publicRoutes: frameRoutes({ database, filesOrigin: filesOrigin(config.s3) }, built),
-          jobs: [handle(VISITOR_CLAIMED, ({ visitor_id }) => settleClaim(database, visitor_id))],
+          jobs: [handle(VISITOR_CLAIMED, (claimed) => settleClaim(database, claimed))],
           async tidy() {
             await settleLate(database);
             await purgeSilent(database);

@@ -13,7 +13,7 @@ const { demo, database } = app;
 const { ada } = demo.users;
 const browser = await ConsoleBrowser.start(t, app.baseUrl);
 
-t.test('whoever is no operator is neither offered the page nor shown it', async (t) => {
+t.test('others than operators are neither offered the page nor shown it', async (t) => {
   const page = await browser.open('ada', 'installation');
   await page.getByRole('heading', { name: 'Nothing is here' }).waitFor();
   t.equal(await page.getByRole('link', { name: 'Installation' }).count(), 0);
@@ -109,7 +109,7 @@ t.test('on a phone nothing is wider than the page', async () => {
   await page.close();
 });
 
-t.test('whoever is an operator no more loses the page at once', async () => {
+t.test('a person who is an operator no more loses the page at once', async () => {
   const page = await browser.open('ada', 'installation');
   await page.getByText('Everything is well.').waitFor();
   await setOperator(false);

@@ -12,7 +12,7 @@ import { partOf } from '../../../platform/engine/frame.ts';
 import type { DomainEvent } from '../../../platform/engine/publish.ts';
 import { requireUnblocked } from '../../conversations/access.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
-import { enqueueChanged } from '../../events/changes.ts';
+import { type Change, enqueueChanged } from '../../events/changes.ts';
 import { type EventReads, eventSource } from '../../events/event-source.ts';
 import { type MessageKey, type MessageRow, visibleToCustomers } from '../../resources/message.ts';
 import {
@@ -59,11 +59,16 @@ export async function removeReactionsOf(tx: Tx, conversationId: string, actorId:
 }
 
 /** Gives the reactions of an actor in a locked conversation to another one. */
-export async function moveReactions(tx: Tx, conversationId: string, from: string, to: string): Promise<void> {
+export async function moveReactions(
+  tx: Tx,
+  conversationId: string,
+  from: string,
+  to: string,
+): Promise<readonly Change[]> {
   const locked = await tx.query(LOCK_OF_ACTOR, conversationId, from);
-  if (locked.length === 0) return;
+  if (locked.length === 0) return [];
   await tx.query(MOVE_OF_ACTOR, conversationId, from, to);
-  await announce(
+  return touched(
     tx,
     locked.map(({ message_id }) => message_id),
     conversationId,
@@ -76,9 +81,17 @@ export async function conversationsOfReactor(db: Db, actorId: string): Promise<s
 }
 
 async function announce(tx: Tx, messageIds: readonly string[], conversationId: string): Promise<void> {
+  await enqueueChanged(tx, await touched(tx, messageIds, conversationId));
+}
+
+/** Returns the events of messages whose reactions have changed. */
+async function touched(
+  tx: Tx,
+  messageIds: readonly string[],
+  conversationId: string,
+): Promise<readonly Change[]> {
   await tx.query(TOUCH, messageIds);
-  const changes = messageIds.map((id) => ({ event: 'message.reacted' as const, id, stream: conversationId }));
-  await enqueueChanged(tx, changes);
+  return messageIds.map((id) => ({ event: 'message.reacted' as const, id, stream: conversationId }));
 }
 
 // KEY SHARE waits only for a deletion, which locks the row FOR UPDATE.

@@ -1,9 +1,11 @@
-import { readdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { extname } from 'node:path';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { readBuiltFile } from '../../../platform/http/documents/built-file.ts';
+import {
+  builtAssetRoutes,
+  builtDocument,
+  builtPagePolicy,
+} from '../../../platform/http/documents/built-page.ts';
 import {
   DOCUMENT_HEADERS,
   type Document,
@@ -28,15 +30,8 @@ export interface FrameRoutesOptions {
  * say which sites may embed it (src/features/widgets/README.md). `built`: the folder of the build.
  */
 export function frameRoutes({ database, filesOrigin }: FrameRoutesOptions, built = BUILT): PublicRoutes {
-  const page = documentRoute(() => frameDocument(built));
-  const folder = new URL('assets/', built);
-  const assets = assetNames(folder).map((name) => {
-    const make = async () => ({
-      contentType: CONTENT_TYPES[extname(name)]!,
-      body: await readFile(new URL(name, folder)),
-    });
-    return [`/widget/assets/${name}`, documentRoute(make, { 'Cache-Control': KEPT })] as const;
-  });
+  const frame = { built, assets: '/widget/assets', title: 'Chat', what: 'widget' };
+  const page = documentRoute(() => builtDocument(frame));
   return {
     '/widget.js': documentRoute(() => loaderDocument(built), LOADER_HEADERS),
     '/widget/frame': async (request) => {
@@ -45,21 +40,12 @@ export function frameRoutes({ database, filesOrigin }: FrameRoutesOptions, built
       const answer = await page(request);
       return { ...answer, headers: { ...answer.headers, ...frameHeaders(sites, filesOrigin) } };
     },
-    ...Object.fromEntries(assets),
+    ...builtAssetRoutes(frame),
   };
 }
 
 /** Where `npm run build` puts it. */
 export const BUILT = new URL('../dist/', import.meta.url);
-
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml',
-};
-
-/** A name has the hash of its content. */
-const KEPT = 'public, max-age=31536000, immutable';
 
 /** Pages of other sites load it, also those that are isolated from other origins. */
 const LOADER_HEADERS = {
@@ -83,27 +69,15 @@ async function sitesOf(
 }
 
 /**
- * Nothing inline, nothing of another host, no text that becomes HTML, and no site around it but
- * those of the widget. Never kept: a change of the sites holds at once.
+ * The headers by which no site embeds the frame but those of the widget. Never kept: a change of
+ * the sites holds at once.
  */
-function frameHeaders(sites: readonly string[], filesOrigin = ''): Readonly<Record<string, string>> {
-  const files = filesOrigin === '' ? '' : ` ${filesOrigin}`;
-  const policy = [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    `img-src 'self' blob: data:${files}`,
-    `media-src 'self' blob:${files}`,
-    `connect-src 'self'${files}`,
-    "font-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    `frame-ancestors ${sites.join(' ')}`,
-    "require-trusted-types-for 'script'",
-    'trusted-types parley',
-  ];
+function frameHeaders(
+  sites: readonly string[],
+  filesOrigin: string | undefined,
+): Readonly<Record<string, string>> {
   return {
-    'Content-Security-Policy': policy.join('; '),
+    'Content-Security-Policy': builtPagePolicy(filesOrigin, { 'frame-ancestors': sites.join(' ') }),
     'Permissions-Policy': PERMISSIONS_POLICY,
     // A page that is isolated from other origins embeds only what allows it.
     'Cross-Origin-Resource-Policy': 'cross-origin',
@@ -142,43 +116,7 @@ const NOT_FOUND: PublicAnswer = {
   },
 };
 
-/** Returns none where nothing was built. */
-function assetNames(folder: URL): string[] {
-  try {
-    return readdirSync(folder).filter((name) => extname(name) in CONTENT_TYPES);
-  } catch {
-    return [];
-  }
-}
-
 async function loaderDocument(built: URL): Promise<Document> {
   const body = await readBuiltFile(built, 'widget.js', 'widget');
   return { contentType: 'text/javascript; charset=utf-8', body };
-}
-
-async function frameDocument(built: URL): Promise<Document> {
-  const names = await readBuiltFile(built, 'page.json', 'widget');
-  const { script, style, preloads } = JSON.parse(names.toString()) as {
-    readonly script: string;
-    readonly style: string;
-    readonly preloads: readonly string[];
-  };
-  const asset = (name: string) => `/widget/assets/${name}`;
-  const { text } = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Chat</title>
-<link rel="stylesheet" href="${asset(style)}">
-${preloads.map((name) => html`<link rel="modulepreload" href="${asset(name)}">`)}
-<script type="module" src="${asset(script)}"></script>
-</head>
-<body>
-<noscript>The chat needs JavaScript.</noscript>
-</body>
-</html>
-`;
-  return { contentType: 'text/html; charset=utf-8', body: Buffer.from(text) };
 }

@@ -2,8 +2,9 @@ import { ApiError } from '../../../contract/protocol/errors.ts';
 import { enqueueRightsChanged } from '../../../core/accounts/rights-changed.ts';
 import { endEveryToken } from '../../../core/accounts/sessions/sessions.ts';
 import { audit } from '../../../core/audit/audit.ts';
+import { enqueueChanged } from '../../../core/events/changes.ts';
 import { allHoldings } from '../../../core/features/all-holdings.ts';
-import type { PersonMove } from '../../../core/resources/holdings.ts';
+import type { MovedEvent, PersonMove } from '../../../core/resources/holdings.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
@@ -42,38 +43,56 @@ export async function claimVisitor(tx: Tx, claim: Claim, refusal?: ApiError): Pr
   // The team knows whom it is by an id of the application.
   if (visitorId !== customerId && from.external_id !== null) throw taken();
   await endEveryToken(tx, visitorId);
-  // Before the changes below, so that sockets of the visitor are cut first.
-  await enqueueRightsChanged(tx, [visitorId, customerId]);
   const conversationIds: string[] = [];
   if (visitorId !== customerId) {
     conversationIds.push(...(await tx.query(READ_CONVERSATIONS, visitorId)).map(({ id }) => id));
-    await move(tx, { from: visitorId, to: customerId, conversationIds });
+    const events: MovedEvent[] = [];
+    await move(tx, { from: visitorId, to: customerId, conversationIds, events });
     await tx.query(DEACTIVATE, visitorId);
-    await addJob(tx, VISITOR_CLAIMED, { visitor_id: visitorId }, { key: visitorId, afterMs: SETTLE_MS });
+    const job = { visitor_id: visitorId, events };
+    await addJob(tx, VISITOR_CLAIMED, job, { key: visitorId, afterMs: SETTLE_MS });
   }
+  await enqueueRightsChanged(tx, [visitorId, customerId]);
   await record(tx, claim, conversationIds);
   return markClaimed(tx, visitorId, customerId, conversationIds);
 }
 
+export interface ClaimedVisitor {
+  readonly visitor_id: string;
+  /**
+   * What the claim has changed: no socket of the visitor is left to which it would be published.
+   */
+  readonly events: readonly MovedEvent[];
+}
+
 /**
- * A job of the queue: gives the customer what the visitor had under way, then removes its actor.
+ * A job of the queue: gives the customer what the visitor had under way, publishes all changes of
+ * the claim, then removes the visitor's actor.
  */
-export const VISITOR_CLAIMED = defineTopic<{ readonly visitor_id: string }>('visitor_claimed');
+export const VISITOR_CLAIMED = defineTopic<ClaimedVisitor>('visitor_claimed');
 
 /** May run twice. */
-export async function settleClaim(database: Database, visitorId: string): Promise<void> {
+export async function settleClaim(
+  database: Database,
+  { visitor_id: visitorId, events }: ClaimedVisitor,
+): Promise<void> {
   await database.transaction(async (tx) => {
     const [claim] = await tx.query(READ_CLAIM, visitorId);
     if (claim === undefined) return;
     const { claimed_by: to, conversation_ids: conversationIds } = claim;
-    await move(tx, { from: visitorId, to, conversationIds });
+    const changes = [...events];
+    await move(tx, { from: visitorId, to, conversationIds, events: changes });
+    for (let start = 0; start < changes.length; start += CHANGES_AT_ONCE) {
+      await enqueueChanged(tx, changes.slice(start, start + CHANGES_AT_ONCE));
+    }
     await deleteActor(tx, visitorId);
   });
 }
 
 /** Settles what a node wrote late that was cut off from the others. */
 export async function settleLate(database: Database): Promise<void> {
-  for (const id of await readClaimed(database)) await settleClaim(database, id);
+  for (const visitor_id of await readClaimed(database))
+    await settleClaim(database, { visitor_id, events: [] });
 }
 
 async function move(tx: Tx, move: PersonMove): Promise<void> {
@@ -95,6 +114,9 @@ async function record(
 }
 
 const PARAM = { param: 'visitor_token' } as const;
+
+/** One outbox row is handled as a whole. */
+const CHANGES_AT_ONCE = 500;
 
 /** Within this time every node has learned of the claim and ended the visitor's requests. */
 const SETTLE_MS = 2_000;

@@ -20,13 +20,12 @@ export function SignIn({ onSession }: SignInProps) {
   const enterAs = useEvent(onSession);
   useEffect(() => {
     begin().then(
-      ({ session, offered }) => (session === null ? setOffered(offered) : enterAs(session)),
+      (found) => ('session' in found ? enterAs(found.session) : setOffered(found.offered)),
       (error: Error) => setProblem(error.message),
     );
   }, [enterAs]);
   const enter = async ({ key }: DemoPerson) => {
-    const session = await openDemoSession(key);
-    if (session !== null) rememberDemo(key);
+    const session = await demoSessionOf(key);
     if (session !== null) onSession(session);
   };
   if (offered === null) return <p class="session-wait">{problem}</p>;
@@ -66,25 +65,24 @@ interface Offered {
   readonly people: readonly DemoPerson[];
 }
 
-async function begin(): Promise<{ readonly session: Session | null; readonly offered: Offered }> {
-  const offered = { providers: await providers(), people: await demoPeople() };
+/** Returns the session that there is already, else what is offered. */
+async function begin(): Promise<{ readonly session: Session } | { readonly offered: Offered }> {
   const asked = new URLSearchParams(location.search).get('as') ?? sessionStorage.getItem(DEMO_KEY);
-  if (asked !== null && offered.people.length > 0) {
-    const session = await openDemoSession(asked);
-    if (session !== null) {
-      rememberDemo(asked);
-      return { session, offered };
-    }
-  }
-  return { session: await cookieSession(), offered };
+  const session = (asked !== null && (await demoSessionOf(asked))) || (await cookieSession());
+  if (session !== null) return { session };
+  const [offeredProviders, people] = await Promise.all([providers(), demoPeople()]);
+  return { offered: { providers: offeredProviders, people } };
+}
+
+/** The tab stays with the person. */
+async function demoSessionOf(key: string): Promise<Session | null> {
+  const session = await openDemoSession(key);
+  if (session !== null) sessionStorage.setItem(DEMO_KEY, key);
+  return session;
 }
 
 /** The name of a demo person, which is no credential: a reload of the tab stays with it. */
 const DEMO_KEY = 'parley-demo-person';
-
-function rememberDemo(key: string): void {
-  sessionStorage.setItem(DEMO_KEY, key);
-}
 
 /** Forgets the demo person of this tab. */
 export function forgetDemo(): void {
