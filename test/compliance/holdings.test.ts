@@ -70,7 +70,7 @@ const KEPT: Readonly<Record<string, string>> = {
   'search_notes.conversation_ids': 'a note of ids, deleted once it is indexed',
   'thread_reads.actor_id': BLANKED,
   'uploads.account_id': 'withdrawn, and removed once nothing shows them (account-removal.ts)',
-  'uploads.actor_id': 'goes with the row that refers to the file',
+  'uploads.actor_id': 'goes with the row that refers to the file; without one it is withdrawn (uploads.ts)',
   'users.id': 'blanked with its actor',
   'webhook_deliveries.conversation_id': 'an id, removed after some days (webhooks/removal.ts)',
   'visitors.claimed_by': 'refuses a second claim',

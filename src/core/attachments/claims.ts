@@ -19,7 +19,7 @@ export interface ClaimedFile {
  * Returns the files among a message's attachments, by their position in it
  * (docs/contract.md#attachments). The message may rename a file; its other fields must equal those
  * of the upload. Rejects with ApiError `resource_not_found` for a key that the account did not get
- * within the last day (customers get none), `resource_conflict` if the bytes were not uploaded,
+ * within the last day, or a customer itself, `resource_conflict` if the bytes were not uploaded,
  * `validation_failed` if the message contradicts the upload, or the error of the store. `places`:
  * the position of each in the request, if the order differs.
  */
@@ -33,9 +33,8 @@ export async function claimUploads(
   const named = [...attachments.entries()].filter(([, { kind }]) => kind === 'file' || kind === 'image');
   if (named.length === 0) return NONE;
   const keys = new Set(named.map(([, { s3_key }]) => s3_key!));
-  const uploads = principal.customer
-    ? new Map<string, Upload>()
-    : await readUploads(db, principal.accountId, [...keys]);
+  const { accountId, customer, actor } = principal;
+  const uploads = await readUploads(db, accountId, [...keys], customer ? actor.id : null);
   const placeOf = (index: number) => places?.[index] ?? index;
   for (const [index, input] of named) checkClaim(placeOf(index), input, uploads.get(input.s3_key!));
   const claimed = await Promise.all(

@@ -1,7 +1,10 @@
 import { wireTime } from '../../contract/protocol/canonical-json.ts';
+import { invalid } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
+import { CUSTOMER_UPLOADS } from '../../contract/protocol/resources/customer-uploads.ts';
 import { UploadRequest, UploadUrl } from '../../contract/protocol/resources/upload.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
+import { requireRoomOfCustomer } from './customer-uploads.ts';
 import type { ObjectStore } from './storage.ts';
 import { insertUpload } from './uploads.ts';
 
@@ -15,7 +18,13 @@ export function attachmentRoutes(store: ObjectStore): readonly Route[] {
       summary: 'Create Upload URL: where to send a file that a message is to carry',
       since: '1.1.harbor',
       permission: 'messaging:create',
+      customers: true,
       body: UploadRequest(store.maxBytes),
+      rules({ principal, body }) {
+        const { bytes } = CUSTOMER_UPLOADS;
+        if (!principal.customer || body.size_bytes <= bytes) return;
+        throw invalid('size_bytes', `Must be at most ${bytes.toLocaleString('en')} for customers.`);
+      },
       status: 201,
       response: UploadUrl,
       // The URL is a credential: its holder may use it.
@@ -46,6 +55,7 @@ export function attachmentRoutes(store: ObjectStore): readonly Route[] {
           content_type,
           size_bytes,
         };
+        if (principal.customer) await requireRoomOfCustomer(tx, principal, size_bytes);
         await insertUpload(tx, file, store.accountBytes);
         return upload;
       },

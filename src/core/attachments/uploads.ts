@@ -89,6 +89,12 @@ export async function removeUnreferenced(
 /** Files of rows in other holdings, withdrawn with them (`withdrawUploads`) and removed here. */
 export const uploadHoldings: Holdings = {
   tables: { stored_bytes: { account: 'last' }, uploads: { exported: 'files' } },
+  movePerson: async (tx, { from, to }) => void (await tx.query(MOVE_UPLOADS, from, to)),
+  erasePerson: (database, { id }) =>
+    database.transaction(async (tx) => {
+      await tx.query(WITHDRAW_UNATTACHED, id);
+      await addRemoval(tx);
+    }),
 };
 
 /** A job of the queue: removes files whose messages were deleted (removeUnattached). */
@@ -122,13 +128,17 @@ export async function isDeleted(db: Db, key: string): Promise<boolean> {
   return (await db.query(READ_DELETED, key)).length > 0;
 }
 
-/** Returns the account's uploads that may still be attached, by key. */
+/**
+ * Returns the account's uploads that may still be attached, by key; with `actorId` only those of
+ * that actor.
+ */
 export async function readUploads(
   db: Db,
   accountId: string,
   keys: readonly string[],
+  actorId: string | null = null,
 ): Promise<ReadonlyMap<string, Upload>> {
-  const rows = await db.query(READ_UPLOADS, accountId, keys);
+  const rows = await db.query(READ_UPLOADS, accountId, keys, actorId);
   return new Map(rows.map((row) => [row.s3_key, row]));
 }
 
@@ -164,9 +174,12 @@ const JOB_LATER_MS = 5_000;
 const READ_STORED_BYTES = statement<[accountId: string], { bytes: number }>('read-stored-bytes')`
     SELECT bytes FROM stored_bytes WHERE account_id = $1`;
 
-const READ_UPLOADS = statement<[accountId: string, keys: readonly string[]], Upload>('read-uploads')`
+const READ_UPLOADS = statement<[accountId: string, keys: readonly string[], actorId: string | null], Upload>(
+  'read-uploads',
+)`
     SELECT s3_key, filename, content_type, size_bytes FROM uploads
     WHERE s3_key = ANY($2) AND account_id = $1 AND withdrawn_at IS NULL
+      AND ($3::text IS NULL OR actor_id = $3)
       AND created_at > clock_timestamp() - interval '${ATTACHABLE_HOURS} hours'`;
 
 /** One hour more than attaching is allowed, so that a send admitted just in time has committed. */
@@ -197,6 +210,13 @@ const READ_DELETED = statement<[key: string]>('read-deleted-upload')`
           UNION ALL
           SELECT m.conversation_id FROM mails m WHERE m.source_key = u.s3_key
         ) AS reference LEFT JOIN conversations c ON c.id = reference.conversation_id)`;
+
+const MOVE_UPLOADS = statement<[from: string, to: string]>('move-uploads')`
+    UPDATE uploads SET actor_id = $2 WHERE actor_id = $1`;
+
+const WITHDRAW_UNATTACHED = statement<[actorId: string]>('withdraw-unattached-uploads')`
+    UPDATE uploads u SET withdrawn_at = clock_timestamp(), filename = ''
+    WHERE u.actor_id = $1 AND u.withdrawn_at IS NULL AND NOT ${IS_ATTACHED}`;
 
 /** Marked, so that each round skips files that an earlier round has found attached. */
 const MARK_ATTACHED = statement('mark-uploads-attached')`

@@ -1,6 +1,7 @@
 import { ApiError, notFound } from '../../contract/protocol/errors.ts';
 import type { Participant } from '../../contract/protocol/resources/participant.ts';
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
+import { customerBlocked } from '../resources/actor.ts';
 import type { ConversationDirectory, ConversationFacts } from './directory.ts';
 
 /** Returns whether the caller may read the conversation (docs/contract.md#reading-and-sending). */
@@ -55,11 +56,6 @@ export function requireSender(principal: Principal, facts: ConversationFacts): v
 export function requireUnblocked(principal: Principal, facts: ConversationFacts): void {
   if (facts.members.get(principal.actor.id)?.blocked) throw customerBlocked();
   if (facts.isBlocked) throw directBlocked();
-}
-
-/** The refusal when the team has blocked the customer (docs/contract.md#blocks). */
-export function customerBlocked(): ApiError {
-  return forbidden('The team has blocked this customer, who can only read.');
 }
 
 /** The refusal when one of the two users has blocked the other (docs/contract.md#blocks). */

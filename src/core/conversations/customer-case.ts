@@ -3,8 +3,7 @@ import type { CreateConversationBody } from '../../contract/protocol/resources/c
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { isBlockedByTeam } from '../resources/actor.ts';
-import { customerBlocked } from './access.ts';
+import { customerBlocked, isBlockedByTeam } from '../resources/actor.ts';
 import { type CreatedConversation, createConversation } from './conversation-store.ts';
 
 /** Most open cases that a customer may have, itself to open one more. */

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import { ApiError } from '../../contract/protocol/errors.ts';
 import { type Actor, type ActorFields, presentActor } from '../../contract/protocol/resources/actor.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
@@ -58,4 +59,9 @@ const READ_NAMED = statement<
 /** SQL: whether the team has blocked this actor, a customer. `actorId` is an expression. */
 export function isBlockedByTeam(actorId: string): string {
   return `EXISTS (SELECT FROM blocks WHERE actor_id = ${actorId} AND blocker_id IS NULL)`;
+}
+
+/** The refusal when the team has blocked the customer (docs/contract.md#blocks). */
+export function customerBlocked(): ApiError {
+  return new ApiError('insufficient_permissions', 'The team has blocked this customer, who can only read.');
 }

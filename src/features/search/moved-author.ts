@@ -4,7 +4,7 @@ import { statement } from '../../platform/db/connection/statement.ts';
 
 /** Has what a customer wrote, and the names of its cases, indexed again under another one. */
 export async function moveEntries(tx: Tx, { to, conversationIds }: PersonMove): Promise<void> {
-  await tx.query(NOTE, to, conversationIds);
+  if (conversationIds.length > 0) await tx.query(NOTE, to, conversationIds);
 }
 
 const NOTE = statement<[author: string, conversationIds: readonly string[]]>('note-moved-for-search')`

@@ -1,6 +1,7 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { Permission } from '../../../contract/protocol/permissions.ts';
-import { customerBlocked, directBlocked } from '../../conversations/access.ts';
+import { directBlocked } from '../../conversations/access.ts';
+import { customerBlocked } from '../../resources/actor.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { requireActive } from '../sending/external-message.ts';

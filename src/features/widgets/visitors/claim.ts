@@ -96,7 +96,6 @@ export async function settleLate(database: Database): Promise<void> {
 }
 
 async function move(tx: Tx, move: PersonMove): Promise<void> {
-  if (move.conversationIds.length === 0) return;
   await tx.query(LOCK_CONVERSATIONS, move.conversationIds);
   for (const holdings of allHoldings()) await holdings.movePerson?.(tx, move);
 }

@@ -66,7 +66,10 @@ export async function deleteActor(tx: Tx, id: string): Promise<void> {
   await tx.query(DELETE_ACTOR, id);
 }
 
-/** Removes visitors whose session ended a day ago and that have opened no case. */
+/**
+ * Removes visitors whose session ended a day ago and that have opened no case. Uploads of theirs go
+ * first.
+ */
 export async function purgeSilent(database: Database): Promise<void> {
   for (let removed = SILENT_AT_ONCE; removed === SILENT_AT_ONCE; ) {
     removed = await database.transaction((tx) => deleteSilent(tx, SILENT_AT_ONCE));
@@ -125,6 +128,7 @@ const FIND_SILENT = statement<[limit: number], { id: string }>('find-silent-visi
       AND NOT EXISTS (SELECT FROM refresh_tokens t WHERE t.actor_id = v.id AND t.revoked_at IS NULL
         AND t.expires_at > clock_timestamp() - interval '1 day')
       AND NOT EXISTS (SELECT FROM tickets k WHERE k.actor_id = v.id)
+      AND NOT EXISTS (SELECT FROM uploads u WHERE u.actor_id = v.id)
     ORDER BY v.id LIMIT $1 FOR UPDATE OF a SKIP LOCKED`;
 
 const DELETE_TOKENS_OF = statement<[ids: readonly string[]]>('delete-tokens-of-visitors')`

@@ -68,6 +68,8 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   conversations_metadata: { on: `conversations ${metadataIndex()}` },
   // The sessions of the visitors of a widget.
   refresh_tokens_of_widget: { on: 'refresh_tokens (widget_id) WHERE widget_id IS NOT NULL' },
+  // What a customer has uploaded of late, and what a claim or an erasure finds.
+  uploads_of_actor: { on: 'uploads (actor_id, created_at)' },
   agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
 };
 

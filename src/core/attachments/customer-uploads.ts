@@ -1,0 +1,64 @@
+import { ApiError } from '../../contract/protocol/errors.ts';
+import { CUSTOMER_UPLOADS } from '../../contract/protocol/resources/customer-uploads.ts';
+import { FILE_URL_S } from '../../contract/protocol/resources/upload.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import { customerBlocked, isBlockedByTeam } from '../resources/actor.ts';
+
+/**
+ * Requires that the customer may upload one more file, of this size: until the transaction ends,
+ * another request of it waits. Throws ApiError `limit_exceeded` with the quota,
+ * `insufficient_permissions` if the team has blocked the customer, or `invalid_credentials` if the
+ * customer has been deactivated or claimed meanwhile.
+ */
+export async function requireRoomOfCustomer(
+  tx: Tx,
+  { actor, credential }: Principal,
+  sizeBytes: number,
+): Promise<void> {
+  const [standing] = await tx.query(LOCK_CUSTOMER, actor.id);
+  if (standing === undefined || standing.deactivated) {
+    throw new ApiError('invalid_credentials', 'The actor behind this credential was deactivated.');
+  }
+  if (standing.blocked) throw customerBlocked();
+  const [recent] = await tx.query(READ_RECENT, actor.id);
+  const { open, room_at, bytes, day_ends_at } = recent!;
+  const { open: most, visitorBytesADay: limit } = CUSTOMER_UPLOADS;
+  if (open >= most) {
+    const message = `A customer can have ${most} uploads that no message has. Send a message with them, or try later.`;
+    throw new ApiError('limit_exceeded', message, { quota: { limit: most, used: open, reset_at: room_at } });
+  }
+  if (credential.widgetId === undefined || bytes + sizeBytes <= limit) return;
+  throw new ApiError('limit_exceeded', `A visitor can upload ${limit} bytes a day.`, {
+    param: 'size_bytes',
+    quota: { limit, used: bytes, reset_at: day_ends_at },
+  });
+}
+
+interface Recent {
+  readonly open: number;
+  /** When the oldest open one does not count any more. */
+  readonly room_at: string | null;
+  /** Of 24 hours. */
+  readonly bytes: number;
+  /** When the oldest of these does not count any more. */
+  readonly day_ends_at: string | null;
+}
+
+const LOCK_CUSTOMER = statement<[actorId: string], { blocked: boolean; deactivated: boolean }>(
+  'lock-customer-of-upload',
+)`
+    SELECT ${isBlockedByTeam('a.id')} AS blocked, a.deactivated_at IS NOT NULL AS deactivated
+    FROM actors a WHERE a.id = $1 FOR NO KEY UPDATE`;
+
+const READ_RECENT = statement<[actorId: string], Recent>('read-recent-uploads-of-customer')`
+    SELECT count(*) FILTER (WHERE is_open) AS open,
+      min(created_at) FILTER (WHERE is_open) + interval '${FILE_URL_S} seconds' AS room_at,
+      coalesce(sum(size_bytes), 0)::float8 AS bytes, min(created_at) + interval '1 day' AS day_ends_at
+    FROM (
+      SELECT u.created_at, u.size_bytes, u.withdrawn_at IS NULL
+        AND u.created_at > clock_timestamp() - interval '${FILE_URL_S} seconds'
+        AND NOT EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key) AS is_open
+      FROM uploads u WHERE u.actor_id = $1 AND u.created_at > clock_timestamp() - interval '1 day'
+    ) AS recent`;
