@@ -9,9 +9,9 @@ import {
 } from '../../src/edge/console/page/composer/kept-writing.ts';
 import { askedAt, meant, mentionsIn } from '../../src/edge/console/page/composer/mentions.ts';
 import { messageOf } from '../../src/edge/console/page/composer/outgoing.ts';
-import { pastedFiles } from '../../src/edge/console/page/composer/pasted.ts';
 import { fieldTime, momentOf, sendTimes } from '../../src/edge/console/page/composer/send-times.ts';
 import { refusalOf, type Standing } from '../../src/edge/console/page/composer/writable.ts';
+import { pastedFiles } from '../../src/platform/ui/pasted.ts';
 
 const ADA = { id: 'act_a', name: 'Ada Lovelace', type: 'user' } as const;
 

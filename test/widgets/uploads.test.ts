@@ -76,7 +76,7 @@ async function age(s3_key: string, minutes: number): Promise<void> {
   );
 }
 
-t.test('a visitor sends a picture, and the team reads it as any other', async (t) => {
+t.test('a visitor sends a picture, and the team reads it like every file', async (t) => {
   const { access_token, customer_id } = await visitor(shop);
   const s3_key = await uploaded(access_token);
   const { id } = await openCase(access_token);

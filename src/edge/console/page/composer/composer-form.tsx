@@ -1,26 +1,28 @@
-import { Eye, FilePen, Paperclip, PenLine, SendHorizontal, Smile } from 'lucide';
+import { Eye, FilePen, PenLine, SendHorizontal, Smile } from 'lucide';
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { SentMessage } from '../../../../contract/client/index.ts';
 import { useConversation } from '../../../../contract/client/react/index.ts';
 import { Button, IconButton } from '../../../../platform/ui/button.tsx';
 import { EmojiButton } from '../../../../platform/ui/emoji-picker.tsx';
+import { useFileDrop } from '../../../../platform/ui/file-drop.ts';
+import { FilesButton } from '../../../../platform/ui/files-button.tsx';
 import { insertText } from '../../../../platform/ui/insert-text.ts';
 import { Markdown } from '../../../../platform/ui/markdown.tsx';
+import { pastedFiles } from '../../../../platform/ui/pasted.ts';
 import { Problem } from '../../../../platform/ui/problem.tsx';
+import { UploadList } from '../../../../platform/ui/upload-list.tsx';
+import { useUploads } from '../../../../platform/ui/uploads.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 import { AudienceChoice } from './audience-choice.tsx';
-import { useFileDrop } from './file-drop.ts';
 import { FormatBar } from './format-bar.tsx';
 import { MailFields, useConversationEmail } from './mail-fields.tsx';
 import { applyFormat, MessageField } from './message-field.tsx';
 import { messageOf } from './outgoing.ts';
-import { pastedFiles } from './pasted.ts';
 import { ReplyQuote } from './reply-quote.tsx';
 import { SendLater } from './send-later.tsx';
 import { Strangers } from './strangers.tsx';
-import { UploadList } from './upload-list.tsx';
-import { useUploads } from './uploads.ts';
+import { UPLOAD_RULES, UPLOAD_TEXTS } from './upload-texts.ts';
 import { useStanding } from './use-standing.ts';
 import { useWriting } from './use-writing.ts';
 
@@ -50,7 +52,7 @@ export function ComposerForm(props: ComposerFormProps) {
   const { live } = useConversation(conversationId);
   const { conversation, isTeam } = useStanding(conversationId);
   const { writing, change, clear } = useWriting(isThread ? `${conversationId} ${replyTo}` : conversationId);
-  const { uploads, files } = useUploads();
+  const { uploads, files } = useUploads(UPLOAD_RULES);
   const [problem, say] = useState('');
   const [isPreview, setPreview] = useState(false);
   const form = useRef<HTMLFormElement>(null);
@@ -131,7 +133,7 @@ export function ComposerForm(props: ComposerFormProps) {
       class={`composer-form composer-form-${audience ?? 'all'} ${isOver ? 'composer-form-over' : ''}`}
       onSubmit={submit}
     >
-      {isOver && <p class="composer-drop">Drop the files to attach them</p>}
+      {isOver && <p class="file-drop">Drop the files to attach them</p>}
       {audience !== null && (
         <AudienceChoice audience={audience} onChoose={(chosen) => change({ audience: chosen })} />
       )}
@@ -170,13 +172,14 @@ export function ComposerForm(props: ComposerFormProps) {
       )}
       <UploadList
         files={files}
+        texts={UPLOAD_TEXTS}
         onRemove={(file) => uploads.remove(file)}
         onRetry={(file) => live !== undefined && uploads.retry(file, live.upload)}
       />
       {isTeam && <Strangers conversationId={conversationId} writing={writing} />}
       <Problem text={problem} />
       <div class="composer-tools">
-        {isTeam && <FilesButton onFiles={addFiles} />}
+        {isTeam && <FilesButton label="Attach files" field="Files" onFiles={addFiles} />}
         <EmojiButton label="Insert an emoji" icon={Smile} onPick={(emoji) => insertAtCaret(field, emoji)} />
         {!isPreview && (
           <FormatBar onFormat={(format) => field.current !== null && applyFormat(field.current, format)} />
@@ -215,26 +218,6 @@ const WORDS = {
     send: 'Send reply',
   },
 } as const;
-
-function FilesButton({ onFiles }: { readonly onFiles: (files: readonly File[]) => void }) {
-  const input = useRef<HTMLInputElement>(null);
-  return (
-    <>
-      <IconButton icon={Paperclip} label="Attach files" onClick={() => input.current?.click()} />
-      <input
-        ref={input}
-        type="file"
-        multiple
-        hidden
-        aria-label="Files"
-        onChange={({ currentTarget }) => {
-          onFiles([...(currentTarget.files ?? [])]);
-          currentTarget.value = '';
-        }}
-      />
-    </>
-  );
-}
 
 function insertAtCaret(field: RefObject<HTMLTextAreaElement | null>, text: string): void {
   const area = field.current;

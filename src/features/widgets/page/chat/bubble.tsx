@@ -4,6 +4,7 @@ import { Button } from '../../../../platform/ui/button.tsx';
 import { Markdown } from '../../../../platform/ui/markdown.tsx';
 import { fullTimeOf, timeOf } from '../../../../platform/ui/time.ts';
 import type { WidgetTexts } from '../texts.ts';
+import { BubbleFiles } from './bubble-files.tsx';
 
 type Shown = ReturnType<typeof useConversation>;
 
@@ -20,20 +21,8 @@ export const Bubble = memo(({ message, texts, live }: BubbleProps) => {
   const isGone = delivery === 'sent' && message.deleted_at !== null;
   return (
     <article class={isOwn ? 'bubble bubble-own' : 'bubble'} data-delivery={delivery}>
-      {isGone ? <em>{texts.deleted}</em> : <Markdown text={body ?? ''} />}
-      {attachments?.map((attachment) =>
-        'url' in attachment && attachment.url ? (
-          <a
-            key={attachment.url}
-            class="bubble-file"
-            href={attachment.url}
-            target="_blank"
-            rel="noopener nofollow ugc"
-          >
-            {('name' in attachment && attachment.name) || texts.attachment}
-          </a>
-        ) : null,
-      )}
+      {isGone ? <em>{texts.deleted}</em> : body && <Markdown text={body} />}
+      {!isGone && <BubbleFiles attachments={attachments ?? []} texts={texts} />}
       {delivery === 'sent' && (
         <time dateTime={created_at} title={fullTimeOf(created_at)}>
           {timeOf(created_at)}

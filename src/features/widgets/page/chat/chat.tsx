@@ -1,15 +1,17 @@
 import { ArrowLeft, X } from 'lucide';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useConnection, useInbox } from '../../../../contract/client/react/index.ts';
 import type { WidgetPublic } from '../../../../contract/protocol/resources/widget.ts';
 import { Avatar } from '../../../../platform/ui/avatar.tsx';
 import { IconButton } from '../../../../platform/ui/button.tsx';
+import type { Upload } from '../../../../platform/ui/uploads.ts';
 import type { Host } from '../host/host.ts';
 import type { Identified, Identity } from '../identity/identity.ts';
 import { Refused } from '../identity/widget-calls.ts';
 import { TEXTS } from '../texts.ts';
 import { Cases } from './cases.tsx';
 import { Conversation } from './conversation.tsx';
+import type { WrittenMessage } from './field.tsx';
 import { Start } from './start.tsx';
 
 export interface ChatProps {
@@ -27,19 +29,28 @@ export function Chat({ widget, host, identity, now, isShown, language }: ChatPro
   const { conversations, summary, status } = useInbox({ include: ['last_message'] });
   const { state } = useConnection();
   const [chosen, setChosen] = useState<string | 'list' | 'new' | null>(null);
+  // The case of a message that was not sent: the next try goes into it.
+  const begun = useRef<string | null>(null);
   const unread = summary?.unread ?? 0;
   useEffect(() => host?.showUnread(unread), [host, unread]);
   const newest = conversations.find(({ status }) => status === 'active');
-  const isKnown = now.client === null || status === 'ready';
+  const isKnown = now.client === null || status === 'ready' || chosen === 'new';
   const at = chosen ?? (newest === undefined ? 'new' : newest.id);
-  const begin = async (body: string) => {
+  const beginVisitor = () => {
+    // What is written and chosen stays while the visitor begins.
+    setChosen('new');
+    return identity.begin();
+  };
+  const upload: Upload = async (...call) => (await beginVisitor()).upload(...call);
+  const begin = async (message: WrittenMessage) => {
     try {
-      const client = await identity.begin();
-      const { id } = await client.conversations.create({
-        ...{ type: 'group', audience: 'customer', widget_id: widget.id },
-      });
-      await client.send(id, body);
-      setChosen(id);
+      const client = await beginVisitor();
+      begun.current ??= (
+        await client.conversations.create({ type: 'group', audience: 'customer', widget_id: widget.id })
+      ).id;
+      await client.send(begun.current, message);
+      setChosen(begun.current);
+      begun.current = null;
     } catch (error) {
       throw new Error(messageOf(error, texts.tooMany, texts.problem), { cause: error });
     }
@@ -80,6 +91,7 @@ export function Chat({ widget, host, identity, now, isShown, language }: ChatPro
           greeting={shown.greeting ?? texts.greeting}
           offline={widget.is_open ? null : (shown.offline ?? texts.offline)}
           onSend={begin}
+          upload={upload}
         />
       )}
       {isKnown && at !== 'list' && at !== 'new' && (

@@ -63,9 +63,13 @@ export function Conversation({ id, texts, widget, language, isShown, offersAddre
       <Field
         texts={texts}
         onType={(isTyping) => live?.typing(isTyping)}
-        onSend={(body) => {
+        upload={async (...call) => {
+          if (live === undefined) throw new Error(texts.problem);
+          return live.upload(...call);
+        }}
+        onSend={(message) => {
           if (live === undefined) return false;
-          live.send(body).catch(() => {});
+          live.send(message).catch(() => {});
           return true;
         }}
       />
@@ -87,7 +91,7 @@ function News({ texts, name, last }: NewsProps) {
   const [said, setSaid] = useState('');
   const isTeam = last?.delivery === 'sent' && last.sender?.type !== 'user';
   const key = isTeam ? last.key : null;
-  const body = isTeam ? (last.body ?? '') : '';
+  const body = isTeam ? (last.body ?? texts.attachment) : '';
   useEffect(() => {
     if (last === undefined) return;
     if (begun.current !== null && begun.current !== key && key !== null) setSaid(texts.news(name, body));

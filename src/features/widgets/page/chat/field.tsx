@@ -1,42 +1,91 @@
 import { SendHorizontal } from 'lucide';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { AttachmentInput } from '../../../../contract/protocol/resources/chat-message.ts';
 import { IconButton } from '../../../../platform/ui/button.tsx';
 import { Composition } from '../../../../platform/ui/composition.ts';
+import { useFileDrop } from '../../../../platform/ui/file-drop.ts';
+import { FilesButton } from '../../../../platform/ui/files-button.tsx';
+import { pastedFiles } from '../../../../platform/ui/pasted.ts';
+import { UploadList } from '../../../../platform/ui/upload-list.tsx';
+import { type Upload, useUploads } from '../../../../platform/ui/uploads.ts';
 import type { WidgetTexts } from '../texts.ts';
+import { uploadListTexts, uploadRules } from './upload-texts.ts';
+
+/** What a visitor has written: a text, files, or both. */
+export interface WrittenMessage {
+  readonly body?: string;
+  readonly attachments?: AttachmentInput[];
+}
 
 export interface FieldProps {
   readonly texts: WidgetTexts;
-  /** Returns whether the text was taken; it stays in the field otherwise. */
-  readonly onSend: (body: string) => boolean | Promise<boolean>;
+  /** Returns whether the message was taken; it stays in the field otherwise. */
+  readonly onSend: (message: WrittenMessage) => boolean | Promise<boolean>;
+  readonly upload: Upload;
   /** Called at each keystroke. */
   readonly onType?: (isTyping: boolean) => void;
   readonly isDisabled?: boolean;
 }
 
 /** Where a visitor writes. Enter sends, Shift+Enter begins a line. */
-export function Field({ texts, onSend, onType, isDisabled = false }: FieldProps) {
+export function Field({ texts, onSend, upload, onType, isDisabled = false }: FieldProps) {
   const [text, setText] = useState('');
+  const [problem, say] = useState('');
+  const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
+  const { uploads, files } = useUploads(uploadRules(texts));
   const composition = useMemo(() => new Composition(), []);
   useEffect(() => {
     const { style } = field.current!;
     style.height = 'auto';
     style.height = text === '' ? '' : `${Math.min(field.current!.scrollHeight, 160)}px`;
   }, [text]);
+  const add = (added: readonly File[]) => {
+    if (added.length === 0 || isDisabled) return;
+    say(uploads.add(added, upload) === 0 ? '' : texts.tooManyFiles);
+    field.current?.focus();
+  };
+  const isOver = useFileDrop(form, !isDisabled, add);
+  const isEmpty = text.trim() === '' && files.length === 0;
   const send = async () => {
+    if (isEmpty || isDisabled) return;
+    const attachments = files.flatMap(({ attachment }) => attachment ?? []);
+    if (attachments.length < files.length) {
+      const isFailed = files.some(({ problem }) => problem !== undefined);
+      say(isFailed ? texts.filesFailed : texts.filesUnderWay);
+      return;
+    }
+    say('');
     const body = text.trim();
-    if (body === '' || isDisabled) return;
-    if (await onSend(body)) setText('');
+    const message = { ...(body !== '' && { body }), ...(attachments.length > 0 && { attachments }) };
+    if (await onSend(message)) {
+      setText('');
+      uploads.clear();
+    }
     field.current?.focus();
   };
   return (
     <form
+      ref={form}
       class="field"
       onSubmit={(event) => {
         event.preventDefault();
         void send();
       }}
     >
+      {isOver && <p class="file-drop">{texts.dropFiles}</p>}
+      <UploadList
+        files={files}
+        texts={uploadListTexts(texts)}
+        onRemove={(key) => uploads.remove(key)}
+        onRetry={(key) => uploads.retry(key, upload)}
+      />
+      {problem !== '' && (
+        <p class="chat-problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <FilesButton label={texts.attach} field={texts.files} onFiles={add} disabled={isDisabled} />
       <textarea
         ref={field}
         rows={1}
@@ -49,6 +98,12 @@ export function Field({ texts, onSend, onType, isDisabled = false }: FieldProps)
           setText(currentTarget.value);
           onType?.(currentTarget.value !== '');
         }}
+        onPaste={(event) => {
+          const pasted = pastedFiles(event.clipboardData);
+          if (pasted.length === 0) return;
+          event.preventDefault();
+          add(pasted);
+        }}
         onCompositionStart={composition.begin}
         onCompositionEnd={composition.end}
         onKeyDown={(event) => {
@@ -59,9 +114,10 @@ export function Field({ texts, onSend, onType, isDisabled = false }: FieldProps)
       />
       <IconButton
         type="submit"
+        class="field-send"
         icon={SendHorizontal}
         label={texts.send}
-        disabled={text.trim() === '' || isDisabled}
+        disabled={isEmpty || isDisabled}
       />
     </form>
   );

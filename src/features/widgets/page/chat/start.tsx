@@ -1,24 +1,26 @@
 import { useState } from 'preact/hooks';
+import type { Upload } from '../../../../platform/ui/uploads.ts';
 import type { WidgetTexts } from '../texts.ts';
-import { Field } from './field.tsx';
+import { Field, type WrittenMessage } from './field.tsx';
 
 export interface StartProps {
   readonly texts: WidgetTexts;
   readonly greeting: string;
   /** What is said outside of the hours; null within them. */
   readonly offline: string | null;
-  readonly onSend: (body: string) => Promise<void>;
+  readonly onSend: (message: WrittenMessage) => Promise<void>;
+  readonly upload: Upload;
 }
 
 /** A conversation that begins with its first message. */
-export function Start({ texts, greeting, offline, onSend }: StartProps) {
+export function Start({ texts, greeting, offline, onSend, upload }: StartProps) {
   const [problem, setProblem] = useState('');
   const [isSending, setSending] = useState(false);
-  const send = async (body: string) => {
+  const send = async (message: WrittenMessage) => {
     setSending(true);
     setProblem('');
     try {
-      await onSend(body);
+      await onSend(message);
       return true;
     } catch (error) {
       setProblem((error as Error).message);
@@ -39,7 +41,7 @@ export function Start({ texts, greeting, offline, onSend }: StartProps) {
           </p>
         )}
       </div>
-      <Field texts={texts} onSend={send} isDisabled={isSending} />
+      <Field texts={texts} onSend={send} upload={upload} isDisabled={isSending} />
     </>
   );
 }

@@ -8,7 +8,7 @@ import { call, Refused } from './widget-calls.ts';
 export interface Identified {
   /** Another one for each identity: what is shown belongs to it alone. */
   readonly key: string;
-  /** `none` until the first message of a visitor that nothing is known of. */
+  /** `none` until the first message or upload of a visitor that nothing is known of. */
   readonly kind: 'none' | 'visitor' | 'known';
   readonly client: Client | null;
 }
@@ -27,8 +27,8 @@ export interface IdentityOptions {
  */
 export class Identity {
   readonly #options: IdentityOptions;
-  #now: Identified = NONE;
   #turn = 0;
+  #now: Identified = nothingOf(0);
 
   constructor(options: IdentityOptions) {
     this.#options = options;
@@ -48,8 +48,8 @@ export class Identity {
         return;
       }
     }
-    if (visitor.isKept && (await visitor.accessToken()) !== null && turn === this.#turn)
-      this.#connect('visitor', turn);
+    if (!visitor.isKept || (await visitor.accessToken()) === null || turn !== this.#turn) return;
+    if (this.#now.client === null) this.#connect('visitor', turn);
   }
 
   /** Returns a client to write with: that of a new visitor if nothing is known. */
@@ -69,12 +69,13 @@ export class Identity {
   #drop(): number {
     this.#now.client?.close();
     this.#turn += 1;
-    this.#show(NONE);
+    this.#show(nothingOf(this.#turn));
     return this.#turn;
   }
 
   #connect(kind: 'visitor' | 'known', turn: number, first?: string): Client {
     const { widget, host, visitor } = this.#options;
+    this.#now.client?.close();
     let given = first;
     let isRefused = false;
     const getToken = async () => {
@@ -121,4 +122,7 @@ export class Identity {
   }
 }
 
-const NONE: Identified = { key: 'none', kind: 'none', client: null };
+/** What a visitor has written before it begins is its own, so the key stays when it does. */
+function nothingOf(turn: number): Identified {
+  return { key: `visitor ${turn}`, kind: 'none', client: null };
+}

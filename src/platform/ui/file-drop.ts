@@ -1,11 +1,11 @@
 import type { RefObject } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { useEvent } from '../../../../platform/ui/use-event.ts';
 import { hasFiles } from './pasted.ts';
+import { useEvent } from './use-event.ts';
 
 /**
- * Takes files that are dropped onto what surrounds an element: the section, or the pane of a
- * thread. Returns whether files are being held above it.
+ * Takes files that are dropped onto what surrounds an element: the section, the pane of a
+ * thread, or the chat. Returns whether files are being held above it.
  */
 export function useFileDrop(
   inside: RefObject<HTMLElement | null>,
@@ -15,7 +15,7 @@ export function useFileDrop(
   const [isOver, setOver] = useState(false);
   const take = useEvent(onFiles);
   useEffect(() => {
-    const target = inside.current?.closest<HTMLElement>('section, aside') ?? inside.current;
+    const target = inside.current?.closest<HTMLElement>('section, aside, main') ?? inside.current;
     if (!isOn || target === null) return;
     const over = (event: DragEvent) => {
       if (!hasFiles(event.dataTransfer)) return;

@@ -1,7 +1,6 @@
 import { useEffect, useState, useSyncExternalStore } from 'preact/compat';
-import { type LiveConversation, ParleyError } from '../../../../contract/client/index.ts';
-import type { AttachmentInput } from '../../../../contract/protocol/resources/chat-message.ts';
-import { MESSAGE_LIMITS } from '../../../../contract/protocol/resources/message-limits.ts';
+import type { LiveConversation } from '../../contract/client/index.ts';
+import type { AttachmentInput } from '../../contract/protocol/resources/chat-message.ts';
 
 /** A file that was chosen for the next message. */
 export interface ChosenFile {
@@ -15,9 +14,21 @@ export interface ChosenFile {
   readonly attachment?: AttachmentInput;
   /** Why it was not uploaded. */
   readonly problem?: string;
+  /** Whether it cannot be uploaded, however often that is tried. */
+  readonly isRefused?: true;
 }
 
-type Upload = LiveConversation['upload'];
+export type Upload = LiveConversation['upload'];
+
+/** Which files a page takes, and what it says of others. */
+export interface UploadRules {
+  /** How many files a message can have. */
+  readonly most: number;
+  /** Returns why a file is not uploaded at all; undefined if it is. */
+  refusalOf(file: File): string | undefined;
+  /** Returns why an upload has failed. */
+  problemOf(error: unknown): string;
+}
 
 /** The files that were chosen for the next message, which are uploaded at once. */
 export class Uploads {
@@ -25,6 +36,12 @@ export class Uploads {
   readonly #aborters = new Map<number, AbortController>();
   readonly #listeners = new Set<() => void>();
   #lastKey = 0;
+  /** Those that hold for what happens next. */
+  rules: UploadRules;
+
+  constructor(rules: UploadRules) {
+    this.rules = rules;
+  }
 
   readonly follow = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
@@ -35,13 +52,14 @@ export class Uploads {
 
   /** Returns how many were left out, because a message cannot have more. */
   add(files: readonly File[], upload: Upload): number {
-    const room = MESSAGE_LIMITS.attachments - this.#files.length;
+    const room = this.rules.most - this.#files.length;
     for (const file of files.slice(0, room)) {
       this.#lastKey += 1;
       const previewUrl = file.type.startsWith('image/') ? URL.createObjectURL(file) : null;
       const chosen: ChosenFile = { key: this.#lastKey, file, previewUrl, progress: 0 };
       this.#set([...this.#files, chosen]);
-      if (file.size === 0) this.#change(chosen.key, { problem: 'The file is empty.' });
+      const problem = this.rules.refusalOf(file);
+      if (problem !== undefined) this.#change(chosen.key, { problem, isRefused: true });
       else void this.#upload(chosen, upload);
     }
     return Math.max(0, files.length - room);
@@ -49,7 +67,7 @@ export class Uploads {
 
   retry(key: number, upload: Upload): void {
     const found = this.#files.find((one) => one.key === key);
-    if (found?.problem === undefined || found.file.size === 0) return;
+    if (found?.problem === undefined || found.isRefused) return;
     const { problem: _, ...again } = { ...found, progress: 0 };
     this.#set(this.#files.map((one) => (one.key === key ? again : one)));
     void this.#upload(again, upload);
@@ -77,7 +95,7 @@ export class Uploads {
       });
       this.#change(key, { progress: 1, attachment });
     } catch (error) {
-      if (!aborter.signal.aborted) this.#change(key, { problem: problemOf(error) });
+      if (!aborter.signal.aborted) this.#change(key, { problem: this.rules.problemOf(error) });
     }
   }
 
@@ -91,15 +109,13 @@ export class Uploads {
   }
 }
 
-/** The server says alone what is wrong with the field; people need to know which one it is. */
-function problemOf(error: unknown): string {
-  const isSize = error instanceof ParleyError && error.param === 'size_bytes';
-  return `${isSize ? 'The size of the file: ' : ''}${(error as Error).message}`;
-}
-
 /** The files of one composer. They end with it. */
-export function useUploads(): { readonly uploads: Uploads; readonly files: readonly ChosenFile[] } {
-  const [uploads] = useState(() => new Uploads());
+export function useUploads(rules: UploadRules): {
+  readonly uploads: Uploads;
+  readonly files: readonly ChosenFile[];
+} {
+  const [uploads] = useState(() => new Uploads(rules));
+  uploads.rules = rules;
   const files = useSyncExternalStore(uploads.follow, uploads.files);
   useEffect(() => () => uploads.clear(), [uploads]);
   return { uploads, files };

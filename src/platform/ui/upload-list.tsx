@@ -1,0 +1,70 @@
+import { FileText, RotateCw, X } from 'lucide';
+import { IconButton } from './button.tsx';
+import { sizeText } from './bytes.ts';
+import { Icon } from './icon.tsx';
+import type { ChosenFile } from './uploads.ts';
+
+export interface UploadListTexts {
+  readonly list: string;
+  readonly uploading: (name: string) => string;
+  readonly again: (name: string) => string;
+  readonly remove: (name: string) => string;
+}
+
+export interface UploadListProps {
+  readonly texts: UploadListTexts;
+  readonly files: readonly ChosenFile[];
+  readonly onRemove: (key: number) => void;
+  readonly onRetry: (key: number) => void;
+}
+
+/** The files that go with the next message. */
+export function UploadList({ files, texts, onRemove, onRetry }: UploadListProps) {
+  if (files.length === 0) return null;
+  return (
+    <ul class="upload-list" aria-label={texts.list}>
+      {files.map((chosen) => (
+        <UploadRow key={chosen.key} {...{ chosen, texts, onRemove, onRetry }} />
+      ))}
+    </ul>
+  );
+}
+
+interface RowProps extends Omit<UploadListProps, 'files'> {
+  readonly chosen: ChosenFile;
+}
+
+function UploadRow({ chosen, texts, onRemove, onRetry }: RowProps) {
+  const { key, file, previewUrl, progress, attachment, problem, isRefused } = chosen;
+  return (
+    <li class={`upload-row ${problem === undefined ? '' : 'upload-row-failed'}`}>
+      {previewUrl === null ? (
+        <span class="upload-row-icon">
+          <Icon of={FileText} size={20} />
+        </span>
+      ) : (
+        <img src={previewUrl} alt="" class="upload-row-picture" />
+      )}
+      <span class="upload-row-words">
+        <span class="upload-row-name" dir="auto">
+          {file.name}
+        </span>
+        {problem === undefined ? (
+          <small>
+            {attachment === undefined ? (
+              <progress aria-label={texts.uploading(file.name)} max={1} value={progress} />
+            ) : (
+              sizeText(file.size)
+            )}
+          </small>
+        ) : (
+          <small role="alert">{problem}</small>
+        )}
+      </span>
+      {problem !== undefined && !isRefused && (
+        <IconButton icon={RotateCw} label={texts.again(file.name)} onClick={() => onRetry(key)} />
+      )}
+      <IconButton icon={X} label={texts.remove(file.name)} onClick={() => onRemove(key)} />
+    </li>
+  );
+}
