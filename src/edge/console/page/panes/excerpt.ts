@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../../../../contract/protocol/resources/chat-message.ts';
+import { shownName } from '../../../../platform/ui/shown-name.ts';
 
 const CHARACTERS = 140;
 
@@ -10,7 +11,7 @@ type Excerpted = Pick<ChatMessage, 'body' | 'deleted_at'> & {
 export function excerptOf({ body, attachments, deleted_at }: Excerpted): string {
   if (deleted_at !== null) return 'Deleted message';
   const text = (body ?? '').replaceAll(/\s+/g, ' ').trim();
-  if (text === '') return attachments?.[0]?.filename ?? 'A message without text';
+  if (text === '') return shownName(attachments?.[0]?.filename ?? 'A message without text');
   const characters = [...text];
   return characters.length > CHARACTERS ? `${characters.slice(0, CHARACTERS).join('')}…` : text;
 }

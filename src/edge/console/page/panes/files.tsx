@@ -6,6 +6,7 @@ import { sizeText } from '../../../../platform/ui/bytes.ts';
 import { Icon } from '../../../../platform/ui/icon.tsx';
 import { usePages } from '../../../../platform/ui/pages.ts';
 import { Problem } from '../../../../platform/ui/problem.tsx';
+import { shownName } from '../../../../platform/ui/shown-name.ts';
 import { shortTimeOf } from '../../../../platform/ui/time.ts';
 import { Section } from './section.tsx';
 
@@ -39,7 +40,7 @@ export function Files({ conversationId }: FilesProps) {
 
 function FileRow({ file }: { readonly file: ConversationFile }) {
   const { kind, filename, size_bytes: size, url, sender, sent_at } = file;
-  const name = filename ?? 'A file';
+  const name = shownName(filename ?? 'A file');
   const detail = [sender?.name, shortTimeOf(sent_at), size === null ? null : sizeText(size)];
   return (
     <li>

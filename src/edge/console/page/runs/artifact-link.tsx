@@ -3,6 +3,7 @@ import type { Artifact } from '../../../../contract/protocol/resources/agent-run
 import { sizeText } from '../../../../platform/ui/bytes.ts';
 import { Icon } from '../../../../platform/ui/icon.tsx';
 import { useRead } from '../../../../platform/ui/read.ts';
+import { shownName } from '../../../../platform/ui/shown-name.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 
 /** A link to the file that a call has made; nothing where it made none. */
@@ -14,12 +15,14 @@ export function ArtifactLink({ result }: { readonly result: unknown }) {
 /** A link to a file that an agent has made. */
 export function ArtifactFile({ id }: { readonly id: string }) {
   const { client } = useSignedIn();
-  const { value: artifact } = useRead(id, () => client.fetch<Artifact>(`/v1/ai/artifacts/${id}`));
+  const { value: artifact } = useRead(id, () =>
+    client.fetch<Artifact>(`/v1/ai/artifacts/${encodeURIComponent(id)}`),
+  );
   if (artifact === null) return null;
   return (
     <a class="artifact-link" href={artifact.url} target="_blank" rel="noopener nofollow ugc">
       <Icon of={Download} size={16} />
-      {artifact.filename} <small>{sizeText(artifact.size_bytes)}</small>
+      {shownName(artifact.filename)} <small>{sizeText(artifact.size_bytes)}</small>
     </a>
   );
 }

@@ -5,6 +5,7 @@ import type { Attachment } from '../../../../contract/protocol/resources/attachm
 import { sizeText } from '../../../../platform/ui/bytes.ts';
 import { Icon } from '../../../../platform/ui/icon.tsx';
 import { isSafeAddress } from '../../../../platform/ui/markdown.tsx';
+import { shownName } from '../../../../platform/ui/shown-name.ts';
 import { PictureView } from './picture-view.tsx';
 
 type Shown = Attachment | LocalAttachment;
@@ -41,7 +42,7 @@ interface PictureProps {
 }
 
 function Picture({ attachment, onOpen }: PictureProps) {
-  const name = attachment.filename ?? 'Picture';
+  const name = shownName(attachment.filename ?? 'Picture');
   return (
     <button type="button" class="message-picture" aria-label={`Open ${name}`} onClick={onOpen}>
       <img src={attachment.url!} alt={name} loading="lazy" decoding="async" {...sizeOf(attachment)} />
@@ -61,7 +62,7 @@ const MOST_PX = 320;
 
 function OtherAttachment({ attachment }: { readonly attachment: Shown }) {
   const { kind, filename, url, size_bytes: size, resource, removed_at } = attachment;
-  const name = filename ?? resource?.name ?? url ?? resource?.handle ?? 'Attachment';
+  const name = shownName(filename ?? resource?.name ?? url ?? resource?.handle ?? 'Attachment');
   const detail = removed_at
     ? 'Removed'
     : size === null

@@ -1,4 +1,5 @@
 import { Dialog } from '../../../../platform/ui/dialog.tsx';
+import { shownName } from '../../../../platform/ui/shown-name.ts';
 
 export interface PictureViewProps {
   readonly attachment: { readonly filename: string | null; readonly url: string | null };
@@ -7,7 +8,7 @@ export interface PictureViewProps {
 
 /** A picture as large as the page. */
 export function PictureView({ attachment: { filename, url }, onClose }: PictureViewProps) {
-  const name = filename ?? 'Picture';
+  const name = shownName(filename ?? 'Picture');
   return (
     <Dialog title={name} class="picture-view" onClose={onClose}>
       <img src={url ?? ''} alt={name} />

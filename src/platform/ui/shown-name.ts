@@ -1,0 +1,11 @@
+/**
+ * Returns a name of a file or an address as it may be shown: without the marks that turn the order
+ * of text around, by which `exe.gpj` looks like `jpg.exe`, and without characters of no width. A
+ * download has the same name (core/attachments/download-name.ts).
+ */
+export function shownName(name: string): string {
+  return name.replace(DISGUISES, '_');
+}
+
+const DISGUISES =
+  /[\p{Cc}\p{Zl}\p{Zp}\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/gu;
