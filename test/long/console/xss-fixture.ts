@@ -1,0 +1,72 @@
+import type { Page } from 'playwright-core';
+import type { Test } from 'tap';
+import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
+import { type CallOptions, callsAt, startTestApp, type TestApp } from '../../support/app.ts';
+import { ConsoleBrowser } from '../../support/console-page.ts';
+import type { Teardown } from '../../support/teardown.ts';
+import { until } from '../../support/until.ts';
+import { XssWatch } from '../../support/xss-watch.ts';
+
+/** A server, and one page of the console as ada, which is watched. */
+export class XssConsole {
+  readonly app: TestApp;
+  readonly page: Page;
+  readonly watch: XssWatch;
+
+  private constructor(app: TestApp, page: Page, watch: XssWatch) {
+    this.app = app;
+    this.page = page;
+    this.watch = watch;
+  }
+
+  static async start(t: Teardown, env: Readonly<Record<string, string>> = {}): Promise<XssConsole> {
+    const app = await startTestApp(t, { PARLEY_FETCH_ALLOW: '127.0.0.1', ...env });
+    const browser = await ConsoleBrowser.start(t, app.baseUrl);
+    const watch = await XssWatch.on(browser.context, [app.baseUrl]);
+    return new XssConsole(app, await browser.open('ada'), watch);
+  }
+
+  /** A call that must succeed: by the key of the account, unless the options say otherwise. */
+  async ok<Body>(method: string, path: string, options: CallOptions = {}): Promise<Body> {
+    const { call } = callsAt(this.app, NEWEST_VERSION);
+    const { status, body, text } = await call<Body>(method, path, options);
+    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
+    return body;
+  }
+
+  /** Shows a place of the console, without loading the page again. */
+  async go(path: string): Promise<void> {
+    await this.page.evaluate(`xss.go(${JSON.stringify(`/console/${path}`)})`);
+  }
+
+  /** Loads every page of the list in the main part. */
+  async showAll(): Promise<void> {
+    const main = this.page.locator('#main');
+    const more = main.getByRole('button', { name: 'Show more', exact: true });
+    await main.getByRole('table').or(main.locator('li')).first().waitFor();
+    while ((await more.count()) > 0) {
+      const rows = await main.locator(':is(tr, li)').count();
+      await more.click();
+      await until(async () => (await main.locator(':is(tr, li)').count()) > rows, { what: 'more rows' });
+    }
+  }
+
+  nothingRan(t: Test): void {
+    t.strictSame(this.watch.take(), []);
+  }
+}
+
+/** Calls the function for each, some at a time, and resolves with what it returned, in order. */
+export async function each<T, R>(
+  all: readonly T[],
+  act: (one: T, index: number) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  for (let from = 0; from < all.length; from += AT_ONCE) {
+    const some = all.slice(from, from + AT_ONCE);
+    results.push(...(await Promise.all(some.map((one, index) => act(one, from + index)))));
+  }
+  return results;
+}
+
+const AT_ONCE = 12;

@@ -1,0 +1,187 @@
+/**
+ * Hostile texts that come in from outside: mail through its HTTP door, files and their names, what
+ * models answer. Each is shown by the console in a real browser, and none may run.
+ */
+
+import nodemailer from 'nodemailer';
+import t from 'tap';
+import type { AgentRun } from '../../../src/contract/protocol/resources/agent-run.ts';
+import type { ChatMessage } from '../../../src/contract/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
+import type { MailReceipt } from '../../../src/contract/protocol/resources/email.ts';
+import type { UploadUrl } from '../../../src/contract/protocol/resources/upload.ts';
+import { XSS_NAMES, XSS_VECTORS } from '../../console/xss-vectors.ts';
+import { signed } from '../../mail/arrivals.ts';
+import { ModelServer } from '../../support/model-server.ts';
+import { until } from '../../support/until.ts';
+import { each, XssConsole } from './xss-fixture.ts';
+
+const SECRET = 's'.repeat(32);
+const models = await ModelServer.start(t);
+const shown = await XssConsole.start(t, { PARLEY_MAIL_SECRET: SECRET, ...models.env() });
+const { app, page, watch } = shown;
+const { ada, grace } = app.demo.users;
+const CONVERSATIONS = '/v1/messaging/conversations';
+const ALL = XSS_VECTORS.join('\n\n');
+
+t.test('mail: subjects, names, texts, HTML, quotes, ids, and names of files', async (t) => {
+  await shown.ok('POST', '/v1/messaging/inboxes', {
+    body: { name: 'Support', address: 'help@demo.example' },
+  });
+  const composed = nodemailer.createTransport({ streamTransport: true, buffer: true });
+  const idOf = (index: number) =>
+    `<${index}-${XSS_NAMES[index]!.replace(/[^!-~]|[<>@]/g, '_')}@customers.example>`;
+  const arrive = async (name: string, index: number) => {
+    const vector = XSS_VECTORS[index]!;
+    const { message } = await composed.sendMail({
+      from: { name, address: 'cleo@customers.example' },
+      to: { name, address: 'help@demo.example' },
+      cc: { name, address: 'otto@customers.example' },
+      ...{ subject: name, messageId: idOf(index) },
+      ...(index > 0 && { inReplyTo: idOf(0), references: idOf(0) }),
+      // Every other one has nothing but HTML.
+      ...(index % 2 === 0 && { text: `${vector}\n\nOn Monday, ${name} wrote:\n> ${vector}\n-- \n${vector}` }),
+      html: `<p>${vector}</p><blockquote type="cite">${vector}</blockquote>`,
+      attachments: [{ filename: name, content: vector, contentType: 'text/html' }],
+    });
+    return (await receive(message as Buffer)).mails[0]!.conversation_id;
+  };
+  const conversation = await arrive(XSS_NAMES[0]!, 0);
+  const others = await each(XSS_NAMES.slice(1), (name, index) => arrive(name, index + 1));
+  t.strictSame([...new Set(others)], [conversation], 'they are one thread');
+  await page.setViewportSize({ width: 1_400, height: 2_000 });
+  await shown.go(`c/${conversation}?pane=details`);
+  await page.locator('.mail-parts').first().waitFor();
+  await watch.lookThrough(page, '.timeline-scroll', XSS_NAMES, -1);
+  shown.nothingRan(t);
+});
+
+async function receive(raw: Buffer): Promise<MailReceipt> {
+  const answer = await fetch(`${app.baseUrl}/v1/mail/inbound`, {
+    ...{ method: 'POST', body: new Uint8Array(raw) },
+    headers: { 'Content-Type': 'message/rfc822', 'Parley-Signature': signed(raw, SECRET) },
+  });
+  if (answer.status !== 200) throw new Error(await answer.text());
+  return (await answer.json()) as MailReceipt;
+}
+
+t.test('names of files: in the timeline, in the list, as a picture, as downloaded', async (t) => {
+  const { id } = await shown.ok<Conversation>('POST', CONVERSATIONS, {
+    ...{ token: ada.access_token, body: { type: 'group', title: 'Files', participants: [] } },
+  });
+  const sent = await each(XSS_NAMES, async (filename, index) => {
+    const kind = index % 2 === 0 ? 'file' : 'image';
+    const content_type = kind === 'file' ? 'text/html' : 'image/svg+xml';
+    const content = `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(1)</script></svg>`;
+    const { s3_key, url, headers } = await shown.ok<UploadUrl>(
+      'POST',
+      '/v1/messaging/attachments/upload-url',
+      { token: ada.access_token, body: { filename, content_type, size_bytes: content.length } },
+    );
+    await fetch(url, { method: 'PUT', headers, body: content });
+    return shown.ok<ChatMessage>('POST', `${CONVERSATIONS}/${id}/messages?include[]=attachments`, {
+      token: ada.access_token,
+      body: {
+        client_message_id: crypto.randomUUID(),
+        attachments: [
+          { kind, s3_key, filename, content_type, size_bytes: content.length },
+          { kind: 'link', url: `https://example.com/?${filename.replace(/[\s\\]/g, '+')}` },
+        ],
+      },
+    });
+  });
+  await shown.go(`c/${id}?pane=details`);
+  await watch.lookThrough(page, '.timeline-scroll', XSS_NAMES, -1);
+  await page
+    .getByRole('button', { name: /^Open / })
+    .first()
+    .click();
+  await page.getByRole('dialog').waitFor();
+  await watch.look(page, []);
+  await page.keyboard.press('Escape');
+  const files = page.locator('.side-pane');
+  for (let turn = 0; turn < XSS_NAMES.length / 10 - 1; turn++) {
+    const rows = await files.locator('.files li').count();
+    await files.getByRole('button', { name: 'Show more' }).click();
+    await until(async () => (await files.locator('.files li').count()) > rows, { what: 'more files' });
+  }
+  await watch.look(page, XSS_NAMES);
+  for (const { attachments } of sent) {
+    const { headers } = await fetch(attachments![0]!.url!);
+    t.match(
+      headers.get('Content-Disposition'),
+      /^attachment; filename="[^"\\]*"(; filename\*=UTF-8''[\w%.~!$&+^`|-]*)?$/,
+    );
+    t.equal(headers.get('Content-Security-Policy'), "default-src 'none'; sandbox");
+    t.equal(headers.get('X-Content-Type-Options'), 'nosniff');
+    t.match(headers.get('Content-Type'), /^application\/octet-stream$/);
+  }
+  shown.nothingRan(t);
+});
+
+/** As many calls as a turn of a model may have. */
+const CALLS = 16;
+
+t.test('what a model writes, calls and gets, while it grows and when it waits', async (t) => {
+  const roles = await shown.ok<{ data: { id: string; name: string }[] }>('GET', '/v1/roles');
+  const role_id = roles.data.find(({ name }) => name === 'admin')!.id;
+  const agent = await shown.ok<{ id: string; actor_id: string }>('POST', '/v1/ai/agents', {
+    body: {
+      ...{ name: XSS_NAMES[0], slug: 'hostile', category_code: 'support', trigger_type: 'chat', role_id },
+      config: {
+        endpoint_tool_slugs: ['create-group', 'list-groups'],
+        endpoint_tool_review: { 'create-group': true },
+      },
+    },
+  });
+  await each(XSS_NAMES, (name) => shown.ok('POST', '/v1/messaging/groups', { body: { name } }));
+  const { id } = await shown.ok<Conversation>('POST', CONVERSATIONS, {
+    token: ada.access_token,
+    body: {
+      ...{ type: 'group', title: 'Models' },
+      participants: [
+        { type: 'agent', actor_id: agent.actor_id },
+        { type: 'user', actor_id: grace.id },
+      ],
+    },
+  });
+  await shown.go(`c/${id}`);
+  const args = Object.fromEntries(XSS_VECTORS.map((text, index) => [`${index} ${text}`, text]));
+  const calls = XSS_NAMES.map((name) => ({ name, arguments: { body: { name } } }));
+  models.reply({
+    ...{ text: ALL.match(/[\s\S]{1,40}/g)!, tokensPerSecond: 200 },
+    calls: [{ name: 'list-groups', arguments: { query: { limit: 100 } } }],
+  });
+  for (let from = 0; from < calls.length; from += CALLS) {
+    models.reply({ calls: calls.slice(from, from + CALLS) });
+  }
+  models.reply({ calls: [{ name: 'no-such-tool', arguments: args }] });
+  models.reply({
+    text: 'Some groups.',
+    calls: [{ name: 'create-group', arguments: { body: { name: XSS_NAMES.slice(0, 3).join(' ') } } }],
+  });
+  models.reply(ALL);
+  await shown.ok('POST', `${CONVERSATIONS}/${id}/messages`, {
+    token: ada.access_token,
+    body: { body: 'Go', client_message_id: crypto.randomUUID(), mentions: [agent.actor_id] },
+  });
+  await page.locator('[data-message] .run-parts-writing').first().waitFor();
+  for (let turn = 0; turn < 20; turn++) await watch.look(page, []);
+  const runs = () => shown.ok<{ data: AgentRun[] }>('GET', `/v1/ai/agents/${agent.id}/runs`);
+  const run = await until(
+    async () =>
+      (await runs()).data.find(({ status }) => status === 'awaiting_approval' || status === 'failed'),
+    { what: 'the approval' },
+  );
+  t.comment(run.status, run.error_message);
+  await shown.go(`c/${id}?pane=run:${run.id}`);
+  await page.getByRole('button', { name: 'Approve' }).first().waitFor();
+  await watch.look(page, XSS_NAMES);
+  await page.getByRole('button', { name: 'Approve' }).first().click();
+  await until(async () => (await runs()).data[0]!.status === 'completed', { what: 'the end' });
+  await watch.look(page, []);
+  await shown.go(`administration/runs/${run.id}`);
+  await page.getByRole('region', { name: 'Calls of tools' }).first().waitFor();
+  await watch.look(page, []);
+  shown.nothingRan(t);
+});

@@ -1,0 +1,204 @@
+/**
+ * Hostile texts in the widget, in a real browser: what visitors and the team write, what an admin
+ * sets, and what a hostile page hands over. None may run or become an element, in the frame or on
+ * the page of the shop.
+ */
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Frame, Page } from 'playwright-core';
+import t, { type Test } from 'tap';
+import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
+import type { Customer } from '../../../src/contract/protocol/resources/customer.ts';
+import { XSS_NAMES, XSS_VECTORS } from '../../console/xss-vectors.ts';
+import { AUDIENCE, provide } from '../../identity/fixture.ts';
+import { startTestApp } from '../../support/app.ts';
+import { startChromium } from '../../support/chromium.ts';
+import { TokenIssuer } from '../../support/token-issuer.ts';
+import { until } from '../../support/until.ts';
+import { XssWatch } from '../../support/xss-watch.ts';
+import { visitorsOf } from '../../widgets/fixture.ts';
+
+const app = await startTestApp(t, { PARLEY_FETCH_ALLOW: '127.0.0.1', PARLEY_RATE_LIMIT: 'off' });
+const { need, widget: newWidget } = visitorsOf(app);
+const issuer = await TokenIssuer.start(t);
+const provider = await provide(app, issuer, {
+  ...{ person: 'customer', subject: 'external_id', provision: 'first_use', algorithms: ['RS256'] },
+});
+/** Attributes of the loader's script. */
+let more = '';
+const shop = createServer((_, response) => {
+  response.setHeader('Content-Type', 'text/html; charset=utf-8');
+  response.end(`<!doctype html><html lang="en"><title>Shop</title>
+    <link rel="icon" href="data:image/svg+xml,"><body><script src="${app.baseUrl}/widget.js"
+    data-account="${app.demo.account_id}" data-widget="${widget.id}" ${more} async></script></body></html>`);
+});
+await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
+t.teardown(() => {
+  shop.closeAllConnections();
+  shop.close();
+});
+const site = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
+const group = await need<{ id: string }>('POST', '/v1/messaging/groups', { body: { name: 'Persona' } });
+const widget = await newWidget({ sites: [site], identity_provider_id: provider.id, group_id: group.id });
+const context = await startChromium(t);
+const frameAddress = `${app.baseUrl}/widget/frame?`;
+const watch = await XssWatch.on(context, [app.baseUrl, site], frameAddress);
+
+async function open(): Promise<{ readonly page: Page; readonly frame: Frame }> {
+  const page = await context.newPage();
+  await page.goto(site);
+  await page.getByRole('button', { name: 'Open the chat' }).click();
+  await page.frameLocator('iframe').getByRole('textbox', { name: 'Write a message' }).waitFor();
+  return { page, frame: page.frames().find((one) => one.url().startsWith(frameAddress))! };
+}
+
+function nothingRan(t: Test): void {
+  t.strictSame(watch.take(), []);
+}
+
+/** Says to the loader who the visitor is: its subject and its name. */
+async function identify(page: Page, sub: string, name: string): Promise<Customer> {
+  const token = issuer.token({ iss: issuer.origin, aud: AUDIENCE, sub, name });
+  await page.evaluate(`Parley.identify(${JSON.stringify(token)})`);
+  await need('GET', '/v1/messaging/conversations', { token });
+  return need<Customer>('GET', `/v1/customers/ext:${encodeURIComponent(sub)}`);
+}
+
+t.test('what is written by both', async (t) => {
+  const { page, frame } = await open();
+  const { id } = await identify(page, XSS_NAMES[0]!, XSS_NAMES[1]!);
+  const body = { type: 'group', audience: 'customer', participants: [{ type: 'customer', actor_id: id }] };
+  const opened = await need<Conversation>('POST', '/v1/messaging/conversations', { body });
+  const path = `/v1/messaging/conversations/${opened.id}/messages`;
+  const token = await app.tokenOf(id);
+  for (const [index, text] of XSS_VECTORS.entries()) {
+    const own = index % 2 === 0;
+    const attachments = own
+      ? []
+      : [{ kind: 'link', url: `https://example.com/?${encodeURIComponent(text)}` }];
+    await need('POST', path, {
+      ...(own && { token }),
+      body: {
+        ...{ body: text, client_message_id: crypto.randomUUID(), attachments },
+        ...(!own && { audience: 'customer' }),
+      },
+    });
+  }
+  const field = frame.getByRole('textbox', { name: 'Write a message' });
+  await frame.locator('.bubble').first().waitFor();
+  for (const text of XSS_VECTORS.filter((_, index) => index % 20 === 0)) {
+    await field.fill(text);
+    await field.press('Enter');
+  }
+  await until(async () => (await frame.locator('.bubble-own[data-delivery="pending"]').count()) === 0, {
+    what: 'all is sent',
+  });
+  const older = frame.getByRole('button', { name: 'Show earlier messages' });
+  while ((await older.count()) > 0) {
+    const before = await frame.locator('.bubble').count();
+    await older.click();
+    await until(
+      async () => (await frame.locator('.bubble').count()) > before || (await older.count()) === 0,
+      {
+        what: 'older messages',
+      },
+    );
+    await watch.look(frame, []);
+  }
+  t.ok((await frame.locator('.bubble').count()) >= XSS_VECTORS.length);
+  await watch.look(frame, []);
+
+  await watch.look(page, []);
+  await page.close();
+  nothingRan(t);
+});
+
+t.test('what an admin sets: persona, greeting, hours', async (t) => {
+  const page = await context.newPage();
+  const personas = packed(XSS_NAMES, 200);
+  const greetings = packed(XSS_VECTORS, 1_000);
+  for (const [index, persona] of personas.entries()) {
+    await need('PATCH', `/v1/messaging/groups/${group.id}`, { body: { name: persona } });
+    const greeting = greetings[index % greetings.length]!;
+    if (index < greetings.length) {
+      await need('PATCH', `/v1/widgets/${widget.id}`, {
+        body: { texts: { en: { greeting }, ar: { greeting } } },
+      });
+    }
+    await page.goto(`${frameAddress}account=${app.demo.account_id}&widget=${widget.id}`);
+    await watch.look(page, index < greetings.length ? [persona, greeting] : [persona]);
+  }
+  t.ok(greetings.length <= personas.length);
+  for (const light of [
+    '#000000;background:url(//xss.example)',
+    'url(javascript:alert(1))',
+    '#12345z',
+    'red',
+  ]) {
+    const { status } = await app.call('PATCH', `/v1/widgets/${widget.id}`, { body: { colors: { light } } });
+    t.equal(status, 400, light);
+  }
+  await page.close();
+  nothingRan(t);
+});
+
+t.test('a hostile page around the frame', async (t) => {
+  for (const [index, text] of XSS_NAMES.filter((_, index) => index % 18 === 0).entries()) {
+    const [name, ...others] = ['data-color', 'lang', 'data-lang'];
+    const escaped = text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+    more = [name, ...others].map((one) => `${one}="${escaped}"`).join(' ');
+    const { page, frame } = await open();
+    if (index === 0) await attack(page, frame);
+    await watch.look(page, []);
+    await watch.look(frame, []);
+    await page.close();
+  }
+  nothingRan(t);
+});
+
+/** Hands over each text as a token, and in each field of the messages between page and frame. */
+async function attack(page: Page, frame: Frame): Promise<void> {
+  await page.evaluate(`(async () => {
+    const texts = ${JSON.stringify(XSS_NAMES)};
+    for (const text of texts) {
+      Parley.identify(text);
+      Parley.identify(async () => ({ html: text }));
+      Parley.onUnread(() => text);
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    const [host] = [...document.querySelectorAll('div')].filter(({ shadowRoot }) => shadowRoot !== null);
+    const { contentWindow } = host.shadowRoot.querySelector('iframe');
+    for (const text of texts) {
+      contentWindow.postMessage(text, '*');
+      contentWindow.postMessage({ parley: text, lang: text, isKnown: text }, '*');
+      const { port1, port2 } = new MessageChannel();
+      contentWindow.postMessage({ parley: 'page', lang: text, isKnown: text }, '*', [port2]);
+      port1.postMessage({ type: 'identity', isKnown: text });
+      port1.postMessage({ type: 'token', token: text });
+      port1.postMessage({ type: text, token: { toString: text }, isKnown: [text] });
+    }
+    Parley.forget();
+  })()`);
+  await frame.getByRole('textbox', { name: 'Write a message' }).waitFor();
+}
+
+t.test('markup that slipped through would run nothing in the frame', async (t) => {
+  more = '';
+  const { page, frame } = await open();
+  const refused = await watch.inject(frame);
+  t.match(refused, { html: 'TypeError', foreign: 'TypeError', handler: 'TypeError' });
+  await page.close();
+  t.comment(`${watch.looks} texts were looked at`);
+});
+
+/** Joins texts, as many as there is room for in each. */
+function packed(texts: readonly string[], room: number): string[] {
+  const all: string[] = [''];
+  for (const text of texts.map((one) => one.replace(/[\n\t]/g, ' '))) {
+    const joined = `${all.at(-1)} ${text}`.trim();
+    if (joined.length <= room) all[all.length - 1] = joined;
+    else all.push(text);
+  }
+  return all;
+}
