@@ -10,6 +10,7 @@ import type { ChatMessage } from '../../../src/contract/protocol/resources/chat-
 import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
 import type { MailReceipt } from '../../../src/contract/protocol/resources/email.ts';
 import type { UploadUrl } from '../../../src/contract/protocol/resources/upload.ts';
+import { shownName } from '../../../src/platform/ui/shown-name.ts';
 import { XSS_NAMES, XSS_VECTORS } from '../../console/xss-vectors.ts';
 import { signed } from '../../mail/arrivals.ts';
 import { ModelServer } from '../../support/model-server.ts';
@@ -91,7 +92,9 @@ t.test('names of files: in the timeline, in the list, as a picture, as downloade
     });
   });
   await shown.go(`c/${id}?pane=details`);
-  await watch.lookThrough(page, '.timeline-scroll', XSS_NAMES, -1);
+  // None of them can disguise its end.
+  const names = XSS_NAMES.map(shownName);
+  await watch.lookThrough(page, '.timeline-scroll', names, -1);
   await page
     .getByRole('button', { name: /^Open / })
     .first()
@@ -105,7 +108,7 @@ t.test('names of files: in the timeline, in the list, as a picture, as downloade
     await files.getByRole('button', { name: 'Show more' }).click();
     await until(async () => (await files.locator('.files li').count()) > rows, { what: 'more files' });
   }
-  await watch.look(page, XSS_NAMES);
+  await watch.look(page, names);
   for (const { attachments } of sent) {
     const { headers } = await fetch(attachments![0]!.url!);
     t.match(
