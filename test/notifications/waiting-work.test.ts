@@ -59,14 +59,19 @@ t.test('a draft: those that can approve it, until it is decided', async (t) => {
       resource: { id },
     },
   });
-  for (const one of [muted, viewer, reader, outsider]) await feed(one, 'draft.proposed', 0);
+  const [quiet] = await feed(muted, 'draft.proposed', 1);
+  t.match(quiet, { status: 'read', body: 'Dear Cleo', message_id: draft.id }, 'without an announcement');
+  for (const one of [viewer, reader, outsider]) await feed(one, 'draft.proposed', 0);
   await feed({ id: grace.id, token: grace.access_token }, 'draft.proposed', 0);
   const rows = await database.kysely
     .selectFrom('notifications')
     .select('recipient_id')
     .where('message_id', '=', draft.id)
     .execute();
-  t.strictSame(rows.map(({ recipient_id }) => recipient_id).sort(), [ada.id, approver.id, leaver.id].sort());
+  t.strictSame(
+    rows.map(({ recipient_id }) => recipient_id).sort(),
+    [ada.id, approver.id, leaver.id, muted.id].sort(),
+  );
 
   const { id: leaving } = await database.kysely
     .selectFrom('participants')

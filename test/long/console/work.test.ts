@@ -1,6 +1,7 @@
 /** The page of the console with what waits for a person, in a real browser. */
 
 import t from 'tap';
+import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
 import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { Conversations } from '../../conversations/fixture.ts';
 import { Cases } from '../../messages/cases.ts';
@@ -33,6 +34,13 @@ t.test('a call waits with its exact arguments, and goes when another person deci
       { type: 'agent', actor_id: demo.agent.actor_id },
     ],
   });
+  const path = `/v1/messaging/conversations/${group.id}`;
+  const { body: shown } = await call<Conversation>('GET', `${path}?include[]=participants`);
+  const muted = shown.participants!.find(({ actor_id }) => actor_id === grace.id)!;
+  await call('PATCH', `${path}/participants/${muted.id}`, {
+    body: { notifications: 'muted' },
+    token: grace.access_token,
+  });
   const args = { filename: 'summary.md', content_type: 'text/markdown', content: '# Summary\n' };
   models.reply({ calls: [{ name: 'create_artifact', arguments: args }] });
   await cases.sent(group.id, { body: '@assistant Create a summary.' });
@@ -41,8 +49,12 @@ t.test('a call waits with its exact arguments, and goes when another person deci
   t.strictSame(JSON.parse((await card.locator('pre').textContent())!), args);
   await page.locator('.side-bar').getByText('1 waiting').waitFor();
 
-  const other = await browser.open('grace', 'work');
+  t.comment('one that has muted the conversation finds it there and at work, and is not called');
+  const other = await browser.open('grace', `c/${group.id}`);
   const graces = other.getByRole('region', { name: 'Approval of create_artifact' });
+  await graces.waitFor();
+  t.equal(await other.getByRole('button', { name: 'Notifications', exact: true }).count(), 1);
+  await other.getByRole('link', { name: 'Work', exact: false }).first().click();
   await graces.getByRole('button', { name: 'Approve' }).click();
   for (const one of [card, graces]) await one.waitFor({ state: 'detached' });
   await page.getByText('Nothing waits for you.').waitFor();

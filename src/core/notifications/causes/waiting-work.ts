@@ -22,15 +22,16 @@ export interface WaitingWork {
 
 /**
  * Notifies the users that can act: the members of the conversation that may write in it and hold
- * the permissions, except those that have muted it. If no member can act, admins of the account are
+ * the permissions. Those that have muted it get what is read already: they find the work where all
+ * of theirs waits, and nothing announces it. If no member can act, admins of the account are
  * notified, since otherwise the work would wait unseen. Without a conversation all users with the
  * permissions are. MAX_RECIPIENTS bounds the last two. May be called again.
  */
 export async function notifyAble(tx: Tx, work: WaitingWork): Promise<void> {
   const { notification, titleOutside, conversationId, permissions, by, beganFor } = work;
   const { account_id } = notification;
-  const othersOf = (users: readonly { id: string; muted?: boolean }[]) =>
-    users.flatMap(({ id, muted }) => (muted || id === by ? [] : id));
+  const othersOf = (users: readonly { readonly id: string }[]) =>
+    users.flatMap(({ id }) => (id === by ? [] : id));
   if (conversationId === null) {
     const users = await tx.query(READ_ABLE_USERS, account_id, permissions, beganFor, MAX_RECIPIENTS);
     await notifyUsers(tx, othersOf(users), notification);
@@ -38,7 +39,9 @@ export async function notifyAble(tx: Tx, work: WaitingWork): Promise<void> {
   }
   const able = await tx.query(READ_ABLE_MEMBERS, conversationId, permissions);
   if (able.some(({ id }) => id !== by)) {
-    await notifyUsers(tx, othersOf(able), notification);
+    const [muted, others] = [able.filter((one) => one.muted), able.filter((one) => !one.muted)];
+    await notifyUsers(tx, othersOf(others), notification);
+    await notifyUsers(tx, othersOf(muted), { ...notification, status: 'read' });
     return;
   }
   const admins = await tx.query(READ_ADMINS, account_id, MAX_RECIPIENTS);
@@ -65,7 +68,6 @@ function grants(permissions: string): string {
   return `(r.type = 'admin' OR r.permissions @> ${permissions}::text[])`;
 }
 
-/** Muted members can act, but are not notified. */
 const READ_ABLE_MEMBERS = statement<
   [conversationId: string, permissions: readonly string[]],
   { id: string; muted: boolean }

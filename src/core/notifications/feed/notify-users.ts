@@ -10,8 +10,10 @@ import { NOTIFIED_IN_TIME_MS, type NotificationRow } from '../../resources/notif
  */
 export interface NewNotification
   extends Pick<NotificationRow, 'account_id' | 'category' | 'title' | 'body' | 'sender_id'>,
-    // Absent, it is normal, and about no message and no run.
+    // Absent, it is normal and unseen, and about no message and no run.
     Partial<Pick<NotificationRow, 'priority' | 'message_id' | 'agent_run_id'>> {
+  /** Listed for its recipients, and neither counted nor announced. */
+  readonly status?: 'read';
   readonly sender_type: 'user' | 'group' | 'system';
   /** What it is about, or null if that has no id. A conversation is an entity. */
   readonly resource: EntityRef | null;
@@ -34,13 +36,15 @@ const INSERT = statement<[notification: string, recipientIds: readonly string[]]
   'insert-notifications',
 )`
     INSERT INTO notifications (id, account_id, recipient_id, category, title, body, priority, sender_id, sender_type,
-      resource_type, resource_id, message_id, agent_run_id, subject, created_at, updated_at, changed_in)
+      resource_type, resource_id, message_id, agent_run_id, subject, status, seen_at, read_at, created_at, updated_at,
+      changed_in)
     SELECT notification_id(n.at, n.key, a.id), n.account_id, a.id, n.category, n.title, n.body, n.priority, n.sender_id,
-      n.sender_type, n.resource_type, n.resource_id, n.message_id, n.agent_run_id, n.subject, n.at, n.at,
+      n.sender_type, n.resource_type, n.resource_id, n.message_id, n.agent_run_id, n.subject, n.status, n.read_at, n.read_at,
+      n.at, n.at,
       CASE WHEN n.at < statement_timestamp() - interval '${NOTIFIED_IN_TIME_MS} ms' THEN pg_current_xact_id() END
     FROM json_to_record($1::json) AS n(account_id text, category text, title text, body text, priority text,
         sender_id text, sender_type text, resource_type text, resource_id text, message_id text, agent_run_id text,
-        subject text, key text, at timestamptz),
+        subject text, status text, read_at timestamptz, key text, at timestamptz),
       unnest($2::text[]) AS r(id), LATERAL (SELECT * FROM actors WHERE id = r.id OFFSET 0) AS a
     WHERE a.account_id = n.account_id AND a.type = 'user' AND NOT a.customer AND a.deactivated_at IS NULL
     ORDER BY a.id
@@ -68,10 +72,13 @@ export async function notifyUsers(
   recipientIds: readonly string[],
   notification: NewNotification,
 ): Promise<NotificationKey[]> {
-  const { resource, cause, priority = 'normal', ...columns } = notification;
+  const { resource, cause, priority = 'normal', status = 'unseen', ...columns } = notification;
+  const read_at = status === 'read' ? cause.at : null;
   const [resource_type, resource_id] = [resource?.type ?? null, resource?.id ?? null];
   const subject = columns.message_id ?? columns.agent_run_id ?? resource_id;
-  const row = JSON.stringify({ ...columns, priority, resource_type, resource_id, subject, ...cause });
+  const row = JSON.stringify({
+    ...{ ...columns, priority, status, read_at, resource_type, resource_id, subject, ...cause },
+  });
   const made: NotificationKey[] = [];
   // In a fixed order, so that two transactions with the same recipients cannot deadlock.
   const recipients = [...new Set(recipientIds)].sort();
