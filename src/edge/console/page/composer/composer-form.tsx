@@ -19,7 +19,6 @@ import { FormatBar } from './format-bar.tsx';
 import { MailFields, useConversationEmail } from './mail-fields.tsx';
 import { applyFormat, MessageField } from './message-field.tsx';
 import { messageOf } from './outgoing.ts';
-import { ReplyQuote } from './reply-quote.tsx';
 import { SendLater } from './send-later.tsx';
 import { Strangers } from './strangers.tsx';
 import { UPLOAD_RULES, UPLOAD_TEXTS } from './upload-texts.ts';
@@ -28,17 +27,11 @@ import { useWriting } from './use-writing.ts';
 
 export interface ComposerProps {
   readonly conversationId: string;
-  /** The message that is replied to. */
-  readonly replyTo?: string | undefined;
-  /**
-   * Called when the reply is cancelled, and when it was sent. Without it every message is a reply,
-   * as in the pane of a thread.
-   */
-  readonly onReplyEnd?: () => void;
+  /** The message whose thread is written in. */
+  readonly replyTo?: string;
 }
 
 export interface ComposerFormProps extends ComposerProps {
-  readonly isThread: boolean;
   /** Whether the field has the focus when it is shown. */
   readonly takesFocus: boolean;
   /** Called by the up arrow in an empty field, with the last message of the person. */
@@ -47,11 +40,13 @@ export interface ComposerFormProps extends ComposerProps {
 
 /** The form of one conversation or thread. */
 export function ComposerForm(props: ComposerFormProps) {
-  const { conversationId, replyTo, onReplyEnd, onEditLast, isThread, takesFocus } = props;
+  const { conversationId, replyTo, onEditLast, takesFocus } = props;
   const { me } = useSignedIn();
   const { live } = useConversation(conversationId);
   const { conversation, isTeam } = useStanding(conversationId);
-  const { writing, change, clear } = useWriting(isThread ? `${conversationId} ${replyTo}` : conversationId);
+  const { writing, change, clear } = useWriting(
+    replyTo === undefined ? conversationId : `${conversationId} ${replyTo}`,
+  );
   const { uploads, files } = useUploads(UPLOAD_RULES);
   const [problem, say] = useState('');
   const [isPreview, setPreview] = useState(false);
@@ -101,7 +96,6 @@ export function ComposerForm(props: ComposerFormProps) {
     clear();
     uploads.clear();
     setPreview(false);
-    onReplyEnd?.();
   };
   const editLast = () => {
     const own = live?.messages.findLast(
@@ -109,7 +103,7 @@ export function ComposerForm(props: ComposerFormProps) {
         one.delivery === 'sent' &&
         one.author_id === me.actor.id &&
         one.deleted_at === null &&
-        (!isThread || one.reply_to_id === replyTo),
+        (replyTo === undefined || one.reply_to_id === replyTo),
     );
     if (own !== undefined) onEditLast(own);
     return own !== undefined;
@@ -117,10 +111,6 @@ export function ComposerForm(props: ComposerFormProps) {
   const key = (event: KeyboardEvent) => {
     const isPlain = !(event.shiftKey || event.ctrlKey || event.metaKey || event.altKey);
     if (event.key === 'ArrowUp' && isPlain && writing.text === '' && editLast()) event.preventDefault();
-    if (event.key === 'Escape' && replyTo !== undefined && onReplyEnd !== undefined) {
-      event.preventDefault();
-      onReplyEnd();
-    }
   };
   const submit = (event: Event) => {
     event.preventDefault();
@@ -136,9 +126,6 @@ export function ComposerForm(props: ComposerFormProps) {
       {isOver && <p class="file-drop">Drop the files to attach them</p>}
       {audience !== null && (
         <AudienceChoice audience={audience} onChoose={(chosen) => change({ audience: chosen })} />
-      )}
-      {replyTo !== undefined && onReplyEnd !== undefined && (
-        <ReplyQuote conversationId={conversationId} messageId={replyTo} onCancel={onReplyEnd} />
       )}
       {isMail && (
         <MailFields

@@ -7,7 +7,6 @@ import { Problem } from '../../../../platform/ui/problem.tsx';
 import { DraftCards } from '../drafts/draft-cards.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
 import { ComposerForm, type ComposerProps } from './composer-form.tsx';
-
 import { MessageEdit } from './message-edit.tsx';
 import { ScheduledList } from './scheduled-list.tsx';
 import { type OwnStanding, useStanding } from './use-standing.ts';
@@ -17,15 +16,14 @@ export type { ComposerProps };
 
 /** Where a person writes, with what waits to be sent above it. */
 export function Composer(props: ComposerProps) {
-  const { conversationId, replyTo, onReplyEnd } = props;
+  const { conversationId, replyTo } = props;
   const standing = useStanding(conversationId);
   const [edited, setEdited] = useState<SentMessage | null>(null);
   const [isBack, setBack] = useState(false);
   const refusal = refusalOf(standing);
-  const isThread = replyTo !== undefined && onReplyEnd === undefined;
   return (
     <div class="composer">
-      {!isThread && (
+      {replyTo === undefined && (
         <div class="composer-waiting">
           <DraftCards conversationId={conversationId} />
           <ScheduledList conversationId={conversationId} />
@@ -42,13 +40,7 @@ export function Composer(props: ComposerProps) {
           }}
         />
       ) : (
-        <ComposerForm
-          key={isThread ? replyTo : conversationId}
-          {...props}
-          isThread={isThread}
-          takesFocus={isBack}
-          onEditLast={setEdited}
-        />
+        <ComposerForm key={replyTo ?? conversationId} {...props} takesFocus={isBack} onEditLast={setEdited} />
       )}
     </div>
   );
