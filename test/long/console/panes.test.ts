@@ -314,6 +314,16 @@ t.test('archived, deleted and restored', async (t) => {
   await pane(page, 'Details').locator('.about-title').getByText('Short-lived').waitFor();
   t.equal((await conversationOf(id)).deleted_at, null);
   await end(t, page);
+
+  t.comment('an owner that is no admin of the account, in a page that has not read it before');
+  const { id: own } = await conversations.create({ title: 'Hers' }, { token: grace.access_token });
+  await ask('DELETE', `/v1/messaging/conversations/${own}`, { token: grace.access_token });
+  const graces = await browser.open('grace', `c/${own}?pane=details`);
+  await pane(graces, 'Details').getByText('Its owners can restore it.').waitFor();
+  browser.problems.length = 0;
+  await pane(graces, 'Details').getByRole('button', { name: 'Restore' }).click();
+  await pane(graces, 'Details').locator('.about-title').getByText('Hers').waitFor();
+  await end(t, graces);
 });
 
 /** What the test reads of a button; the types of browsers are not those of tests. */

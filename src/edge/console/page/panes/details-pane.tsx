@@ -19,10 +19,11 @@ export interface DetailsPaneProps {
 /** Everything about a conversation beside what is said in it. */
 export function DetailsPane({ conversationId }: DetailsPaneProps) {
   const { conversation, status, end } = useConversation(conversationId);
-  const { me } = useSignedIn();
-  const couldOwn = useRef(me.role?.type === 'admin');
+  const { me, can } = useSignedIn();
+  const couldOwn = useRef<boolean | null>(me.role?.type === 'admin' || null);
   if (status === 'ended') {
-    return <Removed conversationId={conversationId} end={end} mayRestore={couldOwn.current} />;
+    const mayRestore = can('messaging:update') && couldOwn.current;
+    return <Removed conversationId={conversationId} end={end} mayRestore={mayRestore} />;
   }
   if (conversation === null) return <p class="side-pane-empty">Loading…</p>;
   const rights = rightsOf(me, conversation);

@@ -90,15 +90,18 @@ export function Standing({ conversation: { id, status, legal_hold }, rights }: S
 export interface RemovedProps {
   readonly conversationId: string;
   readonly end: ConversationEnd | null;
-  /** Whether the person may bring it back if it was deleted. */
-  readonly mayRestore: boolean;
+  /**
+   * Whether the person may bring it back if it was deleted; null where that is unknown, since the
+   * page has not read it before.
+   */
+  readonly mayRestore: boolean | null;
 }
 
 /** Says why a conversation cannot be read any more, and brings a deleted one back. */
 export function Removed({ conversationId, end, mayRestore }: RemovedProps) {
   const { client } = useSignedIn();
   const { isBusy, problem, run } = useAction();
-  const isDeleted = end === 'revoked' ? mayRestore : end?.code === 'resource_gone';
+  const isDeleted = end === 'revoked' ? mayRestore === true : end?.code === 'resource_gone';
   const restore = async () => {
     if (!(await run(() => client.conversations.restore(conversationId)))) return;
     go({ main: { at: 'home' } }, { replace: true });
@@ -109,7 +112,8 @@ export function Removed({ conversationId, end, mayRestore }: RemovedProps) {
   return (
     <div class="side-pane-empty">
       <p>{isDeleted ? 'The conversation was deleted.' : 'The conversation can no longer be read.'}</p>
-      {isDeleted && mayRestore && (
+      {isDeleted && mayRestore === null && <p>Its owners can restore it.</p>}
+      {isDeleted && mayRestore !== false && (
         <Button icon={RotateCcw} disabled={isBusy} onClick={restore}>
           Restore
         </Button>
