@@ -508,6 +508,8 @@ function message(page: Page, text: string): Locator {
 
 /** Clicks one of the buttons of a row. */
 async function act(page: Page, id: string, name: string): Promise<void> {
+  // Behind another page it would get one frame a second, and each step waits for several.
+  await page.bringToFront();
   await row(page, id).hover();
   await row(page, id).getByRole('button', { name, exact: true }).click();
 }
