@@ -19,6 +19,7 @@ export function Facts({ schema, value, resolve, omit = [] }: FactsProps) {
   const fields = Object.entries(value).filter(
     ([name, field]) => name !== 'object' && !omit.includes(name) && !isEmpty(field),
   );
+  if (fields.length === 0) return <p class="value-none">Nothing is set.</p>;
   return (
     <dl class="facts">
       {fields.map(([name, field]) => (

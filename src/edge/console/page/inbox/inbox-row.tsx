@@ -54,7 +54,9 @@ export const InboxRow = memo(function InboxRow(props: InboxRowProps) {
         <Avatar name={name} url={avatarUrl} size={36} presence={presence} />
         <span class="inbox-row-name">
           {audience === 'customer' && <Mark icon={Headset} label="Customer case" />}
-          <span class="inbox-row-title">{name}</span>
+          <span class="inbox-row-title" title={name}>
+            {name}
+          </span>
           {muted && <Mark icon={BellOff} label="Muted" />}
           {snoozed && <Mark icon={AlarmClock} label="Snoozed" />}
         </span>

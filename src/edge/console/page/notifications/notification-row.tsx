@@ -41,7 +41,7 @@ export const NotificationRow = memo(function NotificationRow(props: Notification
   const content = (
     <>
       <Picture notification={notification} />
-      <span class="notification-row-title">
+      <span class="notification-row-title" title={title}>
         {unread && <span class="hidden-visually">Unread: </span>}
         {priority === 'high' && <span class="notification-row-high">Important</span>}
         {title}

@@ -55,7 +55,7 @@ export function Palette({ onClose }: PaletteProps) {
           role="combobox"
           autocomplete="off"
           aria-label="Conversation, person or place"
-          placeholder="Conversation, person or place"
+          placeholder="Name or place"
           aria-autocomplete="list"
           aria-expanded="true"
           aria-controls={`${id}-list`}

@@ -23,7 +23,7 @@ export function ConversationHead({ conversationId }: { readonly conversationId: 
         {...(otherId !== null && { presence: presence.get(otherId) ?? 'offline' })}
       />
       <div class="conversation-title">
-        <h1>{name}</h1>
+        <h1 title={name}>{name}</h1>
         {lane && <span class="message-tag">{LANES[lane]}</span>}
         {conversation?.legal_hold === 'held' && <span class="message-tag">Legal hold</span>}
       </div>

@@ -66,7 +66,7 @@ export function ForwardDialog({ message, live, onClose }: ForwardDialogProps) {
                   onChange={() => setChosen(conversation)}
                 />
                 <Avatar name={name} url={avatarUrl} size={24} />
-                {name}
+                <span class="choice-line-name">{name}</span>
               </label>
             );
           })}
