@@ -415,17 +415,20 @@ t.test('what a role does not permit is not offered', async (t) => {
 });
 
 t.test('no section has a serious finding, in either theme', async (t) => {
+  const { grace } = app.demo.users;
   const pages = [
-    '',
-    ...['people', 'people/new', `people/${app.demo.users.grace.id}`, 'roles/new', 'agents/new', 'groups'],
-    ...[`agents/${app.demo.agent.id}`, 'webhooks/new', 'imports/new', 'retention', 'audit', 'account'],
+    ...['', 'people', 'people/new', `people/${grace.id}`, 'roles', 'roles/new', 'groups', 'groups/new'],
+    ...['customers', 'api-keys', 'api-keys/new', 'identity-providers', 'identity-providers/new', 'agents'],
+    ...['agents/new', `agents/${app.demo.agent.id}`, 'runs', 'tools', 'inboxes', 'inboxes/new', 'widgets'],
+    ...['widgets/new', 'webhooks', 'webhooks/new', 'imports', 'imports/new', 'exports', 'erasures'],
+    ...['retention', 'audit', 'account'],
   ];
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    for (const path of pages) {
-      await page.goto(`${app.baseUrl}/console/administration/${path}`);
-      await page.locator('.administration h1').waitFor();
-      await until(async () => (await page.getByText('Loading…').count()) === 0, { what: 'all of it' });
+  for (const path of pages) {
+    await page.goto(`${app.baseUrl}/console/administration/${path}`);
+    await page.locator('.administration h1').waitFor();
+    await until(async () => (await page.getByText('Loading…').count()) === 0, { what: 'all of it' });
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
       t.strictSame(await seriousFindings(page), [], `${path} ${colorScheme}`);
     }
   }

@@ -48,7 +48,6 @@ t.test('a thread, with two pages', async (t) => {
     { what: 'what is shown is read' },
   );
   t.strictSame(await bothThemes(adas), []);
-  await left.press('Escape').catch(() => {});
   await left.getByRole('button', { name: 'Close the pane' }).click();
   await left.waitFor({ state: 'detached' });
   await end(t, adas, graces);

@@ -157,6 +157,10 @@ t.test('every action by keyboard', async (t) => {
   await row(page, one).and(page.locator(':focus')).waitFor();
   await page.keyboard.press('r');
   await page.waitForURL(`**pane=thread%3A${one}`);
+  const inThread = page.getByRole('complementary', { name: 'Thread' }).getByRole('textbox');
+  await inThread.and(page.locator(':focus')).press('Escape');
+  await inThread.waitFor({ state: 'detached' });
+  await row(page, one).and(page.locator(':focus')).waitFor();
   await row(page, three).focus();
   await page.keyboard.press('Delete');
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).press('Enter');

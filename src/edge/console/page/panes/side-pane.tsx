@@ -14,6 +14,14 @@ export interface SidePaneProps {
 /** What stands beside a conversation. Escape closes it, and the focus goes back to where it was. */
 export function SidePane({ conversationId, pane }: SidePaneProps) {
   const before = useRef(document.activeElement);
+  const aside = useRef<HTMLElement>(null);
+  const shown = 'id' in pane ? pane.id : pane.shows;
+  useEffect(() => {
+    // Where a finger writes, a field with the focus would bring the keyboard up.
+    const isTyped = pane.shows === 'thread' && !matchMedia('(pointer: coarse)').matches;
+    const field = isTyped ? aside.current?.querySelector<HTMLElement>('.message-field') : null;
+    (field ?? aside.current)?.focus();
+  }, [shown, pane.shows]);
   useEffect(
     () => () => {
       const { current: element } = before;
@@ -24,11 +32,15 @@ export function SidePane({ conversationId, pane }: SidePaneProps) {
   const title = TITLES[pane.shows];
   return (
     <aside
+      ref={aside}
       class="side-pane"
+      tabIndex={-1}
       aria-label={title}
       onKeyDown={(event) => {
+        // What is written to a thread is kept.
         const isTyping =
-          event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
+          event.target instanceof HTMLElement &&
+          event.target.matches('input, textarea:not(.message-field), select');
         if (event.key === 'Escape' && !event.defaultPrevented && !isTyping) showPane(null);
       }}
     >
