@@ -1,6 +1,5 @@
 /** Requirements of every page of the documentation, for all kinds of readers and devices. */
 
-import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { TRIGGER_EVENTS } from '../../src/contract/protocol/event-areas.ts';
 import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
@@ -32,6 +31,7 @@ for (const path of PATHS) {
     const skipped = levels.filter((level, i) => level > (levels[i - 1] ?? 0) + 1);
     t.strictSame(skipped, [], 'no heading is more than one level below the one before');
 
+    t.notMatch(page, '[object ', 'no value without a text');
     const ids = all(page, ' id="[^"]*"').map((id) => id.slice(5, -1));
     t.equal(new Set(ids).size, ids.length, 'ids are unique');
     for (const target of all(page, ' href="#[^"]*"').map((href) => href.slice(8, -1))) {
@@ -96,11 +96,15 @@ t.test('every example can be copied, and shows where its lines go on', async (t)
   }
 });
 
+t.test('no sheet of the pages has a colour, a face or a size of its own', async (t) => {
+  for (const sheet of ['docs', 'prose', 'reference']) {
+    const style = await (await fetch(`${app.baseUrl}/docs/assets/${sheet}.css`)).text();
+    t.notMatch(style, /#[0-9a-f]{3,8};|sans-serif|monospace|font-size: [\d.]+rem/, sheet);
+  }
+});
+
 t.test('text has enough contrast, in light and dark', async (t) => {
-  const style = readFileSync(
-    new URL('../../src/platform/http/documents/pages/docs.css', import.meta.url),
-    'utf8',
-  );
+  const style = await (await fetch(`${app.baseUrl}/docs/assets/tokens.css`)).text();
   const colors = new Map(
     [...style.matchAll(/--(\w+): light-dark\((#\w{6}), (#\w{6})\)/g)].map(([, name, light, dark]) => [
       name!,

@@ -50,7 +50,7 @@ function page(status: number, title: string, parts: readonly Html[]): PublicAnsw
     title,
     name: 'sign-in',
     nav: { label: 'Parley', links: [{ path: '/docs', title: 'Docs' }] },
-    styles: ['/docs/assets/docs.css', '/docs/assets/prose.css'],
+    styles: ['/docs/assets/prose.css'],
     main: html`<h1>${title}</h1>
 ${parts}`,
   });

@@ -7,7 +7,7 @@ export interface HtmlPage {
   /** Class of the main element. */
   readonly name: string;
   readonly main: Html;
-  /** Paths, in the order of loading. */
+  /** Paths, in the order of loading, beside those of every page. */
   readonly styles: readonly string[];
   readonly scripts?: readonly Html[];
 }
@@ -28,7 +28,7 @@ export function htmlPage({ title, nav, name, main, styles, scripts = [] }: HtmlP
 <meta name="color-scheme" content="light dark">
 <title>${title} · Parley</title>
 <link rel="icon" type="image/svg+xml" href="/docs/assets/icon.svg">
-${styles.map((path) => html`<link rel="stylesheet" href="${path}">`)}
+${[...BASE, ...styles].map((path) => html`<link rel="stylesheet" href="${path}">`)}
 ${scripts}
 </head>
 <body>
@@ -51,3 +51,6 @@ ${main}
 `;
   return { contentType: 'text/html; charset=utf-8', body: Buffer.from(text) };
 }
+
+/** The tokens of all pages of this server, and the frame. */
+const BASE = ['/docs/assets/tokens.css', '/docs/assets/docs.css'];

@@ -55,7 +55,7 @@ export function pageOf(
         { path: '/console/', title: 'Console' },
       ],
     },
-    styles: ['docs.css', 'prose.css', ...styles].map(assetPath),
+    styles: ['prose.css', ...styles].map(assetPath),
     scripts: ['sign-in.js', ...scripts].map((file) => html`<script defer src="${assetPath(file)}"></script>`),
   });
 }

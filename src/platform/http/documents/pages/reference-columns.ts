@@ -37,7 +37,7 @@ ${text}
 export function contentsGroup(
   anchor: string,
   title: string,
-  places: readonly { readonly anchor: string; readonly name: string }[],
+  places: readonly { readonly anchor: string; readonly name: Part }[],
 ): Html {
   return html`<div class="group">
 <p><a href="#${anchor}">${title}</a></p>

@@ -69,8 +69,8 @@ ${Object.keys(schemas)
   });
 }
 
-function placeOf({ method, operation: { operationId } }: Endpoint): { anchor: string; name: string } {
-  return { anchor: operationId, name: `${methodOf(method)} ${operationId.replaceAll('_', ' ')}` };
+function placeOf({ method, operation: { operationId } }: Endpoint): { anchor: string; name: Html } {
+  return { anchor: operationId, name: html`${methodOf(method)} ${operationId.replaceAll('_', ' ')}` };
 }
 
 function resource(name: string, schema: SchemaObject): Html {

@@ -52,6 +52,7 @@ function json(value: object): Document {
 
 /** Files by their name under /docs/assets/; read at the first request. */
 const ASSETS: Readonly<Record<string, () => Promise<Document>>> = {
+  'tokens.css': ours('../../../ui/tokens.css', 'text/css; charset=utf-8'),
   'docs.css': ours('docs.css', 'text/css; charset=utf-8'),
   'prose.css': ours('prose.css', 'text/css; charset=utf-8'),
   'reference.css': ours('reference.css', 'text/css; charset=utf-8'),
