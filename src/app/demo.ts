@@ -140,7 +140,7 @@ export function demoCommands(demo: DemoFile, dataDir: string): { tail: string; s
   return { tail: `${place}${tail}`, send };
 }
 
-/** Prints to standard output. `hasPage`: whether the demo page is served. */
+/** Prints to standard output. `hasPage`: whether this machine alone reaches the node. */
 export function printWelcome(demo: DemoFile, dataDir: string, hasPage: boolean): void {
   const { tail, send } = demoCommands(demo, dataDir);
   const page = hasPage ? `Look at it:      ${demo.base_url}/console/\n` : '';
@@ -161,23 +161,20 @@ Ctrl-C stops everything.
 `);
 }
 
-/** Returns the demo page's people, and tokens of fifteen minutes for the three with panes. */
-export async function demoSession(demo: Demo, db: Db, tokens: Pick<Tokens, 'issueAccess'>): Promise<object> {
-  const { account_id, users, customer, conversations, agent, inbox } = demo;
-  const stored = await readStored(db);
+/** Returns people of the team, as whom the console is opened, with tokens of fifteen minutes. */
+export async function demoSession(
+  { account_id, users }: Demo,
+  tokens: Pick<Tokens, 'issueAccess'>,
+): Promise<object> {
   const person = async (name: string, id: string, detail: string) => {
     const { token } = await tokens.issueAccess({ accountId: account_id, actorId: id, ttlS: SESSION_S });
     return { id, name, detail, token };
   };
   return {
     account_id,
-    service_version: CURRENT_VERSION,
-    conversations: { ...conversations, mail: inbox.conversation, launch: stored?.day?.launch ?? null },
-    agent: { id: agent.id, actor_id: agent.actor_id, slug: agent.slug },
     people: {
       ada: await person(NAMES.ada, users.ada.id, 'Admin'),
       grace: await person(NAMES.grace, users.grace.id, 'Member'),
-      carl: await person(NAMES.carl, customer.actor_id, 'Customer'),
     },
   };
 }
@@ -207,10 +204,13 @@ export interface DemoRows extends FirstRows {
   readonly inbox: Awaited<ReturnType<typeof addInbox>>;
   /** Conversations of the day by app/demo/day.ts; undefined before they are written. */
   readonly day?: { readonly launch: string };
+  /** The widget of the shop by app/demo/shop.ts; undefined before it was opened. */
+  readonly shop?: { readonly widget: string };
 }
 
 /** The rows as any earlier release may have left them. */
-type StoredRows = FirstRows & Partial<Pick<DemoRows, 'inbox' | 'day'>> & { readonly hasTools?: true };
+type StoredRows = FirstRows &
+  Partial<Pick<DemoRows, 'inbox' | 'day' | 'shop'>> & { readonly hasTools?: true };
 
 async function demoRows(tx: Tx): Promise<DemoRows> {
   const known = await lockStored(tx);
@@ -231,9 +231,9 @@ export async function lockDemo(tx: Tx): Promise<DemoRows | undefined> {
   return known?.inbox && { ...known, inbox: known.inbox };
 }
 
-/** Records that the day was written. Requires `lockDemo`. */
-export function addDay(tx: Tx, rows: DemoRows, launch: string): Promise<void> {
-  return writeStored(tx, { ...rows, hasTools: true, day: { launch } });
+/** Records what was added. Requires `lockDemo`. */
+export function extendDemo(tx: Tx, rows: DemoRows): Promise<void> {
+  return writeStored(tx, { ...rows, hasTools: true });
 }
 
 /** Makes nodes that start together wait for the first one, and then read its rows. */

@@ -25,6 +25,7 @@ import type { Route } from '../platform/http/pipeline/route.ts';
 import { Loop } from '../platform/lifecycle.ts';
 import type { Access } from './access.ts';
 import type { Data, PartOptions } from './data.ts';
+import { openShop, shopToken } from './demo/shop.ts';
 import { type DemoFile, demoCommands, demoSession } from './demo.ts';
 import type { Messaging } from './messaging.ts';
 import type { OpenedFeatures } from './opened-features.ts';
@@ -80,7 +81,9 @@ export async function openServing(
             return file && demoCommands(file, config.dataDir);
           },
           // Nothing is served before the demo account exists.
-          session: () => demoSession(demo()!, database, tokens),
+          session: () => demoSession(demo()!, tokens),
+          shop: (host) => openShop(database, new URL(`//${host}`, urls.public).origin),
+          shopToken: () => shopToken(database),
         },
       }),
       ...consolePageRoutes({ filesOrigin: filesOrigin(config.s3) }),

@@ -1,20 +1,21 @@
-/** `/` and `/demo`: their content, and the callers that get the credentials of the demo account. */
+/** `/` and `/demo/`: their content, and the callers that get credentials of the demo account. */
 
-import { readdirSync, readFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
-import { join } from 'node:path';
 import t from 'tap';
-import { connect } from '../../src/contract/client/index.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import type { WidgetPublic } from '../../src/contract/protocol/resources/widget.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import {
   isLoopbackAddress,
   isLoopbackHost,
   isLoopbackOrigin,
 } from '../../src/platform/http/connection/origins.ts';
-import { startTestApp } from '../support/app.ts';
-import { until } from '../support/until.ts';
+import { callsAt, startTestApp } from '../support/app.ts';
 
 const app = await startTestApp(t);
 const { demo } = app;
+const api = callsAt(app, NEWEST_VERSION);
 const host = new URL(app.baseUrl).host;
 const DEV = 'http://localhost:5173';
 
@@ -30,7 +31,7 @@ t.test('the welcome page: the running server, links, commands to paste', async (
     'memory',
     '/console/',
     '/docs',
-    '/demo',
+    '/demo/shop',
     '/metrics',
     '/readyz',
     'npm run -s tail',
@@ -58,31 +59,35 @@ t.test('no key and no place of anything, for a page that is not of this server',
   }
 });
 
-t.test('the demo page, and all that it loads, from this server', async (t) => {
-  const { status, headers, text } = await call(app.baseUrl, 'GET', '/demo');
+t.test('the sample shop: the widget of its site, and all that it loads', async (t) => {
+  const { status, headers, text } = await call(app.baseUrl, 'GET', '/demo/shop');
   t.equal(status, 200);
+  t.equal(headers['cache-control'], 'no-store');
   t.match(headers['content-security-policy'], "frame-ancestors 'none'");
   t.notMatch(text, /parley_|<script(?![^>]*src=)|style=|https?:/, 'no key, nothing inline, no other host');
-  const directory = join(import.meta.dirname, '../../src/edge/console/assets');
-  const names = readdirSync(directory);
-  t.ok(names.includes('demo.js'));
-  for (const name of names) {
-    const { status, headers } = await call(app.baseUrl, 'GET', `/demo/assets/${name}`);
-    t.equal(status, 200, name);
-    if (!name.endsWith('.js')) continue;
-    t.equal(headers['content-type'], 'text/javascript; charset=utf-8');
-    const source = readFileSync(join(directory, name), 'utf8');
-    for (const [, specifier = ''] of source.matchAll(/^import .* from '([^']+)';$/gm)) {
-      const { pathname } = new URL(specifier, `${app.baseUrl}/demo/assets/${name}`);
-      t.equal((await call(app.baseUrl, 'GET', pathname)).status, 200, `${name} imports ${pathname}`);
-    }
+  for (const [, path = ''] of text.matchAll(/(?:href|src)="([^"#]+)"/g)) {
+    t.equal((await call(app.baseUrl, 'GET', path)).status, 200, path);
   }
-  for (const path of ['/demo', '/demo/session']) {
-    const method = path === '/demo' ? 'GET' : 'POST';
-    const answer = await call(app.baseUrl, method, path, {
-      Host: 'evil.example',
-      Origin: 'http://evil.example',
-    });
+  const [, widget] = /data-widget="(\w+)"/.exec(text)!;
+  t.match(text, `data-account="${demo.account_id}"`);
+  const byName = await call(app.baseUrl, 'GET', '/demo/shop', {
+    Host: host.replace('127.0.0.1', 'LocalHost'),
+  });
+  t.match(byName.text, `data-widget="${widget}"`, 'one widget, however the page is reached');
+  const { body } = await api.call<WidgetPublic>('GET', `/v1/widgets/${widget}/public`);
+  t.match(body, { sites: [app.baseUrl.replace('127.0.0.1', 'localhost'), app.baseUrl], identifies: true });
+
+  const { text: signed } = await call(app.baseUrl, 'POST', '/demo/shop/token', { Origin: app.baseUrl });
+  const { token } = JSON.parse(signed) as { token: string };
+  const cases = await api.call<List<Conversation>>('GET', '/v1/messaging/conversations', { token });
+  t.match(cases.body.data, [{ id: demo.conversations.case }], 'its token names the customer');
+  const elsewhere = { Host: 'evil.example', Origin: 'http://evil.example' };
+  for (const [method, path] of [
+    ['GET', '/demo/shop'],
+    ['POST', '/demo/shop/token'],
+    ['POST', '/demo/session'],
+  ] as const) {
+    const answer = await call(app.baseUrl, method, path, elsewhere);
     t.match(JSON.parse(answer.text), { error: { code: 'resource_not_found' } }, `${path} of another name`);
   }
   const { status: wrong, headers: allowed } = await call(app.baseUrl, 'GET', '/demo/session');
@@ -98,15 +103,17 @@ t.test('tokens of the demo people: fifteen minutes, for the page of this server 
     { Origin: 'http://127.0.0.1:1' },
     { Origin: app.baseUrl, Host: host.replace('127.0.0.1', 'localhost') },
   ]) {
-    const { status, text } = await call(app.baseUrl, 'POST', '/demo/session', headers);
-    t.equal(status, 403, JSON.stringify(headers));
-    t.match(JSON.parse(text), { error: { code: 'insufficient_permissions', param: 'Origin' } });
+    for (const path of ['/demo/session', '/demo/shop/token']) {
+      const { status, text } = await call(app.baseUrl, 'POST', path, headers);
+      t.equal(status, 403, `${path} ${JSON.stringify(headers)}`);
+      t.match(JSON.parse(text), { error: { code: 'insufficient_permissions', param: 'Origin' } });
+    }
   }
   const session = await sessionOf(app.baseUrl);
   t.equal(session.headers['cache-control'], 'no-store');
   t.notMatch(session.text, /parley_/, 'no key');
   const { people } = session;
-  t.strictSame(Object.keys(people), ['ada', 'grace', 'carl']);
+  t.strictSame(Object.keys(people), ['ada', 'grace']);
   for (const { id, token } of Object.values(people)) {
     const { sub, exp, iat } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString());
     t.equal(sub, id);
@@ -128,39 +135,6 @@ t.test('pages of every port of this machine may call and connect', async (t) => 
   t.equal(await upgradeFrom(app.baseUrl, 'http://localhost.evil.example'), 403);
 });
 
-t.test('an approval, as the demo page has it', async (t) => {
-  const { people, agent, conversations } = await sessionOf(app.baseUrl);
-  const { ada } = people;
-  const client = connect({ url: app.baseUrl, account: demo.account_id, token: ada.token });
-  t.teardown(() => client.close());
-  const waiting: string[] = [];
-  client.on('agent_run.updated', ({ id, status }) => {
-    if (status === 'awaiting_approval') waiting.push(id);
-  });
-  const said: { readonly body: string | null; readonly attachments: readonly object[] | null }[] = [];
-  client.subscribe(conversations.group, { onMessage() {}, onUpdate: (message) => said.push(message) });
-  await until(() => client.state === 'live', { what: 'live', timeoutMs: 60_000 });
-  await client.send(conversations.group, `@${agent.slug} Create a summary.`);
-  const id = await until(() => waiting[0], { what: 'a run that waits', timeoutMs: 60_000 });
-
-  const run = await app.call<Run>('GET', `/v1/ai/runs/${id}?include[]=actions`, { token: ada.token });
-  const [action] = run.body.actions;
-  t.match(action, {
-    tool: 'create_artifact',
-    status: 'pending_review',
-    arguments: { filename: 'summary.md' },
-  });
-  await app.call('POST', `/v1/ai/runs/${id}/actions/continue`, {
-    token: ada.token,
-    body: { decisions: [{ action_id: action!.id, approve: true }] },
-  });
-  const end = await until(() => said.find(({ body }) => body?.endsWith('was carried out.')), {
-    what: 'the end of the answer',
-    timeoutMs: 60_000,
-  });
-  t.match(end.attachments, [{ filename: 'summary.md' }]);
-});
-
 t.test('without the demo account, or where others may come from elsewhere', async (t) => {
   for (const env of [{ HOST: '0.0.0.0' }, { PARLEY_PUBLIC_URL: 'https://chat.example' }] as Readonly<
     Record<string, string>
@@ -171,9 +145,10 @@ t.test('without the demo account, or where others may come from elsewhere', asyn
     t.equal(welcome.status, 200);
     t.notMatch(welcome.text, /parley_|acc_|\/demo|PostgreSQL/, JSON.stringify(env));
     for (const [method, path] of [
-      ['GET', '/demo'],
-      ['GET', '/demo/assets/demo.js'],
+      ['GET', '/demo/shop'],
+      ['GET', '/demo/shop.js'],
       ['POST', '/demo/session'],
+      ['POST', '/demo/shop/token'],
     ] as const) {
       const { status, text } = await call(base, method, path, { Origin: base });
       t.equal(status, 404, `${method} ${path} ${JSON.stringify(env)}`);
@@ -205,16 +180,8 @@ t.test('addresses that count as this machine', async (t) => {
   }
 });
 
-interface Run {
-  readonly actions: readonly { readonly id: string }[];
-}
-
 interface Session {
-  readonly people: Readonly<
-    Record<'ada' | 'grace' | 'carl', { readonly id: string; readonly token: string }>
-  >;
-  readonly agent: { readonly slug: string };
-  readonly conversations: { readonly group: string };
+  readonly people: Readonly<Record<'ada' | 'grace', { readonly id: string; readonly token: string }>>;
 }
 
 async function sessionOf(base: string) {

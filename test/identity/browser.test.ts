@@ -29,9 +29,9 @@ t.test('a person signs in on a page, comes back to it, and signs out', async (t)
   t.equal(ours.length, 1, 'nothing is left of the way to the provider');
   t.notMatch(await page.evaluate('document.cookie'), /parley/);
 
-  t.comment('another tab, loaded twice at once, and the demo');
+  t.comment('another tab, loaded twice at once');
   const other = await context.newPage();
-  await Promise.all([other.goto(`${app.baseUrl}/demo`), page.reload()]);
+  await Promise.all([other.goto(`${app.baseUrl}/docs`), page.reload()]);
   for (const tab of [other, page]) await tab.getByText('Signed in as joan of the team').waitFor();
   await page.reload();
   await page.getByRole('button', { name: 'Sign out' }).click();

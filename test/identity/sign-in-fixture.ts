@@ -84,7 +84,7 @@ export function callbackOf({ baseUrl }: TestApp, id: string): string {
 
 /** Goes from the begin of a sign-in to the address at which the browser comes back. */
 export function toCallback({ app, id }: SignInFixture, jar: CookieJar, login: string): Promise<string> {
-  const begin = `${app.baseUrl}/v1/auth/sign-in?${new URLSearchParams({ provider: id, return_to: '/demo' })}`;
+  const begin = `${app.baseUrl}/v1/auth/sign-in?${new URLSearchParams({ provider: id, return_to: '/docs' })}`;
   return jar.follow(begin, login, (url) => url.href.startsWith(callbackOf(app, id)));
 }
 

@@ -36,7 +36,7 @@ t.test('the first sign-in makes the person; the next one is the same person', as
   const { searchParams } = new URL(back);
   t.strictSame([...searchParams.keys()].sort(), ['code', 'iss', 'state']);
   const answer = await jar.fetch(back);
-  t.strictSame([answer.status, answer.headers.get('Location')], [303, '/demo']);
+  t.strictSame([answer.status, answer.headers.get('Location')], [303, '/docs']);
   t.equal(answer.headers.get('Cache-Control'), 'no-store');
   t.match(answer.headers.getSetCookie(), [
     /^__Host-parley_session=refresh_[\w-]{43}; Path=\/; Max-Age=2592000; Secure; HttpOnly; SameSite=Strict$/,

@@ -6,6 +6,7 @@
 
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import t from 'tap';
 import { freshDirectory, ROOT, runProgram, startParley } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
@@ -93,20 +94,26 @@ t.test('the app router of Next, on the server and in the browser', async (t) => 
   t.equal(await answer(conversation), 'Next read: ahoy');
 });
 
-t.test('no project: the demo page imports /v1/client.js, under its policy', async (t) => {
+t.test('no project: a page imports /v1/client.js, under the policy of /docs', async (t) => {
   const read = async () => {
     const metrics = await (await fetch(`${app.baseUrl}/metrics`)).text();
     return Number(/^parley_sockets_open (\d+)$/m.exec(metrics)?.[1]);
   };
   await until(async () => (await read()) === 0, { what: 'the sockets of the projects are closed' });
-  await open(t, `${app.baseUrl}/demo`);
-  await until(async () => (await read()) === 3, { what: 'a socket for each person of the page' });
+  const page = await open(t, `${app.baseUrl}/docs`);
+  const options = { url: app.baseUrl, account, token: app.demo.users.ada.access_token };
+  await page.evaluate(
+    `import('/v1/client.js').then(({ connect }) => { connect(${JSON.stringify(options)}); })`,
+  );
+  await until(async () => (await read()) === 1, { what: 'the socket of the page' });
 });
 
 /** Opens a page in a browser of its own, which ends with the test. */
-async function open(t: Teardown, url: string): Promise<void> {
+async function open(t: Teardown, url: string): Promise<Page> {
   const browser = await startChromium(t);
-  await (await browser.newPage()).goto(url);
+  const page = await browser.newPage();
+  await page.goto(url);
+  return page;
 }
 
 /** Returns a directory with the project, its packages and that of the SDK. */

@@ -42,11 +42,6 @@ t.test('conversations of their own, beside those of demo.json, which stay empty'
     t.match(body, { last_message: null, last_message_at: null, unread: 0 });
     t.notOk(TITLES.includes(body.title ?? ''));
   }
-  const session = await fetch(`${app.baseUrl}/demo/session`, {
-    method: 'POST',
-    headers: { Origin: app.baseUrl },
-  });
-  t.match(await session.json(), { conversations: { group, launch: conversations.get(LAUNCH)!.id } });
   const customers = await call<List<Conversation>>('GET', '/v1/messaging/conversations', {
     token: app.demo.customer.access_token,
   });

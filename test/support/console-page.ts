@@ -20,8 +20,8 @@ export class ConsoleBrowser {
   }
 
   /**
-   * Opens a page as a person of the demo account (`ada`, `grace`, `carl`), at a path below
-   * `/console/`. Resolves when the console is shown.
+   * Opens a page as a person of the demo account (`ada`, `grace`), at a path below `/console/`.
+   * Resolves when the console is shown.
    */
   async open(person: string, path = ''): Promise<Page> {
     const page = await this.context.newPage();

@@ -16,7 +16,7 @@ import { insertMessages, type NumberedMessage } from '../../core/messages/timeli
 import type { NewAttachment } from '../../core/messages/timeline/new-message.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { addDay, type DemoRows, demoParts, lockDemo } from '../demo.ts';
+import { type DemoRows, demoParts, extendDemo, lockDemo } from '../demo.ts';
 import {
   CUSTOMERS,
   DAY,
@@ -39,7 +39,7 @@ export async function seedDay({ database, store }: Pick<NodeParts, 'database' | 
     if (demo === undefined || demo.day !== undefined) return;
     const writer = new DayWriter(tx, demo, store);
     const ids = await writer.write();
-    await addDay(tx, demo, ids.get(LAUNCH)!);
+    await extendDemo(tx, { ...demo, day: { launch: ids.get(LAUNCH)! } });
   });
 }
 

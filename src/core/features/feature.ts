@@ -253,6 +253,10 @@ export interface DemoParts {
     tx: Tx,
     inbox: Pick<MailboxRow, 'account_id' | 'created_by' | 'name' | 'address'>,
   ): Promise<{ readonly id: string }>;
+  /** Returns the identity provider of customers with this issuer, which it makes if need be. */
+  shopIssuer?(tx: Tx, issuer: DemoIssuer): Promise<{ readonly id: string; readonly secret: string | null }>;
+  /** Returns a widget that pages of the site embed: the one of this id, while it is there. */
+  shopWidget?(tx: Tx, widget: DemoWidget, id: string | undefined): Promise<{ readonly id: string }>;
   /** Called after a mail of a conversation was written. */
   mailed?(tx: Tx, conversationId: string, last: DemoMails): Promise<void>;
   /** Called after a run that has ended was written. */
@@ -264,6 +268,25 @@ export interface DemoAgent {
   readonly roleId: string;
   readonly name: string;
   readonly slug: string;
+}
+
+/** Tokens name customers by their `external_id`, and are signed by HS256. */
+export interface DemoIssuer {
+  readonly account_id: string;
+  readonly created_by: string;
+  readonly name: string;
+  readonly issuer: string;
+  readonly audience: string;
+  /** Of a new one. */
+  readonly secret: string;
+}
+
+export interface DemoWidget {
+  readonly account_id: string;
+  readonly created_by: string;
+  readonly name: string;
+  readonly identity_provider_id: string | null;
+  readonly site: string;
 }
 
 export interface DemoMails {

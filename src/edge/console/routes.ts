@@ -1,6 +1,4 @@
-import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { extname } from 'node:path';
 import { ApiError, notFound } from '../../contract/protocol/errors.ts';
 import { isLoopbackHost } from '../../platform/http/connection/origins.ts';
 import { DOCUMENT_HEADERS, type Document, documentRoute } from '../../platform/http/documents/documents.ts';
@@ -10,7 +8,8 @@ import type {
   PublicRoute,
   PublicRoutes,
 } from '../../platform/http/pipeline/public-routes.ts';
-import { demoPage, type Welcome, type WelcomeLink, welcomePage } from './welcome-page.ts';
+import { type Shop, shopPage } from './shop-page.ts';
+import { type Welcome, type WelcomeLink, welcomePage } from './welcome-page.ts';
 
 export interface ConsoleOptions {
   readonly version: string;
@@ -23,20 +22,23 @@ export interface ConsoleOptions {
 
 export interface ConsoleDemo {
   readonly commands: () => Welcome['commands'];
-  /** The ids and short-lived tokens that the demo page uses. */
+  /** The people as whom the console opens, with short-lived tokens. */
   readonly session: () => Promise<object>;
+  /** The sample shop, whose pages are at this host; undefined where the build has no widgets. */
+  readonly shop: (host: string) => Promise<Shop | undefined>;
+  /** The token by which the shop says who is signed in there; undefined if it cannot. */
+  readonly shopToken: () => Promise<string | undefined>;
 }
 
 /**
- * `/` and, with the demo account, `/demo`. The credentials of the demo account (its API key on `/`,
- * tokens from `/demo/session`) are given only to pages of this server: the Host must be this
- * machine's, so a foreign name that points at it gets nothing, and a request of another page, which
- * browsers mark by Origin, is refused.
+ * `/` and, with the demo account, what is below `/demo/`. The credentials of the demo account (its
+ * API key on `/`, tokens) are given only to pages of this server: the Host must be this machine's,
+ * so a foreign name that points at it gets nothing, and a request of another page, which browsers
+ * mark by Origin, is refused.
  */
 export function consoleRoutes({ version, runsOn, metricsPath, demo }: ConsoleOptions): PublicRoutes {
   const links: readonly WelcomeLink[] = [
     CONSOLE,
-    ...(demo === undefined ? [] : [DEMO]),
     { path: '/docs', title: 'Docs', summary: 'the API, the socket, errors, agents.' },
     ...(metricsPath === undefined
       ? []
@@ -48,14 +50,14 @@ export function consoleRoutes({ version, runsOn, metricsPath, demo }: ConsoleOpt
     return answer(
       welcomePage({
         version,
-        links: isLocal ? links : links.filter((link) => link !== DEMO),
+        links,
         hasDemo: isLocal,
         runsOn: isLocal ? runsOn() : undefined,
         commands: isLocal ? demo.commands() : undefined,
       }),
     );
   };
-  return { '/': welcome, ...(demo === undefined ? {} : demoRoutes(demo, links)) };
+  return { '/': welcome, ...(demo === undefined ? {} : demoRoutes(demo)) };
 }
 
 const CONSOLE: WelcomeLink = {
@@ -64,50 +66,34 @@ const CONSOLE: WelcomeLink = {
   summary: 'conversations, search, agents and administration in a browser.',
 };
 
-const DEMO: WelcomeLink = {
-  path: '/demo',
-  title: 'Demo',
-  summary: 'three people of the demo account side by side, live.',
-};
-
-function demoRoutes({ session }: ConsoleDemo, links: readonly WelcomeLink[]): PublicRoutes {
-  const page = documentRoute(() =>
-    demoPage(links.map((link) => (link === DEMO ? { ...link, current: true } : link))),
-  );
+function demoRoutes({ session, shop, shopToken }: ConsoleDemo): PublicRoutes {
   return {
-    '/demo': (request) => {
+    '/demo/session': { post: forOwnPages(session) },
+    '/demo/shop': async (request) => {
       requireLocalHost(request);
-      return page(request);
+      const found = await shop(request.host!);
+      if (found === undefined) throw notFound('endpoint');
+      return answer(shopPage(found));
     },
-    '/demo/session': {
-      post: async (request) => {
-        requireLocalHost(request);
-        if (request.origin === undefined || !isOwnOrigin(request)) {
-          const message = 'Only the demo page of this server can call this endpoint.';
-          throw new ApiError('insufficient_permissions', message, { param: 'Origin' });
-        }
-        return { status: 200, body: JSON.stringify(await session()), headers: PRIVATE };
-      },
-    },
-    ...Object.fromEntries(
-      readdirSync(ASSETS).map((name) => [
-        `/demo/assets/${name}`,
-        documentRoute(async () => ({
-          contentType: CONTENT_TYPES[extname(name)]!,
-          body: await readFile(new URL(name, ASSETS)),
-        })),
-      ]),
-    ),
+    '/demo/shop/token': { post: forOwnPages(async () => ({ token: (await shopToken()) ?? null })) },
+    '/demo/shop.js': documentRoute(async () => ({
+      contentType: 'text/javascript; charset=utf-8',
+      body: await readFile(new URL('shop.js', import.meta.url)),
+    })),
   };
 }
 
-/** Every file of the folder is served. */
-const ASSETS = new URL('assets/', import.meta.url);
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  '.svg': 'image/svg+xml',
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-};
+/** Answers pages of this server alone, which browsers mark by Origin. */
+function forOwnPages(credential: () => Promise<object>): PublicRoute {
+  return async (request) => {
+    requireLocalHost(request);
+    if (request.origin === undefined || !isOwnOrigin(request)) {
+      const message = 'Only pages of this server can call this endpoint.';
+      throw new ApiError('insufficient_permissions', message, { param: 'Origin' });
+    }
+    return { status: 200, body: JSON.stringify(await credential()), headers: PRIVATE };
+  };
+}
 
 /** Checks against a foreign name that points here and, by Origin, a page of another origin. */
 function isOwnPage(request: PublicRequest): boolean {

@@ -1,6 +1,6 @@
 import type { Document } from '../../platform/http/documents/documents.ts';
 import { type Html, html, table } from '../../platform/http/documents/pages/html.ts';
-import { htmlPage, type NavLink } from '../../platform/http/documents/pages/html-page.ts';
+import { htmlPage } from '../../platform/http/documents/pages/html-page.ts';
 
 export interface Welcome {
   readonly version: string;
@@ -25,7 +25,7 @@ export function welcomePage({ version, runsOn, links, hasDemo, commands }: Welco
     title: 'Welcome',
     name: 'welcome',
     nav: { label: 'Parley', links },
-    styles: ['/docs/assets/docs.css', '/docs/assets/prose.css'],
+    styles: ['/docs/assets/prose.css'],
     main: html`<h1>Parley is running</h1>
 <p>A realtime messaging gateway: messages and notifications over REST, and live sockets that see each message in order, once.</p>
 <p><a class="main-link" href="/console/">Open the console</a></p>
@@ -42,11 +42,12 @@ ${table(
   });
 }
 
-/** Links that open the console as one person each, side by side if one likes. */
+/** Links that open a window as one person each: the team in the console, the customer in a shop. */
 function people(): Html {
   return html`<p>Or as a person of the demo account, each in a window of its own:
 <a href="/console/?as=ada" target="_blank">Ada, an admin</a>,
-<a href="/console/?as=grace" target="_blank">Grace, a member</a>.</p>`;
+<a href="/console/?as=grace" target="_blank">Grace, a member</a>,
+<a href="/demo/shop" target="_blank">Carl, a customer in a sample shop</a>.</p>`;
 }
 
 function tryIt({ tail, send }: NonNullable<Welcome['commands']>): Html {
@@ -55,27 +56,4 @@ function tryIt({ tail, send }: NonNullable<Welcome['commands']>): Html {
 <pre tabindex="0"><code>${tail}</code></pre>
 <p>In another terminal, send a message to it:</p>
 <pre tabindex="0"><code>${send}</code></pre>`;
-}
-
-/** `/demo`: three people of the demo account side by side. demo.js makes all that changes. */
-export function demoPage(links: readonly NavLink[]): Document {
-  return htmlPage({
-    title: 'Demo',
-    name: 'demo',
-    nav: { label: 'Parley', links },
-    styles: ['/docs/assets/docs.css', '/demo/assets/demo.css'],
-    scripts: [
-      html`<script defer src="/docs/assets/sign-in.js"></script>`,
-      html`<script type="module" src="/demo/assets/demo.js"></script>`,
-    ],
-    main: html`<h1>Three people, live</h1>
-<p class="intro">Ada and Grace are the team, Carl is a customer. Each pane is a client of its own on
-<code>/v1/client.js</code>. Write in one and watch the others; start with <code>@assistant</code> to
-have the agent answer. Asked to <em>create a summary</em>, it wants to keep a file, and waits:
-everyone in that conversation who may decide is asked, and the first decision counts. On a case,
-yellow is a note to the team, which the customer never sees.</p>
-<p id="problem" role="alert"></p>
-<noscript><p>The demo needs JavaScript.</p></noscript>
-<div id="panes"></div>`,
-  });
 }

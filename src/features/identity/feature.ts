@@ -1,6 +1,7 @@
 import type { Feature } from '../../core/features/feature.ts';
 import { sharedSecret } from '../../platform/db/shared-secret.ts';
 import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
+import { demo } from './demo.ts';
 import { invitationRoutes } from './invitations/invitation-routes.ts';
 import { KeySets } from './keys/key-sets.ts';
 import { IDENTITY_SECRET, identityHoldings } from './persons/holdings.ts';
@@ -11,6 +12,7 @@ import { TokenVerifier } from './tokens/token-verifier.ts';
 
 export const identity: Feature = {
   holdings: { ...identityHoldings, tables: { ...signInTables, ...identityHoldings.tables } },
+  demo,
   async open(node) {
     const { database, rights, guard, log, authenticator, disposer } = node;
     const persons = new Persons(database, await sharedSecret(database, IDENTITY_SECRET));

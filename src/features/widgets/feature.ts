@@ -6,6 +6,7 @@ import { sharedSecret } from '../../platform/db/shared-secret.ts';
 import { addressRoutes } from './addresses/address-routes.ts';
 import { confirmationMail } from './addresses/confirmation-mail.ts';
 import { CONFIRMATION_SECRET, purgeConfirmations } from './addresses/confirmation-store.ts';
+import { demo } from './demo.ts';
 import { BUILT, frameRoutes } from './frame/frame-routes.ts';
 import { widgetHoldings } from './holdings.ts';
 import { settleClaim, settleLate, VISITOR_CLAIMED } from './visitors/claim.ts';
@@ -19,6 +20,7 @@ export const widgets: Feature = widgetsFrom(BUILT);
 export function widgetsFrom(built: URL): Feature {
   return {
     holdings: widgetHoldings,
+    demo,
     confirmationMail,
     async open(node) {
       const { database, config } = node;

@@ -53,6 +53,13 @@ export function SignIn({ onSession }: SignInProps) {
               </span>
             </button>
           ))}
+          <a class="sign-in-person" href="/demo/shop" target="_blank" rel="noopener">
+            <Avatar name="Carl Customer" />
+            <span>
+              Carl Customer
+              <small>Customer, in a sample shop</small>
+            </span>
+          </a>
         </section>
       )}
       <KeyForm onSession={onSession} />

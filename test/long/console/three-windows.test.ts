@@ -1,0 +1,71 @@
+/** The demo: Carl in the widget of the sample shop, Ada and Grace in the console, side by side. */
+
+import t from 'tap';
+import { startTestApp } from '../../support/app.ts';
+import { ConsoleBrowser, seriousFindings } from '../../support/console-page.ts';
+
+const app = await startTestApp(t, { PARLEY_RATE_LIMIT: 'off' });
+const browser = await ConsoleBrowser.start(t, app.baseUrl);
+const WRITE = { name: 'Write a message' };
+
+t.test('three windows by links: a note stays with the team, a reply reaches the customer', async (t) => {
+  const start = await browser.context.newPage();
+  browser.watch(start);
+  await start.goto(app.baseUrl);
+  const open = async (name: string) => {
+    const opened = browser.context.waitForEvent('page');
+    await start.getByRole('link', { name }).click();
+    const page = await opened;
+    browser.watch(page);
+    return page;
+  };
+  const [ada, grace, carl] = [await open('Ada'), await open('Grace'), await open('Carl')];
+  await ada.getByRole('link', { name: 'Ada Lovelace' }).first().waitFor();
+  await grace.getByRole('link', { name: 'Grace Hopper' }).first().waitFor();
+  for (const page of [ada, grace]) await page.goto(`${app.baseUrl}/console/c/${app.demo.conversations.case}`);
+
+  await carl.getByText('Signed in as Carl.').waitFor();
+  await carl.getByRole('button', { name: 'Open the chat' }).click();
+  const chat = carl.frameLocator('iframe[title="Chat"]');
+  const field = chat.getByRole('textbox', WRITE);
+  await field.pressSequentially('Where is my or');
+  for (const page of [ada, grace]) await page.getByText('Carl Customer is typing…').waitFor();
+  await field.pressSequentially('der?');
+  await field.press('Enter');
+  for (const page of [ada, grace]) {
+    await page.getByRole('log').getByText('Where is my order?').waitFor();
+  }
+
+  const note = ada.getByRole('textbox', { name: 'Note to the team' });
+  await note.fill('It left on Monday, I think.');
+  await note.press('Enter');
+  const seen = grace.locator('.message-note', { hasText: 'It left on Monday, I think.' });
+  await seen.waitFor();
+  await grace.getByText('Reply to the customer').click();
+  const reply = grace.getByRole('textbox', { name: 'Reply to the customer' });
+  await reply.fill('It arrives today.');
+  await reply.press('Enter');
+  await chat.getByText('It arrives today.', { exact: true }).waitFor();
+  await ada.locator('.message-reply', { hasText: 'It arrives today.' }).waitFor();
+  t.equal(await chat.getByText('It left on Monday').count(), 0, 'Carl has the reply and not the note');
+  await ada.getByText('Carl Customer', { exact: true }).first().waitFor();
+  t.strictSame(await seriousFindings(carl), []);
+
+  t.comment('each window keeps its person over a reload, and the shop its own');
+  for (const page of [ada, grace, carl]) await page.reload();
+  await ada.getByRole('link', { name: 'Ada Lovelace' }).first().waitFor();
+  await grace.getByRole('link', { name: 'Grace Hopper' }).first().waitFor();
+
+  t.comment('a stranger of the shop becomes Carl, and what was said goes along');
+  await carl.getByRole('button', { name: 'Sign out' }).click();
+  await carl.getByRole('button', { name: 'Open the chat' }).click();
+  await field.fill('Do you sell bells?');
+  await field.press('Enter');
+  await chat.locator('.bubble-own[data-delivery="sent"]', { hasText: 'Do you sell bells?' }).waitFor();
+  await carl.getByRole('button', { name: 'Sign in as Carl' }).click();
+  await carl.getByText('Signed in as Carl.').waitFor();
+  await chat.getByRole('button', { name: 'Earlier conversations' }).click();
+  await chat.getByRole('button', { name: 'Where is my order?' }).waitFor();
+  await chat.getByRole('button', { name: 'Do you sell bells?' }).waitFor();
+  t.strictSame(browser.problems, []);
+});
