@@ -3,6 +3,7 @@
 import t from 'tap';
 import { startTestApp } from '../../support/app.ts';
 import { ConsoleBrowser, seriousFindings } from '../../support/console-page.ts';
+import { until } from '../../support/until.ts';
 
 const app = await startTestApp(t, { PARLEY_RATE_LIMIT: 'off' });
 const browser = await ConsoleBrowser.start(t, app.baseUrl);
@@ -25,12 +26,22 @@ t.test('three windows by links: a note stays with the team, a reply reaches the 
   for (const page of [ada, grace]) await page.goto(`${app.baseUrl}/console/c/${app.demo.conversations.case}`);
 
   await carl.getByText('Signed in as Carl.').waitFor();
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await carl.emulateMedia({ colorScheme });
+    t.strictSame(await seriousFindings(carl), [], colorScheme);
+  }
   await carl.getByRole('button', { name: 'Open the chat' }).click();
   const chat = carl.frameLocator('iframe[title="Chat"]');
   const field = chat.getByRole('textbox', WRITE);
-  await field.pressSequentially('Where is my or');
-  for (const page of [ada, grace]) await page.getByText('Carl Customer is typing…').waitFor();
-  await field.pressSequentially('der?');
+  for (const page of [ada, grace]) {
+    // A window that does not follow the case yet misses what is typed.
+    const seesTyping = async () => {
+      await field.press('W');
+      return page.getByText('Carl Customer is typing…').isVisible();
+    };
+    await until(seesTyping, { what: 'the team sees that Carl types', timeoutMs: 60_000 });
+  }
+  await field.fill('Where is my order?');
   await field.press('Enter');
   for (const page of [ada, grace]) {
     await page.getByRole('log').getByText('Where is my order?').waitFor();
@@ -49,7 +60,6 @@ t.test('three windows by links: a note stays with the team, a reply reaches the 
   await ada.locator('.message-reply', { hasText: 'It arrives today.' }).waitFor();
   t.equal(await chat.getByText('It left on Monday').count(), 0, 'Carl has the reply and not the note');
   await ada.getByText('Carl Customer', { exact: true }).first().waitFor();
-  t.strictSame(await seriousFindings(carl), []);
 
   t.comment('each window keeps its person over a reload, and the shop its own');
   for (const page of [ada, grace, carl]) await page.reload();
