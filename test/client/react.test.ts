@@ -183,6 +183,23 @@ t.test('the examples of the guide and of docs/sdk.md', async (t) => {
   await inEffect.getByText('live').waitFor();
 });
 
+t.test('a conversation that has ended is opened again once it can be read again', async (t) => {
+  const id = await conversations.group('Again');
+  const grace = conversations.client(t, { as: 'grace' });
+  const { id: messageId } = await grace.send(id, 'before');
+  const page = await open(t, 'production');
+  await show(page, ['Timeline', { id }], ['Thread', { id, messageId }]);
+  await shows(page, `timeline-${id}`, ['before']);
+  const ada = conversations.client(t);
+  await ada.conversations.delete(id);
+  await shows(page, `timeline-${id}`, []);
+  await ada.conversations.restore(id);
+  await shows(page, `timeline-${id}`, ['before']);
+  await shows(page, 'thread', ['before']);
+  await grace.send(id, 'after');
+  await shows(page, `timeline-${id}`, ['before', 'after']);
+});
+
 t.test('1,000 events into 50 conversations: at most one render a list and frame', async (t) => {
   await bringEvents(t, { app, conversations, page: await open(t, 'production'), events: 1_000 });
 });

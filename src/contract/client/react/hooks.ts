@@ -55,7 +55,7 @@ export function useInbox(query: InboxQuery = {}): Showing<InboxSnapshot, Inbox> 
 
 /**
  * Follows a conversation. Null follows none. Components with the same conversation share it, with
- * the options of the first.
+ * the options of the first. One that has ended is opened again once it can be read again.
  */
 export function useConversation(
   id: string | null,
@@ -75,7 +75,7 @@ export function useThread(
   options?: ThreadOptions,
 ): Showing<ThreadSnapshot, LiveThread> {
   return useLive({
-    key: messageId === null ? null : `thread ${messageId}`,
+    key: messageId === null ? null : `thread ${conversationId} ${messageId}`,
     open: (client, pool) =>
       openedIn(client, pool, conversationId, (conversation) => conversation.thread(messageId!, options)),
     before: BEFORE_THREAD,

@@ -14,6 +14,8 @@ export interface Opened<Object extends Live = Live> {
 
 interface Entry extends Opened {
   users: number;
+  /** Called when it has ended and may be opened again. */
+  readonly renewals: Set<() => void>;
   closing: ReturnType<typeof setTimeout> | undefined;
 }
 
@@ -25,9 +27,15 @@ interface Entry extends Opened {
 export class LivePool {
   readonly #entries = new Map<string, Entry>();
 
+  /** Use `of`. */
+  constructor(client: Pick<Client, 'on'>) {
+    client.on('conversation.added', ({ id }) => this.#renew(id));
+    client.on('stale', () => this.#renew(''));
+  }
+
   /** Returns the pool of a client, which exists as long as the client does. */
   static of(client: Client): LivePool {
-    const pool = POOLS.get(client) ?? new LivePool();
+    const pool = POOLS.get(client) ?? new LivePool(client);
     POOLS.set(client, pool);
     return pool;
   }
@@ -39,23 +47,42 @@ export class LivePool {
 
   /**
    * Opens the object unless it is open: one that has ended is opened again by the next component,
-   * as that of a conversation that was restored. `close` of what is returned gives it up.
+   * as that of a conversation that was restored. `close` of what is returned gives it up; `renewed`
+   * is called when that is due, because another one would be opened now.
    */
-  acquire<Object extends Live>(key: string, open: () => Opened<Object>): Opened<Object> {
+  acquire<Object extends Live>(
+    key: string,
+    open: () => Opened<Object>,
+    renewed: () => void = () => {},
+  ): Opened<Object> {
     const known = this.#entries.get(key);
     const isUsable = known !== undefined && !(known.users === 0 && hasEnded(known.live));
-    const entry = isUsable ? known : { ...open(), users: 0, closing: undefined };
+    const entry = isUsable
+      ? known
+      : { ...open(), users: 0, renewals: new Set<() => void>(), closing: undefined };
     this.#entries.set(key, entry);
     entry.users += 1;
+    entry.renewals.add(renewed);
     clearTimeout(entry.closing);
     let isGivenUp = false;
     return {
       live: entry.live as Object,
       close: () => {
-        if (!isGivenUp) this.#release(key, entry);
+        if (isGivenUp) return;
         isGivenUp = true;
+        entry.renewals.delete(renewed);
+        this.#release(key, entry);
       },
     };
+  }
+
+  /** The person was added again, or a deleted conversation was restored. */
+  #renew(conversationId: string): void {
+    for (const [key, entry] of [...this.#entries]) {
+      if (!key.includes(conversationId) || !hasEnded(entry.live)) continue;
+      this.#entries.delete(key);
+      for (const renewed of [...entry.renewals]) renewed();
+    }
   }
 
   #release(key: string, entry: Entry): void {

@@ -26,6 +26,7 @@ export function useLive<Snapshot extends object, Object extends Live<Snapshot>>(
   const client = useClient();
   const [reads] = useState(() => new NotedReads<Snapshot, Object>());
   const opening = useRef(open);
+  const [turn, setTurn] = useState(0);
   // Effects run in their order: it is the `open` of the same render when `subscribe` is called.
   useEffect(() => {
     opening.current = open;
@@ -34,7 +35,11 @@ export function useLive<Snapshot extends object, Object extends Live<Snapshot>>(
     (render: () => void) => {
       if (client === null || key === null) return () => {};
       const pool = LivePool.of(client);
-      const { live, close } = pool.acquire(key, () => opening.current(client, pool));
+      const { live, close } = pool.acquire(
+        key,
+        () => opening.current(client, pool),
+        () => setTurn((last) => last + 1),
+      );
       // `live` is there from here on. Preact looks before it subscribes, and not after, as React
       // does.
       withNextFrame(render);
@@ -47,7 +52,7 @@ export function useLive<Snapshot extends object, Object extends Live<Snapshot>>(
         close();
       };
     },
-    [client, key, reads],
+    [client, key, reads, turn],
   );
   const now = () => {
     const isOpen = client !== null && key !== null;

@@ -21,7 +21,8 @@ export interface Refusal {
 
 /** Returns why the person cannot write into the conversation, or null. */
 export function refusalOf({ conversation, end, own, can }: Standing): Refusal | null {
-  if (end === 'revoked') return { sentence: 'You are no longer a member of this conversation.' };
+  // The person was removed, or the conversation was deleted.
+  if (end === 'revoked') return { sentence: 'You can no longer read this conversation.' };
   if (end !== null) return { sentence: end.message };
   if (typeof conversation?.deleted_at === 'string') {
     return { sentence: 'This conversation was deleted.' };
