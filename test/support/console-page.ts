@@ -20,12 +20,15 @@ export class ConsoleBrowser {
   }
 
   /**
-   * Opens a page as a person of the demo account (`ada`, `grace`), at a path below `/console/`.
-   * Resolves when the console is shown.
+   * Opens a page as a person of the demo account (`ada`, `grace`), at a path below `/console/`,
+   * with what its tab has kept. Resolves when the console is shown.
    */
-  async open(person: string, path = ''): Promise<Page> {
+  async open(person: string, path = '', kept: Readonly<Record<string, string>> = {}): Promise<Page> {
     const page = await this.context.newPage();
     this.watch(page);
+    await page.addInitScript((items) => {
+      for (const [name, value] of Object.entries(items)) sessionStorage.setItem(name, value);
+    }, kept);
     const url = new URL(`/console/${path}`, this.#baseUrl);
     url.searchParams.set('as', person);
     await page.goto(url.href);

@@ -1,0 +1,317 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import type { Page } from 'playwright-core';
+import { ConsoleActs } from '../support/console-acts.ts';
+import { ConsoleBrowser } from '../support/console-page.ts';
+import { freePort } from '../support/free-port.ts';
+import { startNode, type TestNode } from '../support/node.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import type { Random } from '../support/random.ts';
+import { startRedis } from '../support/redis.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
+
+export interface ConsoleOptions extends Seeded {
+  /** How long it goes on, in seconds, and after how many acts it ends at the latest. */
+  readonly seconds: number;
+  readonly acts: number;
+  /** Acts from one comparison to the next, and from one fault to the next. */
+  readonly compareEvery: number;
+  readonly faultEvery: number;
+}
+
+export interface ConsoleFigures extends Found {
+  readonly person: string;
+  /** Acts of others that were accepted, and those that were refused, by kind. */
+  readonly made: Readonly<Record<string, number>>;
+  readonly refused: Readonly<Record<string, number>>;
+  /** Acts of the page, by kind. */
+  readonly pageActs: Readonly<Record<string, number>>;
+  readonly faults: Readonly<Record<string, number>>;
+  /** Comparisons with a fresh page, the lines that were compared, and those of messages. */
+  readonly comparisons: number;
+  readonly lines: number;
+  readonly messages: number;
+  /** Comparisons before which the page showed something else than the fresh page after them. */
+  readonly later: readonly string[];
+  /** From a quiet server to two pages that show the same: the longest, in milliseconds. */
+  readonly slowestMs: number;
+}
+
+/**
+ * A node that is killed, a page of the console whose network breaks, and everything that people do
+ * in conversations: whenever nothing is under way any more, the page shows what a page shows that
+ * the same person opens at that moment.
+ */
+export const console = campaign({
+  words: ['', '3m', '10m'],
+  whole: (_, word) => ({
+    seconds: word === '' ? 3_600 : Number.parseInt(word, 10) * 60,
+    ...{ acts: Number.POSITIVE_INFINITY, compareEvery: 150, faultEvery: 37 },
+  }),
+  run,
+});
+
+async function run(t: Teardown, options: ConsoleOptions, random: Random): Promise<ConsoleFigures> {
+  const watched = await WatchedPage.start(t, options, random);
+  const endAt = performance.now() + options.seconds * 1_000;
+  for (let n = 1; n <= options.acts && performance.now() < endAt; n++) {
+    await watched.act();
+    if (n % options.faultEvery === 0) await watched.breakSomething();
+    if (n % options.compareEvery === 0) await watched.compare();
+    await pause(random.below(PACE_MS));
+  }
+  await watched.compare();
+  return watched.figures();
+}
+
+/** What a page shows, by its parts. */
+type Parts = Readonly<Record<string, readonly string[]>>;
+
+/** The page script of test/support/console-shown.js. */
+declare const shown: {
+  parts(): Record<string, string[]>;
+  isQuiet(): boolean;
+  click(selector: string, chance: number): string | null;
+  press(selector: string, key: string, chance: number): boolean;
+  write(selector: string, text: string): Promise<boolean>;
+};
+
+class WatchedPage {
+  readonly #t: Teardown;
+  readonly #random: Random;
+  readonly #databaseUrl: string;
+  readonly #redisUrl: string;
+  readonly #postgres: pg.Pool;
+  readonly #acts: ConsoleActs;
+  readonly #browser: ConsoleBrowser;
+  #node: TestNode;
+  #page!: Page;
+  readonly #history: string[] = [];
+  readonly #problems: string[] = [];
+  readonly #later: string[] = [];
+  readonly #pageActs: Record<string, number> = {};
+  readonly #faults: Record<string, number> = {};
+  #compared = { comparisons: 0, lines: 0, messages: 0 };
+  #slowestMs = 0;
+  #written = 0;
+
+  static async start(t: Teardown, { seed }: Seeded, random: Random): Promise<WatchedPage> {
+    const [{ url: databaseUrl }, redis] = [await createTestDatabase(t), await startRedis(t)];
+    // A node that has its port from the system leaves connections that bar another one from it.
+    const env = { PORT: String(await freePort()) };
+    const node = await startNode(t, { databaseUrl, redisUrl: redis.url, env });
+    const browser = await ConsoleBrowser.start(t, node.baseUrl);
+    await browser.context.addInitScript({ path: join(import.meta.dirname, '../support/console-shown.js') });
+    const watched = new WatchedPage({ t, node, databaseUrl, redisUrl: redis.url, browser, random, seed });
+    await watched.#acts.begin();
+    watched.#page = await browser.open(watched.#acts.person, `c/${node.demo.conversations.group}`);
+    return watched;
+  }
+
+  private constructor(given: {
+    readonly t: Teardown;
+    readonly node: TestNode;
+    readonly databaseUrl: string;
+    readonly redisUrl: string;
+    readonly browser: ConsoleBrowser;
+    readonly random: Random;
+    readonly seed: number;
+  }) {
+    this.#t = given.t;
+    this.#node = given.node;
+    this.#databaseUrl = given.databaseUrl;
+    this.#redisUrl = given.redisUrl;
+    this.#browser = given.browser;
+    this.#random = given.random;
+    this.#postgres = new pg.Pool({ connectionString: given.databaseUrl, max: 2 });
+    given.t.teardown(() => this.#postgres.end());
+    // An admin sees what it is no member of; a member may lose what it sees.
+    const person = given.seed % 3 === 0 ? 'ada' : 'grace';
+    this.#acts = new ConsoleActs({ node: () => this.#node, person, random: given.random });
+  }
+
+  /** An act of another person, or of the page. */
+  async act(): Promise<void> {
+    const id = /\/c\/(\w+)/.exec(this.#page.url())?.[1];
+    this.#acts.focus = id ?? null;
+    if (this.#random.next() < 0.7) this.#note(await this.#acts.act());
+    else await this.#actInPage();
+  }
+
+  async #actInPage(): Promise<void> {
+    const parts = await partsOf(this.#page);
+    // There is little to see where nothing can be read.
+    const isEnded = parts.ended!.length > 0 && this.#random.next() < 0.5;
+    const kind = isEnded ? 'open a conversation' : this.#random.pick(Object.keys(PAGE_ACTS));
+    const [selector, how] = PAGE_ACTS[kind]!;
+    const chance = this.#random.next();
+    const did = await this.#do(selector, how, chance);
+    if (did) this.#pageActs[kind] = (this.#pageActs[kind] ?? 0) + 1;
+    this.#note(`page: ${kind} ${typeof did === 'string' ? did : did ? '' : '(nothing there)'}`);
+  }
+
+  #do(selector: string, how: PageAct[1], chance: number): Promise<string | boolean | null> {
+    if (how === 'click')
+      return this.#page.evaluate(([s, c]) => shown.click(s, c), [selector, chance] as const);
+    if (how === 'write') {
+      this.#written += 1;
+      const text = `written ${this.#written}`;
+      return this.#page.evaluate(([s, w]) => shown.write(s, w), [selector, text] as const);
+    }
+    const key = how.slice('press '.length);
+    return this.#page.evaluate(([s, k, c]) => shown.press(s, k, c), [selector, key, chance] as const);
+  }
+
+  /** The faults come in turn, each with some acts meanwhile. */
+  async breakSomething(): Promise<void> {
+    const turn = Object.values(this.#faults).reduce((sum, count) => sum + count, 0);
+    const kind = (['kill', 'break', 'offline'] as const)[turn % 3]!;
+    this.#faults[kind] = (this.#faults[kind] ?? 0) + 1;
+    this.#note(`fault: ${kind}`);
+    const acts = 2 + this.#random.below(10);
+    if (kind === 'kill') await this.#kill();
+    else if (kind === 'offline') {
+      await this.#browser.context.setOffline(true);
+      for (let n = 0; n < acts; n++) await this.act();
+      await this.#browser.context.setOffline(false);
+    } else {
+      await this.#do('[aria-label="Break the network for 30 seconds"]', 'click', 0);
+      for (let n = 0; n < acts; n++) await this.act();
+      await this.#do('.banner-mend', 'click', 0);
+    }
+    this.#note(`fault: ${kind} is over`);
+  }
+
+  /** An act of others is under way, the page acts on, and the node comes back on its port. */
+  async #kill(): Promise<void> {
+    const underWay = this.#acts.act();
+    const { port } = new URL(this.#node.baseUrl);
+    await pause(this.#random.below(10));
+    await this.#node.kill('SIGKILL');
+    for (let n = this.#random.below(4); n > 0; n--) await this.#actInPage();
+    this.#node = await startNode(this.#t, {
+      ...{ databaseUrl: this.#databaseUrl, redisUrl: this.#redisUrl, dataDir: this.#node.dataDir },
+      env: { PORT: port },
+    });
+    this.#note(await underWay);
+  }
+
+  /** Waits until nothing is under way, opens a fresh page, and notes where they differ. */
+  async compare(): Promise<void> {
+    await this.#quiet(this.#page);
+    const fromMs = performance.now();
+    const before = await partsOf(this.#page);
+    const path = new URL(this.#page.url());
+    path.searchParams.delete('as');
+    const fresh = await this.#openFresh(path.href.slice(`${path.origin}/console/`.length));
+    await this.#quiet(fresh);
+    let differences: string[] = [];
+    await until(
+      async () => {
+        differences = differencesOf(await partsOf(this.#page), await partsOf(fresh));
+        return differences.length === 0;
+      },
+      { what: 'both pages to show the same' },
+    ).catch(() => this.#problem('the page differs from a fresh one', differences));
+    this.#slowestMs = Math.max(this.#slowestMs, Math.round(performance.now() - fromMs));
+    const after = await partsOf(fresh);
+    const later = differencesOf(before, after);
+    if (later.length > 0) this.#later.push(`after ${this.#history.length} acts: ${later.join('; ')}`);
+    this.#compared.comparisons += 1;
+    this.#compared.lines += Object.values(after).reduce((sum, lines) => sum + lines.length, 0);
+    this.#compared.messages += after.messages?.length ?? 0;
+    const unexpected = this.#browser.problems.splice(0).filter((text) => !OF_THE_NETWORK.test(text));
+    if (unexpected.length > 0) this.#problem('the script complains', unexpected);
+    await fresh.close();
+    await this.#page.bringToFront();
+    this.#note('compared');
+  }
+
+  async #openFresh(path: string): Promise<Page> {
+    const kept = await this.#page.evaluate(() => ({ ...sessionStorage }));
+    return this.#browser.open(this.#acts.person, path, kept);
+  }
+
+  /** Nothing waits in the database or in a page, and nothing becomes due while it is looked at. */
+  async #quiet(page: Page): Promise<void> {
+    await until(async () => (await this.#postgres.query(UNDER_WAY)).rows.length === 0, {
+      what: 'a quiet database',
+    });
+    await until(() => page.evaluate(() => shown.isQuiet()), { what: 'a quiet page' }).catch(async () =>
+      this.#problem('the page is never quiet', [JSON.stringify((await partsOf(page)).banner)]),
+    );
+  }
+
+  #note(text: string): void {
+    this.#history.push(text);
+  }
+
+  #problem(what: string, details: readonly string[]): void {
+    const tail = this.#history.slice(-TAIL).join('\n  ');
+    this.#problems.push(`${what}, after ${this.#history.length} acts: ${details.join('; ')}\n  ${tail}`);
+  }
+
+  figures(): ConsoleFigures {
+    const { person, made, refused } = this.#acts;
+    return {
+      ...{ person, made, refused, pageActs: this.#pageActs, faults: this.#faults, ...this.#compared },
+      ...{ later: this.#later, slowestMs: this.#slowestMs, problems: this.#problems },
+    };
+  }
+}
+
+type PageAct = readonly [selector: string, how: 'click' | 'write' | `press ${string}`];
+
+const PAGE_ACTS: Readonly<Record<string, PageAct>> = {
+  send: ['.conversation .composer-form textarea', 'write'],
+  'send again': ['.conversation .composer-form textarea', 'write'],
+  'reply in the thread': ['.side-pane .composer-form textarea', 'write'],
+  react: ['.message-reaction', 'click'],
+  pin: ['.timeline-rows [data-message]', 'press p'],
+  'open a conversation': ['.inbox-row-link', 'click'],
+  'open a thread': ['.message-thread', 'click'],
+  'open the details': ['[aria-label="Details"]', 'click'],
+  'close the pane': ['[aria-label="Close the pane"]', 'click'],
+  'change the view': ['.inbox-views > button[aria-pressed]', 'click'],
+  'show all': ['.inbox-views > button[aria-pressed]:first-child', 'click'],
+  'read in the list': ['.inbox-row-link', 'press u'],
+  'archive in the list': ['.inbox-row-link', 'press e'],
+  'approve a draft': ['.draft-card-tools .button-primary', 'click'],
+  'cancel a schedule': ['[aria-label="Cancel the scheduled message"]', 'click'],
+};
+
+/** Rows that something is still to be done with. */
+const UNDER_WAY = `
+  SELECT 1 FROM outbox UNION ALL SELECT 1 FROM inbox_due
+  UNION ALL SELECT 1 FROM messages WHERE status = 'scheduled' AND scheduled_at < now() + interval '5 minutes'
+  LIMIT 1`;
+
+/** What the browser itself says of faults, and of acts that came too late. */
+const OF_THE_NETWORK = /^(Failed to load resource|WebSocket connection to)/;
+const TAIL = 40;
+const PACE_MS = 400;
+
+function partsOf(page: Page): Promise<Parts> {
+  return page.evaluate(() => shown.parts());
+}
+
+/**
+ * Returns the parts that differ. Of messages, those that a fresh page has loaded are compared; and
+ * only a fresh page knows why a conversation cannot be read any more.
+ */
+function differencesOf(page: Parts, fresh: Parts): string[] {
+  return Object.entries(fresh).flatMap(([name, lines]) => {
+    if (name === 'refused' && fresh.ended!.length > 0) return [];
+    const own = page[name] ?? [];
+    const isLoaded = name === 'messages' || name === 'replies';
+    const most = isLoaded ? lines.length : Math.max(lines.length, own.length);
+    for (let n = 0; n < most; n++) {
+      if (own[n] !== lines[n])
+        return `${name} ${n}: ${JSON.stringify(own[n])}, fresh ${JSON.stringify(lines[n])}`;
+    }
+    return [];
+  });
+}
