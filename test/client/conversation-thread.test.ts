@@ -128,6 +128,21 @@ t.test('what is unread', async (t) => {
   await t.rejects(thread.markRead(1_000), { name: 'ParleyError', code: 'validation_failed' });
 });
 
+t.test('what is marked unread on another device is unread in its thread', async (t) => {
+  const { mine, theirs, id } = await conversations.both(t, 'unread again');
+  const { id: root } = await mine.send('question');
+  const { sequence } = await reply(theirs, root, 'answer');
+  const unread = () => byId(mine, root)?.thread?.unread;
+  await until(() => mine.snapshot.conversation !== null && unread() === 1, { what: 'the count' });
+  await mine.markRead();
+  t.equal(unread(), 0);
+  const elsewhere = conversations.client(t).conversations;
+  await elsewhere.markUnread(id, sequence!);
+  await until(() => unread() === 1, { what: 'an unread reply' });
+  await elsewhere.markRead(id, sequence!);
+  await until(() => unread() === 0, { what: 'a reply that was read' });
+});
+
 t.test('a thread that cannot be read, or no longer', async (t) => {
   const { mine, theirs } = await conversations.both(t, 'ends');
   const none = mine.thread('msg_none');

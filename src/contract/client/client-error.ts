@@ -5,7 +5,7 @@ import type { ConnectionEnd } from './link/connection.ts';
 export const CLIENT_ERRORS = {
   network: 'The server cannot be reached, or the connection was lost.',
   server_busy: 'The server is overloaded, or limits the rate.',
-  server_error: 'The server failed to handle a request.',
+  server_error: 'The server failed.',
   url_source: 'The url function failed, returned no URL, or took longer than 10 s.',
   url_rejected: 'The platform allows no socket to this URL.',
   token_source: 'getToken failed, returned no token, or took longer than 10 s.',

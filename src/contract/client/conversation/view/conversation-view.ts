@@ -75,6 +75,8 @@ export class ConversationView
   readonly #releases: readonly (() => void)[];
   /** The number after which messages arrive live. */
   #liveAfter = 0;
+  /** How far the caller has read, as far as the conversation is known. */
+  #position: number | undefined;
   #isClosed = false;
 
   constructor(
@@ -296,6 +298,7 @@ export class ConversationView
   }
 
   changed(what: keyof ConversationSnapshot): void {
+    if (what === 'conversation') this.#moved();
     this.#owner.changed(what);
   }
 
@@ -353,6 +356,17 @@ export class ConversationView
     else this.#parts.read(sequence, count);
   }
 
+  /** The counts of threads follow the position of the caller, wherever it was moved. */
+  #moved(): void {
+    const position = this.#parts.conversation.items[0]?.last_read_sequence;
+    const before = this.#position;
+    if (typeof position !== 'number' || position === before) return;
+    this.#position = position;
+    // How much of a thread is unread again, the server alone knows.
+    if (position < (before ?? 0)) this.#reread();
+    else this.each((timeline) => timeline.readThrough(position));
+  }
+
   #learned(actorId: string): void {
     this.#activity.learned(actorId);
     this.#quotes.learned(actorId);
@@ -370,6 +384,10 @@ export class ConversationView
   /** Changes may be missing. */
   #reload(): void {
     this.#parts.reload();
+    this.#reread();
+  }
+
+  #reread(): void {
     this.#reader.reload();
     for (const { reader } of this.#opened) reader.reload();
   }
