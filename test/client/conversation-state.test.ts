@@ -97,8 +97,12 @@ t.test('members come, change and go', async (t) => {
   t.equal((await allOf(mine.members({ limit: 1 }))).length, 3);
   await mine.updateMember(added.id, { role: 'viewer' });
   await until(() => names(theirs).includes(`${NAMES.vera} viewer`), { what: 'the role' });
+  const { sequence } = await mine.send('welcome');
+  await conversations.client(t, { as: 'vera' }).conversations.markRead(mine.id, sequence!);
+  await until(() => theirs.reads.has(vera.id), { what: 'how far the new one has read' });
   await mine.removeMember(added.id);
   await until(() => names(theirs).length === 2, { what: 'one less' });
+  await until(() => !theirs.reads.has(vera.id), { what: 'the position is gone too' });
   t.match(await allOf(mine.members({ membership: ['removed'] })), [{ id: added.id }]);
 
   const unknown = mine.addMember({ type: 'user', actor_id: 'act_none' });

@@ -50,8 +50,11 @@ export class Activity {
 
   /** Takes the positions of members that were read; events may have brought newer ones. */
   join(members: readonly Participant[]): void {
-    for (const { actor_id: id, last_read_sequence: sequence } of members) {
-      if (id && sequence && sequence > (this.#reads.get(id) ?? 0)) this.#setRead(id, sequence);
+    for (const { actor_id: id, last_read_sequence: sequence, membership } of members) {
+      // A page that is opened now knows no position of a former member.
+      if (membership === 'left' || membership === 'removed') {
+        if (this.#reads.delete(id ?? '')) this.#readsChanged();
+      } else if (id && sequence && sequence > (this.#reads.get(id) ?? 0)) this.#setRead(id, sequence);
     }
   }
 
