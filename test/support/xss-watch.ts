@@ -61,7 +61,9 @@ export class XssWatch {
     this.looks += texts.length * times;
   }
 
-  /** Scrolls a box by parts, down or up, until each of the texts was shown, and looks at each part. */
+  /**
+   * Scrolls a box by parts, down or up, until each of the texts was shown, and looks at each part.
+   */
   async lookThrough(page: Page, box: string, texts: readonly string[], by: 1 | -1 = 1): Promise<void> {
     let left: readonly string[] = texts;
     await until(
@@ -78,8 +80,8 @@ export class XssWatch {
   }
 
   /**
-   * Tries to run a text as a script in the page, in each way that markup could. Resolves, when every
-   * refusal was reported, with what each way was answered. Throws if one has run.
+   * Tries to run a text as a script in the page, in each way that markup could. Resolves, when
+   * every refusal was reported, with what each way was answered. Throws if one has run.
    */
   async inject(page: Page | Frame): Promise<Record<string, string>> {
     const answers = (await page.evaluate('xss.inject()')) as Record<string, string>;

@@ -2,6 +2,7 @@ import { FileText, RotateCw, X } from 'lucide';
 import { IconButton } from './button.tsx';
 import { sizeText } from './bytes.ts';
 import { Icon } from './icon.tsx';
+import { shownName } from './shown-name.ts';
 import type { ChosenFile } from './uploads.ts';
 
 export interface UploadListTexts {
@@ -36,6 +37,7 @@ interface RowProps extends Omit<UploadListProps, 'files'> {
 
 function UploadRow({ chosen, texts, onRemove, onRetry }: RowProps) {
   const { key, file, previewUrl, progress, attachment, problem, isRefused } = chosen;
+  const name = shownName(file.name);
   return (
     <li class={`upload-row ${problem === undefined ? '' : 'upload-row-failed'}`}>
       {previewUrl === null ? (
@@ -47,12 +49,12 @@ function UploadRow({ chosen, texts, onRemove, onRetry }: RowProps) {
       )}
       <span class="upload-row-words">
         <span class="upload-row-name" dir="auto">
-          {file.name}
+          {name}
         </span>
         {problem === undefined ? (
           <small>
             {attachment === undefined ? (
-              <progress aria-label={texts.uploading(file.name)} max={1} value={progress} />
+              <progress aria-label={texts.uploading(name)} max={1} value={progress} />
             ) : (
               sizeText(file.size)
             )}
@@ -62,9 +64,9 @@ function UploadRow({ chosen, texts, onRemove, onRetry }: RowProps) {
         )}
       </span>
       {problem !== undefined && !isRefused && (
-        <IconButton icon={RotateCw} label={texts.again(file.name)} onClick={() => onRetry(key)} />
+        <IconButton icon={RotateCw} label={texts.again(name)} onClick={() => onRetry(key)} />
       )}
-      <IconButton icon={X} label={texts.remove(file.name)} onClick={() => onRemove(key)} />
+      <IconButton icon={X} label={texts.remove(name)} onClick={() => onRemove(key)} />
     </li>
   );
 }

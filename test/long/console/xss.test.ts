@@ -1,6 +1,6 @@
 /**
- * Hostile texts around conversations: titles, people, reasons, drafts, notifications, searches. Each
- * is shown by the console in a real browser, and none may run or become an element.
+ * Hostile texts around conversations: titles, people, reasons, drafts, notifications, searches.
+ * Each is shown by the console in a real browser, and none may run or become an element.
  */
 
 import t from 'tap';
