@@ -1,8 +1,8 @@
 import pg from 'pg';
 import t from 'tap';
-import { startNode } from '../support/node.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { until } from '../support/until.ts';
+import { startNode } from '../../support/node.ts';
+import { startPostgres } from '../../support/postgres.ts';
+import { until } from '../../support/until.ts';
 
 const postgres = await startPostgres(t);
 const node = await startNode(t, { databaseUrl: postgres.url });

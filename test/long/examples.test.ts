@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import t from 'tap';
+import { NAMES, OpenConversations } from '../client/open-conversations.ts';
 import { freshDirectory, ROOT, type Running, startParley } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
 import { builtClient } from '../support/built-client.ts';
@@ -11,7 +12,6 @@ import { startChromium } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
-import { NAMES, OpenConversations } from './open-conversations.ts';
 
 builtClient();
 const port = await freePort();

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import t from 'tap';
-import { ROOT, runProgram, startParley } from '../start/parley.ts';
-import { FaultProxy, type FaultProxyOptions } from '../support/fault-proxy.ts';
-import { startRedis } from '../support/redis.ts';
-import { pushedMessage, RespSplitter } from '../support/resp.ts';
-import type { Teardown } from '../support/teardown.ts';
-import { until } from '../support/until.ts';
+import { ROOT, runProgram, startParley } from '../../start/parley.ts';
+import { FaultProxy, type FaultProxyOptions } from '../../support/fault-proxy.ts';
+import { startRedis } from '../../support/redis.ts';
+import { pushedMessage, RespSplitter } from '../../support/resp.ts';
+import type { Teardown } from '../../support/teardown.ts';
+import { until } from '../../support/until.ts';
 
 t.test('without faults every byte passes, both ways, and so does the end', async (t) => {
   const { proxy } = await startEcho(t);

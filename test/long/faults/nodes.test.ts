@@ -1,7 +1,7 @@
 import pg from 'pg';
 import t from 'tap';
-import { checkCluster, Load, onFreshGroup, startCluster } from '../support/cluster.ts';
-import { until } from '../support/until.ts';
+import { checkCluster, Load, onFreshGroup, startCluster } from '../../support/cluster.ts';
+import { until } from '../../support/until.ts';
 
 const shared = await startCluster(t);
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { deliveryProblems } from '../support/check-delivery.ts';
-import { checkCluster, onFreshGroup, startCluster } from '../support/cluster.ts';
-import type { Listener, TestNode } from '../support/node.ts';
-import { until } from '../support/until.ts';
+import { deliveryProblems } from '../../support/check-delivery.ts';
+import { checkCluster, onFreshGroup, startCluster } from '../../support/cluster.ts';
+import type { Listener, TestNode } from '../../support/node.ts';
+import { until } from '../../support/until.ts';
 
 const shared = await startCluster(t);
 

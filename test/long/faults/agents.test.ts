@@ -1,9 +1,9 @@
 import pg from 'pg';
 import t from 'tap';
-import { agentKills } from '../campaigns/agent-kills.ts';
-import { AgentCluster, ReplyReader, transcript } from '../support/agent-cluster.ts';
-import { FaultProxy } from '../support/fault-proxy.ts';
-import { until } from '../support/until.ts';
+import { agentKills } from '../../campaigns/agent-kills.ts';
+import { AgentCluster, ReplyReader, transcript } from '../../support/agent-cluster.ts';
+import { FaultProxy } from '../../support/fault-proxy.ts';
+import { until } from '../../support/until.ts';
 
 const cluster = await AgentCluster.startBehindLinks(t, 3, 'first', 'second');
 

@@ -5,13 +5,13 @@
 
 import pg from 'pg';
 import t from 'tap';
-import { WIRE_KINDS } from '../../src/platform/engine/frame-codec.ts';
-import { loseNext, startLinks } from '../support/link-faults.ts';
-import { type Listener, startNode } from '../support/node.ts';
-import { createTestDatabase } from '../support/postgres.ts';
-import { startRedis } from '../support/redis.ts';
-import type { Pushed } from '../support/resp.ts';
-import { until } from '../support/until.ts';
+import { WIRE_KINDS } from '../../../src/platform/engine/frame-codec.ts';
+import { loseNext, startLinks } from '../../support/link-faults.ts';
+import { type Listener, startNode } from '../../support/node.ts';
+import { createTestDatabase } from '../../support/postgres.ts';
+import { startRedis } from '../../support/redis.ts';
+import type { Pushed } from '../../support/resp.ts';
+import { until } from '../../support/until.ts';
 
 const { url: databaseUrl } = await createTestDatabase(t);
 const redis = await startRedis(t);

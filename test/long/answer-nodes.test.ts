@@ -7,6 +7,7 @@ import t from 'tap';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { enqueueRightsChanged } from '../../src/core/accounts/rights-changed.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
+import { roleOf } from '../gateway/fixture.ts';
 import {
   type AnswerFrame,
   type AnsweringNode,
@@ -23,7 +24,6 @@ import { testRedisUrl } from '../support/redis.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
-import { roleOf } from './fixture.ts';
 
 const { url: databaseUrl } = await createTestDatabase(t);
 const redisUrl = await testRedisUrl(t);

@@ -1,10 +1,10 @@
 import t from 'tap';
-import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
-import { createLog } from '../../src/platform/log.ts';
-import { makeFrame, newChannel, onCreated } from '../engine/contract.ts';
-import { FaultProxy } from '../support/fault-proxy.ts';
-import { startRedis } from '../support/redis.ts';
-import { until } from '../support/until.ts';
+import { RedisEngine } from '../../../src/platform/engine/redis-engine.ts';
+import { createLog } from '../../../src/platform/log.ts';
+import { makeFrame, newChannel, onCreated } from '../../engine/contract.ts';
+import { FaultProxy } from '../../support/fault-proxy.ts';
+import { startRedis } from '../../support/redis.ts';
+import { until } from '../../support/until.ts';
 
 t.test(
   'a link that goes silent in one direction, without closing, is noticed by its node alone',

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import t from 'tap';
-import { redisName } from '../../src/platform/engine/channels.ts';
-import { checkCluster, Load, onFreshGroup, startClusterBehindLinks } from '../support/cluster.ts';
-import { until } from '../support/until.ts';
+import { redisName } from '../../../src/platform/engine/channels.ts';
+import { checkCluster, Load, onFreshGroup, startClusterBehindLinks } from '../../support/cluster.ts';
+import { until } from '../../support/until.ts';
 
 const shared = await startClusterBehindLinks(t, 7);
 
