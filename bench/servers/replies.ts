@@ -91,7 +91,7 @@ const ofChanges = {
   onFinished: (messageIds: readonly string[]) => effects.finished(messageIds),
 };
 const watch = { add: () => {} };
-const outbox = new OutboxWorker({ database, engine, inFlight, watch, metrics, log });
+const outbox = new OutboxWorker({ database, inFlight, watch, metrics, log });
 outbox.start([handle(RESOURCES_CHANGED, (changes) => publishChanged(ofChanges, changes, false))]);
 const writes = {
   ...{ database, files, engine, timeline, metrics, log, planNotifications },

@@ -8,6 +8,7 @@ import { openDatabase } from '../platform/db/connection/database.ts';
 import { acquireNodeLock } from '../platform/db/connection/node-lock.ts';
 import { migrate } from '../platform/db/migration/migrate.ts';
 import { startEmbeddedPostgres } from '../platform/db/postgres/embedded-postgres.ts';
+import { CutOffNotices } from '../platform/db/queue/cut-off-notices.ts';
 import { DueWatch } from '../platform/db/queue/due-watch.ts';
 import { openEngine } from '../platform/engine/open-engine.ts';
 import type { Disposer } from '../platform/lifecycle.ts';
@@ -33,7 +34,8 @@ export async function openData({ config, log, metrics, disposer }: PartOptions, 
   const watch = disposer.add('watch of due work', new DueWatch({ database: database.bulk, log }), (it) =>
     it.close(),
   );
-  const { engine, description: engineDescription } = await openEngine(config, log, metrics);
+  const notices = config.redisUrl === null ? undefined : new CutOffNotices({ database, watch });
+  const { engine, description: engineDescription } = await openEngine(config, log, metrics, notices);
   disposer.add('engine', engine, (it) => it.close());
   const cursors = disposer.add('cursors', await Cursors.start(database, engine, log), (it) => it.close());
 

@@ -76,7 +76,7 @@ export async function openMessaging(
   const onWritten = (written: readonly WrittenConversation[]) => announceWritten(engine, written);
   const writer = new InboxWriter({ database, watch, metrics, log, onWritten });
   disposer.add('writer of the inbox', writer, (it) => it.close());
-  const worker = new OutboxWorker({ database, engine, inFlight, watch, metrics, log });
+  const worker = new OutboxWorker({ database, inFlight, watch, metrics, log });
   const outbox = disposer.add('outbox', worker, (it) => it.close());
 
   const timeline = new Timeline(database, engine, metrics);

@@ -39,9 +39,8 @@ class Node {
     const rights = await Rights.open(new MemoryEngine());
     const listeners = await Listeners.open({ database, rights, read: readListeners, log });
     const inFlight = new InFlightRows({ database, listeners, log });
-    const engine = new MemoryEngine();
     const watch = new DueWatch({ database, log });
-    const outbox = new OutboxWorker({ database, engine, inFlight, watch, metrics: createMetrics(), log });
+    const outbox = new OutboxWorker({ database, inFlight, watch, metrics: createMetrics(), log });
     const node = new Node(database, listeners, rights);
     outbox.start([
       handle(HAPPENED, async ({ id }) => void node.found.push([id, listeners.found])),

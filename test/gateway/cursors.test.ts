@@ -304,7 +304,6 @@ class TimedCursors {
     await sql`DELETE FROM outbox`.execute(database.kysely);
     const node = new TimedCursors();
     const engine = {
-      healthy: true,
       get wholeMs() {
         return node.nowMs;
       },

@@ -139,7 +139,7 @@ t.test('nothing is kept while other nodes cannot announce what to remove', async
   stored.push(note('a', 1));
   await twice(rows, page());
   t.ok((await bytes()) > 0);
-  engine.healthy = false;
+  engine.inDoubt = true;
   await until(async () => (await bytes()) === 0, { what: 'an empty cache' });
   t.strictSame(shown(await rows.read(page())), ['a 1']);
   t.equal(await bytes(), 0);
@@ -240,7 +240,7 @@ async function twice<Page>(rows: { read(page: Page): Promise<unknown> }, page: P
 
 /** A cache over rows in memory, with the reads that pages made of them. */
 function open(maxBytes?: number) {
-  const engine = { healthy: true };
+  const engine = { inDoubt: false };
   const metrics = createMetrics();
   const stored: Note[] = [];
   const reads: string[] = [];

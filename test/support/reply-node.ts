@@ -55,7 +55,7 @@ export class ReplyNode {
       ...{ database, files: FILES, engine },
       onFinished: (messageIds: readonly string[]) => effects.finished(messageIds),
     };
-    const outbox = new OutboxWorker({ database, engine, inFlight, watch: NO_WATCH, metrics, log });
+    const outbox = new OutboxWorker({ database, inFlight, watch: NO_WATCH, metrics, log });
     outbox.start([handle(RESOURCES_CHANGED, (changes) => publishChanged(ofChanges, changes, false))]);
     const replies = new Replies({ database, engine, writePath, lockedWrites, log });
     t.teardown(async () => {

@@ -5,19 +5,14 @@ import type { InFlightRows } from '../../platform/db/queue/in-flight-rows.ts';
 import {
   buryDead,
   findOverdue,
-  giveBack,
   HAS_OVERDUE,
-  LEASE_MS,
   measureOutbox,
-  OVERDUE_AFTER_MS,
   takeOverdue,
 } from '../../platform/db/queue/outbox.ts';
 import { byTopic, type TopicHandler } from '../../platform/db/queue/topic.ts';
-import type { Engine } from '../../platform/engine/engine.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 
 export interface OutboxWorkerOptions extends Pick<NodeParts, 'database' | 'metrics' | 'log'> {
-  readonly engine: Pick<Engine, 'onMissed'>;
   readonly inFlight: InFlightRows;
   readonly watch: Pick<DueWatch, 'add'>;
 }
@@ -33,9 +28,7 @@ const ALARMING_ATTEMPTS = 10;
 /**
  * Handles the outbox rows of this node's transactions as soon as they have committed, and takes
  * over rows that their writer has not handled: those of a node that died between commit and
- * publish, those whose publish failed, and those of commands outside any node. When the link
- * between nodes returns, rows that failed meanwhile are tried at once, not at the end of their
- * leases.
+ * publish, those whose publish failed, and those of commands outside any node.
  */
 export class OutboxWorker {
   readonly #options: OutboxWorkerOptions;
@@ -44,11 +37,6 @@ export class OutboxWorker {
   #burials: Loop | undefined;
   readonly #underWay = new Set<Promise<void>>();
   readonly #overdue: OverdueRows;
-  /** The leases of rows that failed in a sweep of this node. */
-  readonly #held = new HeldLeases();
-  /** Whether the link has returned and `#held` is not given back yet. */
-  #hasLinkReturned = false;
-  #stopListening: (() => void) | undefined;
 
   constructor(options: OutboxWorkerOptions) {
     this.#options = options;
@@ -62,7 +50,7 @@ export class OutboxWorker {
    * be closed before it. Rows committed earlier are left to the first sweep.
    */
   start(handlers: readonly TopicHandler[]): void {
-    const { database, engine, log } = this.#options;
+    const { database, log } = this.#options;
     this.#handlers = byTopic(handlers);
     database.onCommitted((rows) => this.#committed(rows));
     const loop = new Loop({
@@ -76,15 +64,9 @@ export class OutboxWorker {
       run: () => this.bury(),
       onError: (error) => log.warn({ err: error }, 'looking for dead outbox rows failed'),
     });
-    this.#stopListening = engine.onMissed(({ reason }) => {
-      if (reason !== 'link') return;
-      this.#hasLinkReturned = true;
-      loop.wake();
-    });
   }
 
   async close(): Promise<void> {
-    this.#stopListening?.();
     await Promise.all([this.#loop?.close(), this.#burials?.close()]);
     await Promise.all(this.#underWay);
   }
@@ -110,11 +92,6 @@ export class OutboxWorker {
 
   async #sweep(signal: AbortSignal): Promise<void> {
     const { database, inFlight, metrics } = this.#options;
-    // Here and not when the link returns, because a sweep under way then may still record failures.
-    if (this.#hasLinkReturned) {
-      await this.#held.giveBack(database);
-      this.#hasLinkReturned = false;
-    }
     const { lagSeconds } = await measureOutbox(database);
     metrics.outboxLagSeconds.set(lagSeconds);
     for (let more = true; more && !signal.aborted; ) {
@@ -137,39 +114,12 @@ export class OutboxWorker {
       inFlight.done([row.id], revision);
     } catch (error) {
       inFlight.release([row.id]);
-      this.#held.add(row);
       const level = row.attempts >= ALARMING_ATTEMPTS ? 'error' : 'warn';
       log[level](
         { err: error, outbox_id: row.id, topic: row.topic, attempts: row.attempts },
         'outbox handler failed',
       );
     }
-  }
-}
-
-/** The leases of outbox rows that this node has taken and could not handle. */
-class HeldLeases {
-  /** In the order of their ends. */
-  readonly #leases = new Map<number, { readonly row: OutboxRow; readonly endsMs: number }>();
-
-  /** Leaves out rows without a lease, which their writer handles. */
-  add(row: OutboxRow): void {
-    const nowMs = performance.now();
-    for (const [id, { endsMs }] of this.#leases) {
-      if (endsMs > nowMs) break;
-      this.#leases.delete(id);
-    }
-    if (row.attempts === 0) return;
-    this.#leases.delete(row.id);
-    this.#leases.set(row.id, { row, endsMs: nowMs + LEASE_MS + OVERDUE_AFTER_MS });
-  }
-
-  /** Releases these rows to every sweep. If it rejects, the leases are kept for another call. */
-  async giveBack(db: Querier): Promise<void> {
-    if (this.#leases.size === 0) return;
-    const rows = [...this.#leases.values()].map(({ row }) => row);
-    await giveBack(db, rows);
-    this.#leases.clear();
   }
 }
 

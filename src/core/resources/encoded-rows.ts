@@ -91,7 +91,7 @@ export interface RowPage<Row, Key> {
 }
 
 export interface EncodedRowsOptions {
-  readonly engine: Pick<Engine, 'healthy'>;
+  readonly engine: Pick<Engine, 'inDoubt'>;
   readonly metrics: Pick<Metrics, 'encodedRowReads' | 'encodedRowBytes'>;
   /** Default: MAX_BYTES. */
   readonly maxBytes?: number;
@@ -217,7 +217,7 @@ export class EncodedRows<Row extends RowKey & LargeText, Links> {
       if (unitsOf(one) > LARGE_UNITS) await nextTurn();
     }
     // After the last wait: what was removed meanwhile must not be cached again.
-    const isCurrent = removals === this.#removals && this.#engine.healthy;
+    const isCurrent = removals === this.#removals && !this.#engine.inDoubt;
     const isKept = keeps && isCurrent && units <= maxUnits;
     for (const { row, encoded: one } of isKept ? encoded : []) {
       if (isVersioned(row)) this.#keep(row, form, one);
@@ -254,7 +254,7 @@ export class EncodedRows<Row extends RowKey & LargeText, Links> {
   /** Runs while something is cached. */
   #check(): void {
     this.#watch = undefined;
-    if (!this.#engine.healthy) this.clear();
+    if (this.#engine.inDoubt) this.clear();
     if (this.#entries.size > 0) this.#watch = setTimeout(() => this.#check(), WATCH_MS).unref();
   }
 

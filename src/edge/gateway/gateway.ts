@@ -71,7 +71,10 @@ export class Gateway {
     });
     const inboxUpdates = new InboxUpdates({ ...options, sessions, broadcast: fanout.broadcast });
     this.#unregister = [
-      options.engine.onMissed(({ channels }) => streams.askOthers(channels)),
+      options.engine.onMissed(({ reason, channels }) => {
+        // While the link is away, no other node would hear the question.
+        if (reason !== 'away') streams.askOthers(channels);
+      }),
       rights.onChange((subject) => {
         if (subject.startsWith(ACTOR)) streams.forgetFrames();
       }),

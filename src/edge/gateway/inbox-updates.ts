@@ -40,14 +40,16 @@ export class InboxUpdates {
   #stale = new Set<string>();
   /** The last summary sent, by actor. */
   #sent = new Map<string, string>();
+  /** Actors whose lists may have changed in ways that were not announced. */
+  #unnamed = new Set<string>();
   /** Sessions that may lack the last summary. */
   readonly #repeats = new WeakSet<Session>();
   #restUntilMs = 0;
 
   constructor(options: InboxUpdatesOptions) {
     this.#options = options;
-    this.#unregister = options.engine.onMissed(({ channels }) => {
-      if (channels === undefined || channels.has(INBOX_CHANNEL)) this.#markAll();
+    this.#unregister = options.engine.onMissed(({ reason, channels }) => {
+      if (channels === undefined || channels.has(INBOX_CHANNEL)) this.#markAll(reason === 'away');
     });
     this.#loop = new Loop({
       intervalMs: ROUND_EVERY_MS,
@@ -130,12 +132,15 @@ export class InboxUpdates {
     this.#loop.wake();
   }
 
-  #markAll(): void {
-    const actorIds = [...this.#options.sessions.all()].flatMap(({ principal }) => principal?.actor.id ?? []);
-    for (const actorId of new Set(actorIds)) {
+  /** `isRepeated`: it is called every second, so that lists are named where a summary changed. */
+  #markAll(isRepeated: boolean): void {
+    const { sessions } = this.#options;
+    const actorIds = new Set([...sessions.all()].flatMap(({ principal }) => principal?.actor.id ?? []));
+    for (const actorId of actorIds) {
       this.#mark(actorId);
-      this.#name(actorId, undefined);
+      if (!isRepeated) this.#name(actorId, undefined);
     }
+    this.#unnamed = isRepeated ? actorIds : new Set();
   }
 
   /** Returns the caller of a socket that would get the event. */
@@ -162,6 +167,8 @@ export class InboxUpdates {
     this.#sent.set(actorId, said);
     const event = { event: 'inbox.updated', stream: actorId, conversationId: null, sequence: 0 } as const;
     const frame = toEphemeralFrame({ ...event, resource: actorId, at: summary.as_of, team: summary });
+    const isUnnamed = this.#unnamed.delete(actorId);
+    if (isNews && isUnnamed) this.#name(actorId, undefined);
     if (isNews) broadcast('durable', frame);
     else for (const session of lacking) session.send(bytesFor(frame, session)!);
   }

@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { type Engine, EngineUnavailableError, type Subscription } from '../engine/engine.ts';
+import type { Engine, Subscription } from '../engine/engine.ts';
 import { Loop } from '../lifecycle.ts';
 
 /** The subject that stands for all of them, upon which listeners read everything again. */
@@ -22,20 +21,15 @@ export class Rights {
   #subscription: Subscription | undefined;
   #unregister: (() => void) | undefined;
 
-  /**
-   * Begins to listen. If the link is lost at that moment, as happens at the start on a busy
-   * machine, this waits for it; rejects with EngineUnavailableError if it stays away.
-   */
+  /** Begins to listen. */
   static async open(engine: Engine): Promise<Rights> {
     const rights = new Rights(engine);
-    try {
-      rights.#subscription = await rights.#listen();
-    } catch (error) {
-      await rights.#retry.close();
-      throw error;
-    }
-    rights.#unregister = engine.onMissed(({ channels }) => {
-      if (channels?.has(CHANNEL) === false) return;
+    rights.#subscription = await engine.subscribe(CHANNEL, (frame) => {
+      if (frame.kind === 'rights_changed') rights.#notifyListeners(frame.subject);
+    });
+    rights.#unregister = engine.onMissed(({ reason, channels }) => {
+      // While a link is away, `maxAgeMs` is short enough.
+      if (reason === 'away' || channels?.has(CHANNEL) === false) return;
       rights.#notifyListeners(EVERYTHING);
       rights.#retry.wake();
     });
@@ -58,7 +52,7 @@ export class Rights {
    * is in doubt, because an announcement may never arrive.
    */
   get maxAgeMs(): number {
-    return this.#engine.healthy ? HEALTHY_MAX_AGE_MS : UNHEALTHY_MAX_AGE_MS;
+    return this.#engine.inDoubt ? IN_DOUBT_MAX_AGE_MS : MAX_AGE_MS;
   }
 
   /**
@@ -99,20 +93,6 @@ export class Rights {
     await this.#retry.close();
   }
 
-  async #listen(): Promise<Subscription> {
-    const deadlineMs = performance.now() + PATIENCE_MS;
-    for (;;) {
-      try {
-        return await this.#engine.subscribe(CHANNEL, (frame) => {
-          if (frame.kind === 'rights_changed') this.#notifyListeners(frame.subject);
-        });
-      } catch (error) {
-        if (!(error instanceof EngineUnavailableError) || performance.now() > deadlineMs) throw error;
-      }
-      await delay(AGAIN_MS);
-    }
-  }
-
   #notifyListeners(subject: string): void {
     for (const listener of this.#listeners) listener(subject);
   }
@@ -125,10 +105,8 @@ export class Rights {
 }
 
 const CHANNEL = 'rights';
-const HEALTHY_MAX_AGE_MS = 30_000;
-const UNHEALTHY_MAX_AGE_MS = 1_000;
+const MAX_AGE_MS = 30_000;
+const IN_DOUBT_MAX_AGE_MS = 1_000;
 const RETRY_MS = 500;
-const PATIENCE_MS = 10_000;
-const AGAIN_MS = 100;
 /** Above this number, reading everything again is cheaper for the other nodes. */
 const MAX_UNSENT = 1_000;

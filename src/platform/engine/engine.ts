@@ -9,7 +9,7 @@ import type { Frame } from './frame.ts';
  * - **Delivery.** A published frame reaches every listener of its channel on every node at most
  *   once. Frames that are lost between nodes, on a link that breaks or on one that stays up, are
  *   reported by `onMissed` and read from Postgres; `wholeMs` does not pass them before they are
- *   reported.
+ *   reported. While this link or that of another node is away, the report comes once a second.
  * - **Local first.** Listeners on the publishing node are called synchronously, before `publish`
  *   returns its promise, whatever the state of the link. One exception keeps the order: a frame
  *   published from inside a listener of the same channel waits until the present one has reached
@@ -18,8 +18,9 @@ import type { Frame } from './frame.ts';
  *   Between publishers there is no order; receivers order by fields of the frames. A failed publish
  *   may leave a gap, which is never filled later.
  * - **Subscriptions are counted.** The first listener of a channel subscribes the node, the last
- *   one to leave unsubscribes it. Every frame published after `subscribe` resolved arrives.
- *   Subscriptions outlive an outage and are restored without the caller.
+ *   one to leave unsubscribes it. Every frame published after `subscribe` resolved arrives or is
+ *   reported. Subscriptions outlive an outage, and begin in one, and are restored without the
+ *   caller.
  * - **Counters** only grow while their store lives, and may vanish or rewind with it: a number from
  *   `reserve` is a proposal, and the unique key in Postgres decides. Numbers are exact below 2^53.
  *   A `reserve` that failed may have taken numbers, which are then lost.
@@ -37,20 +38,28 @@ export interface Engine {
   readonly healthy: boolean;
 
   /**
+   * True while frames of other nodes may fail to arrive without a report: the link is away, its
+   * proof is overdue, or another node says that it cannot publish. What was read before is then
+   * not to be relied on for longer than a second.
+   */
+  readonly inDoubt: boolean;
+
+  /**
    * Everything that any node published before this moment (`performance.now()`, ms) has arrived
    * here or was reported by `onMissed`.
    */
   readonly wholeMs: number;
 
   /**
-   * Calls `listener` with every frame of `channel` until `unsubscribe`. Rejects with
-   * EngineUnavailableError while the link is away, and then leaves no subscription behind.
+   * Calls `listener` with every frame of `channel` until `unsubscribe`. While the link is away, the
+   * frames of this node arrive.
    */
   subscribe(channel: string, listener: FrameListener): Promise<Subscription>;
 
   /**
-   * Sends one frame to the channel's listeners on all nodes. Resolves when the broker has it; local
-   * listeners got it even when it rejects. Frames of one tick travel, and fail, together.
+   * Sends one frame to the channel's listeners on all nodes. Resolves when the broker has it, or
+   * when the other nodes were told to read Postgres instead; local listeners got it even when it
+   * rejects. Frames of one tick travel, and fail, together.
    */
   publish(channel: string, frame: Frame): Promise<void>;
 
@@ -70,13 +79,29 @@ export interface Engine {
 
   /**
    * Calls `listener` when frames may not have arrived: when the link was away and is proven again,
-   * and when frames that other nodes announced did not arrive. All subscriptions are restored by
-   * then, and later losses are reported again. Returns the function that unregisters.
+   * when frames that other nodes announced did not arrive, and once a second while a link is away.
+   * Except for the last, all subscriptions are restored by then, and later losses are reported
+   * again. Returns the function that unregisters.
    */
   onMissed(listener: (missed: Missed) => void): () => void;
 
   /** Sends what was published before. Never rejects, even without a link; may be called twice. */
   close(): Promise<void>;
+}
+
+/** What nodes say to each other, by another way than the engine, while one cannot publish. */
+export interface Notices {
+  /** The last moment (`performance.now()`) of which it is known that no node was cut off. */
+  readonly clearMs: number;
+
+  /** Whether a node is cut off, or a notice may have been overlooked. */
+  readonly inDoubt: boolean;
+
+  /**
+   * Resolves once every node knows, or will know, that the frames of this moment do not reach it.
+   * Rejects if it cannot be said.
+   */
+  say(): Promise<void>;
 }
 
 export type FrameListener = (frame: Frame) => void;
@@ -85,9 +110,10 @@ export type FrameListener = (frame: Frame) => void;
 export interface Missed {
   /**
    * `link`: it was away. `frames`: they were lost on a link that stayed up. `silence`: another node
-   * ended without a last announcement, or too many of its announcements were lost.
+   * ended without a last announcement, or too many of its announcements were lost. `away`: this
+   * link or that of another node is away, so that the same is reported again in a second.
    */
-  readonly reason: 'link' | 'frames' | 'silence';
+  readonly reason: 'link' | 'frames' | 'silence' | 'away';
   /** The affected channels, or undefined for any. */
   readonly channels: ReadonlySet<string> | undefined;
   /** How many frames are known to be lost. */

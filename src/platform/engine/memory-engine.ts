@@ -30,6 +30,10 @@ export class MemoryEngine implements Engine {
     return !this.#closed;
   }
 
+  get inDoubt(): boolean {
+    return this.#closed;
+  }
+
   get wholeMs(): number {
     return performance.now();
   }

@@ -13,6 +13,7 @@ import {
   EngineUnavailableError,
   type FrameListener,
   type Missed,
+  type Notices,
   type NumberRequest,
   type Subscription,
   type Tally,
@@ -28,6 +29,8 @@ export interface RedisEngineOptions {
   /** `redis://` or `rediss://`, Redis 7 or newer (sharded publish/subscribe). */
   readonly url: string;
   readonly log: Logger;
+  /** Without them, a frame that Redis does not take is refused. */
+  readonly notices?: Notices | undefined;
   readonly metrics?: Pick<Metrics, 'redisRoundTrip'>;
   /** Milliseconds of retries while Redis does not answer in time. Default 10,000. */
   readonly patienceMs?: number;
@@ -52,6 +55,9 @@ export class RedisEngine implements Engine {
   readonly #missedListeners = new Set<(missed: Missed) => void>();
   /** Up to when everything had arrived when a connection was lost; Infinity while none is lost. */
   #wholeBeforeMs = Number.POSITIVE_INFINITY;
+  /** When `onMissed` was last called because a link is away. */
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  readonly #notices: Notices | undefined;
   readonly #roundTrip: Metrics['redisRoundTrip'] | undefined;
   #sent = { proof: '', atMs: 0 };
   #outbox: Outbox | undefined;
@@ -88,8 +94,9 @@ export class RedisEngine implements Engine {
     }
   }
 
-  private constructor({ url, log, metrics }: RedisEngineOptions) {
+  private constructor({ url, log, notices, metrics }: RedisEngineOptions) {
     this.#log = log;
+    this.#notices = notices;
     this.#roundTrip = metrics?.redisRoundTrip;
     const connection = (role: string) =>
       new Redis(url, { ...redis.CONNECTION, connectionName: `parley-${this.nodeId}-${role}` });
@@ -117,7 +124,7 @@ export class RedisEngine implements Engine {
         redis.reset(this.#subscriber);
       },
       recovered: (healthySinceMs) => {
-        const sinceMs = Math.min(healthySinceMs, this.#wholeBeforeMs);
+        const sinceMs = Math.max(Math.min(healthySinceMs, this.#wholeBeforeMs), this.#lookedMs);
         this.#wholeBeforeMs = Number.POSITIVE_INFINITY;
         this.#missed({ reason: 'link', frames: 0, channels: undefined, sinceMs });
       },
@@ -130,6 +137,7 @@ export class RedisEngine implements Engine {
     this.#announcing = new Loop({
       intervalMs: ANNOUNCE_EVERY_MS,
       run: async () => {
+        if (this.inDoubt) this.#look();
         if (!this.healthy) return;
         this.#arrivals.round();
         this.#announce();
@@ -142,19 +150,25 @@ export class RedisEngine implements Engine {
     return this.#link.healthy;
   }
 
+  get inDoubt(): boolean {
+    return this.#link.inDoubt || this.#notices?.inDoubt === true;
+  }
+
   get wholeMs(): number {
-    return Math.min(this.#link.provenAtMs, this.#arrivals.wholeMs, this.#wholeBeforeMs);
+    const { clearMs = Number.POSITIVE_INFINITY } = this.#notices ?? {};
+    const heardMs = Math.min(this.#link.provenAtMs, this.#arrivals.wholeMs, this.#wholeBeforeMs, clearMs);
+    return Math.max(heardMs, this.#lookedMs);
   }
 
   async subscribe(channel: string, listener: FrameListener): Promise<Subscription> {
     if (this.#closing !== undefined) throw new EngineUnavailableError('closed');
-    if (!this.healthy) throw new EngineUnavailableError(this.#lastError);
     const subscription = this.#channels.add(channel, listener);
     try {
       await this.#subscriptions.settle(channel);
     } catch (error) {
-      subscription.unsubscribe();
-      throw this.#unavailable(error);
+      // It is restored before the link counts as whole again, and what it missed is then reported.
+      this.#link.incomplete(redis.withoutArguments(error));
+      this.#link.check();
     }
     return subscription;
   }
@@ -267,7 +281,16 @@ export class RedisEngine implements Engine {
   async #flush(): Promise<void> {
     const { departing } = this.#outbox!;
     this.#outbox = undefined;
-    await this.#inScripts(departing, (some) => this.#send(some));
+    try {
+      await this.#inScripts(departing, (some) => this.#send(some));
+    } catch (error) {
+      const saying = this.#closing === undefined ? this.#notices?.say() : undefined;
+      const isSaid = await saying?.then(
+        () => true,
+        () => false,
+      );
+      if (isSaid !== true) throw error;
+    }
   }
 
   /** Runs a script over so many items at once, side by side; rejects as the port says. */
@@ -320,8 +343,16 @@ export class RedisEngine implements Engine {
     this.#arrivals.forget();
   }
 
+  /** Has everything read from Postgres that may have come since the last time. */
+  #look(): void {
+    const sinceMs = this.wholeMs;
+    this.#lookedMs = performance.now();
+    this.#missed({ reason: 'away', frames: 0, channels: undefined, sinceMs });
+  }
+
   #missed(missed: Missed): void {
-    if (missed.reason !== 'link') this.#log.warn(describeMissed(missed), 'frames of other nodes were lost');
+    if (missed.frames > 0 || missed.reason === 'silence')
+      this.#log.warn(describeMissed(missed), 'frames of other nodes were lost');
     for (const listener of [...this.#missedListeners]) listener(missed);
   }
 

@@ -1,8 +1,10 @@
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 
-/** A proof is sent this long after the last one came back. */
-const INTERVAL_MS = 1000;
+/** Milliseconds between two proofs. */
+const INTERVAL_MS = 500;
+/** An answer that is so late puts the link in doubt, within the second for which a right holds. */
+const LATE_MS = 400;
 /** A proof that is not back by then has failed. */
 const DEADLINE_MS = 1000;
 /** Failures in a row until reconnecting: TCP may need a quarter of an hour to drop a dead peer. */
@@ -23,7 +25,7 @@ export interface LinkOptions {
 }
 
 /**
- * Knows whether the link is whole, by sending itself a proof through it every second. An open
+ * Knows whether the link is whole, by sending itself a proof through it time and again. An open
  * connection proves nothing: a broker that hangs keeps it open, and frames lost between two
  * connections leave no other trace.
  */
@@ -47,6 +49,11 @@ export class RedisLink {
     return this.#healthy;
   }
 
+  /** Whether it is away, or the next proof is late. */
+  get inDoubt(): boolean {
+    return !this.#healthy || performance.now() - this.#provenAt > INTERVAL_MS + LATE_MS;
+  }
+
   /** When the last proof that came back was sent (`performance.now()`). */
   get provenAtMs(): number {
     return this.#provenAt;
@@ -54,7 +61,9 @@ export class RedisLink {
 
   /** Makes the first proof and starts the others. Rejects when it fails. */
   async open(): Promise<void> {
-    this.#provenAt = await this.#prove();
+    const provenAt = await this.#prove();
+    if (provenAt === undefined) throw new Error('a connection was lost meanwhile');
+    this.#provenAt = provenAt;
     this.#healthy = true;
     this.#loop = new Loop({
       intervalMs: INTERVAL_MS,
@@ -76,9 +85,14 @@ export class RedisLink {
 
   /** A connection is gone. */
   broken(reason: Error): void {
+    this.incomplete(reason);
+    this.#pending?.reject(reason);
+  }
+
+  /** A channel could not be subscribed: a proof whose preparation came before it proves nothing. */
+  incomplete(reason: Error): void {
     this.#breaks++;
     this.#lost(reason);
-    this.#pending?.reject(reason);
   }
 
   async close(): Promise<void> {
@@ -90,7 +104,7 @@ export class RedisLink {
   async #round(): Promise<void> {
     // Every new connection calls check().
     if (!this.#options.connected()) return;
-    let sentAt: number;
+    let sentAt: number | undefined;
     try {
       sentAt = await this.#prove();
     } catch (error) {
@@ -102,6 +116,7 @@ export class RedisLink {
       return;
     }
     this.#failures = 0;
+    if (sentAt === undefined) return this.#loop?.wake();
     const healthySinceMs = this.#provenAt;
     this.#provenAt = sentAt;
     if (this.#healthy || this.#closed) return;
@@ -113,11 +128,14 @@ export class RedisLink {
     this.#options.recovered(healthySinceMs);
   }
 
-  /** Makes one round trip; returns when it began (`performance.now()`). */
-  async #prove(): Promise<number> {
+  /**
+   * Makes one round trip; returns when it began (`performance.now()`), or undefined if something
+   * was lost meanwhile.
+   */
+  async #prove(): Promise<number | undefined> {
     const breaks = this.#breaks;
     await this.#options.prepare();
-    this.#mustBeUnbroken(breaks);
+    if (breaks !== this.#breaks) return undefined;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const proof = String(++this.#serial);
     const sentAt = performance.now();
@@ -133,12 +151,7 @@ export class RedisLink {
       clearTimeout(timer);
       this.#pending = undefined;
     }
-    this.#mustBeUnbroken(breaks);
-    return sentAt;
-  }
-
-  #mustBeUnbroken(breaks: number): void {
-    if (breaks !== this.#breaks) throw new Error('a connection was lost meanwhile');
+    return breaks === this.#breaks ? sentAt : undefined;
   }
 
   #lost(error: unknown): void {

@@ -30,7 +30,7 @@ export interface ReadCursor extends Since {
   readonly expired: boolean;
 }
 
-type CursorEngine = Pick<Engine, 'healthy' | 'wholeMs'>;
+type CursorEngine = Pick<Engine, 'wholeMs'>;
 
 export interface CursorTiming {
   /** The clock of `engine.wholeMs`, in milliseconds. */
@@ -168,8 +168,6 @@ export class Cursors {
   }
 
   async #sample(): Promise<void> {
-    // A sample taken while the link is in doubt is too young until the link is proven.
-    if (!this.#engine.healthy && this.#samples.length > 0) return;
     const [read] = await this.#database.query(READ_SNAPSHOT, this.#unseenMs);
     const takenAtMs = this.#now();
     this.#databaseId = read!.database_id;

@@ -1,6 +1,7 @@
 import { earlier, type Since } from '../../../core/events/event-source.ts';
 import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
 import type { Missed } from '../../../platform/engine/engine.ts';
+import type { CommittedFrame } from '../../../platform/engine/frame.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { GatewayOptions } from '../options.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';
@@ -23,13 +24,16 @@ const CHUNK = 500;
  * Reads from Postgres what was lost between nodes, and delivers it to this node's readers: for
  * every affected stream that is open here, the messages by number and all other changes since the
  * last moment at which nothing was missing. A failed repair is tried again until it succeeds; until
- * then no cursor passes the loss.
+ * then no cursor passes the loss. While a link is away rounds follow each other every second and
+ * reach back by ten: a change that the round before has delivered is left out.
  */
 export class Repair {
   readonly #options: RepairOptions;
   readonly #loop: Loop;
   readonly #unregister: () => void;
   #due: Loss[] = [];
+  /** What the last round delivered of each change. */
+  #delivered: ReadonlySet<string> = new Set();
 
   constructor(options: RepairOptions) {
     this.#options = options;
@@ -69,36 +73,54 @@ export class Repair {
   }
 
   async #repairAll(losses: readonly Loss[]): Promise<void> {
-    const { streams, metrics, log } = this.#options;
+    const { engine, streams, metrics, log } = this.#options;
     const since = losses.map((loss) => loss.since).reduce(earlier);
     const channels = losses.some((loss) => loss.channels === undefined)
       ? undefined
       : new Set(losses.flatMap((loss) => [...loss.channels!]));
     const conversations = await streams.open(channels);
     const actorIds = streams.feeds(channels);
-    for (const some of chunks(conversations)) await this.#repairStreams(some, since);
-    for (const some of chunks(actorIds)) await this.#repairFeeds(some, since);
+    const delivered = new Set<string>();
+    for (const some of chunks(conversations)) await this.#repairStreams(some, since, delivered);
+    for (const some of chunks(actorIds)) await this.#repairFeeds(some, since, delivered);
+    this.#delivered = delivered;
     metrics.repairedStreams.inc(conversations.length + actorIds.length);
-    log.info(
+    // While a link is away this comes every second.
+    log[engine.inDoubt ? 'debug' : 'info'](
       { conversations: conversations.length, actors: actorIds.length },
       'repaired streams of this node',
     );
   }
 
-  async #repairStreams(streams: readonly ConversationStream[], since: Since): Promise<void> {
+  async #repairStreams(
+    streams: readonly ConversationStream[],
+    since: Since,
+    delivered: Set<string>,
+  ): Promise<void> {
     const ids = streams.map(({ id }) => id);
     const byId = new Map(streams.map((stream) => [stream.id, stream]));
     const heads = await readHeads(this.#options.database, ids);
     await Promise.all([...heads].map(([id, head]) => byId.get(id)!.fill(head)));
 
     const { frames } = await readChanges(this.#options, { conversationIds: ids, actorIds: [] }, since);
-    for (const [id, ofStream] of frames) for (const frame of ofStream) byId.get(id)!.receive(frame);
+    for (const [id, ofStream] of frames) {
+      for (const frame of this.#news(ofStream, delivered)) byId.get(id)!.receive(frame);
+    }
   }
 
-  async #repairFeeds(actorIds: readonly string[], since: Since): Promise<void> {
-    const { broadcast } = this.#options;
+  async #repairFeeds(actorIds: readonly string[], since: Since, delivered: Set<string>): Promise<void> {
     const { frames } = await readChanges(this.#options, { conversationIds: [], actorIds }, since);
-    for (const frame of [...frames.values()].flat()) broadcast('durable', frame);
+    const { broadcast } = this.#options;
+    for (const frame of this.#news([...frames.values()].flat(), delivered)) broadcast('durable', frame);
+  }
+
+  /** Returns the frames that the last round has not delivered, and adds all to `delivered`. */
+  #news(frames: readonly CommittedFrame[], delivered: Set<string>): CommittedFrame[] {
+    return frames.filter((frame) => {
+      const key = keyOf(frame);
+      delivered.add(key);
+      return !this.#delivered.has(key);
+    });
   }
 }
 
@@ -112,3 +134,13 @@ interface Loss {
 function* chunks<T>(items: readonly T[]): Iterable<readonly T[]> {
   for (let start = 0; start < items.length; start += CHUNK) yield items.slice(start, start + CHUNK);
 }
+
+/**
+ * Identifies a change by its event, which stands at the beginning of the bytes, and its version.
+ */
+function keyOf({ stream, resource, updatedAtUs, team, customer }: CommittedFrame): string {
+  const event = (team ?? customer)?.toString('latin1', 0, EVENT_BYTES);
+  return `${stream} ${resource} ${updatedAtUs} ${event}`;
+}
+
+const EVENT_BYTES = 80;

@@ -42,7 +42,8 @@ export class Replies {
       run: () => this.#endStrays(),
       onError: (error) => options.log.warn({ err: error }, 'ending abandoned replies failed'),
     });
-    this.#unregister = options.engine.onMissed(({ channels }) => {
+    this.#unregister = options.engine.onMissed(({ reason, channels }) => {
+      if (reason === 'away') return;
       for (const reply of this.#open) reply.missed(channels);
     });
   }

@@ -18,6 +18,11 @@ export interface Due {
   readonly condition: string;
   /** Wakes the loop. Must neither throw nor take long. */
   readonly onDue: () => void;
+  /**
+   * Called after each look that succeeded, with its result and its beginning (`performance.now()`).
+   * Must neither throw nor take long.
+   */
+  readonly onLook?: (isDue: boolean, beganMs: number) => void;
   /** Least milliseconds between two calls of `onDue`. By default every look may call it. */
   readonly everyMs?: number;
 }
@@ -67,7 +72,9 @@ export class DueWatch {
       intervalMs: lookEveryMs,
       run: async (signal) => {
         try {
+          const beganMs = performance.now();
           const [found] = await database.query(look);
+          for (const { due } of this.#watched) due.onLook?.(found?.[due.name] === true, beganMs);
           await this.#call(({ name }) => found?.[name] === true, lookEveryMs, signal);
         } catch (error) {
           // One failed or slow condition hides the results of the others: every loop looks itself.

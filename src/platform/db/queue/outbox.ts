@@ -66,13 +66,6 @@ export async function renew(relaxed: Querier, ids: readonly number[]): Promise<v
   await relaxed.query(RENEW, ids);
 }
 
-/** Gives rows of `takeOverdue` back to all sweeps, unless they have been taken again since. */
-export async function giveBack(db: Querier, rows: readonly OutboxRow[]): Promise<void> {
-  const ids = rows.map(({ id }) => id);
-  const attempts = rows.map((row) => row.attempts);
-  await db.query(GIVE_BACK, ids, attempts);
-}
-
 /** Days for which a row that fails each time is tried, and for which it is kept in all. */
 export const TRIED_DAYS = 7;
 export const KEPT_DAYS = 30;
@@ -142,11 +135,6 @@ const TAKE_OVERDUE = statement<[ids: readonly number[]], OutboxRow>('outbox-take
 
 const RENEW = statement<[ids: readonly number[]]>('outbox-renew')`
     UPDATE outbox SET due_at = clock_timestamp() WHERE id = ANY($1::bigint[]) AND due_at < clock_timestamp()`;
-
-const GIVE_BACK = statement<[ids: readonly number[], attempts: readonly number[]]>('outbox-give-back')`
-    UPDATE outbox o SET attempts = o.attempts - 1, due_at = '${AT_ONCE}'
-    FROM unnest($1::bigint[], $2::integer[]) AS taken(id, attempts)
-    WHERE o.id = taken.id AND o.attempts = taken.attempts`;
 
 // One snapshot: a listener whose commit it does not see was not acknowledged before the events of
 // these rows.
