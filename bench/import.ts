@@ -7,6 +7,7 @@ import { newId } from '../src/contract/protocol/ids.ts';
 import type { ImportedMessage } from '../src/core/messages/timeline/imported-message.ts';
 import { ImportedWrites } from '../src/core/messages/timeline/imported-write.ts';
 import { LockedWrites } from '../src/core/messages/timeline/locked-write.ts';
+import { Numbers } from '../src/core/messages/timeline/numbers.ts';
 import { Timeline } from '../src/core/messages/timeline/timeline.ts';
 import { migrate } from '../src/platform/db/migration/migrate.ts';
 import { MemoryEngine } from '../src/platform/engine/memory-engine.ts';
@@ -108,7 +109,8 @@ function importing(postgres: BenchDatabase, place: Place, count: number): Side {
       const metrics = createMetrics();
       const timeline = new Timeline(database, engine, metrics);
       const locked = new LockedWrites({
-        ...{ database, engine, timeline, metrics },
+        ...{ database, timeline, metrics },
+        numbers: new Numbers({ engine, timeline, metrics }),
         files: { presignDownload: async () => '' },
         maySend: () => true,
         onCommitted: async () => {},

@@ -16,6 +16,7 @@ import { createConversation } from '../../src/core/conversations/conversation-st
 import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
 import { RESOURCES_CHANGED } from '../../src/core/events/changes.ts';
 import { LockedWrites } from '../../src/core/messages/timeline/locked-write.ts';
+import { Numbers } from '../../src/core/messages/timeline/numbers.ts';
 import type { Committed } from '../../src/core/messages/timeline/outgoing.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
 import { WritePath } from '../../src/core/messages/timeline/write-path.ts';
@@ -94,7 +95,8 @@ const watch = { add: () => {} };
 const outbox = new OutboxWorker({ database, inFlight, watch, metrics, log });
 outbox.start([handle(RESOURCES_CHANGED, (changes) => publishChanged(ofChanges, changes, false))]);
 const writes = {
-  ...{ database, files, engine, timeline, metrics, log, planNotifications },
+  ...{ database, files, timeline, metrics, log, planNotifications },
+  numbers: new Numbers({ engine, timeline, metrics }),
   maySend: () => true,
   onCommitted: (committed: Committed) => effects.committed(committed),
 };

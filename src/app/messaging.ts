@@ -28,6 +28,7 @@ import { Sender } from '../core/messages/sending/send.ts';
 import { appendSystemEvent } from '../core/messages/sending/system-messages.ts';
 import { ImportedWrites } from '../core/messages/timeline/imported-write.ts';
 import { LockedWrites } from '../core/messages/timeline/locked-write.ts';
+import { Numbers } from '../core/messages/timeline/numbers.ts';
 import type { Committed } from '../core/messages/timeline/outgoing.ts';
 import { Timeline } from '../core/messages/timeline/timeline.ts';
 import { WritePath } from '../core/messages/timeline/write-path.ts';
@@ -104,7 +105,7 @@ export async function openMessaging(
   const writes = {
     database,
     files: store,
-    engine,
+    numbers: new Numbers({ engine, timeline, metrics }),
     timeline,
     metrics,
     maySend: () => lock.held,

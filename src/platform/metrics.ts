@@ -286,6 +286,14 @@ export function createMetrics({ ofProcess = true } = {}) {
 
     settles: counter('parley_settles_total', 'Times a reader met an unsettled number and settled it'),
     voids: counter('parley_voids_total', 'Numbers settled as no message'),
+    numberCollisions: counter(
+      'parley_number_collisions_total',
+      'Times a message got another number because a message of another node had its own',
+    ),
+    numbersWithoutCounters: counter(
+      'parley_numbers_without_counters_total',
+      'Numbers taken from Postgres, because the counters in Redis were away',
+    ),
     resends: counter(
       'parley_resends_total',
       'Sends answered with their original, found before (the insert) or after it, which made their number a void',
@@ -297,7 +305,7 @@ export function createMetrics({ ofProcess = true } = {}) {
     ),
     repairs: counter(
       'parley_repairs_total',
-      'Repairs of streams from Postgres, by reason: frames (were lost), link (was away), silence (of another node)',
+      'Repairs of streams from Postgres, by reason: frames (were lost), link (was away), silence (of another node), away (each second while a link is)',
       ['reason'],
     ),
     repairedStreams: counter(

@@ -2,7 +2,6 @@ import t from 'tap';
 import { ApiError } from '../../src/contract/protocol/errors.ts';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
-import { EngineUnavailableError } from '../../src/platform/engine/engine.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import {
   createGround,
@@ -178,16 +177,11 @@ t.test('`follow` fails: nothing was sent, and the number is a void', async (t) =
   t.same(committed, []);
 });
 
-t.test('without its lock, or with the counters away, a node takes nothing', async (t) => {
+t.test('without its lock a node takes nothing', async (t) => {
   const ground = await createGround(t);
   const engine = new MemoryEngine();
   const unlocked = openWritePath(ground, engine, { maySend: () => false });
   t.match(await refusal(unlocked.lockedWrites.enter(ground.conversationId, async () => outgoing(ground))), {
-    condition: 'service_unavailable',
-  });
-  engine.reserve = () => Promise.reject(new EngineUnavailableError());
-  const { lockedWrites } = openWritePath(ground, engine);
-  t.match(await refusal(lockedWrites.enter(ground.conversationId, async () => outgoing(ground))), {
     condition: 'service_unavailable',
   });
   t.same(await numbers(ground), []);

@@ -11,6 +11,7 @@ import { lockConversation } from '../../src/core/conversations/conversation-stor
 import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
 import { addParticipant, writeParticipant } from '../../src/core/conversations/participant-store.ts';
 import type { MessagesSent } from '../../src/core/messages/outbox-topics.ts';
+import { Numbers } from '../../src/core/messages/timeline/numbers.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
 import { WritePath } from '../../src/core/messages/timeline/write-path.ts';
 import { planNotifications } from '../../src/core/notifications/causes/notify.ts';
@@ -346,8 +347,8 @@ class DeafNode {
     const timeline = new Timeline(database, engine, metrics);
     this.effects = new SentEffects({ ...parts, ...{ database, files: NO_FILES, engine, timeline, log } });
     this.#writePath = new WritePath({
-      ...{ database, engine, metrics, log, planNotifications },
-      timeline: new Timeline(database, engine, metrics),
+      ...{ database, metrics, log, planNotifications, timeline },
+      numbers: new Numbers({ engine, timeline, metrics }),
       maySend: () => true,
       onCommitted: async (committed) => {
         for (const { notifications } of committed.messages) if (notifications) this.notifiedAtCommit += 1;

@@ -1,9 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
-import { takeNumbers } from '../../src/core/messages/timeline/outgoing.ts';
+import { Numbers } from '../../src/core/messages/timeline/numbers.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Querier } from '../../src/platform/db/connection/handle.ts';
+import { EngineUnavailableError, type NumberRequest } from '../../src/platform/engine/engine.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { addConversation, createGround, log, numbers, openWritePath, outgoing } from '../support/timeline.ts';
@@ -13,7 +14,7 @@ t.test(
   'calls that find a counter absent take their numbers in their order, and before later calls',
   async (t) => {
     const { database, conversationId } = await createGround(t);
-    const engine = new MemoryEngine();
+    const source = counted();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const late: Querier = {
       query: async (statement, ...values) => {
@@ -21,7 +22,8 @@ t.test(
         return database.pipeline.query(statement, ...values);
       },
     };
-    const take = (db: Querier) => takeNumbers(engine, db, [{ stream: conversationId, count: 2 }], false);
+    const take = async (db: Querier) =>
+      (await source.count(db, [{ stream: conversationId, count: 2 }])).firsts;
     const first = take(database.pipeline);
     const second = take(late);
     t.strictSame(await first, [1]);
@@ -35,9 +37,9 @@ t.test(
 
 t.test('a counter is raised although the call before failed to', async (t) => {
   const { database, conversationId } = await createGround(t);
-  const engine = new MemoryEngine();
+  const source = counted();
   const broken: Querier = { query: () => Promise.reject(new Error('no connection')) };
-  const take = (db: Querier) => takeNumbers(engine, db, [{ stream: conversationId, count: 2 }], false);
+  const take = async (db: Querier) => (await source.count(db, [{ stream: conversationId, count: 2 }])).firsts;
   const first = take(broken);
   const second = take(database.pipeline);
   await t.rejects(first, /no connection/);
@@ -226,14 +228,121 @@ t.test('without its lock a node takes nothing', async (t) => {
   t.same(await numbers(ground), []);
 });
 
-t.test('with the counters away a send is refused and nothing is half-written', async (t) => {
+t.test(
+  'without counters two nodes number by Postgres, then with counters again, without a hole',
+  async (t) => {
+    const ground = await createGround(t);
+    const other = await openDatabase({ url: ground.url, log });
+    t.teardown(() => other.close());
+    const counters = new Counters();
+    const nodes = [
+      openWritePath(ground, counters),
+      openWritePath(ground, counters, { database: other }),
+    ] as const;
+    const send = async (count: number) => {
+      const sent = Array.from({ length: count }, (_, n) => nodes[n % 2]!.writePath.append(outgoing(ground)));
+      return (await Promise.all(sent)).map(({ row }) => row.sequence!);
+    };
+    const taken = await send(40);
+    counters.isAway = true;
+    taken.push(...(await send(200)));
+    const [resent, known] = [outgoing(ground), outgoing(ground)];
+    await nodes[0].writePath.append(known);
+    const answers = await Promise.all([
+      nodes[0].writePath.append(resent),
+      nodes[1].writePath.append(resent),
+      nodes[1].writePath.append(known),
+    ]);
+    t.equal(new Set(answers.map(({ row }) => row.id)).size, 2, 'a resend is the same message');
+    taken.push(...new Set(answers.map(({ row }) => row.sequence!)));
+    counters.isAway = false;
+    taken.push(...(await send(100)));
+    t.strictSame(
+      taken.sort((one, two) => one - two),
+      Array.from({ length: 342 }, (_, n) => n + 1),
+    );
+    t.ok((await numbers(ground)).every(({ status }) => status === 'sent'));
+    t.equal(
+      (await counters.reserve([{ stream: ground.conversationId, count: 1 }]))[0],
+      343,
+      'the counter follows',
+    );
+  },
+);
+
+t.test('numbers whose answer was lost with the counters are void at once', async (t) => {
   const ground = await createGround(t);
-  const engine = new MemoryEngine();
-  const { writePath } = openWritePath(ground, engine);
-  await engine.close();
-  t.match(await refusal(writePath.append(outgoing(ground))), { condition: 'service_unavailable' });
-  t.same(await numbers(ground), []);
-  t.same(await ground.database.kysely.selectFrom('outbox').selectAll().execute(), []);
+  const counters = new Counters();
+  const { writePath } = openWritePath(ground, counters);
+  await writePath.append(outgoing(ground));
+  counters.losesAnswers = true;
+  t.equal((await writePath.append(outgoing(ground))).row.sequence, 2, 'of Postgres');
+  counters.losesAnswers = false;
+  const isCountedAgain = async () => {
+    await writePath.append(outgoing(ground));
+    return !counters.wasLostLast;
+  };
+  await until(isCountedAgain, { what: 'the counters to be used again' });
+  await until(
+    async () => {
+      const rows = await numbers(ground);
+      return rows.every(({ sequence }, index) => sequence === index + 1);
+    },
+    { what: 'no hole' },
+  );
+});
+
+t.test('a node without counters beside one with them: no number twice, and few collisions', async (t) => {
+  const ground = await createGround(t);
+  const other = await openDatabase({ url: ground.url, log });
+  t.teardown(() => other.close());
+  const counters = new Counters();
+  const cutOff = new Counters();
+  cutOff.isAway = true;
+  const nodes = [
+    openWritePath(ground, counters),
+    openWritePath(ground, cutOff, { database: other }),
+  ] as const;
+  const beganMs = performance.now();
+  const sendTwenty = async ({ writePath }: (typeof nodes)[number]) => {
+    const rows: number[] = [];
+    for (let round = 0; round < 20; round++) {
+      const sent = Array.from({ length: 10 }, () => writePath.append(outgoing(ground)));
+      rows.push(...(await Promise.all(sent)).map(({ row }) => row.sequence!));
+    }
+    return rows;
+  };
+  const taken = (await Promise.all(nodes.map(sendTwenty))).flat();
+  const seconds = (performance.now() - beganMs) / 1_000;
+  t.equal(new Set(taken).size, 400);
+  const rows = await numbers(ground);
+  t.equal(rows.filter(({ status }) => status === 'sent').length, 400);
+  t.strictSame(
+    rows.map(({ sequence }) => sequence),
+    rows.map((_, index) => index + 1),
+    'no hole',
+  );
+  for (const { metrics } of nodes) {
+    const { value } = (await metrics.numberCollisions.get()).values[0]!;
+    // Three flushes may be under way at the moment of the first.
+    t.ok(value <= 3 * (seconds + 1), `${value} collisions in ${seconds.toFixed(1)} s`);
+  }
+});
+
+t.test('what needs the lock of its conversation goes on without counters', async (t) => {
+  const ground = await createGround(t);
+  const counters = new Counters();
+  const { lockedWrites, writePath } = openWritePath(ground, counters);
+  counters.isAway = true;
+  const enter = () => lockedWrites.enter(ground.conversationId, async () => outgoing(ground));
+  const written = await Promise.all(
+    Array.from({ length: 30 }, (_, n) => (n % 2 === 0 ? enter() : writePath.append(outgoing(ground)))),
+  );
+  const sequences = written.flatMap((one) => ('row' in one ? [one.row.sequence!] : []));
+  t.strictSame(
+    sequences.sort((one, two) => one - two),
+    Array.from({ length: 30 }, (_, n) => n + 1),
+  );
 });
 
 t.test('a message that lost its number to a void takes the next one', async (t) => {
@@ -321,3 +430,28 @@ t.test('a send costs one statement and one claim of a number, and so do 64 at on
     t.equal(claims, 1);
   }
 });
+
+function counted(): Numbers {
+  const timeline = { void: async () => {} };
+  return new Numbers({ engine: new MemoryEngine(), timeline, metrics: createMetrics() });
+}
+
+/** Counters that can be away, or take numbers without an answer. */
+class Counters extends MemoryEngine {
+  isAway = false;
+  losesAnswers = false;
+  /** Whether the last answer was lost. */
+  wasLostLast = false;
+
+  override get healthy(): boolean {
+    return !this.isAway;
+  }
+
+  override async reserve(claims: readonly NumberRequest[]): Promise<(number | null)[]> {
+    if (this.isAway) throw new EngineUnavailableError();
+    const firsts = await super.reserve(claims);
+    this.wasLostLast = this.losesAnswers;
+    if (this.losesAnswers) throw new EngineUnavailableError();
+    return firsts;
+  }
+}

@@ -6,6 +6,7 @@ import { createConversation } from '../../src/core/conversations/conversation-st
 import { ConversationDirectory, type ConversationFacts } from '../../src/core/conversations/directory.ts';
 import { RESOURCES_CHANGED } from '../../src/core/events/changes.ts';
 import { LockedWrites } from '../../src/core/messages/timeline/locked-write.ts';
+import { Numbers } from '../../src/core/messages/timeline/numbers.ts';
 import type { Committed } from '../../src/core/messages/timeline/outgoing.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
 import { WritePath } from '../../src/core/messages/timeline/write-path.ts';
@@ -45,7 +46,8 @@ export class ReplyNode {
       ...{ database, files: FILES, engine, directory, settings, timeline, inFlight, metrics, log },
     });
     const writes = {
-      ...{ database, files: FILES, engine, timeline, metrics, log, planNotifications },
+      ...{ database, files: FILES, timeline, metrics, log, planNotifications },
+      numbers: new Numbers({ engine, timeline, metrics }),
       maySend: () => true,
       onCommitted: (committed: Committed) => effects.committed(committed),
     };

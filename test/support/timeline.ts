@@ -3,6 +3,7 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import { createConversation } from '../../src/core/conversations/conversation-store.ts';
 import { LockedWrites } from '../../src/core/messages/timeline/locked-write.ts';
 import type { NewMessage } from '../../src/core/messages/timeline/new-message.ts';
+import { Numbers } from '../../src/core/messages/timeline/numbers.ts';
 import type { Committed } from '../../src/core/messages/timeline/outgoing.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
 import { WritePath } from '../../src/core/messages/timeline/write-path.ts';
@@ -89,7 +90,7 @@ export function openWritePath(
   const writes = {
     database,
     files: NO_FILES,
-    engine,
+    numbers: new Numbers({ engine, timeline, metrics }),
     timeline,
     metrics,
     log,

@@ -5,6 +5,7 @@ import { openObjectStore } from '../../core/attachments/open-store.ts';
 import { provided } from '../../core/features/installed.ts';
 import { ImportedWrites } from '../../core/messages/timeline/imported-write.ts';
 import { LockedWrites } from '../../core/messages/timeline/locked-write.ts';
+import { Numbers } from '../../core/messages/timeline/numbers.ts';
 import { Timeline } from '../../core/messages/timeline/timeline.ts';
 import { openEngine } from '../../platform/engine/open-engine.ts';
 import { Disposer } from '../../platform/lifecycle.ts';
@@ -42,7 +43,8 @@ export async function importArchive(
     disposer.add('object store', store, (it) => it.close());
     const timeline = new Timeline(database, engine, metrics);
     const lockedWrites = new LockedWrites({
-      ...{ database, files: store, engine, timeline, metrics },
+      ...{ database, files: store, timeline, metrics },
+      numbers: new Numbers({ engine, timeline, metrics }),
       maySend: () => true,
       onCommitted: async () => {},
     });

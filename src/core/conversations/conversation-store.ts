@@ -126,15 +126,22 @@ export function lockConversationOf(
   accountId: string,
   id: string,
 ): Promise<ConversationRow | undefined> {
-  return conversation(tx, id).where('account_id', '=', accountId).forUpdate().executeTakeFirst();
+  return conversation(tx, id).where('account_id', '=', accountId).forNoKeyUpdate().executeTakeFirst();
 }
 
 /**
  * Locks and returns the conversation. Until the transaction ends, only this transaction can change
- * it and add messages to or from customers.
+ * it, add messages to or from customers, and take numbers without the counters. It does not wait
+ * for inserted messages, whose foreign key holds the row as well: one of them may wait for a number
+ * that this transaction writes.
  */
 export function lockConversation(tx: Tx, id: string): Promise<ConversationRow> {
-  return conversation(tx, id).forUpdate().executeTakeFirstOrThrow();
+  return conversation(tx, id).forNoKeyUpdate().executeTakeFirstOrThrow();
+}
+
+/** Locks conversations as `lockConversation` does. */
+export async function lockConversations(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx.query(LOCK_CONVERSATIONS, ids);
 }
 
 export function lockConversationsOfMember(tx: Tx, actorId: string): Promise<ConversationRow[]> {
@@ -149,7 +156,7 @@ export function lockConversationsOfMember(tx: Tx, actorId: string): Promise<Conv
       .where('id', 'in', memberships.select('conversation_id'))
       // The order is fixed, so that two such transactions cannot deadlock.
       .orderBy('id')
-      .forUpdate()
+      .forNoKeyUpdate()
       .execute()
   );
 }
@@ -342,6 +349,9 @@ const READ_EXPIRED = statement<[days: number, limit: number], { id: string }>('r
     SELECT id FROM conversations
     WHERE deleted_at < clock_timestamp() - make_interval(days => $1) AND legal_hold <> 'held'
     ORDER BY deleted_at LIMIT $2`;
+
+const LOCK_CONVERSATIONS = statement<[ids: readonly string[]], { id: string }>('lock-conversations')`
+    SELECT id FROM conversations WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`;
 
 const LOCK_EXPIRED = statement<[id: string, days: number], { id: string; account_id: string }>(
   'lock-expired-conversation',

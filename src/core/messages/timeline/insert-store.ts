@@ -30,10 +30,10 @@ export interface InsertedMessage extends WrittenNotifications {
  * direct message.
  *
  * No shared row is updated, and rows are inserted in the order of their keys, so that two nodes
- * whose batches overlap cannot deadlock. Times are those of the statement, which in a transaction
- * begins after the lock of the conversation, so they are in the order of the numbers. Messages of
- * one statement are a microsecond apart in the order of `messages`, and so are their notifications
- * in each feed.
+ * whose batches overlap cannot deadlock. Times are those of the statement, which in a
+ * transaction begins after the lock of the conversation, so they are in the order of the numbers.
+ * Messages of one statement are a microsecond apart in the order of `messages`, and so are their
+ * notifications in each feed.
  *
  * Two JSON parameters replace arrays for each column: the speed is the same within 10 % at 32 and
  * 128 rows, and lists inside a row (mentions, attachments) need no encoding of their own.

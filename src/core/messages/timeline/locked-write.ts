@@ -16,7 +16,6 @@ import {
   type CommittedMessage,
   MAX_NUMBERINGS,
   type Outgoing,
-  takeNumbers,
   type WriteOptions,
 } from './outgoing.ts';
 import type { SequenceNumber } from './timeline-store.ts';
@@ -54,7 +53,7 @@ export class LockedWrites {
    * and `row` is the original. `decide` sees the conversation's state under the lock, throws to
    * refuse, and may be called again. `follow` writes the rows that must commit together with the
    * message: workflow moves, audits, the stored answer of an Idempotency-Key. Rejects with ApiError
-   * `service_unavailable` if Postgres or the counters are unavailable.
+   * `service_unavailable` if Postgres is unavailable.
    */
   enter<Decided extends Outgoing | Withheld, Followed>(
     conversationId: string,
@@ -113,11 +112,11 @@ export class LockedWrites {
   }
 
   async #commit<Result>(conversationId: string, work: Work<Result>): Promise<Result> {
-    const { database, maySend, metrics, onCommitted, timeline } = this.#options;
+    const { database, maySend, metrics, numbers: source, onCommitted, timeline } = this.#options;
     if (!maySend()) throw unavailable('This node does not hold its lock on the database.');
     return this.#turns.run(conversationId, async () => {
       for (let numbering = 1; numbering <= MAX_NUMBERINGS; numbering++) {
-        const numbers: Numbers = { conversationId, isBehind: numbering > 1, taken: [] };
+        const numbers: TakenNumbers = { conversationId, taken: [] };
         try {
           const { result, committed } = await database.transaction(async (tx) =>
             work(tx, await lockConversation(tx, conversationId), numbers),
@@ -133,13 +132,14 @@ export class LockedWrites {
           if (numbers.taken.length > 0) timeline.void(numbers.taken).catch(() => {});
           const isTaken = error instanceof NumberTaken || isUniqueViolation(error, 'messages_sequence');
           if (!isTaken) throw asUnavailable(error);
+          source.collided(conversationId);
         }
       }
       throw unavailable('No free sequence number was found.');
     });
   }
 
-  async #writeNew(tx: Tx, outgoing: Outgoing, numbers: Numbers) {
+  async #writeNew(tx: Tx, outgoing: Outgoing, numbers: TakenNumbers) {
     const numbered = { message: outgoing.message, sequence: await this.#takeNumbers(tx, numbers, 1) };
     const [inserted] = await insertMessages(tx, [numbered]);
     if (inserted === undefined) throw new NumberTaken();
@@ -150,7 +150,7 @@ export class LockedWrites {
     tx: Tx,
     { audience, roster_version: rosterVersion }: ConversationRow,
     plan: WaitingPlan,
-    numbers: Numbers,
+    numbers: TakenNumbers,
   ): Promise<Committed> {
     const { conversationId } = numbers;
     const sequence = await this.#takeNumbers(tx, numbers, plan.entries.length);
@@ -166,19 +166,19 @@ export class LockedWrites {
   }
 
   /** Returns the first of `count` consecutive numbers. */
-  async #takeNumbers(tx: Tx, { conversationId, isBehind, taken }: Numbers, count: number): Promise<number> {
-    const claims = [{ stream: conversationId, count }];
-    const [first] = await takeNumbers(this.#options.engine, tx, claims, isBehind);
-    for (let n = 0; n < count; n++) taken.push({ conversationId, sequence: first! + n });
-    return first!;
+  async #takeNumbers(tx: Tx, { conversationId, taken }: TakenNumbers, count: number): Promise<number> {
+    const { firsts, areCounted } = await this.#options.numbers.takeLocked(tx, [
+      { stream: conversationId, count },
+    ]);
+    const first = firsts[0]!;
+    if (areCounted) for (let n = 0; n < count; n++) taken.push({ conversationId, sequence: first + n });
+    return first;
   }
 }
 
-/** The numbers of one transaction. Those that it took without using them are voided. */
-interface Numbers {
+/** The counted numbers of one transaction. Those that it took without using them are voided. */
+interface TakenNumbers {
   readonly conversationId: string;
-  /** Whether the counter is behind Postgres and is raised first. */
-  readonly isBehind: boolean;
   readonly taken: SequenceNumber[];
 }
 
@@ -186,7 +186,7 @@ interface Numbers {
 type Work<Result> = (
   tx: Tx,
   conversation: ConversationRow,
-  numbers: Numbers,
+  numbers: TakenNumbers,
 ) => Promise<{ readonly result: Result; readonly committed?: Committed | undefined }>;
 
 /** Rolls the transaction back to retry with another number. */

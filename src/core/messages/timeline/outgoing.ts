@@ -3,9 +3,7 @@ import type { Actor } from '../../../contract/protocol/resources/actor.ts';
 import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
-import type { Querier } from '../../../platform/db/connection/handle.ts';
 import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
-import { type Engine, EngineUnavailableError, type NumberRequest } from '../../../platform/engine/engine.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import { presentAttachment } from '../../resources/attachment.ts';
@@ -13,9 +11,9 @@ import type { MessageRow, MessageWithParts } from '../../resources/message.ts';
 import type { NotificationRow } from '../../resources/notification.ts';
 import type { InsertedMessage, NumberedMessage } from './insert-store.ts';
 import type { NewMessage } from './new-message.ts';
+import type { Numbers } from './numbers.ts';
 import { asNotifications } from './planned-notifications.ts';
 import type { Timeline } from './timeline.ts';
-import { readHeads } from './timeline-store.ts';
 
 /** A message to write, with facts for its event that the sender has read already. */
 export interface Outgoing {
@@ -51,7 +49,7 @@ export interface CommittedMessage extends MessageWithParts, Pick<Outgoing, 'audi
 /** The dependencies of both write paths. */
 export interface WriteOptions {
   readonly database: Database;
-  readonly engine: Engine;
+  readonly numbers: Numbers;
   readonly timeline: Timeline;
   readonly metrics: Metrics;
   /** False while this node may not take numbers (platform/db/connection/node-lock.ts). */
@@ -68,65 +66,6 @@ export interface WriteOptions {
  * is replaced, but after so many conflicts the counter itself is wrong.
  */
 export const MAX_NUMBERINGS = 6;
-
-/**
- * Returns for each claim the first of `count` consecutive numbers. With `isBehind`, the counters
- * are behind Postgres (wiped, restored, rewound) and are raised first; absent ones always are.
- */
-export async function takeNumbers(
-  engine: Engine,
-  db: Querier,
-  claims: readonly NumberRequest[],
-  isBehind: boolean,
-): Promise<readonly number[]> {
-  const firsts = await engine.reserve(isBehind ? await withFloors(db, claims) : claims);
-  return areTaken(firsts) ? firsts : takeAbsent(engine, db, claims, firsts);
-}
-
-/**
- * Takes the numbers whose counters were absent. Calls that found the same counters absent wait for
- * the first one to raise them, and take theirs at once: each reading the heads by itself would let
- * a later call, which finds the counter, take its numbers before theirs.
- */
-async function takeAbsent(
-  engine: Engine,
-  db: Querier,
-  claims: readonly NumberRequest[],
-  taken: readonly (number | null)[],
-): Promise<readonly number[]> {
-  let firsts = taken;
-  const take = async (raise: boolean) => {
-    const absent = claims.filter((_, index) => firsts[index] === null);
-    const more = [...(await engine.reserve(raise ? await withFloors(db, absent) : absent))];
-    firsts = firsts.map((first) => first ?? more.shift()!);
-  };
-  for (let raise = raises.get(engine); raise !== undefined; raise = raises.get(engine)) {
-    await raise;
-    await take(false);
-    if (areTaken(firsts)) return firsts;
-  }
-  const raise = take(true);
-  const ended = raise.catch(() => {}).finally(() => raises.delete(engine));
-  raises.set(engine, ended);
-  await raise;
-  if (!areTaken(firsts)) throw new EngineUnavailableError('a counter kept vanishing');
-  return firsts;
-}
-
-/** The call of `takeAbsent` that is raising counters. */
-const raises = new WeakMap<Engine, Promise<unknown>>();
-
-function areTaken(firsts: readonly (number | null)[]): firsts is readonly number[] {
-  return !firsts.includes(null);
-}
-
-async function withFloors(db: Querier, claims: readonly NumberRequest[]): Promise<NumberRequest[]> {
-  const heads = await readHeads(
-    db,
-    claims.map(({ stream }) => stream),
-  );
-  return claims.map((claim) => ({ ...claim, floor: heads.get(claim.stream)! }));
-}
 
 /** Combines a message with the result of its insert. */
 export function asCommitted(
@@ -192,10 +131,7 @@ export function asCommitted(
   };
 }
 
-/** Converts errors of an unavailable Postgres or counter to ApiError `service_unavailable`. */
+/** Converts errors of an unavailable Postgres to ApiError `service_unavailable`. */
 export function asUnavailable(error: unknown): unknown {
-  if (error instanceof EngineUnavailableError || isUnavailable(error)) {
-    return unavailable('Messages cannot be accepted at the moment.', error);
-  }
-  return error;
+  return isUnavailable(error) ? unavailable('Messages cannot be accepted at the moment.', error) : error;
 }

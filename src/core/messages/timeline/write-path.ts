@@ -1,14 +1,19 @@
 import { unavailable } from '../../../contract/protocol/errors.ts';
 import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
+import type { Querier } from '../../../platform/db/connection/handle.ts';
 import type { PipelinedConnection } from '../../../platform/db/connection/pipelined-connection.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
+import { EngineUnavailableError, type NumberRequest } from '../../../platform/engine/engine.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { directBlocked } from '../../conversations/access.ts';
 import { readBlockedIds } from '../../conversations/blocks.ts';
+import { lockConversations } from '../../conversations/conversation-store.ts';
 import { type MessageRow, readMessagesById } from '../../resources/message.ts';
 import { readMessagesByClientId } from '../store.ts';
-import { insertMessages, type NumberedMessage } from './insert-store.ts';
+import { type InsertedMessage, insertMessages, type NumberedMessage } from './insert-store.ts';
 import type { NewMessage } from './new-message.ts';
+import type { Taken } from './numbers.ts';
 import {
   type Acknowledged,
   asCommitted,
@@ -16,7 +21,6 @@ import {
   type CommittedMessage,
   MAX_NUMBERINGS,
   type Outgoing,
-  takeNumbers,
   type WriteOptions,
 } from './outgoing.ts';
 import { type NotificationPlan, type PlanNotifications, sizeOf } from './planned-notifications.ts';
@@ -63,7 +67,8 @@ const NEVER_HELD_BACK = 10;
  * flushes are in flight form the next one: a send on an idle node does not wait, a busy node writes
  * hundreds of rows a statement. A flush takes its numbers in one round trip to the counters and
  * writes in one statement, without reading first. The unique keys in Postgres decide: a number that
- * is taken is replaced, and a client id that is taken returns the original.
+ * is taken is replaced, and a client id that is taken returns the original. What needs the lock of
+ * its conversation (numbers.ts) is written beside in a transaction.
  */
 export class WritePath {
   readonly #options: WritePathOptions;
@@ -88,8 +93,8 @@ export class WritePath {
 
   /**
    * Resolves once the message is committed, by this call or an earlier one. Rejects with
-   * `service_unavailable` if Postgres or the counters are unavailable (the message may be committed
-   * nevertheless, which a resend shows), or with the row's own error.
+   * `service_unavailable` if Postgres is unavailable (the message may be committed nevertheless,
+   * which a resend shows), or with the row's own error.
    */
   append(outgoing: Outgoing): Promise<Acknowledged> {
     return new Promise((resolve, reject) => {
@@ -225,19 +230,30 @@ export class WritePath {
 
   /** Resolves when every entry of the batch is resolved or rejected. Never rejects itself. */
   async #flush(batch: readonly Pending[], writer: PipelinedConnection): Promise<void> {
+    const { numbers } = this.#options;
+    const needsLock = ({ outgoing }: Pending) => numbers.needsLock(outgoing.message.conversation_id);
+    if (!batch.some(needsLock)) return this.#write(batch, writer);
+    const locked = new Set(batch.filter(needsLock));
+    const free = batch.filter((entry) => !locked.has(entry));
+    await Promise.all([this.#write(free, writer), this.#write([...locked])]);
+  }
+
+  /** Without `writer` under the locks of the conversations. Resolves as `#flush` does. */
+  async #write(batch: readonly Pending[], writer?: PipelinedConnection): Promise<void> {
     const numbers: TakenNumber[] = [];
     try {
       if (!this.#options.maySend()) throw unavailable('This node does not hold its lock on the database.');
       let open = batch;
       for (let numbering = 1; open.length > 0; numbering++) {
         if (numbering > MAX_NUMBERINGS) throw unavailable('No free sequence number was found.');
-        await this.#number(open, numbers, numbering > 1);
-        open = await this.#insert(open, writer);
+        const isFree = writer !== undefined && numbering === 1;
+        open = isFree ? await this.#writeFree(open, numbers, writer) : await this.#writeLocked(open, numbers);
         if (open.length === 0) break;
         // Entries that were not written used up their numbers: the voids are written while the
         // originals are looked for.
         this.#voidUnused(numbers);
         open = await this.#refuseBlocked(await this.#answerResends(open));
+        for (const id of conversationsOf(open)) this.#options.numbers.collided(id);
       }
     } catch (error) {
       for (const entry of batch) this.#reject(entry, asUnavailable(error));
@@ -245,9 +261,48 @@ export class WritePath {
     this.#voidUnused(numbers);
   }
 
+  async #writeFree(
+    entries: readonly Pending[],
+    numbers: TakenNumber[],
+    writer: PipelinedConnection,
+  ): Promise<readonly Pending[]> {
+    const { database, numbers: source } = this.#options;
+    try {
+      await this.#number(entries, numbers, (claims) => source.count(database.pipeline, claims));
+    } catch (error) {
+      if (error instanceof EngineUnavailableError) return this.#writeLocked(entries, numbers);
+      throw error;
+    }
+    return this.#insert(entries, async (some, plans) => {
+      const numbered = numberedOf(some, plans);
+      return this.#settle(some, numbered, await insertMessages(writer, numbered));
+    });
+  }
+
+  /** Locks the conversations, leaves out resends and numbers the others, in one transaction. */
+  #writeLocked(entries: readonly Pending[], numbers: TakenNumber[]): Promise<readonly Pending[]> {
+    const { database, numbers: source } = this.#options;
+    return this.#insert(entries, async (some, plans) => {
+      const written = await database.transaction(async (tx) => {
+        await lockConversations(tx, conversationsOf(some));
+        const originals = await this.#readOriginals(messagesOf(some), tx);
+        const fresh = some.filter((_, index) => originals[index] === undefined);
+        if (fresh.length === 0) return undefined;
+        await this.#number(fresh, numbers, (claims) => source.takeLocked(tx, claims));
+        const numbered = numberedOf(fresh, plans);
+        if (fresh.length > 1) await tx.query(WAIT_SHORTLY);
+        return { fresh, numbered, inserted: await insertMessages(tx, numbered) };
+      });
+      if (written === undefined) return some;
+      const { fresh, numbered, inserted } = written;
+      const open = new Set(this.#settle(fresh, numbered, inserted));
+      return some.filter((entry) => open.has(entry) || !fresh.includes(entry));
+    });
+  }
+
   /** Resolves entries that are stored already. Returns the others, whose numbers were taken. */
   async #answerResends(entries: readonly Pending[]): Promise<readonly Pending[]> {
-    const originals = await this.#readOriginals(entries.map(({ outgoing }) => outgoing.message));
+    const originals = await this.#readOriginals(messagesOf(entries));
     return entries.filter((entry, index) => {
       const row = originals[index];
       if (row !== undefined) {
@@ -261,8 +316,7 @@ export class WritePath {
   /** Rejects entries of direct messages blocked since their facts were read. Returns the others. */
   async #refuseBlocked(entries: readonly Pending[]): Promise<readonly Pending[]> {
     if (entries.length === 0) return entries;
-    const ids = new Set(entries.map(({ outgoing }) => outgoing.message.conversation_id));
-    const blocked = await readBlockedIds(this.#options.database.pipeline, [...ids]);
+    const blocked = await readBlockedIds(this.#options.database.pipeline, conversationsOf(entries));
     return entries.filter((entry) => {
       const { conversation_id: id, kind } = entry.outgoing.message;
       const isRefused = blocked.has(id) && kind !== 'system_event';
@@ -280,13 +334,15 @@ export class WritePath {
    * Returns the stored message for each entry, if there is one. Messages without a client id
    * (system events of an outbox row) are found by their own id, which was created with the row.
    */
-  async #readOriginals(messages: readonly NewMessage[]): Promise<(MessageRow | undefined)[]> {
-    const { pipeline } = this.#options.database;
+  async #readOriginals(
+    messages: readonly NewMessage[],
+    db: Querier = this.#options.database.pipeline,
+  ): Promise<(MessageRow | undefined)[]> {
     const keyed = messages.filter((message) => message.client_message_id !== null);
     const ids = messages.filter((message) => message.client_message_id === null).map(({ id }) => id);
     const [byClientId, byId] = await Promise.all([
-      keyed.length === 0 ? [] : readMessagesByClientId(pipeline, keyed),
-      ids.length === 0 ? [] : readMessagesById(pipeline, ids),
+      keyed.length === 0 ? [] : readMessagesByClientId(db, keyed),
+      ids.length === 0 ? [] : readMessagesById(db, ids),
     ]);
     const rows = new Map([...byClientId, ...byId].map((row) => [keyOf(row), row]));
     return messages.map((message) => rows.get(keyOf(message)));
@@ -308,7 +364,11 @@ export class WritePath {
   }
 
   /** Assigns each entry the next number of its conversation, in the order of the entries. */
-  async #number(entries: readonly Pending[], numbers: TakenNumber[], isBehind: boolean): Promise<void> {
+  async #number(
+    entries: readonly Pending[],
+    numbers: TakenNumber[],
+    take: (claims: readonly NumberRequest[]) => Promise<Taken>,
+  ): Promise<void> {
     const byConversation = new Map<string, { stream: string; count: number; next: number }>();
     for (const { outgoing } of entries) {
       const stream = outgoing.message.conversation_id;
@@ -317,40 +377,35 @@ export class WritePath {
       else claim.count += 1;
     }
     const claims = [...byConversation.values()];
-    const { engine, database } = this.#options;
-    const firsts = await takeNumbers(engine, database.pipeline, claims, isBehind);
+    const { firsts, areCounted } = await take(claims);
     for (const [index, claim] of claims.entries()) claim.next = firsts[index]!;
     for (const entry of entries) {
       const claim = byConversation.get(entry.outgoing.message.conversation_id)!;
       entry.number = { conversationId: claim.stream, sequence: claim.next, isUsed: false };
       claim.next += 1;
-      numbers.push(entry.number);
+      if (areCounted) numbers.push(entry.number);
     }
   }
 
   /**
-   * Writes the entries, resolves those that were written and returns those that conflicted with a
-   * unique key. If the statement fails for any reason but the connection, each row is tried alone
-   * and without its notifications, which then follow the commit. So a bad row fails only its own
+   * Writes the entries together, resolves those that were written and returns those that conflicted
+   * with a unique key. If that fails for any reason but the connection, each row is tried alone and
+   * without its notifications, which then follow the commit. So a bad row fails only its own
    * caller, and a bad notification fails nothing.
    */
-  async #insert(entries: readonly Pending[], writer: PipelinedConnection): Promise<readonly Pending[]> {
+  async #insert(
+    entries: readonly Pending[],
+    together: (some: readonly Pending[], plans: 'with plans' | 'without') => Promise<readonly Pending[]>,
+  ): Promise<readonly Pending[]> {
     try {
-      const numbered = entries.map(({ outgoing: { message }, number, plan, leftOut }) => ({
-        message,
-        sequence: number!.sequence,
-        plan: leftOut === 0 ? plan : undefined,
-      }));
-      return await this.#insertTogether(entries, numbered, writer);
+      return await together(entries, 'with plans');
     } catch (error) {
       if (isUnavailable(error)) throw error;
     }
     const open: Pending[] = [];
     for (const entry of entries) {
-      const { message } = entry.outgoing;
-      const alone = [{ message, sequence: entry.number!.sequence }];
       try {
-        open.push(...(await this.#insertTogether([entry], alone, writer)));
+        open.push(...(await together([entry], 'without')));
       } catch (error) {
         if (isUnavailable(error)) throw error;
         this.#reject(entry, error);
@@ -359,15 +414,14 @@ export class WritePath {
     return open;
   }
 
-  async #insertTogether(
+  /** Resolves the entries that are committed, and returns the others. */
+  #settle(
     entries: readonly Pending[],
     numbered: readonly NumberedMessage[],
-    writer: PipelinedConnection,
-  ): Promise<readonly Pending[]> {
-    const { metrics, onCommitted } = this.#options;
-    const inserted = await insertMessages(writer, numbered);
+    inserted: readonly InsertedMessage[],
+  ): readonly Pending[] {
     if (inserted.length === 0) return entries;
-
+    const { metrics, onCommitted } = this.#options;
     const rows = new Map(inserted.map((row) => [row.id, row]));
     const messages: CommittedMessage[] = [];
     const open: Pending[] = [];
@@ -404,6 +458,12 @@ export class WritePath {
   }
 }
 
+/**
+ * A flush of another node, without the lock, may have used the same numbers in another order: it
+ * waits for this transaction then, and this one for it. Rows that are tried alone cannot cross.
+ */
+const WAIT_SHORTLY = statement('wait-shortly')`SET LOCAL lock_timeout = '100ms'`;
+
 interface Pending {
   readonly outgoing: Outgoing;
   readonly key: string;
@@ -420,4 +480,20 @@ interface Pending {
 
 interface TakenNumber extends SequenceNumber {
   isUsed: boolean;
+}
+
+function messagesOf(entries: readonly Pending[]): NewMessage[] {
+  return entries.map(({ outgoing }) => outgoing.message);
+}
+
+function conversationsOf(entries: readonly Pending[]): string[] {
+  return [...new Set(messagesOf(entries).map(({ conversation_id }) => conversation_id))];
+}
+
+function numberedOf(entries: readonly Pending[], plans: 'with plans' | 'without'): NumberedMessage[] {
+  return entries.map(({ outgoing: { message }, number, plan, leftOut }) => ({
+    message,
+    sequence: number!.sequence,
+    plan: plans === 'with plans' && leftOut === 0 ? plan : undefined,
+  }));
 }

@@ -1,0 +1,187 @@
+import { LRUCache } from 'lru-cache';
+import { bounded } from '../../../platform/bounded.ts';
+import type { Querier } from '../../../platform/db/connection/handle.ts';
+import { type Engine, EngineUnavailableError, type NumberRequest } from '../../../platform/engine/engine.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
+import type { Timeline } from './timeline.ts';
+import { readHeads } from './timeline-store.ts';
+
+export interface NumbersOptions {
+  readonly engine: Pick<Engine, 'healthy' | 'reserve'>;
+  readonly timeline: Pick<Timeline, 'void'>;
+  readonly metrics: Pick<Metrics, 'numberCollisions' | 'numbersWithoutCounters'>;
+}
+
+/** The numbers of some claims: for each, in their order, the first of `count` consecutive ones. */
+export interface Taken {
+  readonly firsts: readonly number[];
+  /** Whether a counter passed them: those that stay unused are holes. */
+  readonly areCounted: boolean;
+}
+
+/**
+ * Where messages get their numbers. Counters that all nodes share (engine/) give them without a
+ * lock. While this node cannot reach the counters, it takes the number behind the last one in
+ * Postgres, under the lock of the conversation. The unique key decides in both cases.
+ *
+ * Nodes with and without counters may write into one conversation at the same time. A node whose
+ * number was taken therefore works under the lock for a second, where it raises the counter to the
+ * last number in Postgres before it takes one: two nodes collide at most once a second.
+ */
+export class Numbers {
+  readonly #options: NumbersOptions;
+  /** Conversations in which a number of this node was taken a moment ago. */
+  readonly #contended = new LRUCache<string, true>({ ...bounded(MAX_KEPT), ttl: CONTENDED_FOR_MS });
+  /**
+   * Conversations whose last numbers are of Postgres, so that their counters may be behind. The
+   * value says how many numbers of their counters may be lost, by requests without an answer.
+   */
+  readonly #uncounted = new LRUCache<string, number>(bounded(MAX_KEPT));
+  #failedMs = Number.NEGATIVE_INFINITY;
+  /** The call that is raising absent counters. */
+  #raising: Promise<unknown> | undefined;
+
+  constructor(options: NumbersOptions) {
+    this.#options = options;
+  }
+
+  /** Whether messages of the conversation are numbered under its lock alone for now. */
+  needsLock(conversationId: string): boolean {
+    return this.#areAway || this.#needsFloor(conversationId);
+  }
+
+  /** Notes that numbers of this conversation had been used by another node. */
+  collided(conversationId: string): void {
+    this.#contended.set(conversationId, true);
+    this.#options.metrics.numberCollisions.inc();
+  }
+
+  /**
+   * Takes numbers off the counters, without a lock. Rejects with EngineUnavailableError; then
+   * `needsLock` is true for all conversations for a second.
+   */
+  async count(db: Querier, claims: readonly NumberRequest[]): Promise<Taken> {
+    const firsts = await this.#reserve(claims);
+    return {
+      firsts: firsts.includes(null) ? await this.#takeAbsent(db, claims, firsts) : (firsts as number[]),
+      areCounted: true,
+    };
+  }
+
+  /** Takes numbers of conversations that `tx` has locked. */
+  async takeLocked(tx: Querier, claims: readonly NumberRequest[]): Promise<Taken> {
+    if (this.#areAway) return this.#takeFromPostgres(tx, claims);
+    try {
+      const behind = claims.some(({ stream }) => this.#needsFloor(stream));
+      return behind ? await this.#countFrom(tx, claims) : await this.count(tx, claims);
+    } catch (error) {
+      if (error instanceof EngineUnavailableError) return this.#takeFromPostgres(tx, claims);
+      throw error;
+    }
+  }
+
+  get #areAway(): boolean {
+    return !this.#options.engine.healthy || performance.now() - this.#failedMs < AWAY_FOR_MS;
+  }
+
+  #needsFloor(conversationId: string): boolean {
+    // Without a look at the clock where nothing was away or taken.
+    if (this.#contended.size === 0 && this.#uncounted.size === 0) return false;
+    return this.#contended.has(conversationId) || this.#uncounted.has(conversationId);
+  }
+
+  async #takeFromPostgres(tx: Querier, claims: readonly NumberRequest[]): Promise<Taken> {
+    const heads = await readHeads(tx, streamsOf(claims));
+    for (const { stream, count } of claims) {
+      if (!this.#uncounted.has(stream)) this.#uncounted.set(stream, 0);
+      this.#options.metrics.numbersWithoutCounters.inc(count);
+    }
+    return { firsts: claims.map(({ stream }) => heads.get(stream)! + 1), areCounted: false };
+  }
+
+  /** Raises the counters to the last numbers in Postgres first. */
+  async #countFrom(tx: Querier, claims: readonly NumberRequest[]): Promise<Taken> {
+    const heads = await readHeads(tx, streamsOf(claims));
+    const floored = claims.map((claim) => ({ ...claim, floor: heads.get(claim.stream)! }));
+    const firsts = (await this.#reserve(floored)) as number[];
+    for (const [index, { stream, floor }] of floored.entries()) {
+      const lost = this.#uncounted.get(stream) ?? 0;
+      this.#uncounted.delete(stream);
+      if (lost > 0) this.#voidLost(stream, floor, firsts[index]!);
+    }
+    return { firsts, areCounted: true };
+  }
+
+  /** Readers would wait a second for numbers that were lost with an answer of the counters. */
+  #voidLost(conversationId: string, head: number, first: number): void {
+    const lost = Array.from({ length: first - head - 1 }, (_, n) => ({
+      conversationId,
+      sequence: head + 1 + n,
+    }));
+    // If this fails, readers settle the numbers.
+    if (lost.length > 0) this.#options.timeline.void(lost).catch(() => {});
+  }
+
+  async #reserve(claims: readonly NumberRequest[]): Promise<readonly (number | null)[]> {
+    try {
+      return await this.#options.engine.reserve(claims);
+    } catch (error) {
+      this.#failedMs = performance.now();
+      for (const { stream, count } of claims) {
+        this.#uncounted.set(stream, (this.#uncounted.get(stream) ?? 0) + count);
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Takes the numbers whose counters were absent. Calls that found the same counters absent wait
+   * for the first one to raise them, and take theirs at once: each reading the heads by itself
+   * would let a later call, which finds the counter, take its numbers before theirs.
+   */
+  async #takeAbsent(
+    db: Querier,
+    claims: readonly NumberRequest[],
+    taken: readonly (number | null)[],
+  ): Promise<readonly number[]> {
+    let firsts = taken;
+    const take = async (raise: boolean) => {
+      const absent = claims.filter((_, index) => firsts[index] === null);
+      const heads = raise ? await readHeads(db, streamsOf(absent)) : undefined;
+      const more = [
+        ...(await this.#reserve(
+          absent.map((claim) => ({ ...claim, ...(heads && { floor: heads.get(claim.stream)! }) })),
+        )),
+      ];
+      firsts = firsts.map((first) => first ?? more.shift()!);
+    };
+    while (this.#raising !== undefined) {
+      await this.#raising;
+      await take(false);
+      if (areTaken(firsts)) return firsts;
+    }
+    const raise = take(true);
+    this.#raising = raise
+      .catch(() => {})
+      .finally(() => {
+        this.#raising = undefined;
+      });
+    await raise;
+    if (!areTaken(firsts)) throw new EngineUnavailableError('a counter kept vanishing');
+    return firsts;
+  }
+}
+
+/** How long this node does without counters of which a request failed. */
+const AWAY_FOR_MS = 1_000;
+const CONTENDED_FOR_MS = 1_000;
+/** A conversation that is forgotten collides once more. */
+const MAX_KEPT = 100_000;
+
+function areTaken(firsts: readonly (number | null)[]): firsts is readonly number[] {
+  return !firsts.includes(null);
+}
+
+function streamsOf(claims: readonly NumberRequest[]): string[] {
+  return claims.map(({ stream }) => stream);
+}

@@ -1,0 +1,287 @@
+import { Agent, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Cluster, checkCluster, type Sent, startClusterBehindLinks } from '../support/cluster.ts';
+import type { TestNode } from '../support/node.ts';
+import type { Random } from '../support/random.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
+
+export interface RedisAwayOptions extends Seeded {
+  /** One after the other. */
+  readonly faults: readonly FaultName[];
+  /** Milliseconds for which Redis is away each time. */
+  readonly awayMs: number;
+  /** Messages a second, of both nodes, into one conversation. */
+  readonly perSecond: number;
+}
+
+export interface RedisAwayFigures extends Found {
+  readonly faults: Readonly<Record<string, number>>;
+  readonly acknowledged: number;
+  /**
+   * Sends that were not answered 201, and those of them that began in the first second of a fault.
+   */
+  readonly refused: number;
+  readonly refusedAtOnce: number;
+  /** Milliseconds until the answer. */
+  readonly p99Ms: { readonly before: number; readonly away: number; readonly firstSecond: number };
+  readonly voids: number;
+  /**
+   * Numbers that another node had taken, on both nodes, by fault; and the seconds of that fault.
+   */
+  readonly collisions: Readonly<Record<string, { readonly count: number; readonly seconds: number }>>;
+  readonly withoutCounters: number;
+  /** Longest time for which a key that was deleted on one node was accepted by the other. */
+  readonly staleKeyMs: number;
+  readonly keysDeleted: number;
+}
+
+/**
+ * Two nodes write into one conversation while Redis is killed, hung, wiped, or out of reach of one
+ * of them. Sends go on: everything acknowledged is there, every reader gets it once and in order on
+ * the socket that it opened, and a right that ends on one node ends on the other.
+ */
+export const redisAway = campaign({
+  words: ['', 'cut-off'],
+  whole: (_seed, word) =>
+    word === 'cut-off'
+      ? { faults: ['cut off'] as FaultName[], awayMs: 60_000, perSecond: 500 }
+      : { faults: eachTwentyTimes(), awayMs: 4_000, perSecond: 200 },
+  run,
+});
+
+async function run(t: Teardown, options: RedisAwayOptions, random: Random): Promise<RedisAwayFigures> {
+  const { seed, faults, awayMs, perSecond } = options;
+  const cluster = await startClusterBehindLinks(t, seed);
+  const { nodes, conversationId } = cluster;
+  const listeners = await Promise.all(nodes.map((node) => node.listen(conversationId)));
+  const loads = nodes.map(
+    (node, index) => new PacedSends(t, node, conversationId, `n${index}`, perSecond / 2),
+  );
+  const keys = new EndingKeys(t, nodes);
+  await until(() => loads.every((load) => load.sent.length > 100), { what: 'some sends' });
+
+  const periods: { readonly fromMs: number; readonly toMs: number }[] = [];
+  const counts: Record<string, number> = {};
+  const collisions: Record<string, { count: number; seconds: number }> = {};
+  for (const name of faults) {
+    const before = await sum(nodes, 'parley_number_collisions_total');
+    const fromMs = performance.now();
+    await FAULTS[name](cluster, awayMs, random);
+    const toMs = performance.now();
+    periods.push({ fromMs, toMs });
+    await until(async () => (await sum(nodes, 'parley_engine_healthy')) === 2, { what: 'both links' });
+    // So long is the other node in doubt, and a conversation contended.
+    await pause(Math.min(awayMs, 2_000));
+    collisions[name] ??= { count: 0, seconds: 0 };
+    const of = collisions[name];
+    of.count += (await sum(nodes, 'parley_number_collisions_total')) - before;
+    of.seconds += Math.round((performance.now() - fromMs) / 1_000);
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  await Promise.all([...loads.map((load) => load.stop()), keys.stop()]);
+
+  const sent = loads.flatMap((load) => load.sent);
+  const acknowledged = sent.filter(({ sequence }) => sequence !== undefined);
+  const inFirstSecond = ({ beganMs }: PacedSend) =>
+    periods.some(({ fromMs }) => beganMs >= fromMs - 100 && beganMs < fromMs + 1_000);
+  const isAway = ({ beganMs }: PacedSend) =>
+    periods.some(({ fromMs, toMs }) => beganMs >= fromMs + 1_000 && beganMs < toMs);
+  const refused = sent.filter(({ sequence }) => sequence === undefined);
+  const late = refused.filter((one) => !inFirstSecond(one));
+  const problems = await checkCluster(cluster, listeners, acknowledged);
+  if (late.length > sent.length / 1_000) {
+    problems.push(`${late.length} sends were refused, such as ${JSON.stringify(late[0])}`);
+  }
+  for (const [index, { closeCode }] of listeners.entries()) {
+    if (closeCode !== undefined) problems.push(`listener ${index} was closed: ${closeCode}`);
+  }
+  const voids = await sum(nodes, 'parley_voids_total');
+  if (voids > acknowledged.length / 100) problems.push(`${voids} voids for ${acknowledged.length} messages`);
+  return {
+    faults: counts,
+    acknowledged: acknowledged.length,
+    refused: refused.length,
+    refusedAtOnce: refused.length - late.length,
+    p99Ms: {
+      before: p99(sent.filter(({ beganMs }) => beganMs < periods[0]!.fromMs)),
+      away: p99(sent.filter(isAway)),
+      firstSecond: p99(sent.filter(inFirstSecond)),
+    },
+    voids,
+    collisions,
+    withoutCounters: await sum(nodes, 'parley_numbers_without_counters_total'),
+    staleKeyMs: Math.round(keys.staleMs),
+    keysDeleted: keys.deleted,
+    problems,
+  };
+}
+
+type Fault = (cluster: Cluster, awayMs: number, random: Random) => Promise<void>;
+
+const FAULTS = {
+  async killed({ redis }, awayMs) {
+    await redis.kill();
+    await pause(awayMs);
+    await redis.start();
+  },
+  async hung({ redis }, awayMs) {
+    redis.hang();
+    await pause(awayMs);
+    redis.resume();
+  },
+  async wiped({ redis }, awayMs) {
+    await redis.flushall();
+    await pause(awayMs);
+  },
+  async 'cut off'({ links }, awayMs, random) {
+    const link = random.pick(links);
+    const isSilent = random.below(2) === 0;
+    if (isSilent) link.pause();
+    else link.refuse();
+    await pause(awayMs);
+    if (isSilent) link.resume();
+    else link.accept();
+  },
+} satisfies Readonly<Record<string, Fault>>;
+
+export type FaultName = keyof typeof FAULTS;
+
+function eachTwentyTimes(): FaultName[] {
+  const names = Object.keys(FAULTS) as FaultName[];
+  return Array.from({ length: 20 * names.length }, (_, index) => names[index % names.length]!);
+}
+
+async function sum(nodes: readonly TestNode[], metric: string): Promise<number> {
+  const values = await Promise.all(nodes.map((node) => node.metric(metric)));
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+interface PacedSend extends Sent {
+  readonly beganMs: number;
+  readonly tookMs: number;
+}
+
+function p99(sends: readonly PacedSend[]): number {
+  const times = sends.map(({ tookMs }) => tookMs).sort((one, two) => one - two);
+  return Math.round(times[Math.floor(times.length * 0.99)] ?? 0);
+}
+
+/** Sends at a steady pace over connections that stay open, whatever became of earlier ones. */
+class PacedSends {
+  readonly sent: PacedSend[] = [];
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #pacing: Promise<void>;
+  #isStopped = false;
+
+  constructor(t: Teardown, node: TestNode, conversationId: string, label: string, perSecond: number) {
+    t.teardown(() => {
+      this.#isStopped = true;
+      this.#agent.destroy();
+    });
+    this.#pacing = this.#pace(node, conversationId, label, perSecond);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#pacing;
+    await Promise.all(this.#underWay);
+  }
+
+  async #pace(node: TestNode, conversationId: string, label: string, perSecond: number): Promise<void> {
+    const startedMs = performance.now();
+    for (let n = 0; !this.#isStopped; n++) {
+      const inMs = startedMs + (n * 1_000) / perSecond - performance.now();
+      if (inMs > 1) await pause(inMs);
+      const send = this.#send(node, conversationId, `${label}-${n}`).finally(() =>
+        this.#underWay.delete(send),
+      );
+      this.#underWay.add(send);
+    }
+  }
+
+  async #send(node: TestNode, conversationId: string, clientMessageId: string): Promise<void> {
+    const beganMs = performance.now();
+    const answer = await post(this.#agent, node, `/v1/messaging/conversations/${conversationId}/messages`, {
+      body: 'ahoy',
+      client_message_id: clientMessageId,
+    }).catch(() => undefined);
+    const sequence = answer?.status === 201 ? Number(JSON.parse(answer.text).sequence) : undefined;
+    const tookMs = performance.now() - beganMs;
+    this.sent.push({ clientMessageId, sequence, status: answer?.status, beganMs, tookMs });
+  }
+}
+
+function post(
+  agent: Agent,
+  node: TestNode,
+  path: string,
+  body: object,
+): Promise<{ status: number | undefined; text: string }> {
+  return new Promise((resolve, reject) => {
+    const sending = request(`${node.baseUrl}${path}`, { agent, method: 'POST', headers: node.headers() });
+    sending.once('error', reject);
+    sending.once('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece;
+      });
+      response.once('end', () => resolve({ status: response.statusCode, text }));
+      response.once('error', reject);
+    });
+    sending.end(JSON.stringify(body));
+  });
+}
+
+/** Keys that are used on one node and deleted on the other, in turn, time and again. */
+class EndingKeys {
+  deleted = 0;
+  /** Longest time from the answer to a deletion until the other node refused the key. */
+  staleMs = 0;
+  readonly #running: Promise<void>;
+  #isStopped = false;
+
+  constructor(t: Teardown, nodes: Cluster['nodes']) {
+    t.teardown(() => {
+      this.#isStopped = true;
+    });
+    this.#running = this.#run(nodes);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#running;
+  }
+
+  async #run([first, second]: Cluster['nodes']): Promise<void> {
+    const { body: roles } = await first.call('GET', '/v1/roles');
+    const [role] = roles.data as { id: string }[];
+    for (let n = 0; !this.#isStopped; n++) {
+      const [deleting, using] = n % 2 === 0 ? [first, second] : [second, first];
+      const { status, body } = await deleting.call('POST', '/v1/api-keys', {
+        name: `ending ${n}`,
+        role_id: role!.id,
+      });
+      if (status !== 201) throw new Error(`no key: ${JSON.stringify(body)}`);
+      const uses = async () => (await using.call('GET', '/v1/api-keys', undefined, String(body.key))).status;
+      await until(async () => (await uses()) !== 401, { what: 'the key to be read' });
+      await deleting.call('POST', `/v1/api-keys/${body.id}/actions/revoke`);
+      const deletedMs = performance.now();
+      let usedMs = deletedMs;
+      await until(
+        async () => {
+          const beganMs = performance.now();
+          if ((await uses()) === 401) return true;
+          usedMs = beganMs;
+          return false;
+        },
+        { what: 'the other node to refuse the key' },
+      );
+      this.staleMs = Math.max(this.staleMs, usedMs - deletedMs);
+      this.deleted += 1;
+      await pause(200);
+    }
+  }
+}
