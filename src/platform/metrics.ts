@@ -87,7 +87,7 @@ export function createMetrics({ ofProcess = true } = {}) {
 
     redisRoundTrip: histogram(
       'parley_redis_round_trip_seconds',
-      'Time until a frame that this node publishes to itself over Redis is back, measured once a second',
+      'Time until a frame that this node publishes to itself over Redis is back, measured twice a second',
     ),
     uploadBytes: counter(
       'parley_upload_bytes_total',

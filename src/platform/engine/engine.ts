@@ -58,7 +58,7 @@ export interface Engine {
 
   /**
    * Sends one frame to the channel's listeners on all nodes. Resolves when the broker has it, or
-   * when the other nodes were told to read Postgres instead; local listeners got it even when it
+   * when a notice makes the other nodes read Postgres instead; local listeners got it even when it
    * rejects. Frames of one tick travel, and fail, together.
    */
   publish(channel: string, frame: Frame): Promise<void>;

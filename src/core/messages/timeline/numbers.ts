@@ -91,18 +91,17 @@ export class Numbers {
   }
 
   async #takeFromPostgres(tx: Querier, claims: readonly NumberRequest[]): Promise<Taken> {
-    const heads = await readHeads(tx, streamsOf(claims));
+    const floored = await withFloors(tx, claims);
     for (const { stream, count } of claims) {
       if (!this.#uncounted.has(stream)) this.#uncounted.set(stream, 0);
       this.#options.metrics.numbersWithoutCounters.inc(count);
     }
-    return { firsts: claims.map(({ stream }) => heads.get(stream)! + 1), areCounted: false };
+    return { firsts: floored.map(({ floor }) => floor + 1), areCounted: false };
   }
 
   /** Raises the counters to the last numbers in Postgres first. */
   async #countFrom(tx: Querier, claims: readonly NumberRequest[]): Promise<Taken> {
-    const heads = await readHeads(tx, streamsOf(claims));
-    const floored = claims.map((claim) => ({ ...claim, floor: heads.get(claim.stream)! }));
+    const floored = await withFloors(tx, claims);
     const firsts = (await this.#reserve(floored)) as number[];
     for (const [index, { stream, floor }] of floored.entries()) {
       const lost = this.#uncounted.get(stream) ?? 0;
@@ -147,12 +146,7 @@ export class Numbers {
     let firsts = taken;
     const take = async (raise: boolean) => {
       const absent = claims.filter((_, index) => firsts[index] === null);
-      const heads = raise ? await readHeads(db, streamsOf(absent)) : undefined;
-      const more = [
-        ...(await this.#reserve(
-          absent.map((claim) => ({ ...claim, ...(heads && { floor: heads.get(claim.stream)! }) })),
-        )),
-      ];
+      const more = [...(await this.#reserve(raise ? await withFloors(db, absent) : absent))];
       firsts = firsts.map((first) => first ?? more.shift()!);
     };
     while (this.#raising !== undefined) {
@@ -182,6 +176,9 @@ function areTaken(firsts: readonly (number | null)[]): firsts is readonly number
   return !firsts.includes(null);
 }
 
-function streamsOf(claims: readonly NumberRequest[]): string[] {
-  return claims.map(({ stream }) => stream);
+/** Adds the last number of each conversation in Postgres. */
+async function withFloors(db: Querier, claims: readonly NumberRequest[]): Promise<Required<NumberRequest>[]> {
+  const streams = claims.map(({ stream }) => stream);
+  const heads = await readHeads(db, streams);
+  return claims.map((claim) => ({ ...claim, floor: heads.get(claim.stream)! }));
 }
