@@ -78,7 +78,7 @@ t.test('every action by mouse, with two pages', async (t) => {
   await other.getByRole('button', { name: '🎉 1: You' }).waitFor();
 
   await act(page, first, 'Edit');
-  const field = page.getByLabel('Edit the message');
+  const field = page.getByLabel('Text of the message');
   await field.fill('Another text');
   await field.press('Shift+Enter');
   await field.press('Enter');
@@ -138,12 +138,13 @@ t.test('every action by keyboard', async (t) => {
   await row(other, one).getByRole('button', { name: '👀 1' }).waitFor();
   await row(page, one).and(page.locator(':focus')).waitFor();
   await page.keyboard.press('e');
-  await page.getByLabel('Edit the message').press('Escape');
+  await page.getByLabel('Text of the message').press('Escape');
   await row(page, one).and(page.locator(':focus')).waitFor();
   await page.keyboard.press('e');
-  await page.getByLabel('Edit the message').fill('one, changed');
+  await page.getByLabel('Text of the message').fill('one, changed');
   await page.keyboard.press('Enter');
   await message(other, 'one, changed').waitFor();
+  await row(page, one).and(page.locator(':focus')).waitFor();
   await page.keyboard.press('p');
   await row(other, one).getByText('Pinned').waitFor();
   await page.keyboard.press('m');

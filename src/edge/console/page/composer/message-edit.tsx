@@ -47,11 +47,14 @@ export function MessageEdit({ conversationId, message, time, onSave, onEnd }: Me
   }, []);
   const isMail = message.channel === 'email' && message.status !== 'sent';
   const save = async () => {
+    const body = written.text.trim();
+    // A message that was sent says that it was edited.
+    if (message.status === 'sent' && body === message.body) return onEnd();
     const moment = time === undefined || at === time ? undefined : momentOf(at, new Date());
     const isDone = await run(async () => {
       if (moment === null) throw new Error('Choose a time in the future.');
       await onSave({
-        body: written.text.trim(),
+        body,
         mentions: mentionsIn(written.text, written.mentions).map(({ id }) => id),
         ...(isMail && { ...mailOf(mail), subject: mail.subject.trim() }),
         ...(moment !== undefined && { scheduled_at: moment.toISOString() }),
@@ -82,6 +85,8 @@ export function MessageEdit({ conversationId, message, time, onSave, onEnd }: Me
         onKey={(event) => {
           if (event.key !== 'Escape') return;
           event.preventDefault();
+          // Escape would also close the pane around it.
+          event.stopPropagation();
           onEnd();
         }}
       />

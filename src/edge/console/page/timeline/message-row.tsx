@@ -4,13 +4,13 @@ import type { TimelineMessage } from '../../../../contract/client/index.ts';
 import { Avatar } from '../../../../platform/ui/avatar.tsx';
 import { plainLine } from '../../../../platform/ui/plain-line.ts';
 import { fullTimeOf, timeOf } from '../../../../platform/ui/time.ts';
+import { MessageEdit } from '../composer/message-edit.tsx';
 import { MessageParts } from '../panes/message-parts.tsx';
 import { actionsOf, MessageActions, type RowMode } from './message-actions.tsx';
 import { MessageAttachments } from './message-attachments.tsx';
 import { MessageBody } from './message-body.tsx';
 import { type MessageContext, MessagesOf, useMessageContext } from './message-context.tsx';
 import { MessageDelivery } from './message-delivery.tsx';
-import { MessageEditor } from './message-editor.tsx';
 import { MessageHead } from './message-head.tsx';
 import { authorIdOf, lookOf } from './message-look.ts';
 import { MessageQuote } from './message-quote.tsx';
@@ -113,7 +113,10 @@ function Row({ context, ...props }: MessageRowProps & { readonly context: Messag
         {!continues && <MessageHead message={message} look={look} name={name} author={author} />}
         {!isInThread && <MessageQuote message={message} conversationId={conversationId} />}
         {mode === 'editing' && isSent ? (
-          <MessageEditor message={message} live={live} onDone={done} />
+          <MessageEdit
+            {...{ conversationId, message, onEnd: done }}
+            onSave={(change) => live?.edit(message.id, change)}
+          />
         ) : (
           <MessageBody message={message} people={people} ownId={rights.ownId} />
         )}
