@@ -45,6 +45,11 @@ export class ConsoleBrowser {
   }
 }
 
+/** Returns a function of an element that runs in the page. */
+export function inPage(code: string) {
+  return new Function('element', code) as (element: unknown) => unknown;
+}
+
 /** Returns the findings of axe-core in the page, serious ones and worse, one line each. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   // As an extension's script would be, so that the content policy of the page does not refuse it.

@@ -10,7 +10,7 @@ import type { Conversation } from '../../../src/contract/protocol/resources/conv
 import type { Widget } from '../../../src/contract/protocol/resources/widget.ts';
 import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';
-import { ConsoleBrowser, seriousFindings } from '../../support/console-page.ts';
+import { ConsoleBrowser, inPage, seriousFindings } from '../../support/console-page.ts';
 import { until } from '../../support/until.ts';
 
 const app = await startTestApp(t);
@@ -91,11 +91,6 @@ async function bring(frame: FrameLocator, type: 'paste' | 'drop', name: string, 
         target.dispatchEvent(new DragEvent(step, { dataTransfer: data, ...common }));
     `),
   );
-}
-
-/** Returns a function of an element that runs in the page. */
-function inPage(code: string) {
-  return new Function('element', code) as (element: unknown) => unknown;
 }
 
 t.test(

@@ -14,7 +14,7 @@ import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { AUDIENCE, provide } from '../../identity/fixture.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';
 import { startChromium } from '../../support/chromium.ts';
-import { seriousFindings } from '../../support/console-page.ts';
+import { inPage, seriousFindings } from '../../support/console-page.ts';
 import { MailServer } from '../../support/mail-server.ts';
 import { TokenIssuer } from '../../support/token-issuer.ts';
 import { until } from '../../support/until.ts';
@@ -112,7 +112,7 @@ t.test('an anonymous visitor writes, is answered, and finds it again after a rel
   await frame.getByRole('link', { name: 'https://shop.example/rope' }).waitFor();
   await frame.getByRole('button', { name: 'Close the chat' }).click();
   await reply(id, 'Five metres left.');
-  await page.getByRole('button', { name: 'Open the chat (1)' }).waitFor();
+  await page.getByRole('button', { name: 'Open the chat, 1 unread' }).waitFor();
   await page.reload();
   const again = await open(page);
   await again.getByText('Five metres left.').waitFor();
@@ -230,15 +230,19 @@ t.test('an Enter of an input method does not send', async (t) => {
   const frame = await open(page);
   const field = frame.getByRole('textbox', { name: 'Write a message' });
   await field.fill('かな');
-  await field.evaluate(`(field) => {
-    const enter = (more) =>
-      field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true, ...more }));
-    enter({ isComposing: true });
-    enter({ keyCode: 229 });
-    field.dispatchEvent(new CompositionEvent('compositionstart', { bubbles: true }));
-    field.dispatchEvent(new CompositionEvent('compositionend', { bubbles: true }));
-    enter({});
-  }`);
+  await field.evaluate(
+    inPage(`
+      const enter = (more) =>
+        element.dispatchEvent(
+          new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true, ...more }),
+        );
+      enter({ isComposing: true });
+      enter({ keyCode: 229 });
+      element.dispatchEvent(new CompositionEvent('compositionstart', { bubbles: true }));
+      element.dispatchEvent(new CompositionEvent('compositionend', { bubbles: true }));
+      enter({});
+    `),
+  );
   t.equal(await field.inputValue(), 'かな');
   t.equal(await frame.locator('.bubble-own').count(), 0);
   await field.press('Enter');

@@ -14,8 +14,8 @@ const { account = '', widget = '', color = '#15616f', lang = document.documentEl
 const origin = new URL(script.src).origin;
 const isArabic = /^ar\b/i.test(lang);
 const labels = isArabic
-  ? { open: 'افتح المحادثة', close: 'أغلق المحادثة', title: 'محادثة' }
-  : { open: 'Open the chat', close: 'Close the chat', title: 'Chat' };
+  ? { open: 'افتح المحادثة', close: 'أغلق المحادثة', title: 'محادثة', unread: 'غير مقروءة' }
+  : { open: 'Open the chat', close: 'Close the chat', title: 'Chat', unread: 'unread' };
 
 let identity: TokenSource | null = null;
 let frame: HTMLIFrameElement | null = null;
@@ -64,7 +64,7 @@ shadow.append(button);
 name();
 
 function name(): void {
-  const unread = badge.textContent === '' ? '' : ` (${badge.textContent})`;
+  const unread = badge.textContent === '' ? '' : `, ${badge.textContent} ${labels.unread}`;
   button.setAttribute('aria-label', (isOpen() ? labels.close : labels.open) + unread);
   button.setAttribute('aria-expanded', String(isOpen()));
 }

@@ -34,7 +34,7 @@ export function Chat({ widget, host, identity, now, isShown, language }: ChatPro
   const unread = summary?.unread ?? 0;
   useEffect(() => host?.showUnread(unread), [host, unread]);
   const newest = conversations.find(({ status }) => status === 'active');
-  const isKnown = now.client === null || status === 'ready' || chosen === 'new';
+  const isKnown = now.kind === 'none' || status === 'ready' || chosen === 'new';
   const at = chosen ?? (newest === undefined ? 'new' : newest.id);
   const beginVisitor = () => {
     // What is written and chosen stays while the visitor begins.

@@ -8,8 +8,11 @@ import { call, Refused } from './widget-calls.ts';
 export interface Identified {
   /** Another one for each identity: what is shown belongs to it alone. */
   readonly key: string;
-  /** `none` until the first message or upload of a visitor that nothing is known of. */
-  readonly kind: 'none' | 'visitor' | 'known';
+  /**
+   * `none` until the first message or upload of a visitor that nothing is known of; `returning`
+   * while the session that this browser keeps is being read.
+   */
+  readonly kind: 'none' | 'returning' | 'visitor' | 'known';
   readonly client: Client | null;
 }
 
@@ -36,7 +39,17 @@ export class Identity {
 
   /** The page names the visitor (true), or does not. */
   async change(isKnown: boolean): Promise<void> {
-    const turn = this.#drop();
+    const { visitor } = this.#options;
+    const turn = this.#drop(visitor.isKept ? 'returning' : 'none');
+    try {
+      await this.#find(isKnown, turn);
+    } finally {
+      if (turn === this.#turn && this.#now.kind === 'returning') this.#show(nothingOf(turn));
+    }
+  }
+
+  /** Connects as the person of the page, or as the visitor of this browser, if there is one. */
+  async #find(isKnown: boolean, turn: number): Promise<void> {
     const { widget, host, visitor } = this.#options;
     if (isKnown && widget.identifies && host !== null) {
       const token = await host.token();
@@ -63,13 +76,13 @@ export class Identity {
 
   /** A link of a mail has named the visitor, whose session is kept. */
   reopen(): void {
-    this.#connect('visitor', this.#drop());
+    this.#connect('visitor', this.#drop('returning'));
   }
 
-  #drop(): number {
+  #drop(kind: 'none' | 'returning'): number {
     this.#now.client?.close();
     this.#turn += 1;
-    this.#show(nothingOf(this.#turn));
+    this.#show(nothingOf(this.#turn, kind));
     return this.#turn;
   }
 
@@ -123,6 +136,6 @@ export class Identity {
 }
 
 /** What a visitor has written before it begins is its own, so the key stays when it does. */
-function nothingOf(turn: number): Identified {
-  return { key: `visitor ${turn}`, kind: 'none', client: null };
+function nothingOf(turn: number, kind: 'none' | 'returning' = 'none'): Identified {
+  return { key: `visitor ${turn}`, kind, client: null };
 }
