@@ -31,6 +31,7 @@ import { P12 } from './p12-steady-load.ts';
 import { P13 } from './p13-growth.ts';
 import { P14 } from './p14-start.ts';
 import { runPlot } from './plot.ts';
+import { PROCESSES } from './processes.ts';
 import { SEARCH } from './search.ts';
 import { SEND_PARTS } from './send-parts.ts';
 import { SLOW_READERS } from './slow-readers.ts';
@@ -61,6 +62,7 @@ const WORKS: readonly Work[] = [
   INBOX,
   IMPORT,
   BESIDE,
+  PROCESSES,
 ];
 
 const USAGE = `npm run bench                    short blocks, one table: says whether something broke

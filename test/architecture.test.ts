@@ -25,7 +25,7 @@ const WINGS: Readonly<Record<string, string>> = {
  * restricted further below.
  */
 const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  app: [['main'], ['app', 'admin', 'tail'], ['jobs', 'demo'], ['features']],
+  app: [['main'], ['app', 'admin', 'tail'], ['supervisor', 'jobs', 'demo'], ['features']],
   edge: [['gateway', 'console']],
   // One row: what they need of one another goes through core/features/.
   features: [

@@ -13,7 +13,9 @@ export interface ProcessorTime {
   readonly generator?: number;
 }
 
-/** The processes whose time is charged; the generator is charged in any case. */
+/**
+ * The processes whose time is charged, with their children; the generator is charged in any case.
+ */
 export interface Charged {
   readonly servers?: readonly { readonly pid: number }[];
   readonly postgres?: { readonly postgresPid: number };
@@ -25,9 +27,7 @@ export interface Charged {
  */
 export function startMeter({ servers, postgres }: Charged): (operations: number) => ProcessorTime {
   const read = () => ({
-    ...(servers === undefined
-      ? {}
-      : { node: servers.reduce((sum, { pid }) => sum + processSeconds(pid).own, 0) }),
+    ...(servers === undefined ? {} : { node: servers.reduce((sum, { pid }) => sum + familySeconds(pid), 0) }),
     ...(postgres === undefined ? {} : { postgres: familySeconds(postgres.postgresPid) }),
     generator: withReaped(process.pid),
   });

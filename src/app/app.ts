@@ -1,4 +1,3 @@
-import { createServer } from 'node:net';
 import type { Feature } from '../core/features/feature.ts';
 import { install } from '../core/features/installed.ts';
 import { coreChecks } from '../core/installation/checks.ts';
@@ -18,6 +17,7 @@ import { openData, type PartOptions } from './data.ts';
 import { seedDay } from './demo/day.ts';
 import { type DemoFile, demoFilePath, printWelcome, seedDemo, writeDemoFile } from './demo.ts';
 import { FEATURES } from './features.ts';
+import { requireFreePort } from './free-port.ts';
 import { JobWorker } from './jobs/job-worker.ts';
 import { noteFeatures, TASKS_OF_FEATURES, TOPICS_OF_FEATURES, withDropped } from './left-out.ts';
 import { openMessaging } from './messaging.ts';
@@ -26,6 +26,7 @@ import { rehearse } from './rehearsal.ts';
 import { apiRoutes } from './routes.ts';
 import { describeNode, type RunsOn } from './runs-on.ts';
 import { openServing, openSockets, startAdminServer } from './serving.ts';
+import type { Supervision } from './supervisor/supervision.ts';
 import { Urls } from './urls.ts';
 import { warmUp } from './warm-up.ts';
 
@@ -36,6 +37,8 @@ export interface AppOptions {
   readonly maxBatch?: number;
   /** Default: all of this build. */
   readonly features?: readonly Feature[];
+  /** The supervisor of this node, if it is one of several on the same ports. */
+  readonly supervision?: Supervision;
 }
 
 export interface App {
@@ -68,7 +71,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 }
 
 async function start(
-  { config, log, maxBatch, features: list = FEATURES }: AppOptions,
+  { config, log, maxBatch, features: list = FEATURES, supervision }: AppOptions,
   disposer: Disposer,
 ): Promise<App> {
   const part: PartOptions = { config, log, metrics: createMetrics(), disposer };
@@ -77,7 +80,7 @@ async function start(
   const guard = new AddressGuard({ allow: config.fetchAllow });
   let demo: DemoFile | undefined;
 
-  await requireResources(config);
+  await requireResources(config, supervision !== undefined);
   const data = await openData(part, urls);
   const access = await openAccess(part, data);
   const { database, engine } = data;
@@ -113,13 +116,13 @@ async function start(
   routes = apiRoutes(data, access, messaging, features, realtime, config.registration, installation);
   const runsOn = describeNode(config, data);
   const serving = await openServing(
-    { ...part, urls, runsOn, features, demo: hasDemoPage ? () => demo : undefined },
+    { ...part, urls, runsOn, features, supervision, demo: hasDemoPage ? () => demo : undefined },
     data,
     access,
     routes,
   );
   features.serve(serving);
-  const gateway = openSockets(part, tickets, data, access, messaging, serving);
+  const gateway = openSockets({ ...part, supervision }, tickets, data, access, messaging, serving);
   const ownNodes = new Nodes({
     engine,
     hasRedis: config.redisUrl !== null,
@@ -135,19 +138,21 @@ async function start(
     config.demo ? seedDemo({ database, tokens: access.tokens, path: demoPath }) : undefined,
     warmUp(database, access, serving.http),
   ]);
-  urls.port = await serving.server.listen({ host: config.host, port: config.port });
+  const isShared = supervision !== undefined;
+  urls.port = await serving.server.listen({ host: config.host, port: config.port, isShared });
   // Opened only now, because its `/readyz` speaks for the port above.
-  await startAdminServer(part, { engine, health: serving.health, urls });
+  await startAdminServer({ ...part, supervision }, { ...serving, urls });
   await data.avatars.readdress();
   if (seeded !== undefined) {
     demo = writeDemoFile(demoPath, seeded, urls.base);
-    printWelcome(demo, config.dataDir, hasDemoPage);
+    if (supervision?.assignment.isFirst !== false) printWelcome(demo, config.dataDir, hasDemoPage);
     // Started after the welcome, which does not wait for it.
     const day = config.demoDay ? seedDay(data) : Promise.resolve();
     const written = day.catch((err) => log.warn({ err }, 'the day of the demo account was not written'));
     disposer.add('day of the demo account', written, (it) => it);
   }
   await features.listen();
+  supervision?.listens(serving.answers);
   return {
     port: urls.port,
     baseUrl: urls.base,
@@ -173,8 +178,8 @@ async function start(
       await Promise.all([
         gateway.drain('shutdown', config.drainMs),
         // A node whose stop is announced usually has a balancer in front, which keeps connections
-        // open.
-        serving.server.drain(config.drainMs, config.drainDelayMs > 0 ? KEPT_CONNECTIONS_MS : 0),
+        // open. One that is replaced has accepted connections whose first request is on its way.
+        serving.server.drain(config.drainMs, config.drainDelayMs > 0 || isShared ? KEPT_CONNECTIONS_MS : 0),
         features.drain(config.drainMs),
       ]);
       await disposer.close();
@@ -188,23 +193,13 @@ const KEPT_CONNECTIONS_MS = 1_000;
 const NOTE_EVERY_MS = 60_000;
 
 /** Checks requirements that would otherwise fail late, after a database was started or migrated. */
-async function requireResources(config: Config): Promise<void> {
+async function requireResources(config: Config, isSupervised: boolean): Promise<void> {
   const { tls, demo, databaseUrl, dataDir, host, port, adminHost, adminPort } = config;
   if (tls !== null) readTlsFiles(tls);
   if (demo) await requireDataDirectory(dataDir);
+  // Other nodes of the supervisor listen on the same ports.
+  if (isSupervised) return;
   // Not behind a balancer, which may connect to the port during the check and lose its request.
   if (port !== 0 && databaseUrl === null) await requireFreePort(host, port);
   if (adminPort) await requireFreePort(adminHost, adminPort);
-}
-
-/**
- * Rejects with one line if the server cannot listen at this address. Called before anything starts,
- * so that no database is started, and no log printed, for a server that cannot open its port.
- */
-function requireFreePort(host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', ({ message }) => reject(new Error(`cannot listen on ${host}:${port}: ${message}`)));
-    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve()));
-  });
 }

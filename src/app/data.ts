@@ -23,7 +23,7 @@ export type Data = Awaited<ReturnType<typeof openData>>;
 /** Opens a node's Postgres, its store of files and its engine, which connects it to others. */
 export async function openData({ config, log, metrics, disposer }: PartOptions, urls: Urls) {
   const databaseUrl = config.databaseUrl ?? (await startPostgres(config, log, disposer));
-  const database = await openDatabase({ url: databaseUrl, log, metrics });
+  const database = await openDatabase({ url: databaseUrl, log, metrics, processes: config.processes });
   disposer.add('database', database, (it) => it.close());
   await migrate(database, log);
   const mode = config.redisUrl === null ? 'exclusive' : 'shared';

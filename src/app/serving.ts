@@ -12,15 +12,21 @@ import { upgradeRoutes } from '../edge/gateway/routes.ts';
 import type { Tickets } from '../edge/gateway/socket/tickets.ts';
 import { Idempotency } from '../platform/access/idempotency.ts';
 import { createPollLimits } from '../platform/access/rate-limit.ts';
+import { RateSharing } from '../platform/access/rate-sharing.ts';
 import { sharedSecret } from '../platform/db/shared-secret.ts';
-import type { Engine } from '../platform/engine/engine.ts';
-import { adminRoutes, healthOf, healthRoutes, metricsRoutes } from '../platform/health.ts';
+import {
+  adminRoutes,
+  askedHealth,
+  healthOf,
+  healthRoutes,
+  metricsRoutes,
+  ofNode,
+} from '../platform/health.ts';
 import { AllowedOrigins } from '../platform/http/connection/origins.ts';
 import { HttpServer } from '../platform/http/connection/server.ts';
 import { clientRoutes } from '../platform/http/documents/client-package.ts';
 import { docsRoutes } from '../platform/http/documents/pages/routes.ts';
 import { createHttp } from '../platform/http/pipeline/pipeline.ts';
-import type { PublicRoutes } from '../platform/http/pipeline/public-routes.ts';
 import type { Route } from '../platform/http/pipeline/route.ts';
 import { Loop } from '../platform/lifecycle.ts';
 import type { Access } from './access.ts';
@@ -30,6 +36,7 @@ import { type DemoFile, demoCommands, demoSession } from './demo.ts';
 import type { Messaging } from './messaging.ts';
 import type { OpenedFeatures } from './opened-features.ts';
 import type { RunsOn } from './runs-on.ts';
+import type { Supervision } from './supervisor/supervision.ts';
 import type { Urls } from './urls.ts';
 
 export type Serving = Awaited<ReturnType<typeof openServing>>;
@@ -40,11 +47,12 @@ export interface ServingOptions extends PartOptions {
   readonly features: OpenedFeatures;
   /** The demo account, if the console has a page for it. Undefined until the server listens. */
   readonly demo: (() => DemoFile | undefined) | undefined;
+  readonly supervision: Supervision | undefined;
 }
 
 /** Opens the HTTP API with its documents, console and files. It serves once the server listens. */
 export async function openServing(
-  { config, log, metrics, disposer, urls, runsOn, features, demo }: ServingOptions,
+  { config, log, metrics, disposer, urls, runsOn, features, demo, supervision }: ServingOptions,
   { database, engine, store, files, avatars }: Data,
   { authenticator, rateLimits, tokens }: Access,
   routes: readonly Route[],
@@ -65,7 +73,20 @@ export async function openServing(
   let draining = false;
   const origins = new AllowedOrigins(config.allowedOrigins, { loopback: demo !== undefined });
   const parts = { database, engine, files, draining: () => draining };
-  const health = healthRoutes(parts);
+  const probes = {
+    health: healthRoutes(parts, supervision),
+    metrics: metricsRoutes(metrics, engine, supervision),
+  };
+  const pollLimiters = createPollLimits(config.socket.pollsPerSecond);
+  if (supervision !== undefined) {
+    const { supervisorId } = supervision.assignment;
+    const named = Object.entries(pollLimiters).map(([of, limiter]) => [
+      `polls_${of}_${supervisorId}`,
+      limiter,
+    ]);
+    const sharing = new RateSharing(engine, Object.fromEntries(named));
+    disposer.add('sharing of polls', sharing, (it) => it.close());
+  }
   const http = createHttp({
     routes,
     publicRoutes: {
@@ -91,11 +112,11 @@ export async function openServing(
       ...(files === undefined ? {} : fileRoutes(files, metrics, (key) => isDeleted(database, key))),
       ...avatarRoutes(avatars),
       ...features.publicRoutes,
-      ...health,
-      ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),
+      ...probes.health,
+      ...(config.adminPort === null ? probes.metrics : {}),
     },
     authenticator,
-    pollLimiters: createPollLimits(config.socket.pollsPerSecond),
+    pollLimiters,
     // Without a rate limit the caller's address is not even read.
     ...(config.rateLimit !== null && {
       limiter: rateLimits.credentials,
@@ -118,8 +139,13 @@ export async function openServing(
     http,
     server,
     origins,
-    health,
+    probes,
     healthOf: () => healthOf(parts),
+    /** For a supervisor, which answers for several nodes. */
+    answers: {
+      health: () => askedHealth(parts),
+      metrics: () => ofNode(metrics, engine).getMetricsAsJSON(),
+    },
     /** Makes the node unready; it goes on as before. */
     leave: () => {
       draining = true;
@@ -127,19 +153,23 @@ export async function openServing(
   };
 }
 
+interface Supervised {
+  readonly supervision: Supervision | undefined;
+}
+
 /** Keys live for a day, so one more hour does not matter. */
 const PURGE_EVERY_MS = 60 * 60 * 1_000;
 
 /** Serves `/metrics` and the probes on a separate port that operators hide from callers. */
 export async function startAdminServer(
-  { config, log, metrics, disposer }: PartOptions,
-  { engine, health, urls }: { readonly engine: Engine; readonly health: PublicRoutes; readonly urls: Urls },
+  { config, log, metrics, disposer, supervision }: PartOptions & Supervised,
+  { probes, urls }: Pick<Serving, 'probes'> & { readonly urls: Urls },
 ): Promise<void> {
   const { adminPort, adminHost } = config;
   if (adminPort === null) return;
   const handler = createHttp({
     routes: [],
-    publicRoutes: adminRoutes({ ...health, ...metricsRoutes(metrics, engine) }),
+    publicRoutes: adminRoutes({ ...probes.health, ...probes.metrics }),
     authenticator: { authenticate: () => Promise.reject(new Error('no route here asks for a caller')) },
     database: { transaction: () => Promise.reject(new Error('no route here changes anything')) },
     metrics,
@@ -148,12 +178,12 @@ export async function startAdminServer(
     requestLogUrl: null,
   });
   const server = disposer.add('admin server', new HttpServer({ handler }), (it) => it.close());
-  await server.listen({ host: adminHost, port: adminPort });
+  await server.listen({ host: adminHost, port: adminPort, isShared: supervision !== undefined });
 }
 
 /** Opens the sockets of this node on the port of its HTTP server. */
 export function openSockets(
-  { config, log, metrics, disposer }: PartOptions,
+  { config, log, metrics, disposer, supervision }: PartOptions & Supervised,
   tickets: Tickets,
   { database, engine, store, cursors }: Data,
   { rights, authenticator, rateLimits, directory }: Access,
@@ -178,6 +208,7 @@ export function openSockets(
     limits: config.socket,
     metrics,
     log,
+    ...(supervision && { siblings: supervision }),
   });
   disposer.add('gateway', gateway, (it) => it.close());
   const { streams, broadcast } = gateway;

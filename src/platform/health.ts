@@ -1,3 +1,4 @@
+import type { Registry } from 'prom-client';
 import type { Database } from './db/connection/database.ts';
 import { statement } from './db/connection/statement.ts';
 import type { ShortageKind } from './db/connection/unavailable.ts';
@@ -11,6 +12,13 @@ export interface HealthOptions {
   /** Undefined if files are stored elsewhere. */
   readonly files: { readonly full: boolean } | undefined;
   readonly draining: () => boolean;
+}
+
+/** All nodes of a supervisor, for which each of them answers. Absent where there is none. */
+export interface WholeMachine {
+  health(): Promise<{ readonly nodes: readonly Health[]; readonly processes: number }>;
+  /** Returns the text of `/metrics`. */
+  metrics(): Promise<string>;
 }
 
 /** What a node knows of its parts, without a look at Postgres. */
@@ -31,6 +39,18 @@ export function healthOf({ database, engine, files, draining }: HealthOptions): 
   };
 }
 
+/** The same after a question to Postgres. Never rejects. */
+export async function askedHealth(options: HealthOptions): Promise<Health> {
+  const answers = await isAnswering(options.database);
+  const health = healthOf(options);
+  return answers ? health : { ...health, postgres: 'away' };
+}
+
+/** Without the engine, or with a full disk, a node still reads and delivers. */
+function isReady({ postgres, draining }: Health): boolean {
+  return postgres !== 'away' && !draining;
+}
+
 /** Asks Postgres. Never rejects. */
 export function isAnswering(database: Pick<Database, 'query'>): Promise<boolean> {
   return database.query(PROBE).then(
@@ -40,31 +60,39 @@ export function isAnswering(database: Pick<Database, 'query'>): Promise<boolean>
 }
 
 /** Endpoints for load balancers: `/healthz`, the process runs; `/readyz`, it can serve. */
-export function healthRoutes(options: HealthOptions): PublicRoutes {
+export function healthRoutes(options: HealthOptions, whole?: WholeMachine): PublicRoutes {
   return {
     '/healthz': () => json(200, { status: 'up' }),
     '/readyz': async () => {
-      const answers = await isAnswering(options.database);
-      const health = healthOf(options);
-      const postgres = answers ? health.postgres : 'away';
-      // Without the engine, or with a full disk, a node still reads and delivers.
-      const ready = postgres !== 'away' && !health.draining;
-      return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', ...health, postgres });
+      const own = await askedHealth(options);
+      if (whole === undefined) return readiness(own);
+      const { nodes, processes } = await whole.health();
+      const ready = nodes.filter(isReady);
+      // One node that can serve is enough, because the others get no connections, or are as well.
+      return readiness(ready[0] ?? own, { processes: { ready: ready.length, of: processes } });
     },
   };
 }
 
-export function metricsRoutes({ registry, engineHealthy }: Metrics, engine: Engine): PublicRoutes {
+function readiness(health: Health, more: object = {}) {
+  const ready = isReady(health);
+  return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', ...health, ...more });
+}
+
+export function metricsRoutes(metrics: Metrics, engine: Engine, whole?: WholeMachine): PublicRoutes {
   return {
-    '/metrics': async () => {
-      engineHealthy.set(engine.healthy ? 1 : 0);
-      return {
-        status: 200,
-        body: await registry.metrics(),
-        headers: { 'Content-Type': registry.contentType },
-      };
-    },
+    '/metrics': async () => ({
+      status: 200,
+      body: await (whole?.metrics() ?? ofNode(metrics, engine).metrics()),
+      headers: { 'Content-Type': metrics.registry.contentType },
+    }),
   };
+}
+
+/** Returns the registry of a node with what is measured only when it is read. */
+export function ofNode({ registry, engineHealthy }: Metrics, engine: Engine): Registry {
+  engineHealthy.set(engine.healthy ? 1 : 0);
+  return registry;
 }
 
 /** Adds `/`, which lists the paths of `routes`. */

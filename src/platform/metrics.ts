@@ -21,8 +21,12 @@ export function createMetrics({ ofProcess = true } = {}) {
   const registers = [registry];
   const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
     new Counter({ name, help, labelNames, registers });
+  /** What every node of a deployment reads alike, so that nodes of one `/metrics` are not added. */
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
-    new Gauge({ name, help, labelNames, registers });
+    new Gauge({ name, help, labelNames, registers, aggregator: 'max' });
+  /** What each node has its own of. */
+  const nodeGauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
+    new Gauge({ name, help, labelNames, registers, aggregator: 'sum' });
   const histogram = <Label extends string = never>(
     name: string,
     help: string,
@@ -45,7 +49,7 @@ export function createMetrics({ ofProcess = true } = {}) {
       ['method', 'route'],
     ),
 
-    httpHeldBytes: gauge(
+    httpHeldBytes: nodeGauge(
       'parley_http_held_answer_bytes',
       'Bytes of answers in memory that their clients have not taken yet',
     ),
@@ -59,7 +63,7 @@ export function createMetrics({ ofProcess = true } = {}) {
       'Rows that pages showed, by kind (rows) and outcome: hit (kept as JSON), miss (read and encoded)',
       ['rows', 'outcome'],
     ),
-    encodedRowBytes: gauge(
+    encodedRowBytes: nodeGauge(
       'parley_encoded_row_bytes',
       'Bytes of memory that rows kept as JSON take, by kind (rows)',
       ['rows'],
@@ -69,6 +73,7 @@ export function createMetrics({ ofProcess = true } = {}) {
       help: '1, with the version of Parley and of its Node as labels',
       labelNames: ['version', 'node'],
       registers,
+      aggregator: 'max',
       collect() {
         this.set({ ...BUILD }, 1);
       },
@@ -115,7 +120,7 @@ export function createMetrics({ ofProcess = true } = {}) {
       'Turns that went on with the next model, by the provider that failed and the reason',
       ['provider', 'reason'],
     ),
-    agentRunsActive: gauge('parley_agent_runs_active', 'Runs of agents that this node is at'),
+    agentRunsActive: nodeGauge('parley_agent_runs_active', 'Runs of agents that this node is at'),
     agentRuns: counter(
       'parley_agent_runs_total',
       'Runs that this node has ended or paused, by what became of them',
@@ -238,7 +243,7 @@ export function createMetrics({ ofProcess = true } = {}) {
       LATENESS,
     ),
 
-    socketsOpen: gauge('parley_sockets_open', 'Open sockets of this node'),
+    socketsOpen: nodeGauge('parley_sockets_open', 'Open sockets of this node'),
     socketsOpened: counter('parley_sockets_opened_total', 'Sockets opened on this node'),
     socketsRefused: counter(
       'parley_sockets_refused_total',
@@ -312,7 +317,12 @@ export function createMetrics({ ofProcess = true } = {}) {
       'parley_repaired_streams_total',
       'Streams of conversations and actors that these repairs read',
     ),
-    engineHealthy: gauge('parley_engine_healthy', '1 while the link between nodes is proven, else 0'),
+    engineHealthy: new Gauge({
+      name: 'parley_engine_healthy',
+      help: '1 while the link between nodes is proven, else 0',
+      registers,
+      aggregator: 'omit',
+    }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import t from 'tap';
 import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.ts';
@@ -11,6 +12,7 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     publicUrl: null,
     databaseUrl: null,
     redisUrl: null,
+    processes: 1,
     dataDir: resolve('.data'),
     demo: true,
     demoDay: true,
@@ -123,6 +125,9 @@ const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
   ],
   [{ PARLEY_VAPID_SUBJECT: 'mailto:ops@chat.example' }, { vapidSubject: 'mailto:ops@chat.example' }],
   [{ PARLEY_VAPID_SUBJECT: 'https://chat.example/us' }, { vapidSubject: 'https://chat.example/us' }],
+  [{ PARLEY_PROCESSES: '1' }, { processes: 1 }],
+  [{ PARLEY_PROCESSES: '4', REDIS_URL: 'redis://cache' }, { processes: 4 }],
+  [{ PARLEY_PROCESSES: 'auto', REDIS_URL: 'redis://cache' }, { processes: availableParallelism() }],
   [{ REDIS_URL: 'rediss://:secret@cache:6380/1' }, { redisUrl: 'rediss://:secret@cache:6380/1' }],
   [{ PARLEY_DATA_DIR: '/srv/parley' }, { dataDir: '/srv/parley' }],
   [{ PARLEY_REGISTRATION: 'open' }, { registration: 'open' }],
@@ -212,6 +217,11 @@ const REFUSED: readonly (readonly [Environment, ...RegExp[]])[] = [
   [{ PORT: '80.5' }, /^PORT /],
   [{ HOST: 'http://x' }, /^HOST /],
   [{ DATABASE_URL: 'mysql://root:hunter2@db' }, /^DATABASE_URL must be postgres:\/\/.*$/],
+  [{ PARLEY_PROCESSES: '2' }, /^PARLEY_PROCESSES: 2 processes need REDIS_URL/],
+  [{ PARLEY_PROCESSES: '0' }, /^PARLEY_PROCESSES .*auto or a whole number from 1 to 256/],
+  [{ PARLEY_PROCESSES: '-1' }, /^PARLEY_PROCESSES .*auto/],
+  [{ PARLEY_PROCESSES: '1.5' }, /^PARLEY_PROCESSES .*auto/],
+  [{ PARLEY_PROCESSES: 'all', REDIS_URL: 'redis://cache' }, /^PARLEY_PROCESSES .*auto/],
   [{ REDIS_URL: 'localhost:6379' }, /^REDIS_URL .*redis:\/\//],
   [{ PARLEY_DEMO: 'yes' }, /^PARLEY_DEMO must be on or off, not "yes"$/],
   [{ PARLEY_AUDIT_KEY: 'hunter2' }, /^PARLEY_AUDIT_KEY .*ed25519/],

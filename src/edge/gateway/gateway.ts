@@ -33,8 +33,13 @@ export class Gateway {
   readonly #unregister: readonly (() => void)[];
 
   constructor(options: GatewayOptions) {
-    const { rights, authenticator, directory, cursors, http, limits, metrics, log } = options;
-    const sessions = new Sessions<Session>();
+    const { rights, authenticator, directory, cursors, http, limits, metrics, log, siblings } = options;
+    const sessions = new Sessions<Session>(
+      siblings &&
+        ((subject, count) => {
+          if (subject.startsWith(ACTOR)) siblings.countSockets(subject, count);
+        }),
+    );
     const topics = new OwnTopics();
     const fanout = new Fanout(http, metrics, topics);
     const presence = new Presence({

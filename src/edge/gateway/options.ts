@@ -37,4 +37,13 @@ export interface GatewayOptions {
   readonly limits: SocketLimits;
   readonly metrics: Metrics;
   readonly log: Logger;
+  /** Other nodes, together with which an actor's sockets are limited. */
+  readonly siblings?: Siblings;
+}
+
+export interface Siblings {
+  /** The actor has so many sockets at this node now. */
+  countSockets(actorId: string, count: number): void;
+  /** Whether the actor has as many sockets as it may, at all of them. */
+  isFull(actorId: string): boolean;
 }

@@ -166,6 +166,7 @@ function openIntake(node: NodeParts, { lockedWrites }: Core, key: MailKey) {
         const library = await import('./transports/smtp-listener.ts');
         listener = new library.SmtpListener({
           ...config.smtpListen,
+          isShared: config.processes > 1,
           name: new URL(urls.public).hostname,
           tls: config.tls && readTlsFiles(config.tls),
           intake,

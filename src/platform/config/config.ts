@@ -31,6 +31,7 @@ function readSettings(reader: Reader, env: Environment) {
   const demo = reader.read('PARLEY_DEMO', kinds.SWITCH, databaseUrl === null);
   const host = reader.read('HOST', kinds.HOST, demo ? '127.0.0.1' : '0.0.0.0');
   const publicUrl = reader.read('PARLEY_PUBLIC_URL', kinds.WEB_URL, null);
+  const redisUrl = reader.read('REDIS_URL', kinds.REDIS_URL, null);
   return {
     /** 0 takes a free one. */
     port: reader.read('PORT', kinds.PORT_NUMBER, 8080),
@@ -41,7 +42,9 @@ function readSettings(reader: Reader, env: Environment) {
     /** Null for the embedded Postgres. */
     databaseUrl,
     /** Null for the in-process engine. */
-    redisUrl: reader.read('REDIS_URL', kinds.REDIS_URL, null),
+    redisUrl,
+    /** The nodes that one supervisor runs on this port; 1 for one without a supervisor. */
+    processes: readProcesses(reader, redisUrl),
     /** An absolute path. */
     dataDir: resolve(reader.read('PARLEY_DATA_DIR', kinds.PATH, './.data')),
     demo,
@@ -116,6 +119,14 @@ function readSettings(reader: Reader, env: Environment) {
     /** True under `npm start`, which ends this process when it ends, unless npm is killed. */
     startedByNpm: env.npm_lifecycle_event === 'start',
   };
+}
+
+function readProcesses(reader: Reader, redisUrl: string | null): number {
+  const processes = reader.read('PARLEY_PROCESSES', kinds.PROCESSES, 1);
+  if (processes > 1 && redisUrl === null) {
+    reader.problem(`PARLEY_PROCESSES: ${processes} processes need REDIS_URL, which connects them`);
+  }
+  return processes;
 }
 
 function readModels(reader: Reader) {

@@ -1,7 +1,10 @@
 /** The syntax of the values that variables may have (docs/configuration.md). */
 
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import type { Kind } from './reader.ts';
+
+const MOST_PROCESSES = 256;
 
 export function wholeNumber(least: number, most: number): Kind<number> {
   return {
@@ -39,6 +42,14 @@ function listOf(accepts: string, parseItem: (item: string) => string | undefined
 
 export const TEXT: Kind<string> = { accepts: 'some text', secret: true, parse: (text) => text };
 export const PATH = matching('a path', /^[^\0]+$/);
+/** `auto` is one for each core that this process may use. */
+export const PROCESSES: Kind<number> = {
+  accepts: `auto or ${wholeNumber(1, MOST_PROCESSES).accepts}`,
+  parse: (text) =>
+    text === 'auto'
+      ? Math.min(availableParallelism(), MOST_PROCESSES)
+      : wholeNumber(1, MOST_PROCESSES).parse(text),
+};
 export const PORT_NUMBER = wholeNumber(0, 65_535);
 export const HOST = matching('an address or host name to listen on', /^[\w.:%-]+$/);
 export const LOG_LEVEL = oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']);

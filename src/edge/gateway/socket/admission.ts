@@ -8,7 +8,7 @@ import { mayHaveFeed, type Revocation } from './revocation.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 
-export interface AdmissionOptions extends Pick<GatewayOptions, 'cursors' | 'limits'> {
+export interface AdmissionOptions extends Pick<GatewayOptions, 'cursors' | 'limits' | 'siblings'> {
   readonly sessions: Sessions<Session>;
   readonly streams: Pick<Streams, 'joinFeed' | 'leaveFeed'>;
   readonly fanout: Pick<Fanout, 'addVersion'>;
@@ -28,11 +28,14 @@ export class Admission {
     return this.#options.revocation.changes;
   }
 
-  /** Throws ApiError `limit_exceeded`. Counts the sockets of this node, but for those `leaving`. */
+  /**
+   * Throws ApiError `limit_exceeded`. Counts the sockets of this node and its siblings, but for
+   * those `leaving`.
+   */
   requireRoom(actorId: string, leaving = 0): void {
-    const { sessions, limits } = this.#options;
+    const { sessions, limits, siblings } = this.#options;
     const limit = limits.socketsPerActor;
-    const used = sessions.countOf(actorId) - leaving;
+    const used = (siblings?.isFull(actorId) ? limit : sessions.countOf(actorId)) - leaving;
     if (used < limit) return;
     throw new ApiError('limit_exceeded', `An actor can have at most ${limit} open sockets.`, {
       quota: { limit, used, reset_at: null },

@@ -8,6 +8,12 @@ export class Sessions<Session extends object> {
   /** Most subjects have one session, which is stored without a set. */
   readonly #bySubject = new Map<string, Session | Set<Session>>();
   readonly #all = new Set<Session>();
+  readonly #onCount: ((subject: string, count: number) => void) | undefined;
+
+  /** `onCount` is called when the number of sessions of a subject has changed. */
+  constructor(onCount?: (subject: string, count: number) => void) {
+    this.#onCount = onCount;
+  }
 
   get size(): number {
     return this.#all.size;
@@ -45,6 +51,7 @@ export class Sessions<Session extends object> {
       if (found === undefined) this.#bySubject.set(subject, session);
       else if (found instanceof Set) found.add(session);
       else if (found !== session) this.#bySubject.set(subject, new Set([found, session]));
+      this.#onCount?.(subject, this.countOf(subject));
     }
   }
 
@@ -54,6 +61,7 @@ export class Sessions<Session extends object> {
       if (found === session) this.#bySubject.delete(subject);
       else if (found instanceof Set && found.delete(session) && found.size === 0)
         this.#bySubject.delete(subject);
+      this.#onCount?.(subject, this.countOf(subject));
     }
   }
 }

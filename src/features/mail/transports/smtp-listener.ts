@@ -17,6 +17,8 @@ import { type Delivery, type Intake, MAX_MAIL_BYTES } from './intake.ts';
 import type { Places } from './places.ts';
 
 export interface SmtpListenerOptions extends NonNullable<NodeParts['config']['smtpListen']> {
+  /** Whether other processes listen on the same port. */
+  readonly isShared?: boolean;
   /** The name of this server in its greeting. */
   readonly name: string;
   /** For STARTTLS. If null, it is not offered. */
@@ -101,8 +103,9 @@ export class SmtpListener {
 
   /** Resolves with the port. Rejects with a one-line message if it is taken. */
   async listen(): Promise<number> {
-    const { host, port, protocol } = this.#options;
-    const server = this.#server.listen(port, host);
+    const { host, port, protocol, isShared } = this.#options;
+    // Where processes cannot share a port, the call throws.
+    const server = this.#server.listen({ host, port, ...(isShared === true && { reusePort: true }) });
     try {
       await once(server, 'listening');
     } catch (cause) {

@@ -26,6 +26,13 @@ export interface HttpServerOptions {
   readonly metrics?: Pick<Metrics, 'httpHeldBytes'>;
 }
 
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+  /** Whether other processes listen on the same port. */
+  readonly isShared?: boolean;
+}
+
 /**
  * Connections may be idle for longer than those of common proxies (60 s), so that the proxy closes
  * first and never sends a request to a connection that is being closed.
@@ -84,10 +91,14 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
     return this.#draining;
   }
 
-  /** Resolves with the port (0 asks for a free one); rejects with one clear line if it is taken. */
-  async listen({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
+  /**
+   * Resolves with the port (0 asks for a free one); rejects with one clear line if it is taken. The
+   * kernel spreads the connections to a shared port over the processes that listen on it.
+   */
+  async listen({ host, port, isShared = false }: ListenAddress): Promise<number> {
+    const options = isShared ? LISTEN_SHARED_PORT : LISTEN_EXCLUSIVE_PORT;
     const socket = await new Promise<ListenSocket | false>((resolve) => {
-      this.#apps[0]!.listen(host, port, LISTEN_EXCLUSIVE_PORT, resolve);
+      this.#apps[0]!.listen(host, port, options, resolve);
     });
     if (socket === false) throw new Error(`cannot listen on ${host}:${port}: the port is in use or not ours`);
     this.#listenSocket = socket;
@@ -266,6 +277,8 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
 /** Resolution of the time limits. */
 const TICK_MS = 100;
 
+/** LIBUS_LISTEN_DEFAULT: with SO_REUSEPORT. */
+const LISTEN_SHARED_PORT = 0;
 /** LIBUS_LISTEN_EXCLUSIVE_PORT: without it a second process would share the port. */
 const LISTEN_EXCLUSIVE_PORT = 1;
 type ListenSocket = us_listen_socket;

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import type { Config } from '../platform/config/config.ts';
+import { startEmbeddedPostgres } from '../platform/db/postgres/embedded-postgres.ts';
+import { Disposer } from '../platform/lifecycle.ts';
+import type { Logger } from '../platform/log.ts';
+import { requireFreePort } from './free-port.ts';
+import { STOPPING_MS, StopRequest } from './stop-request.ts';
+import { Supervisor } from './supervisor/supervisor.ts';
+
+/**
+ * Runs `config.processes` nodes until it is asked to stop. Resolves with the exit code. Rejects
+ * with one line if they cannot start.
+ */
+export async function supervise(config: Config, log: Logger): Promise<number> {
+  const { processes, host, adminHost, drainMs, drainDelayMs, startedByNpm } = config;
+  const stop = new StopRequest(log, drainDelayMs + processes * (drainMs + STOPPING_MS) + STOPPING_MS);
+  stop.followSignals(['SIGINT', 'SIGTERM'], startedByNpm);
+  if (startedByNpm) stop.followParent();
+  // The nodes share their ports with each other, and would share them with other programs too.
+  const port = await requireFreePort(host, config.port, ORPHANS_MS);
+  const adminPort =
+    config.adminPort === null ? null : await requireFreePort(adminHost, config.adminPort, ORPHANS_MS);
+  warnOfResets(log);
+
+  const disposer = new Disposer();
+  try {
+    const databaseUrl = config.databaseUrl ?? (await startPostgres(config, log, disposer));
+    const supervisor = new Supervisor({
+      ...{ config, ports: { port, adminPort }, databaseUrl, log },
+      stopMs: drainMs + STOPPING_MS,
+    });
+    process.on('SIGHUP', () => void supervisor.roll());
+    const started = supervisor.start().then(
+      () => log.info({ pid: process.pid, processes, port }, 'every node listens'),
+      () => {
+        // The node has printed why.
+        stop.exitCode = 1;
+        stop.ask('a node did not start', { isUrgent: true });
+      },
+    );
+    const reason = await stop.requested;
+    log.info({ reason }, 'stopping one node after another');
+    const exitCode = await supervisor.stop(reason, stop.urgent);
+    await started;
+    return Math.max(exitCode, stop.exitCode);
+  } finally {
+    await disposer.close();
+  }
+}
+
+/** How long the nodes of a supervisor that was killed may still listen. */
+const ORPHANS_MS = 3_000;
+
+async function startPostgres(
+  { dataDir }: Pick<Config, 'dataDir'>,
+  log: Logger,
+  disposer: Disposer,
+): Promise<string> {
+  const postgres = await startEmbeddedPostgres({ dataDir, durable: true, log });
+  return disposer.add('postgres', postgres, (it) => it.stop()).url;
+}
+
+/**
+ * The kernel has assigned a new connection to one of the nodes before that node has accepted it. If
+ * the node stops listening in between, the kernel resets the connection, unless this setting has it
+ * assigned to another one.
+ */
+function warnOfResets(log: Logger): void {
+  const setting = 'net.ipv4.tcp_migrate_req';
+  let value = '1';
+  try {
+    value = readFileSync(`/proc/sys/${setting.replaceAll('.', '/')}`, 'utf8').trim();
+  } catch {
+    // Another system, or a kernel before 5.14: docs/operations.md says what these do.
+  }
+  if (value !== '1') {
+    log.warn(`a node that stops may reset connections that it has not accepted yet: set ${setting} to 1`);
+  }
+}

@@ -1,0 +1,45 @@
+import { AggregatorRegistry } from 'prom-client';
+import type { MetricsOfProcess } from './messages.ts';
+
+/**
+ * The metrics of all nodes as those of one process: counters and histograms are summed, gauges too,
+ * unless their definition says otherwise. What ended nodes have counted stays in the sums, because
+ * a sum that became less would look like a restart of everything.
+ */
+export class MergedMetrics {
+  #ofEnded: MetricsOfProcess = [];
+
+  /** Keeps what a node had counted by its end. */
+  async end(metrics: MetricsOfProcess): Promise<void> {
+    const counted = metrics.filter(isCounted);
+    this.#ofEnded = await AggregatorRegistry.aggregate([this.#ofEnded, counted]).getMetricsAsJSON();
+  }
+
+  /** Returns the text of `/metrics`. A node that is about to end is of no slot any more (null). */
+  text(
+    nodes: readonly { readonly slot: number | null; readonly metrics: MetricsOfProcess }[],
+  ): Promise<string> {
+    const all = nodes.map(({ slot, metrics }) =>
+      slot === null ? metrics.filter(isCounted) : metrics.map((metric) => labelled(metric, slot)),
+    );
+    return AggregatorRegistry.aggregate([this.#ofEnded, ...all]).metrics();
+  }
+}
+
+type Metric = MetricsOfProcess[number];
+
+function isCounted({ type }: Metric): boolean {
+  const name = String(type);
+  return name === 'counter' || name === 'histogram';
+}
+
+/** How prom-client may join the values of processes so that the result means something. */
+const JOINED = new Set(['sum', 'max']);
+
+/** A gauge whose values cannot be joined is shown for each process. */
+function labelled(metric: Metric, slot: number): Metric {
+  const { aggregator = 'sum', values } = metric as Metric & { readonly aggregator?: string };
+  if (isCounted(metric) || JOINED.has(aggregator)) return metric;
+  const shown = values.map((value) => ({ ...value, labels: { ...value.labels, process: String(slot) } }));
+  return { ...metric, aggregator: 'sum', values: shown } as Metric;
+}

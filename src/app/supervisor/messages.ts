@@ -1,0 +1,73 @@
+import type { MetricObjectWithValues, MetricValue } from 'prom-client';
+import type { Health } from '../../platform/health.ts';
+
+/** The metrics of one process, as prom-client has them as JSON. */
+export type MetricsOfProcess = MetricObjectWithValues<MetricValue<string>>[];
+
+/** What the supervisor asks every node, and a node asks the supervisor for all of them. */
+export interface Answers {
+  readonly health: { readonly ofNode: Health; readonly ofAll: HealthOfAll };
+  /** Of all: text for `/metrics`. */
+  readonly metrics: { readonly ofNode: MetricsOfProcess; readonly ofAll: string };
+}
+
+export type Subject = keyof Answers;
+
+export interface HealthOfAll {
+  /** Of each node that listens and has answered in time. */
+  readonly nodes: readonly Health[];
+  /** How many nodes there should be. */
+  readonly processes: number;
+}
+
+export interface Question {
+  readonly type: 'question';
+  readonly id: number;
+  readonly subject: Subject;
+}
+
+export interface Answer {
+  readonly type: 'answer';
+  readonly id: number;
+  readonly value: unknown;
+}
+
+/** What a node must know before it starts. */
+export interface Assignment {
+  readonly type: 'begin';
+  /** From 1; the value of `process` in log and metrics. A node started again has it again. */
+  readonly slot: number;
+  /** Identifies the supervisor, at which the nodes have some limits in common. */
+  readonly supervisorId: string;
+  /** Whether this is the first node of the supervisor, which prepares the database for the others. */
+  readonly isFirst: boolean;
+  readonly databaseUrl: string;
+  readonly ports: Ports;
+}
+
+/** Those of all nodes, never 0. */
+export interface Ports {
+  readonly port: number;
+  readonly adminPort: number | null;
+}
+
+export type ToNode =
+  | Assignment
+  | Question
+  | Answer
+  /** To become unready; everything goes on as before. */
+  | { readonly type: 'leave' }
+  | { readonly type: 'stop'; readonly reason: string }
+  /** Whether these actors have as many sockets as they may, at all nodes together. */
+  | { readonly type: 'full'; readonly actorIds: readonly string[]; readonly isFull: boolean };
+
+export type ToSupervisor =
+  | Question
+  | Answer
+  /** The process can hear its assignment. */
+  | { readonly type: 'hears' }
+  | { readonly type: 'listening' }
+  /** How many sockets actors have at this node, where that has changed. */
+  | { readonly type: 'sockets'; readonly counts: readonly (readonly [actorId: string, count: number])[] }
+  /** The node ends, and has counted this. */
+  | { readonly type: 'ended'; readonly metrics: MetricsOfProcess };
