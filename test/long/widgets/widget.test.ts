@@ -212,6 +212,27 @@ t.test('a language from right to left', async (t) => {
   t.strictSame(problems, []);
 });
 
+t.test('a frame that fails can be closed on a phone, which it covers', async (t) => {
+  const page = await shopPage();
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.route('**/public', (route) => route.fulfill({ status: 503 }));
+  await page.getByRole('button', { name: 'Open the chat' }).click();
+  const failed = page.frameLocator('iframe').getByText('The chat cannot be loaded.');
+  await failed.waitFor();
+  await page.getByRole('button', { name: 'Close the chat' }).click();
+  await failed.waitFor({ state: 'hidden' });
+  await page.unroute('**/public');
+  await page.reload();
+  const frame = await open(page);
+  await frame.getByRole('button', { name: 'Close the chat' }).click();
+  await page.getByRole('button', { name: 'Open the chat' }).waitFor();
+  t.strictSame(
+    problems.splice(0).filter((text) => !/status of 503/.test(text)),
+    [],
+  );
+  await page.close();
+});
+
 t.test('a page that is no site of the widget cannot embed it, nor talk to it', async (t) => {
   await call('PATCH', `/v1/widgets/${widget.id}`, { body: { sites: ['https://elsewhere.example'] } });
   const page = await context.newPage();
@@ -247,6 +268,24 @@ t.test('an Enter of an input method does not send', async (t) => {
   t.equal(await frame.locator('.bubble-own').count(), 0);
   await field.press('Enter');
   await frame.locator('.bubble-own[data-delivery="sent"]').waitFor();
+  await page.close();
+  t.strictSame(problems, []);
+});
+
+t.test('the list of cases says which of them has news', async (t) => {
+  const page = await shopPage();
+  const frame = await open(page);
+  const list = frame.getByRole('button', { name: 'Earlier conversations' });
+  await say(frame, 'A question of rope');
+  await list.click();
+  await frame.getByRole('button', { name: 'Start another conversation' }).click();
+  await say(frame, 'A question of bells');
+  await list.click();
+  await reply(await caseWith('A question of rope'), 'Ten metres have come');
+  const weightOf = (text: string) =>
+    frame.getByText(text).evaluate(inPage('return getComputedStyle(element).fontWeight'));
+  await until(async () => (await weightOf('Ten metres have come')) === '650', { what: 'it is unread' });
+  t.equal(await weightOf('A question of bells'), '400');
   await page.close();
   t.strictSame(problems, []);
 });

@@ -34,7 +34,7 @@ b{position:absolute;inset-block-start:-4px;inset-inline-end:-4px;min-width:20px;
 b:empty{display:none}
 iframe{position:fixed;inset-block-end:88px;inset-inline-end:20px;z-index:2147483000;width:min(384px,calc(100vw - 24px));height:min(640px,calc(100vh - 112px));border:0;border-radius:14px;background:Canvas;color-scheme:light dark;box-shadow:0 8px 40px rgb(0 0 0/.28)}
 iframe[hidden]{display:none}
-@media (max-width:480px){iframe{inset:0;width:100vw;height:100dvh;border-radius:0}}`);
+@media (max-width:480px){iframe{inset:0;width:100vw;height:100dvh;border-radius:0}iframe:not([data-alive]){z-index:2147482999}}`);
 shadow.adoptedStyleSheets = [style];
 
 const SVG = 'http://www.w3.org/2000/svg';
@@ -117,6 +117,8 @@ function greet({ contentWindow }: HTMLIFrameElement): void {
 }
 
 async function heard(message: FromFrame, from: MessagePort): Promise<void> {
+  // Its own button closes it from now on; on a phone it covers this one.
+  frame!.dataset.alive = '';
   if (message.type === 'close') close();
   if (message.type === 'unread') {
     badge.textContent = message.count === 0 ? '' : String(message.count);

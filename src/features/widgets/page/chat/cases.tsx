@@ -17,7 +17,7 @@ export function Cases({ texts, conversations, onOpen, onNew }: CasesProps) {
       <ul class="cases">
         {conversations.map(({ id, title, unread, last_message, activity_at, created_at }) => (
           <li key={id}>
-            <button type="button" class="case" data-unread={unread} onClick={() => onOpen(id)}>
+            <button type="button" class="case" data-unread={unread > 0} onClick={() => onOpen(id)}>
               <span dir="auto">{title ?? last_message?.body ?? texts.untitled}</span>
               <time class="case-time" dateTime={activity_at ?? created_at}>
                 {shortTimeOf(activity_at ?? created_at)}

@@ -1,11 +1,11 @@
 import { SendHorizontal } from 'lucide';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { AttachmentInput } from '../../../../contract/protocol/resources/chat-message.ts';
 import { IconButton } from '../../../../platform/ui/button.tsx';
-import { Composition } from '../../../../platform/ui/composition.ts';
 import { useFileDrop } from '../../../../platform/ui/file-drop.ts';
 import { FilesButton } from '../../../../platform/ui/files-button.tsx';
 import { pastedFiles } from '../../../../platform/ui/pasted.ts';
+import { TextField } from '../../../../platform/ui/text-field.tsx';
 import { UploadList } from '../../../../platform/ui/upload-list.tsx';
 import { type Upload, useUploads } from '../../../../platform/ui/uploads.ts';
 import type { WidgetTexts } from '../texts.ts';
@@ -34,12 +34,6 @@ export function Field({ texts, onSend, upload, onType, isDisabled = false }: Fie
   const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   const { uploads, files } = useUploads(uploadRules(texts));
-  const composition = useMemo(() => new Composition(), []);
-  useEffect(() => {
-    const { style } = field.current!;
-    style.height = 'auto';
-    style.height = text === '' ? '' : `${Math.min(field.current!.scrollHeight, 160)}px`;
-  }, [text]);
   const add = (added: readonly File[]) => {
     if (added.length === 0 || isDisabled) return;
     say(uploads.add(added, upload) === 0 ? '' : texts.tooManyFiles);
@@ -86,17 +80,16 @@ export function Field({ texts, onSend, upload, onType, isDisabled = false }: Fie
         </p>
       )}
       <FilesButton label={texts.attach} field={texts.files} onFiles={add} disabled={isDisabled} />
-      <textarea
-        ref={field}
-        rows={1}
+      <TextField
+        field={field}
         dir="auto"
         maxLength={10_000}
-        aria-label={texts.write}
+        label={texts.write}
         placeholder={texts.write}
         value={text}
-        onInput={({ currentTarget }) => {
-          setText(currentTarget.value);
-          onType?.(currentTarget.value !== '');
+        onText={(written) => {
+          setText(written);
+          onType?.(written !== '');
         }}
         onPaste={(event) => {
           const pasted = pastedFiles(event.clipboardData);
@@ -104,13 +97,7 @@ export function Field({ texts, onSend, upload, onType, isDisabled = false }: Fie
           event.preventDefault();
           add(pasted);
         }}
-        onCompositionStart={composition.begin}
-        onCompositionEnd={composition.end}
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.shiftKey || composition.owns(event)) return;
-          event.preventDefault();
-          void send();
-        }}
+        onEnter={send}
       />
       <IconButton
         type="submit"
