@@ -9,7 +9,7 @@ export interface Column<Row> {
 export interface TableProps<Row> {
   /** Says what the table lists. */
   readonly caption: string;
-  /** From what matters most: the last ones are not shown where there is no room. */
+  /** From what matters most. */
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row, index: number) => string;
@@ -40,13 +40,15 @@ export function Table<Row>({ caption, columns, rows, keyOf, actions }: TableProp
         <tbody>
           {rows.map((row, index) => (
             <tr key={keyOf(row, index)}>
-              {columns.map(({ name, cell }, column) =>
+              {columns.map(({ name, label, cell }, column) =>
                 column === 0 ? (
                   <th key={name} scope="row">
                     {cell(row)}
                   </th>
                 ) : (
-                  <td key={name}>{cell(row)}</td>
+                  <td key={name} data-column={label}>
+                    {cell(row)}
+                  </td>
                 ),
               )}
               {actions && <td class="table-actions">{actions(row)}</td>}

@@ -17,7 +17,9 @@ export function Value({ schema, value, resolve }: ValueProps) {
   if (typeof value === 'string') return <TextValue schema={one} text={value} />;
   if (typeof value !== 'object') return <>{String(value)}</>;
   if (Array.isArray(value)) return <>{value.map(nameOf).join(', ')}</>;
-  return <>{nameOf(value)}</>;
+  const text = nameOf(value);
+  if (text.startsWith('{')) return <code class="value-fields">{text}</code>;
+  return <>{text}</>;
 }
 
 function TextValue({ schema, text }: { readonly schema: JsonSchema; readonly text: string }) {

@@ -69,7 +69,9 @@ function Flag({ label, shape, draft, path, onDraft }: FieldProps) {
 }
 
 function Line(props: FieldProps) {
-  const { label, shape, path, isRequired = false, isLabelHidden = false } = props;
+  const { label, shape, path, isLabelHidden = false } = props;
+  // What may be null may be left empty.
+  const isRequired = props.isRequired === true && !shape.nullable;
   return (
     <FieldFrame
       path={path}

@@ -56,28 +56,30 @@ export function OptionGrid({ label, options, chosen, toggle }: OptionGridProps) 
   // Actions of many areas have a column each; the others share the last one.
   const columns = [...new Set(actions)].filter((one) => actions.indexOf(one) !== actions.lastIndexOf(one));
   const others = pairs.filter(([, action]) => !columns.includes(action));
-  const cell = (option: string, name: string) => {
+  const cell = (area: string, action: string) => {
+    const option = `${area}:${action}`;
     if (!options.includes(option)) return null;
-    if (toggle === undefined) {
-      return (
-        <span>
-          {chosen.has(option) ? (
-            <span role="img" aria-label={`${name}: yes`}>
-              ✓
-            </span>
-          ) : (
-            '–'
-          )}
-        </span>
-      );
-    }
+    const name = `${sentenceOf(area)}: ${sentenceOf(action)}`;
+    const isChosen = chosen.has(option);
+    const Line = toggle === undefined ? 'span' : 'label';
     return (
-      <input
-        type="checkbox"
-        aria-label={name}
-        checked={chosen.has(option)}
-        onChange={({ currentTarget }) => toggle(option, currentTarget.checked)}
-      />
+      <Line key={action} class="field-line">
+        {toggle !== undefined ? (
+          <input
+            type="checkbox"
+            aria-label={name}
+            checked={isChosen}
+            onChange={({ currentTarget }) => toggle(option, currentTarget.checked)}
+          />
+        ) : isChosen ? (
+          <span role="img" aria-label={`${name}: yes`}>
+            ✓
+          </span>
+        ) : (
+          '–'
+        )}
+        <span aria-hidden="true">{sentenceOf(action)}</span>
+      </Line>
     );
   };
   return (
@@ -99,20 +101,11 @@ export function OptionGrid({ label, options, chosen, toggle }: OptionGridProps) 
             <tr key={area}>
               <th scope="row">{sentenceOf(area)}</th>
               {columns.map((action) => (
-                <td key={action}>
-                  {cell(`${area}:${action}`, `${sentenceOf(area)}: ${sentenceOf(action)}`)}
-                </td>
+                <td key={action}>{cell(area, action)}</td>
               ))}
               {others.length > 0 && (
-                <td>
-                  {others
-                    .filter(([of]) => of === area)
-                    .map(([, action]) => (
-                      <span key={action} class="field-line">
-                        {cell(`${area}:${action}`, `${sentenceOf(area)}: ${sentenceOf(action)}`)}
-                        <span aria-hidden="true">{sentenceOf(action)}</span>
-                      </span>
-                    ))}
+                <td class="option-grid-more">
+                  {others.filter(([of]) => of === area).map(([, action]) => cell(area, action))}
                 </td>
               )}
             </tr>

@@ -32,7 +32,7 @@ export function Heading({ section, title, children }: HeadingProps) {
         <h1 ref={heading} tabIndex={-1}>
           {title ?? section.title}
         </h1>
-        {children}
+        <div class="field-line">{children}</div>
       </div>
     </header>
   );

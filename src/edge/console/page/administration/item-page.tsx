@@ -11,7 +11,7 @@ import { specialFields } from './choices.ts';
 import { Heading } from './heading.tsx';
 import { including, type PageProps } from './page.ts';
 import { PartView } from './part-view.tsx';
-import type { Item } from './section.ts';
+import type { Item, Section } from './section.ts';
 import { useAdministration } from './use-administration.ts';
 import { isUnderWay, useLoaded } from './use-loaded.ts';
 
@@ -52,7 +52,7 @@ function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation
   const { More, actions = [], parts = [] } = section;
   return (
     <>
-      <Heading section={section} title={titleOf(item, section.title)}>
+      <Heading section={section} title={titleOf(item, section)}>
         {isEditable && !isEditing && (
           <Button icon={Pencil} onClick={() => setEditing(true)}>
             Edit
@@ -105,8 +105,8 @@ function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation
   );
 }
 
-function titleOf({ name, email, url, id }: Item, otherwise: string): string {
-  return String(name ?? email ?? url ?? id ?? otherwise);
+function titleOf({ name, email, url, id }: Item, { title, omit = [] }: Section): string {
+  return String(name ?? email ?? (omit.includes('url') ? null : url) ?? id ?? title);
 }
 
 interface EditFormProps extends ItemPageProps {

@@ -16,12 +16,14 @@ export function ConversationHead({ conversationId }: { readonly conversationId: 
   const lane = conversation?.workflow_status;
   return (
     <header class="conversation-head">
-      <Avatar
-        name={name}
-        url={avatarUrl}
-        size={32}
-        {...(otherId !== null && { presence: presence.get(otherId) ?? 'offline' })}
-      />
+      {name !== '' && (
+        <Avatar
+          name={name}
+          url={avatarUrl}
+          size={32}
+          {...(otherId !== null && { presence: presence.get(otherId) ?? 'offline' })}
+        />
+      )}
       <div class="conversation-title">
         <h1 title={name}>{name}</h1>
         {lane && <span class="message-tag">{LANES[lane]}</span>}

@@ -60,7 +60,7 @@ function Row({ context, ...props }: MessageRowProps & { readonly context: Messag
   if (look === 'service') return <ServiceRow {...props} />;
   const isSent = message.id !== null;
   const isThere = isSent && message.deleted_at === null;
-  const hasActions = isThere && (isNear || isMenuOpen || mode !== null);
+  const hasActions = isThere && mode !== 'editing' && (isNear || isMenuOpen || mode !== null);
   const actions = () => (isThere ? actionsOf({ message, context, isInThread, onMode: setMode }) : []);
   const done = () => {
     setMode(null);

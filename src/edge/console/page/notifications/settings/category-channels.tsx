@@ -36,12 +36,14 @@ export function CategoryChannels({ settings: { categories }, change }: SettingsP
               <th scope="row">{kindOf(category).label}</th>
               {(Object.keys(CHANNELS) as NotificationChannel[]).map((channel) => (
                 <td key={channel}>
-                  <input
-                    type="checkbox"
-                    aria-label={`${kindOf(category).label}: ${CHANNELS[channel]}`}
-                    checked={channels[channel]}
-                    onChange={(event) => turn(category, channel, event.currentTarget.checked)}
-                  />
+                  <label>
+                    <input
+                      type="checkbox"
+                      aria-label={`${kindOf(category).label}: ${CHANNELS[channel]}`}
+                      checked={channels[channel]}
+                      onChange={(event) => turn(category, channel, event.currentTarget.checked)}
+                    />
+                  </label>
                 </td>
               ))}
             </tr>
