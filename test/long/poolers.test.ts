@@ -1,10 +1,11 @@
 /** Nodes whose Postgres is behind a pooler with its own defaults. */
 
+import pg from 'pg';
 import t from 'tap';
 import { freshDirectory, runParley } from '../start/parley.ts';
 import { startNode } from '../support/node.ts';
-import { startPgBouncer } from '../support/pgbouncer.ts';
-import { startPostgres } from '../support/postgres.ts';
+import { startPgBouncer, tracksStatements } from '../support/pgbouncer.ts';
+import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 
 const postgres = await startPostgres(t);
@@ -47,3 +48,67 @@ t.test(
     }
   },
 );
+
+t.test('transaction mode, with a direct URL for what needs a session of its own', async (t) => {
+  const pooler = await startPgBouncer(t, { databaseUrl: postgres.url, mode: 'transaction' });
+  const env = { PARLEY_DATABASE_DIRECT_URL: postgres.url };
+  if (!(await tracksStatements())) {
+    const dataDir = freshDirectory(t);
+    const all = { ...env, DATABASE_URL: pooler.url, PORT: '0', PARLEY_DATA_DIR: dataDir };
+    const { code, stderr } = await runParley(['start'], all);
+    t.equal(code, 1);
+    t.match(
+      stderr,
+      /^parley: the pooler at .* does not keep the prepared statements .*PgBouncer 1\.21 .*\n$/,
+    );
+    return;
+  }
+  const node = await startNode(t, { databaseUrl: pooler.url, env });
+  const { group } = node.demo.conversations;
+  const listener = await node.listen(group);
+  const answers = await Promise.all(Array.from({ length: 200 }, () => node.send(group)));
+  t.same(new Set(answers.map(({ status }) => status)), new Set([201]));
+  await until(() => listener.created().length === 200, { what: 'every message' });
+  t.same(
+    listener.sequences(),
+    (await node.page(group)).slice(-200).map(({ sequence }) => sequence),
+  );
+
+  const client = new pg.Client({ connectionString: postgres.url });
+  await client.connect();
+  t.teardown(() => client.end());
+  const { rows } = await client.query(`
+    SELECT count(*) FILTER (WHERE query ILIKE 'LISTEN%')::int AS listening,
+      (SELECT count(*)::int FROM pg_locks WHERE locktype = 'advisory' AND granted) AS locks
+    FROM pg_stat_activity WHERE application_name = 'parley'`);
+  t.same(rows, [{ listening: 1, locks: 1 }], 'over the direct URL');
+  const through = new pg.Client({ connectionString: pooler.url });
+  await through.connect();
+  t.teardown(() => through.end());
+  for (const [name, value] of [
+    ['synchronous_commit', 'off'],
+    ['enable_seqscan', 'on'],
+  ] as const) {
+    const { rows } = await through.query(`SELECT current_setting('${name}') AS value`);
+    t.same(rows, [{ value }], `${name} is that of the server: no client has changed it`);
+  }
+});
+
+t.test('a direct URL of a pooler in transaction mode, and one of another database', async (t) => {
+  const pooler = await startPgBouncer(t, { databaseUrl: postgres.url, mode: 'transaction' });
+  const other = new URL((await createTestDatabase(t)).url);
+  for (const [direct, words] of [
+    [pooler.url, /^parley: the Postgres at .* is behind a pooler in transaction mode/],
+    [other.href, /^parley: DATABASE_URL and PARLEY_DATABASE_DIRECT_URL lead to different databases\n$/],
+  ] as const) {
+    const env = { DATABASE_URL: postgres.url, PARLEY_DATABASE_DIRECT_URL: direct };
+    const { code, stderr } = await runParley(['start'], {
+      ...env,
+      PORT: '0',
+      PARLEY_LOG_LEVEL: 'error',
+      PARLEY_DATA_DIR: freshDirectory(t),
+    });
+    t.equal(code, 1);
+    t.match(stderr, words);
+  }
+});

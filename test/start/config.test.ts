@@ -11,6 +11,7 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     host: '127.0.0.1',
     publicUrl: null,
     databaseUrl: null,
+    databaseDirectUrl: null,
     redisUrl: null,
     processes: 1,
     dataDir: resolve('.data'),
@@ -63,6 +64,10 @@ const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
   [
     { DATABASE_URL: 'postgres://u:p@db/x' },
     { databaseUrl: 'postgres://u:p@db/x', demo: false, demoDay: false, host: '0.0.0.0' },
+  ],
+  [
+    { DATABASE_URL: 'postgres://pooler/x', PARLEY_DATABASE_DIRECT_URL: 'postgres://db/x' },
+    { databaseUrl: 'postgres://pooler/x', databaseDirectUrl: 'postgres://db/x' },
   ],
   [
     { DATABASE_URL: 'postgresql://db/x', PARLEY_DEMO: 'on' },
@@ -216,6 +221,7 @@ const REFUSED: readonly (readonly [Environment, ...RegExp[]])[] = [
   [{ PORT: '-1' }, /^PORT /],
   [{ PORT: '80.5' }, /^PORT /],
   [{ HOST: 'http://x' }, /^HOST /],
+  [{ PARLEY_DATABASE_DIRECT_URL: 'postgres://db/x' }, /^PARLEY_DATABASE_DIRECT_URL .* without DATABASE_URL/],
   [{ DATABASE_URL: 'mysql://root:hunter2@db' }, /^DATABASE_URL must be postgres:\/\/.*$/],
   [{ PARLEY_PROCESSES: '2' }, /^PARLEY_PROCESSES: 2 processes need REDIS_URL/],
   [{ PARLEY_PROCESSES: '0' }, /^PARLEY_PROCESSES .*auto or a whole number from 1 to 256/],

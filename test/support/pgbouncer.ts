@@ -1,9 +1,10 @@
 /** A real pooler in front of a Postgres. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { findOnPath, findProgram } from './debian-program.ts';
 import { freePort } from './free-port.ts';
 import type { Teardown } from './teardown.ts';
@@ -25,11 +26,7 @@ export async function startPgBouncer(
   t: Teardown,
   { databaseUrl, mode }: { readonly databaseUrl: string; readonly mode: 'session' | 'transaction' },
 ): Promise<TestPgBouncer> {
-  const program = await findProgram({
-    names: ['pgbouncer'],
-    package: 'pgbouncer',
-    advice: 'these tests need PgBouncer: put it on PATH, or run them as root on Debian or Ubuntu',
-  });
+  const program = await findPgBouncer();
   const directory = await mkdtemp(join(tmpdir(), 'parley-pgbouncer-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   await chmod(directory, 0o755);
@@ -49,7 +46,8 @@ export async function startPgBouncer(
     auth_type = scram-sha-256
     auth_file = ${users}
     pool_mode = ${mode}
-    default_pool_size = 40\n`,
+    default_pool_size = 40
+    ${(await tracksStatements()) ? 'max_prepared_statements = 600' : ''}\n`,
   );
   const url = new URL(databaseUrl);
   url.hostname = '127.0.0.1';
@@ -58,7 +56,8 @@ export async function startPgBouncer(
   const kill = () => child?.kill('SIGKILL');
   const stop = async () => {
     const ended = new Promise((resolve) => child?.once('close', resolve));
-    if (child?.kill('SIGTERM')) await ended;
+    // Newer ones wait for their clients at a SIGTERM.
+    if (child?.kill('SIGKILL')) await ended;
     child = undefined;
   };
   const start = async () => {
@@ -72,6 +71,21 @@ export async function startPgBouncer(
   });
   await start();
   return { url: url.href, stop, start };
+}
+
+/** Whether it keeps the prepared statements of its clients apart in transaction mode: 1.21 does. */
+export async function tracksStatements(): Promise<boolean> {
+  const { stdout } = await promisify(execFile)(await findPgBouncer(), ['--version']);
+  const [, minor = '0'] = /PgBouncer 1\.(\d+)/.exec(stdout) ?? [];
+  return Number(minor) >= 21;
+}
+
+function findPgBouncer(): Promise<string> {
+  return findProgram({
+    names: ['pgbouncer'],
+    package: 'pgbouncer',
+    advice: 'these tests need PgBouncer: put it on PATH, or run them as root on Debian or Ubuntu',
+  });
 }
 
 async function launch(program: string, configuration: string): Promise<ChildProcess> {

@@ -53,7 +53,8 @@ async function connect(
   maxConnections = 1,
 ): Promise<Database> {
   const url = config.databaseUrl ?? (await embeddedUrl(config.dataDir, log, disposer));
-  const database = await openDatabase({ url, log, maxConnections });
+  const directUrl = config.databaseDirectUrl ?? undefined;
+  const database = await openDatabase({ url, directUrl, log, maxConnections });
   disposer.add('database', database, (it) => it.close());
   // The first account of a new deployment may be made before its first start.
   if (await isMigrated(database)) return database;

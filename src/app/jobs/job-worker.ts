@@ -20,7 +20,7 @@ export interface JobWorkerOptions {
   readonly pollEveryMs?: number;
 }
 
-/** Most concurrent jobs, each with a connection of the pool; one more connection listens. */
+/** Most concurrent jobs, each with a session of the pool; one more connection listens. */
 const CONCURRENCY = 4;
 
 /**
@@ -105,7 +105,7 @@ export class JobWorker {
         preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       },
       tasksOf(handlers),
-      database.pool,
+      database.sessions,
     );
     const nudge = () => {
       try {

@@ -27,6 +27,10 @@ export function readConfig(env: Environment): Config {
 
 function readSettings(reader: Reader, env: Environment) {
   const databaseUrl = reader.read('DATABASE_URL', kinds.POSTGRES_URL, null);
+  const databaseDirectUrl = reader.read('PARLEY_DATABASE_DIRECT_URL', kinds.POSTGRES_URL, null);
+  if (databaseDirectUrl !== null && databaseUrl === null) {
+    reader.problem('PARLEY_DATABASE_DIRECT_URL has no effect without DATABASE_URL: set both or neither');
+  }
   /** Whether to seed the demo account and to write demo.json. */
   const demo = reader.read('PARLEY_DEMO', kinds.SWITCH, databaseUrl === null);
   const host = reader.read('HOST', kinds.HOST, demo ? '127.0.0.1' : '0.0.0.0');
@@ -41,6 +45,8 @@ function readSettings(reader: Reader, env: Environment) {
     publicUrl,
     /** Null for the embedded Postgres. */
     databaseUrl,
+    /** For what needs a session of its own; null if `databaseUrl` gives each connection one. */
+    databaseDirectUrl,
     /** Null for the in-process engine. */
     redisUrl,
     /** The nodes that one supervisor runs on this port; 1 for one without a supervisor. */

@@ -10,6 +10,12 @@ export interface ConnectionOptionsInput {
   readonly queryTimeoutMs: number;
   /** Further settings of the session, by name. */
   readonly settings?: Readonly<Record<string, string | number>> | undefined;
+  /**
+   * Whether a pooler may give each transaction another session. Then only the settings are made
+   * that the parsers below need, and that poolers keep for each client: the next transaction of
+   * some other client would run with the rest.
+   */
+  readonly isPooled?: boolean | undefined;
 }
 
 export type ConnectionOptions = pg.ClientConfig & {
@@ -24,17 +30,18 @@ export type ConnectionOptions = pg.ClientConfig & {
 /** Throws an Error of one line if `url` is not a Postgres URL. */
 export function connectionOptions(input: ConnectionOptionsInput): ConnectionOptions {
   const url = parsed(input.url);
-  const settings = {
-    statement_timeout: input.statementTimeoutMs,
-    // The parsers below need the first two. By the keepalives Postgres notices a vanished node.
-    TimeZone: 'UTC',
-    DateStyle: 'ISO',
-    tcp_keepalives_idle: 5,
-    tcp_keepalives_interval: 2,
-    tcp_keepalives_count: 3,
-    ...INDEX_PLANS,
-    ...input.settings,
-  };
+  const settings = input.isPooled
+    ? PARSED
+    : {
+        ...PARSED,
+        statement_timeout: input.statementTimeoutMs,
+        // By these Postgres notices a vanished node.
+        tcp_keepalives_idle: 5,
+        tcp_keepalives_interval: 2,
+        tcp_keepalives_count: 3,
+        ...INDEX_PLANS,
+        ...input.settings,
+      };
   const calls = Object.entries(settings).map(
     ([name, value]) => `set_config(${pg.escapeLiteral(name)}, ${pg.escapeLiteral(String(value))}, false)`,
   );
@@ -54,6 +61,9 @@ export function connectionOptions(input: ConnectionOptionsInput): ConnectionOpti
     types: columnTypes,
   };
 }
+
+/** What the parsers below expect. */
+const PARSED = { TimeZone: 'UTC', DateStyle: 'ISO' } as const;
 
 /**
  * All our statements look rows up by an index. A prepared statement keeps the plan that it got when

@@ -23,6 +23,11 @@ import {
 
 export interface DatabaseOptions {
   readonly url: string;
+  /**
+   * Leads to sessions of the same database, for what needs one of its own, where `url` is of a
+   * pooler that may give each transaction another one.
+   */
+  readonly directUrl?: string | undefined;
   readonly log: Logger;
   /** Metrics of statements and errors. */
   readonly metrics?: Pick<Metrics, 'statements' | 'postgresErrors' | 'postgresPoolWait'>;
@@ -43,8 +48,7 @@ export interface DatabaseOptions {
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const database = await connect(options);
   try {
-    const { pipeline, relaxed } = database;
-    database.serverVersion = await requireServer([pipeline, relaxed], placeOf(options.url));
+    database.serverVersion = await requireServer(database, options);
     return database;
   } catch (error) {
     await database.close();
@@ -90,6 +94,10 @@ export class Database implements Db {
   /** How busy this node is, for work that no request waits for. */
   readonly load = new Load();
   readonly pool: pg.Pool;
+  /**
+   * `pool`, or with a direct URL one of real sessions: for LISTEN, and the library that uses it.
+   */
+  readonly sessions: pg.Pool;
   readonly kysely: Kysely<Schema>;
   readonly pipeline: PipelinedConnection;
   /**
@@ -110,39 +118,24 @@ export class Database implements Db {
    * never for acknowledged ones. If one survives a crash, so do all that committed before it.
    */
   readonly relaxed: PipelinedConnection;
-  readonly #url: string;
+  readonly #directUrl: string;
   #onCommitted: ((rows: readonly OutboxRow[]) => void) | undefined;
   readonly #clients = new Set<pg.Client>();
   readonly #shortage = new Shortage();
   readonly #metrics: DatabaseOptions['metrics'];
 
-  constructor({
-    url,
-    log,
-    metrics,
-    maxConnections = 10,
-    processes = 1,
-    queryTimeoutMs = 10_000,
-  }: DatabaseOptions) {
-    const share = (connections: number, least = 1) => Math.max(least, Math.ceil(connections / processes));
+  constructor(options: DatabaseOptions) {
+    const { url, directUrl, log, metrics, processes = 1, queryTimeoutMs = 10_000 } = options;
     this.#metrics = metrics;
-    const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
-    this.#url = url;
-    const config = connectionOptions({ url, statementTimeoutMs, queryTimeoutMs });
-    this.pool = new pg.Pool({ ...config, max: share(maxConnections, LEAST_POOL), idleTimeoutMillis: 30_000 });
-    surviveLostClients(this.pool);
-    this.pool.on('error', (error) => {
-      // The pool ends before its sockets, on which a Postgres that stops later may still report it.
-      if (!this.pool.ending) log.warn({ reason: error.message }, 'lost an idle connection to Postgres');
-    });
-    this.pool.on('connect', (client) => {
-      this.#clients.add(client);
-      client.on('end', () => this.#clients.delete(client));
-    });
+    this.#directUrl = directUrl ?? url;
+    const isPooled = directUrl !== undefined;
+    this.pool = this.#openPool(options, { url, isPooled });
+    this.sessions = isPooled ? this.#openPool(options, { url: directUrl }) : this.pool;
     this.kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: this.pool }) });
     const connect = (settings?: Readonly<Record<string, string>>, gather?: number) =>
       new PipelinedConnection({
         url,
+        isPooled,
         log,
         queryTimeoutMs,
         settings,
@@ -155,14 +148,33 @@ export class Database implements Db {
         },
       });
     this.pipeline = connect();
-    this.readers = Array.from({ length: share(READERS) }, () => connect(READER_SETTINGS, GATHERED_READS));
+    this.readers = Array.from({ length: shareOf(READERS, processes) }, () => connect(READER_SETTINGS, GATHERED_READS));
     this.checks = connect(READER_SETTINGS, GATHERED_READS);
     this.bulk = connect(READER_SETTINGS);
-    this.writers = Array.from({ length: share(WRITERS) }, () => connect(WRITER_SETTINGS));
+    this.writers = Array.from({ length: shareOf(WRITERS, processes) }, () => connect(WRITER_SETTINGS));
     this.relaxed = connect({ synchronous_commit: 'off' });
   }
 
-  /** All connections outside the pool. */
+  #openPool(
+    { log, maxConnections = 10, processes = 1, queryTimeoutMs = 10_000 }: DatabaseOptions,
+    place: { readonly url: string; readonly isPooled?: boolean },
+  ): pg.Pool {
+    const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
+    const config = connectionOptions({ ...place, statementTimeoutMs, queryTimeoutMs });
+    const pool = new pg.Pool({ ...config, max: shareOf(maxConnections, processes, LEAST_POOL), idleTimeoutMillis: 30_000 });
+    surviveLostClients(pool);
+    pool.on('error', (error) => {
+      // The pool ends before its sockets, on which a Postgres that stops later may still report it.
+      if (!pool.ending) log.warn({ reason: error.message }, 'lost an idle connection to Postgres');
+    });
+    pool.on('connect', (client) => {
+      this.#clients.add(client);
+      client.on('end', () => this.#clients.delete(client));
+    });
+    return pool;
+  }
+
+  /** All connections outside the pools. */
   get pipelines(): readonly PipelinedConnection[] {
     const { pipeline, readers, checks, bulk, writers, relaxed } = this;
     return [pipeline, ...readers, checks, bulk, ...writers, relaxed];
@@ -254,7 +266,7 @@ export class Database implements Db {
   /** Runs Kysely on a separate connection without a time limit, for migrations. */
   async withoutTimeLimit<T>(run: (kysely: Kysely<Schema>) => Promise<T>): Promise<T> {
     const limits = { statementTimeoutMs: 0, queryTimeoutMs: 0 };
-    const pool = new pg.Pool({ ...connectionOptions({ url: this.#url, ...limits }), max: 1 });
+    const pool = new pg.Pool({ ...connectionOptions({ url: this.#directUrl, ...limits }), max: 1 });
     surviveLostClients(pool);
     try {
       return await run(new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) }));
@@ -273,13 +285,22 @@ export class Database implements Db {
     }, 2_000);
     // A client that is held but unused would keep the pool from ending: it is not awaited.
     const patience = new AbortController();
+    const pools = [...new Set([this.pool, this.sessions])];
     await Promise.all([
       ...this.pipelines.map((pipeline) => pipeline.close()),
-      Promise.race([this.pool.end(), delay(2_500, undefined, { signal: patience.signal }).catch(() => {})]),
+      Promise.race([
+        Promise.all(pools.map((pool) => pool.end())),
+        delay(2_500, undefined, { signal: patience.signal }).catch(() => {}),
+      ]),
     ]);
     patience.abort();
     clearTimeout(timer);
   }
+}
+
+/** Returns how many connections of one kind each of several processes has. */
+function shareOf(connections: number, processes: number, least = 1): number {
+  return Math.max(least, Math.ceil(connections / processes));
 }
 
 /** With one, a statement beside a transaction could wait for that transaction. */

@@ -7,6 +7,8 @@ import { Session, type SessionOptions } from './wire/session.ts';
 
 export interface PipelinedConnectionOptions {
   readonly url: string;
+  /** See ConnectionOptionsInput. */
+  readonly isPooled?: boolean | undefined;
   readonly log: Logger;
   /** Called with the name of each statement. */
   readonly onStatement?: (name: string) => void;
@@ -44,9 +46,9 @@ export class PipelinedConnection implements Querier {
   #backoffMs = MIN_BACKOFF_MS;
 
   constructor(options: PipelinedConnectionOptions) {
-    const { url, queryTimeoutMs = 10_000, gather = 1, settings } = options;
+    const { url, isPooled, queryTimeoutMs = 10_000, gather = 1, settings } = options;
     const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
-    const config = connectionOptions({ url, statementTimeoutMs, queryTimeoutMs, settings });
+    const config = connectionOptions({ url, isPooled, statementTimeoutMs, queryTimeoutMs, settings });
     this.#options = options;
     this.#session = { config, queryTimeoutMs, gather, onLost: (reason) => this.#lost(reason) };
   }

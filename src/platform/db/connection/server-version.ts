@@ -1,44 +1,90 @@
+import type pg from 'pg';
+import type { Logger } from '../../log.ts';
+import { placeOf } from './connection-options.ts';
 import type { Querier } from './handle.ts';
-import { statement } from './statement.ts';
+import { type Statement, statement } from './statement.ts';
 import { codeOf } from './unavailable.ts';
 
 /** The oldest Postgres that Parley is tested with, by its major version. */
 export const LEAST_POSTGRES = 15;
 
-/**
- * Returns the server's version, such as `18.4`. Rejects with an Error of one line if it is older
- * than LEAST_POSTGRES, or if the two connections share sessions: behind a pooler in transaction
- * mode, locks, settings and prepared statements would soon be another client's.
- */
-export async function requireServer(
-  [one, other]: readonly [Querier, Querier],
-  place: string,
-): Promise<string> {
-  // One after the other: at the same time, such a pooler would use a session for each.
-  const first = await askServer(one);
-  if (first === undefined) throw sharedSessions(place);
-  // Distributions append their own version: "15.14 (Debian 15.14-0+deb12u1)".
-  const version = first.server_version.split(' ')[0] ?? '';
-  if (!(Number.parseInt(version, 10) >= LEAST_POSTGRES)) {
-    throw new Error(
-      `the Postgres at ${place} is version ${version} and Parley needs ${LEAST_POSTGRES} or newer: upgrade it, or set DATABASE_URL to another`,
-    );
-  }
-  const second = await askServer(other);
-  const again = await askServer(one);
-  if (first.pid === second?.pid || first.pid !== again?.pid) throw sharedSessions(place);
-  return version;
+export interface RequiredServer {
+  readonly pipeline: Querier;
+  readonly relaxed: Querier;
+  readonly sessions: pg.Pool;
 }
 
-interface Server {
-  readonly server_version: string;
-  readonly pid: number;
+/**
+ * Returns the server's version, such as `18.4`. Rejects with an Error of one line if it is older
+ * than LEAST_POSTGRES, or if connections share sessions that must not: behind a pooler in
+ * transaction mode, locks, settings and prepared statements would soon be another client's. With a
+ * direct URL the others may share them, if the pooler keeps each client's statements apart.
+ */
+export async function requireServer(
+  { pipeline, relaxed, sessions }: RequiredServer,
+  {
+    url,
+    directUrl,
+    log,
+  }: { readonly url: string; readonly directUrl?: string | undefined; readonly log: Logger },
+): Promise<string> {
+  const place = placeOf(url);
+  const server = await askTwo(pipeline, relaxed);
+  if (directUrl === undefined) {
+    if (server === undefined || server.isShared) throw sharedSessions(place);
+  } else {
+    if (server === undefined) throw sharedStatements(place);
+    if (!server.has_settings) log.warn({ place }, LACKS_SETTINGS);
+    await requireSessions(sessions, placeOf(directUrl), server.database);
+  }
+  // Distributions append their own version: "15.14 (Debian 15.14-0+deb12u1)".
+  const version = server.server_version.split(' ')[0] ?? '';
+  if (Number.parseInt(version, 10) >= LEAST_POSTGRES) return version;
+  throw new Error(
+    `the Postgres at ${place} is version ${version} and Parley needs ${LEAST_POSTGRES} or newer: upgrade it, or set DATABASE_URL to another`,
+  );
+}
+
+async function requireSessions(pool: pg.Pool, place: string, database: string): Promise<void> {
+  const clients: pg.PoolClient[] = [];
+  try {
+    for (let n = 0; n < 2; n++) clients.push(await pool.connect());
+    const [one, other] = clients.map(querierOf) as [Querier, Querier];
+    const server = await askTwo(one, other);
+    if (server === undefined || server.isShared) throw sharedSessions(place);
+    if (server.database === database) return;
+    throw new Error('DATABASE_URL and PARLEY_DATABASE_DIRECT_URL lead to different databases');
+  } catch (cause) {
+    if (codeOf(cause) === '') throw cause;
+    throw new Error(`cannot reach Postgres at ${place}: ${(cause as Error).message}`, { cause });
+  } finally {
+    for (const client of clients) client.release();
+  }
+}
+
+function querierOf(client: pg.PoolClient): Querier {
+  return {
+    query: async ({ name, text }, ...values) =>
+      (await client.query({ name, text, values: [...values] })).rows,
+  };
+}
+
+/**
+ * Returns undefined if the connections do not keep their statements apart. One asks after the
+ * other: at the same time, a pooler in transaction mode would use a session for each.
+ */
+async function askTwo(one: Querier, other: Querier): Promise<(Server & { isShared: boolean }) | undefined> {
+  const first = await askServer(one, ONE);
+  const second = await askServer(other, OTHER);
+  const again = await askServer(one, ONE);
+  if (first === undefined || second === undefined || again?.asker !== first.asker) return undefined;
+  return { ...first, isShared: first.pid === second.pid || first.pid !== again.pid };
 }
 
 /** Returns undefined if the session has, or lost, statements that another client prepared. */
-async function askServer(db: Querier): Promise<Server | undefined> {
+async function askServer(db: Querier, question: Question): Promise<Server | undefined> {
   try {
-    const [row] = await db.query(READ_SERVER);
+    const [row] = await db.query(question);
     return row;
   } catch (error) {
     if (OTHERS_STATEMENTS.has(codeOf(error))) return undefined;
@@ -46,16 +92,42 @@ async function askServer(db: Querier): Promise<Server | undefined> {
   }
 }
 
-const READ_SERVER = statement<[], Server>('server')`
-    SELECT current_setting('server_version') AS server_version, pg_backend_pid() AS pid`;
+interface Server {
+  readonly asker: string;
+  readonly server_version: string;
+  readonly pid: number;
+  readonly database: string;
+  readonly has_settings: boolean;
+}
+
+/** Of one name, so that an answer to the other question shows a pooler that mixes them up. */
+const [ONE, OTHER] = ['one', 'other'].map(
+  (asker) => statement<[], Server>('server')`
+    SELECT '${asker}' AS asker, current_setting('server_version') AS server_version, pg_backend_pid() AS pid,
+      concat_ws('.', (SELECT system_identifier FROM pg_control_system()), oid) AS database,
+      current_setting('enable_seqscan') = 'off' AND current_setting('statement_timeout') <> '0' AS has_settings
+    FROM pg_database WHERE datname = current_database()`,
+) as [Question, Question];
+
+type Question = Statement<[], Server>;
 
 /** A name that this connection has not used yet exists, or one that it has prepared does not. */
 const OTHERS_STATEMENTS: ReadonlySet<string> = new Set(['42P05', '26000']);
 
+const LACKS_SETTINGS =
+  'the role has not the settings that a pooler does not keep: make them (docs/operations.md#pgbouncer), or statements may scan whole tables';
+
 function sharedSessions(place: string): Error {
   return new Error(
     `the Postgres at ${place} is behind a pooler in transaction mode, and Parley needs sessions of its own: ` +
-      'set pool_mode to session there, or DATABASE_URL to Postgres itself',
+      'set pool_mode to session there, or PARLEY_DATABASE_DIRECT_URL to Postgres itself',
+  );
+}
+
+function sharedStatements(place: string): Error {
+  return new Error(
+    `the pooler at ${place} does not keep the prepared statements of its clients apart: ` +
+      'let it be PgBouncer 1.21 or newer with max_prepared_statements = 600, or set pool_mode to session there',
   );
 }
 

@@ -48,7 +48,7 @@ export async function migrate(
     if (indexes.length > 0) log.info({ indexes: indexes.length }, 'built or removed indexes');
     for (const index of indexes) log.debug({ index }, 'built or removed an index');
   });
-  await runMigrations({ pgPool: database.pool, logger: jobLogger(log) });
+  await runMigrations({ pgPool: database.sessions, logger: jobLogger(log) });
 }
 
 async function migrateToLatest(db: Kysely<Schema>, log: Logger, provider: MigrationProvider): Promise<void> {
