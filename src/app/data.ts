@@ -24,11 +24,17 @@ export type Data = Awaited<ReturnType<typeof openData>>;
 export async function openData({ config, log, metrics, disposer }: PartOptions, urls: Urls) {
   const databaseUrl = config.databaseUrl ?? (await startPostgres(config, log, disposer));
   const directUrl = config.databaseDirectUrl ?? undefined;
-  const database = await openDatabase({ url: databaseUrl, directUrl, log, metrics, processes: config.processes });
+  const database = await openDatabase({
+    url: databaseUrl,
+    directUrl,
+    log,
+    metrics,
+    processes: config.processes,
+  });
   disposer.add('database', database, (it) => it.close());
   await migrate(database, log);
   const mode = config.redisUrl === null ? 'exclusive' : 'shared';
-  const lock = await acquireNodeLock({ url: directUrl ?? databaseUrl, mode, log });
+  const lock = await acquireNodeLock({ primary: database.direct, mode, log });
   disposer.add('lock', lock, (it) => it.close());
   // Started after all parts have added to it. A look takes less on a pipelined connection than on
   // the pool, and nothing short waits behind one that is held up.

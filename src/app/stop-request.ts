@@ -1,6 +1,8 @@
 import type { Logger } from '../platform/log.ts';
 
-/** Milliseconds that sockets, jobs, database and embedded Postgres may take to end after a drain. */
+/**
+ * Milliseconds that sockets, jobs, database and embedded Postgres may take to end after a drain.
+ */
 export const STOPPING_MS = 20_000;
 const PARENT_CHECK_MS = 500;
 /** npm repeats a signal that the process group got (Ctrl-C): within this time it is the same. */

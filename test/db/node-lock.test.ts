@@ -5,6 +5,7 @@ import {
   type NodeLock,
   type NodeLockOptions,
 } from '../../src/platform/db/connection/node-lock.ts';
+import { Primary } from '../../src/platform/db/connection/primary.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { startChild } from '../support/child.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
@@ -81,8 +82,11 @@ t.test('an unreachable Postgres is reported without its password', async (t) => 
   await t.rejects(attempt, { message: /^cannot reach Postgres at 127\.0\.0\.1:1\/parley: / });
 });
 
-async function acquire(t: Teardown, options: Omit<NodeLockOptions, 'log'>): Promise<NodeLock> {
-  const lock = await acquireNodeLock({ ...options, log });
+async function acquire(
+  t: Teardown,
+  { url, ...options }: Omit<NodeLockOptions, 'log' | 'primary'> & { readonly url: string },
+): Promise<NodeLock> {
+  const lock = await acquireNodeLock({ ...options, primary: new Primary({ url, log }), log });
   t.teardown(() => lock.close());
   return lock;
 }

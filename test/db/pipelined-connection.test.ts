@@ -1,5 +1,6 @@
 import t from 'tap';
 import { PipelinedConnection } from '../../src/platform/db/connection/pipelined-connection.ts';
+import { Primary } from '../../src/platform/db/connection/primary.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { DatabaseUnavailableError } from '../../src/platform/db/connection/unavailable.ts';
 import { createLog } from '../../src/platform/log.ts';
@@ -138,7 +139,7 @@ async function open(
   url: string,
   options: { readonly gather: number; readonly queryTimeoutMs?: number; readonly onRestored?: () => void },
 ): Promise<PipelinedConnection> {
-  const connection = new PipelinedConnection({ url, log, ...options });
+  const connection = new PipelinedConnection({ primary: new Primary({ url, log }), log, ...options });
   await connection.open();
   t.teardown(() => connection.close());
   return connection;

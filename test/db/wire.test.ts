@@ -8,6 +8,7 @@ import pg from 'pg';
 import t from 'tap';
 import { connectionOptions } from '../../src/platform/db/connection/connection-options.ts';
 import { PipelinedConnection } from '../../src/platform/db/connection/pipelined-connection.ts';
+import { Primary } from '../../src/platform/db/connection/primary.ts';
 import { DatabaseUnavailableError } from '../../src/platform/db/connection/unavailable.ts';
 import { MessageReader } from '../../src/platform/db/connection/wire/message-reader.ts';
 import { createLog } from '../../src/platform/log.ts';
@@ -284,7 +285,11 @@ async function cutting(
 }
 
 async function open(t: Teardown, url: string): Promise<PipelinedConnection> {
-  const connection = new PipelinedConnection({ url, log, queryTimeoutMs: 60_000 });
+  const connection = new PipelinedConnection({
+    primary: new Primary({ url, log }),
+    log,
+    queryTimeoutMs: 60_000,
+  });
   await connection.open();
   t.teardown(() => connection.close());
   return connection;

@@ -39,7 +39,9 @@ export interface Assignment {
   readonly slot: number;
   /** Identifies the supervisor, at which the nodes have some limits in common. */
   readonly supervisorId: string;
-  /** Whether this is the first node of the supervisor, which prepares the database for the others. */
+  /**
+   * Whether this is the first node of the supervisor, which prepares the database for the others.
+   */
   readonly isFirst: boolean;
   readonly databaseUrl: string;
   readonly ports: Ports;

@@ -204,5 +204,7 @@ const RESTARTS: Backoff = { delaysMs: [100, 1_000, 2_000, 5_000, 10_000, 30_000]
 /** A node that ran for so many milliseconds ended for a reason of its own. */
 const STEADY_MS = 60_000;
 
-/** A node ends itself at the end of its patience; the supervisor does after so many milliseconds. */
+/**
+ * A node ends itself at the end of its patience; the supervisor does after so many milliseconds.
+ */
 const KILL_AFTER_MS = 5_000;

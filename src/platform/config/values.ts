@@ -58,7 +58,7 @@ export const SWITCH: Kind<boolean> = {
   parse: (text) => (text === 'on' ? true : text === 'off' ? false : undefined),
 };
 export const POSTGRES_URL = secretUrl(
-  'postgres://[user[:password]@]host[:port]/database',
+  'postgres://[user[:password]@]host[:port][,host[:port]…]/database',
   /^postgres(ql)?:\/\/\S+$/,
 );
 export const REDIS_URL = secretUrl(

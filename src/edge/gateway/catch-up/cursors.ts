@@ -3,6 +3,7 @@ import type { Since } from '../../../core/events/event-source.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { DATABASE_ID } from '../../../platform/db/connection/server-version.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
+import { TIMELINE } from '../../../platform/db/connection/timeline.ts';
 import { FIRST_UNDONE_ID, LAST_OUTBOX_ID } from '../../../platform/db/queue/outbox.ts';
 import { sharedSecret } from '../../../platform/db/shared-secret.ts';
 import type { Engine } from '../../../platform/engine/engine.ts';
@@ -170,6 +171,7 @@ export class Cursors {
   async #sample(): Promise<void> {
     const [read] = await this.#database.query(READ_SNAPSHOT, this.#unseenMs);
     const takenAtMs = this.#now();
+    if (this.#databaseId !== '' && this.#databaseId !== read!.database_id) this.#begunAgainAt(read!.xid);
     this.#databaseId = read!.database_id;
     // From the previous query: a transaction open in this snapshot was open there or began later.
     const snapshot = { ...read!, began: this.#began };
@@ -179,6 +181,16 @@ export class Cursors {
     const sample = { takenAtMs, point: this.#lastPublished(snapshot) };
     this.#samples = [...this.#samples.slice(Math.max(aged, 0)), sample];
     this.#current = undefined;
+  }
+
+  /**
+   * A standby was promoted. What was sampled on the server of before stays, since its transactions
+   * are here too; but the ids of those that were lost on the way are given to others.
+   */
+  #begunAgainAt(xid: string): void {
+    const earlier = (one: Snapshot): Snapshot => (BigInt(one.xid) > BigInt(xid) ? { ...one, xid } : one);
+    this.#samples = this.#samples.map((sample) => ({ ...sample, point: earlier(sample.point) }));
+    this.#snapshots = this.#snapshots.map(earlier);
   }
 
   /**
@@ -223,8 +235,8 @@ const SEAL_BYTES = 16;
  */
 const UNSEEN_MS = 10_000;
 
-// A database recovered from a base backup has the identity of its original but other transactions
-// under the same ids; the timeline tells them apart.
+// A database recovered from a base backup, and a standby that was promoted, have the identity of
+// their original but other transactions under the same ids; the timeline tells them apart.
 const READ_SNAPSHOT = statement<
   [unseenMs: number],
   Omit<Snapshot, 'began'> & { writers_began: string; database_id: string }
@@ -235,4 +247,4 @@ const READ_SNAPSHOT = statement<
         WHERE backend_xid IS NOT NULL
       ) AS writers_began, pg_snapshot_xmin(pg_current_snapshot())::text AS xid, now() AS time,
       ${LAST_OUTBOX_ID} AS last_outbox_id, ${FIRST_UNDONE_ID} AS first_undone_id,
-      ${DATABASE_ID} || '.' || (SELECT timeline_id FROM pg_control_checkpoint()) AS database_id`;
+      ${DATABASE_ID} || '.' || ${TIMELINE} AS database_id`;

@@ -1,8 +1,10 @@
 /** The settings that all connections to Postgres share, and the conversion of columns to values. */
 
 import pg from 'pg';
+import { parsed } from './servers.ts';
 
 export interface ConnectionOptionsInput {
+  /** Of one server. */
   readonly url: string;
   /** Milliseconds after which Postgres cancels a statement; 0 for never. */
   readonly statementTimeoutMs: number;
@@ -16,10 +18,16 @@ export interface ConnectionOptionsInput {
    * some other client would run with the rest.
    */
   readonly isPooled?: boolean | undefined;
+  /** SQL: columns that the statement of the settings reads beside them, for `onRead`. */
+  readonly reads?: string;
+  /** Called with their values. A connection for which it throws is not used. */
+  readonly onRead?: (client: pg.ClientBase, columns: object) => void;
 }
 
 export type ConnectionOptions = pg.ClientConfig & {
   readonly types: pg.CustomTypesConfig;
+  /** The class of the client, which knows where to connect; pg's own by default. */
+  readonly Client?: typeof pg.Client;
   /**
    * Applies the settings to a new connection in one round trip; a pool calls it by itself. They are
    * not in the startup message, because poolers refuse one with more than a few names.
@@ -49,14 +57,18 @@ export function connectionOptions(input: ConnectionOptionsInput): ConnectionOpti
   url.searchParams.delete('connect_timeout');
   // Seconds in the URL, as libpq has it. pg also counts the wait for a free connection of the pool.
   const connectTimeoutMs = Number.isFinite(connectTimeout) ? Math.max(0, connectTimeout * 1_000) : 1_000;
-  const apply = { text: `SELECT ${calls.join(', ')}`, query_timeout: connectTimeoutMs };
+  const columns = input.reads === undefined ? calls : [...calls, input.reads];
+  const apply = { text: `SELECT ${columns.join(', ')}`, query_timeout: connectTimeoutMs };
   return {
     connectionString: url.href,
     application_name: 'parley',
     keepAlive: true,
     keepAliveInitialDelayMillis: 2_000,
     connectionTimeoutMillis: connectTimeoutMs,
-    onConnect: async (client) => void (await client.query(apply)),
+    onConnect: async (client) => {
+      const { rows } = await client.query(apply);
+      input.onRead?.(client, rows[0]);
+    },
     query_timeout: input.queryTimeoutMs,
     types: columnTypes,
   };
@@ -75,12 +87,6 @@ const INDEX_PLANS = {
   enable_mergejoin: 'off',
   jit: 'off',
 } as const;
-
-/** Returns `host:port/database` without the password; the host of a socket is its directory. */
-export function placeOf(url: string): string {
-  const { host, pathname } = parsed(url);
-  return `${decodeURIComponent(host) || 'localhost'}${pathname}`;
-}
 
 /**
  * int8 becomes a number (an error beyond 2^53: our counts and sequences stay far below),
@@ -154,14 +160,4 @@ function arrayOf(parse: (text: string) => unknown): (text: string) => unknown {
     return typeof item === 'string' ? parse(item) : item;
   };
   return (text) => each(parseTexts(text));
-}
-
-function parsed(url: string): URL {
-  try {
-    const result = new URL(url);
-    if (/^postgres(ql)?:$/.test(result.protocol)) return result;
-  } catch {
-    // The error below describes the problem; it omits the URL, which may contain a password.
-  }
-  throw new Error('DATABASE_URL is not of the form postgres://user:password@host:port/database');
 }

@@ -6,12 +6,14 @@ import { TurnsByKey } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Schema } from '../tables/schema.ts';
-import { connectionOptions, placeOf } from './connection-options.ts';
 import { type CopyField, CopyIn, copyRows } from './copy-in.ts';
 import type { Db, OutboxRecord, OutboxRow, Tx } from './handle.ts';
 import { PipelinedConnection } from './pipelined-connection.ts';
+import { Primary } from './primary.ts';
 import { requireServer } from './server-version.ts';
+import { placeOf, serversOf } from './servers.ts';
 import { bindable, type Statement, type Value } from './statement.ts';
+import { LatestTimeline } from './timeline.ts';
 import {
   CACHED_PLAN_CHANGED,
   codeOf,
@@ -62,6 +64,7 @@ async function connect(options: DatabaseOptions): Promise<Database> {
   for (let attempt = 1; ; attempt++) {
     const database = new Database(options);
     try {
+      await Promise.all(database.primaries.map((primary) => primary.find()));
       await Promise.all(database.pipelines.map((pipeline) => pipeline.open()));
       return database;
     } catch (cause) {
@@ -118,7 +121,9 @@ export class Database implements Db {
    * never for acknowledged ones. If one survives a crash, so do all that committed before it.
    */
   readonly relaxed: PipelinedConnection;
-  readonly #directUrl: string;
+  /** For what needs a session of its own. */
+  readonly direct: Primary;
+  readonly #primary: Primary;
   #onCommitted: ((rows: readonly OutboxRow[]) => void) | undefined;
   readonly #clients = new Set<pg.Client>();
   readonly #shortage = new Shortage();
@@ -127,15 +132,17 @@ export class Database implements Db {
   constructor(options: DatabaseOptions) {
     const { url, directUrl, log, metrics, processes = 1, queryTimeoutMs = 10_000 } = options;
     this.#metrics = metrics;
-    this.#directUrl = directUrl ?? url;
     const isPooled = directUrl !== undefined;
-    this.pool = this.#openPool(options, { url, isPooled });
-    this.sessions = isPooled ? this.#openPool(options, { url: directUrl }) : this.pool;
+    const latest = new LatestTimeline();
+    const isChecked = [url, directUrl ?? url].some((one) => serversOf(one).isPrimaryWanted);
+    this.#primary = new Primary({ url, log, isPooled, isChecked, latest });
+    this.direct = isPooled ? new Primary({ url: directUrl, log, isChecked, latest }) : this.#primary;
+    this.pool = this.#openPool(options, this.#primary);
+    this.sessions = isPooled ? this.#openPool(options, this.direct) : this.pool;
     this.kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: this.pool }) });
     const connect = (settings?: Readonly<Record<string, string>>, gather?: number) =>
       new PipelinedConnection({
-        url,
-        isPooled,
+        primary: this.#primary,
         log,
         queryTimeoutMs,
         settings,
@@ -143,25 +150,30 @@ export class Database implements Db {
         onStatement: (name) => this.#countStatement(name),
         onError: (error) => void this.#failed(error),
         // Otherwise the others might wait a second, in which reads fail although sends succeed.
-        onRestored: () => {
-          for (const pipeline of this.pipelines) pipeline.retryNow();
-        },
+        onRestored: () => this.#retryNow(),
       });
     this.pipeline = connect();
-    this.readers = Array.from({ length: shareOf(READERS, processes) }, () => connect(READER_SETTINGS, GATHERED_READS));
+    this.readers = Array.from({ length: shareOf(READERS, processes) }, () =>
+      connect(READER_SETTINGS, GATHERED_READS),
+    );
     this.checks = connect(READER_SETTINGS, GATHERED_READS);
     this.bulk = connect(READER_SETTINGS);
     this.writers = Array.from({ length: shareOf(WRITERS, processes) }, () => connect(WRITER_SETTINGS));
     this.relaxed = connect({ synchronous_commit: 'off' });
+    this.#primary.onFound = () => this.#retryNow();
   }
 
   #openPool(
     { log, maxConnections = 10, processes = 1, queryTimeoutMs = 10_000 }: DatabaseOptions,
-    place: { readonly url: string; readonly isPooled?: boolean },
+    primary: Primary,
   ): pg.Pool {
     const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
-    const config = connectionOptions({ ...place, statementTimeoutMs, queryTimeoutMs });
-    const pool = new pg.Pool({ ...config, max: shareOf(maxConnections, processes, LEAST_POOL), idleTimeoutMillis: 30_000 });
+    const config = primary.connectionOptions({ statementTimeoutMs, queryTimeoutMs });
+    const pool = new pg.Pool({
+      ...config,
+      max: shareOf(maxConnections, processes, LEAST_POOL),
+      idleTimeoutMillis: 30_000,
+    });
     surviveLostClients(pool);
     pool.on('error', (error) => {
       // The pool ends before its sockets, on which a Postgres that stops later may still report it.
@@ -172,6 +184,15 @@ export class Database implements Db {
       client.on('end', () => this.#clients.delete(client));
     });
     return pool;
+  }
+
+  /** One, or with a direct URL two. */
+  get primaries(): readonly Primary[] {
+    return [...new Set([this.#primary, this.direct])];
+  }
+
+  #retryNow(): void {
+    for (const pipeline of this.pipelines) pipeline.retryNow();
   }
 
   /** All connections outside the pools. */
@@ -266,7 +287,7 @@ export class Database implements Db {
   /** Runs Kysely on a separate connection without a time limit, for migrations. */
   async withoutTimeLimit<T>(run: (kysely: Kysely<Schema>) => Promise<T>): Promise<T> {
     const limits = { statementTimeoutMs: 0, queryTimeoutMs: 0 };
-    const pool = new pg.Pool({ ...connectionOptions({ url: this.#directUrl, ...limits }), max: 1 });
+    const pool = new pg.Pool({ ...this.direct.connectionOptions(limits), max: 1 });
     surviveLostClients(pool);
     try {
       return await run(new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) }));
@@ -287,6 +308,7 @@ export class Database implements Db {
     const patience = new AbortController();
     const pools = [...new Set([this.pool, this.sessions])];
     await Promise.all([
+      ...this.primaries.map((primary) => primary.close()),
       ...this.pipelines.map((pipeline) => pipeline.close()),
       Promise.race([
         Promise.all(pools.map((pool) => pool.end())),

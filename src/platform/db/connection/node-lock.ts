@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { pauseMs } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
-import { connectionOptions, placeOf } from './connection-options.ts';
+import type { Primary } from './primary.ts';
 
 export interface NodeLockOptions {
-  readonly url: string;
+  /** Of an address with a session for each connection. */
+  readonly primary: Primary;
   /** `shared` for a node with Redis, else `exclusive`: several nodes on a database need Redis. */
   readonly mode: 'exclusive' | 'shared';
   readonly log: Logger;
@@ -90,10 +91,10 @@ export class NodeLock {
   }
 
   async #connect(): Promise<pg.Client> {
-    const { url } = this.#options;
+    const { primary } = this.#options;
     const limits = { statementTimeoutMs: 0, queryTimeoutMs: ANSWER_MS };
-    const options = connectionOptions({ url, ...limits, settings: { idle_session_timeout: 0 } });
-    const client = new pg.Client(options);
+    const options = primary.connectionOptions({ ...limits, settings: { idle_session_timeout: 0 } });
+    const client = new (options.Client ?? pg.Client)(options);
     client.on('error', () => this.#lost(client));
     client.on('end', () => this.#lost(client));
     try {
@@ -101,7 +102,7 @@ export class NodeLock {
       await options.onConnect(client);
     } catch (cause) {
       client.connection.stream.destroy();
-      throw new Error(`cannot reach Postgres at ${placeOf(url)}: ${(cause as Error).message}`, { cause });
+      throw new Error(`cannot reach Postgres at ${primary.place}: ${(cause as Error).message}`, { cause });
     }
     if (!this.#closed) return client;
     await client.end();

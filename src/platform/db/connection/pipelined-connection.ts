@@ -1,14 +1,12 @@
 import type { Logger } from '../../log.ts';
-import { connectionOptions } from './connection-options.ts';
 import type { Querier } from './handle.ts';
+import type { Primary } from './primary.ts';
 import { bindable, type Statement, type Value } from './statement.ts';
 import { DatabaseUnavailableError, wrapUnavailable } from './unavailable.ts';
 import { Session, type SessionOptions } from './wire/session.ts';
 
 export interface PipelinedConnectionOptions {
-  readonly url: string;
-  /** See ConnectionOptionsInput. */
-  readonly isPooled?: boolean | undefined;
+  readonly primary: Primary;
   readonly log: Logger;
   /** Called with the name of each statement. */
   readonly onStatement?: (name: string) => void;
@@ -46,9 +44,9 @@ export class PipelinedConnection implements Querier {
   #backoffMs = MIN_BACKOFF_MS;
 
   constructor(options: PipelinedConnectionOptions) {
-    const { url, isPooled, queryTimeoutMs = 10_000, gather = 1, settings } = options;
+    const { primary, queryTimeoutMs = 10_000, gather = 1, settings } = options;
     const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
-    const config = connectionOptions({ url, isPooled, statementTimeoutMs, queryTimeoutMs, settings });
+    const config = primary.connectionOptions({ statementTimeoutMs, queryTimeoutMs, settings });
     this.#options = options;
     this.#session = { config, queryTimeoutMs, gather, onLost: (reason) => this.#lost(reason) };
   }

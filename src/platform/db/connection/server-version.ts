@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from '../../log.ts';
-import { placeOf } from './connection-options.ts';
 import type { Querier } from './handle.ts';
+import { placeOf } from './servers.ts';
 import { type Statement, statement } from './statement.ts';
 import { codeOf } from './unavailable.ts';
 

@@ -207,6 +207,9 @@ function settings({ socketDirectory, port }: Address, options: EmbeddedPostgresO
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
+/** A standby accepts read-only ones. */
+const READY = /database system is ready to accept (read-only )?connections/;
+
 class Server {
   readonly #child: ChildProcess;
   readonly #log: Logger;
@@ -283,8 +286,7 @@ class Server {
     this.#log.debug({ postgres: line }, 'embedded Postgres');
     this.#lines.push(line);
     if (this.#lines.length > 20) this.#lines.shift();
-    if (this.#state !== 'starting' || !line.includes('database system is ready to accept connections'))
-      return;
+    if (this.#state !== 'starting' || !READY.test(line)) return;
     this.#state = 'ready';
     this.#onReady();
   }

@@ -59,7 +59,8 @@ export class Session {
 
   private constructor(options: SessionOptions) {
     this.#options = options;
-    this.#client = new pg.Client({ ...options.config, stream: this.#openStream });
+    const { config } = options;
+    this.#client = new (config.Client ?? pg.Client)({ ...config, stream: this.#openStream });
     this.#reader = new MessageReader(this.#receive);
     const { connection, ssl } = this.#client;
     // Reads from the first byte on: the read with ReadyForQuery may bring a part of what follows.
