@@ -8,11 +8,10 @@ import { openDatabase } from '../platform/db/connection/database.ts';
 import { acquireNodeLock } from '../platform/db/connection/node-lock.ts';
 import { migrate } from '../platform/db/migration/migrate.ts';
 import { startEmbeddedPostgres } from '../platform/db/postgres/embedded-postgres.ts';
-import { CutOffNotices } from '../platform/db/queue/cut-off-notices.ts';
 import { DueWatch } from '../platform/db/queue/due-watch.ts';
-import { openEngine } from '../platform/engine/open-engine.ts';
 import type { Disposer } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/log.ts';
+import { openEngineOf } from './engine.ts';
 import type { Urls } from './urls.ts';
 
 /** The dependencies of every part. Parts register with the disposer in the order of their start. */
@@ -41,8 +40,8 @@ export async function openData({ config, log, metrics, disposer }: PartOptions, 
   const watch = disposer.add('watch of due work', new DueWatch({ database: database.bulk, log }), (it) =>
     it.close(),
   );
-  const notices = config.redisUrl === null ? undefined : new CutOffNotices({ database, watch });
-  const { engine, description: engineDescription } = await openEngine(config, log, metrics, notices);
+  const opened = await openEngineOf({ config, log, metrics }, database, watch);
+  const { engine, description: engineDescription } = opened;
   disposer.add('engine', engine, (it) => it.close());
   const cursors = disposer.add('cursors', await Cursors.start(database, engine, log), (it) => it.close());
 

@@ -31,7 +31,7 @@ import { LockedWrites } from '../core/messages/timeline/locked-write.ts';
 import { Numbers } from '../core/messages/timeline/numbers.ts';
 import type { Committed } from '../core/messages/timeline/outgoing.ts';
 import { Timeline } from '../core/messages/timeline/timeline.ts';
-import { WritePath } from '../core/messages/timeline/write-path.ts';
+import { WritePaths } from '../core/messages/timeline/write-paths.ts';
 import { notifyAdded } from '../core/notifications/causes/added.ts';
 import { notifyAssigned } from '../core/notifications/causes/assigned.ts';
 import { followMentions } from '../core/notifications/causes/mentions-changed.ts';
@@ -113,12 +113,8 @@ export async function openMessaging(
   };
   const lockedWrites = new LockedWrites(writes);
   const importedWrites = new ImportedWrites(lockedWrites);
-  const writePath = new WritePath({
-    ...writes,
-    log,
-    planNotifications,
-    ...(maxBatch !== undefined && { maxBatch }),
-  });
+  const appends = { ...writes, log, planNotifications, ...(maxBatch !== undefined && { maxBatch }) };
+  const writePath = new WritePaths(engine, appends);
   disposer.add('write path', writePath, (it) => it.idle());
   const sender = new Sender({ database, store, directory, writePath, lockedWrites });
 

@@ -1,8 +1,17 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Cluster, checkCluster, type Sent, startClusterBehindLinks } from '../support/cluster.ts';
+import { runParley } from '../start/parley.ts';
+import {
+  type Cluster,
+  checkCluster,
+  type Sent,
+  startClusterBehindLinks,
+  startClusterOver,
+} from '../support/cluster.ts';
 import type { TestNode } from '../support/node.ts';
 import type { Random } from '../support/random.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { type FailoverCause, failOver, type SentinelGroup, startSentinelGroup } from '../support/sentinel.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
@@ -35,25 +44,36 @@ export interface RedisAwayFigures extends Found {
   /** Longest time for which a key that was deleted on one node was accepted by the other. */
   readonly staleKeyMs: number;
   readonly keysDeleted: number;
+  /** Longest time for an answer to a send that began during a fault. */
+  readonly slowestMs: number;
+  /** Longest time from the promotion of a replica until both nodes used it. */
+  readonly usedMs: number;
 }
 
 /**
- * Two nodes write into one conversation while Redis is killed, hung, wiped, or out of reach of one
- * of them. Sends go on: everything acknowledged is there, every reader gets it once and in order on
- * the socket that it opened, and a right that ends on one node ends on the other.
+ * Two nodes write into one conversation while Redis is killed, hung, wiped, out of reach of one of
+ * them, failed over by Sentinel, or exchanged for others. Sends go on: everything acknowledged is
+ * there, every reader gets it once and in order on the socket that it opened, and a right that ends
+ * on one node ends on the other.
  */
 export const redisAway = campaign({
-  words: ['', 'cut-off'],
-  whole: (_seed, word) =>
-    word === 'cut-off'
-      ? { faults: ['cut off'] as FaultName[], awayMs: 60_000, perSecond: 500 }
-      : { faults: eachTwentyTimes(), awayMs: 4_000, perSecond: 200 },
+  words: ['', 'cut-off', 'sentinel', 'several'],
+  whole: (_seed, word) => WHOLE[word as keyof typeof WHOLE],
   run,
 });
 
 async function run(t: Teardown, options: RedisAwayOptions, random: Random): Promise<RedisAwayFigures> {
   const { seed, faults, awayMs, perSecond } = options;
-  const cluster = await startClusterBehindLinks(t, seed);
+  const isWatched = faults.some((name) => name in FAILOVERS);
+  const group = isWatched ? await startSentinelGroup(t) : undefined;
+  const areSeveral = faults.some((name) => name in CHANGES);
+  const several = areSeveral ? await Promise.all([startRedis(t), startRedis(t)]) : [];
+  const cluster = await (() => {
+    if (group !== undefined) return startClusterOver(t, { ...group.servers[0], url: group.url });
+    if (several[0] !== undefined)
+      return startClusterOver(t, { ...several[0], url: urlOf(several, ['a', 'b']) });
+    return startClusterBehindLinks(t, seed);
+  })();
   const { nodes, conversationId } = cluster;
   const listeners = await Promise.all(nodes.map((node) => node.listen(conversationId)));
   const loads = nodes.map(
@@ -65,10 +85,13 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
   const periods: { readonly fromMs: number; readonly toMs: number }[] = [];
   const counts: Record<string, number> = {};
   const collisions: Record<string, { count: number; seconds: number }> = {};
+  let usedMs = 0;
   for (const name of faults) {
     const before = await sum(nodes, 'parley_number_collisions_total');
     const fromMs = performance.now();
-    await FAULTS[name](cluster, awayMs, random);
+    const fault: Fault = { ...FAULTS, ...FAILOVERS, ...CHANGES }[name];
+    const tookMs = await fault({ ...cluster, group, several }, awayMs, random);
+    if (typeof tookMs === 'number') usedMs = Math.max(usedMs, tookMs);
     const toMs = performance.now();
     periods.push({ fromMs, toMs });
     await until(async () => (await sum(nodes, 'parley_engine_healthy')) === 2, { what: 'both links' });
@@ -97,6 +120,11 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
   for (const [index, { closeCode }] of listeners.entries()) {
     if (closeCode !== undefined) problems.push(`listener ${index} was closed: ${closeCode}`);
   }
+  const slowestMs = Math.max(
+    ...sent.filter((one) => isAway(one) || inFirstSecond(one)).map(({ tookMs }) => tookMs),
+  );
+  if (usedMs > IN_TIME_MS)
+    problems.push(`a new master was used ${Math.round(usedMs)} ms after its promotion`);
   const voids = await sum(nodes, 'parley_voids_total');
   if (voids > acknowledged.length / 100) problems.push(`${voids} voids for ${acknowledged.length} messages`);
   return {
@@ -114,11 +142,22 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
     withoutCounters: await sum(nodes, 'parley_numbers_without_counters_total'),
     staleKeyMs: Math.round(keys.staleMs),
     keysDeleted: keys.deleted,
+    slowestMs: Math.round(slowestMs),
+    usedMs: Math.round(usedMs),
     problems,
   };
 }
 
-type Fault = (cluster: Cluster, awayMs: number, random: Random) => Promise<void>;
+/** A node uses a new master within this time of its promotion. */
+const IN_TIME_MS = 3_000;
+
+interface Ground extends Cluster {
+  readonly group: SentinelGroup | undefined;
+  readonly several: readonly TestRedis[];
+}
+
+/** Resolves when it is over; a failover with the time until both nodes used the new master. */
+type Fault = (ground: Ground, awayMs: number, random: Random) => Promise<unknown>;
 
 const FAULTS = {
   async killed({ redis }, awayMs) {
@@ -146,11 +185,48 @@ const FAULTS = {
   },
 } satisfies Readonly<Record<string, Fault>>;
 
-export type FaultName = keyof typeof FAULTS;
+const FAILOVERS = {
+  'master killed': ({ group, nodes }) => failOver(group!, 'master killed', nodes.length),
+  'master hung': ({ group, nodes }) => failOver(group!, 'master hung', nodes.length),
+  'switched over': ({ group, nodes }) => failOver(group!, 'switched over', nodes.length),
+} satisfies Readonly<Record<FailoverCause, Fault>>;
 
-function eachTwentyTimes(): FaultName[] {
-  const names = Object.keys(FAULTS) as FaultName[];
-  return Array.from({ length: 20 * names.length }, (_, index) => names[index % names.length]!);
+/** Any two of them after each other move every channel and every counter. */
+const CHANGES = {
+  'one left out': (ground) => useRedis(ground, ['b']),
+  'one added': (ground) => useRedis(ground, ['a', 'b']),
+  'another left out': (ground) => useRedis(ground, ['a']),
+  'one hung': async ({ several: [, second] }, awayMs) => {
+    second!.hang();
+    await pause(awayMs);
+    second!.resume();
+  },
+} satisfies Readonly<Record<string, Fault>>;
+
+export type FaultName = keyof typeof FAULTS | FailoverCause | keyof typeof CHANGES;
+
+/** Changes the list as an operator does, while the nodes run. */
+async function useRedis({ several, databaseUrl }: Ground, names: readonly string[]): Promise<void> {
+  const env = { DATABASE_URL: databaseUrl, REDIS_URL: urlOf(several, names) };
+  const { code, stderr } = await runParley(['admin', 'redis', 'use'], env);
+  if (code !== 0) throw new Error(stderr);
+}
+
+/** The URL with those of the servers `a` and `b`. */
+function urlOf(several: readonly TestRedis[], names: readonly string[]): string {
+  return names.map((name) => `${several['ab'.indexOf(name)]!.url}#${name}`).join(',');
+}
+
+const WHOLE = {
+  '': { faults: inTurn(FAULTS, 80), awayMs: 4_000, perSecond: 200 },
+  'cut-off': { faults: ['cut off'], awayMs: 60_000, perSecond: 500 },
+  sentinel: { faults: inTurn(FAILOVERS, 20), awayMs: 4_000, perSecond: 200 },
+  several: { faults: inTurn(CHANGES, 20), awayMs: 4_000, perSecond: 200 },
+} satisfies Readonly<Record<string, Omit<RedisAwayOptions, 'seed'>>>;
+
+function inTurn(faults: Readonly<Partial<Record<FaultName, unknown>>>, count: number): FaultName[] {
+  const names = Object.keys(faults) as FaultName[];
+  return Array.from({ length: count }, (_, index) => names[index % names.length]!);
 }
 
 async function sum(nodes: readonly TestNode[], metric: string): Promise<number> {

@@ -12,3 +12,24 @@ t.test('a short run of the campaign without Redis', async (t) => {
   t.ok(figures.withoutCounters > 50);
   t.ok(figures.keysDeleted > 3);
 });
+
+t.test('a short run of the campaign with failovers by Sentinel', async (t) => {
+  const figures = await redisAway(t, {
+    seed: 4,
+    faults: ['master hung', 'switched over', 'master killed'],
+    awayMs: 3_000,
+    perSecond: 60,
+  });
+  t.same(figures.problems, [], JSON.stringify(figures));
+});
+
+t.test('a short run of the campaign over several Redis, of which one is left out and added', async (t) => {
+  const figures = await redisAway(t, {
+    seed: 5,
+    faults: ['one left out', 'one added', 'another left out', 'one added', 'one hung'],
+    awayMs: 3_000,
+    perSecond: 60,
+  });
+  t.same(figures.problems, [], JSON.stringify(figures));
+  t.ok(figures.keysDeleted > 3);
+});

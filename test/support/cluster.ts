@@ -40,6 +40,15 @@ export async function startClusterBehindLinks(t: Teardown, seed: number): Promis
   return startOver(t, redis, await startLinks(t, { redis, seed, count: 2 }));
 }
 
+/** Starts the cluster with any REDIS_URL; `redis` is for faults. */
+export function startClusterOver(
+  t: Teardown,
+  redis: TestRedis,
+  env: NodeJS.ProcessEnv = {},
+): Promise<Cluster> {
+  return startOver(t, redis, [], env);
+}
+
 async function startOver(
   t: Teardown,
   redis: TestRedis,

@@ -82,9 +82,18 @@ async function launchOnFreePort(
   }
 }
 
-async function launch(program: string, directory: string, port: number): Promise<ChildProcess> {
+function launch(program: string, directory: string, port: number): Promise<ChildProcess> {
   const options = { bind: '127.0.0.1', port, dir: directory, save: '', appendonly: 'no', databases: 16 };
-  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  // A replica has what its master had at once.
+  const args = Object.entries({ ...options, 'repl-diskless-sync-delay': 0 }).flatMap(([name, value]) => [
+    `--${name}`,
+    String(value),
+  ]);
+  return launchRedis(program, args);
+}
+
+/** Resolves when a server, or a sentinel, has started. It ends with this process. */
+export async function launchRedis(program: string, args: readonly string[]): Promise<ChildProcess> {
   const setpriv = await findOnPath(['setpriv']);
   const [file = program, ...rest] =
     setpriv === undefined ? [program, ...args] : [setpriv, '--pdeathsig=KILL', '--', program, ...args];
@@ -98,7 +107,7 @@ async function launch(program: string, directory: string, port: number): Promise
     child.once('exit', () => reject(new Error(`redis does not start: ${output}`)));
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       output += text;
-      if (output.includes('Ready to accept connections')) resolve();
+      if (/Ready to accept connections|Sentinel ID is/.test(output)) resolve();
     });
   });
   return child;
@@ -106,7 +115,7 @@ async function launch(program: string, directory: string, port: number): Promise
 
 let found: Promise<string> | undefined;
 
-function findRedis(): Promise<string> {
+export function findRedis(): Promise<string> {
   found ??= findProgram({
     names: ['redis-server', 'valkey-server'],
     package: 'redis-server',

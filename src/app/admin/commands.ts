@@ -334,6 +334,18 @@ export const COMMANDS: Commands<AdminContext> = {
   'import mattermost': importOf('mattermost', 'Import a bulk export of Mattermost: a zip, or its JSONL file'),
   'import zulip': importOf('zulip', 'Import the .tar.gz file that Zulip exports'),
   'import parley': importOf('parley', 'Import the zip file of an export of a conversation of Parley'),
+  'redis use': {
+    help: 'Have all running nodes use the Redis of REDIS_URL, which each was restarted with before',
+    options: {},
+    async run({ database, config }) {
+      const { changeRedisList } = await import('../../platform/db/queue/redis-list.ts');
+      const { readRedisUrl } = await import('../../platform/engine/redis-address.ts');
+      const addresses = config.redisUrl === null ? [] : readRedisUrl(config.redisUrl)!;
+      if (addresses.length === 0) throw new UsageError('redis use needs REDIS_URL');
+      const names = addresses.map(({ name }) => name);
+      return { object: 'redis_list', ...(await changeRedisList(database, names)) };
+    },
+  },
   migrate: {
     help: 'Migrate the database to the schema of this version, as a start does',
     options: {},

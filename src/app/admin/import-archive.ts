@@ -7,11 +7,13 @@ import { ImportedWrites } from '../../core/messages/timeline/imported-write.ts';
 import { LockedWrites } from '../../core/messages/timeline/locked-write.ts';
 import { Numbers } from '../../core/messages/timeline/numbers.ts';
 import { Timeline } from '../../core/messages/timeline/timeline.ts';
-import { openEngine } from '../../platform/engine/open-engine.ts';
 import { Disposer } from '../../platform/lifecycle.ts';
 import { createMetrics } from '../../platform/metrics.ts';
 import { AddressGuard } from '../../platform/outbound/address-guard.ts';
 import '../features.ts';
+import { RedisList } from '../../platform/db/queue/redis-list.ts';
+import { openEngine } from '../../platform/engine/open-engine.ts';
+import { readRedisUrl } from '../../platform/engine/redis-address.ts';
 import type { AdminContext } from './admin-context.ts';
 
 /**
@@ -34,7 +36,10 @@ export async function importArchive(
   const line = new ProgressLine();
   try {
     const metrics = createMetrics();
-    const { engine } = await openEngine(config, log, metrics);
+    const addresses = config.redisUrl === null ? [] : readRedisUrl(config.redisUrl)!;
+    const known = addresses.map(({ name }) => name);
+    const used = known.length === 0 ? [] : (await RedisList.open({ database, known, log })).names;
+    const { engine } = await openEngine({ addresses, used, log, metrics });
     disposer.add('engine', engine, (it) => it.close());
     const { store } = await openObjectStore({
       ...{ database, s3: config.s3, dataDir: config.dataDir, accountBytes: config.storedBytesPerAccount },

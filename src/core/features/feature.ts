@@ -127,7 +127,7 @@ export interface Opened {
 /** The paths by which messages enter timelines. */
 export interface Core {
   readonly timeline: Timeline;
-  readonly writePath: WritePath;
+  readonly writePath: Pick<WritePath, 'append'>;
   readonly lockedWrites: LockedWrites;
   readonly importedWrites: ImportedWrites;
   /** Returns every endpoint of the node, once all features have joined. */

@@ -78,7 +78,7 @@ export class Gateway {
     this.#unregister = [
       options.engine.onMissed(({ reason, channels }) => {
         // While the link is away, no other node would hear the question.
-        if (reason !== 'away') streams.askOthers(channels);
+        if (reason !== 'away') streams.askOthers(channels, reason === 'frames');
       }),
       rights.onChange((subject) => {
         if (subject.startsWith(ACTOR)) streams.forgetFrames();

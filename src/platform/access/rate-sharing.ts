@@ -54,7 +54,7 @@ export class RateSharing {
       take(limiter).map((exchange) => ({ name, limiter, exchange })),
     );
     if (taken.length === 0) return;
-    let tallies: readonly Tally[] = [];
+    let tallies: readonly (Tally | undefined)[] = [];
     try {
       tallies = await this.#engine.tally(
         taken.map(({ name, exchange: { addition } }) => ({ ...addition, key: `${name}:${addition.key}` })),

@@ -48,11 +48,11 @@ export class Rights {
   }
 
   /**
-   * Milliseconds for which a right may be used without reading it again: one second while the link
+   * Milliseconds for which a right may be used without reading it again: one second while its link
    * is in doubt, because an announcement may never arrive.
    */
   get maxAgeMs(): number {
-    return this.#engine.inDoubt ? IN_DOUBT_MAX_AGE_MS : MAX_AGE_MS;
+    return this.#engine.shardOf(CHANNEL).inDoubt ? IN_DOUBT_MAX_AGE_MS : MAX_AGE_MS;
   }
 
   /**

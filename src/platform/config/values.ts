@@ -2,6 +2,7 @@
 
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
+import { readRedisUrl } from '../engine/redis-address.ts';
 import type { Kind } from './reader.ts';
 
 const MOST_PROCESSES = 256;
@@ -61,10 +62,12 @@ export const POSTGRES_URL = secretUrl(
   'postgres://[user[:password]@]host[:port][,host[:port]…]/database',
   /^postgres(ql)?:\/\/\S+$/,
 );
-export const REDIS_URL = secretUrl(
-  'redis://[[user]:password@]host[:port][/database] or rediss://…',
-  /^rediss?:\/\/\S+$/,
-);
+export const REDIS_URL: Kind<string> = {
+  accepts:
+    'redis://[[user]:password@]host[:port][/database], redis+sentinel://host[:port],host[:port]/master, or several by commas, each with a name of its own; rediss for TLS, #name behind one names it',
+  secret: true,
+  parse: (text) => (readRedisUrl(text) === undefined ? undefined : text),
+};
 export const SMTP_URL = secretUrl(
   'smtp://[user:password@]host[:port] or smtps://…, with what a URL reserves percent-encoded',
   /^smtps?:\/\/\S+$/,

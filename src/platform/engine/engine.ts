@@ -2,8 +2,8 @@ import type { Frame } from './frame.ts';
 
 /**
  * The port between nodes: it carries frames, counts sequences and proves its own link. MemoryEngine
- * (one process) and RedisEngine (many) implement it, and one contract suite tests both
- * (test/engine/contract.ts).
+ * (one process), RedisEngine (many) and SeveralRedis (over several of the former) implement it, and
+ * one contract suite tests them (test/engine/contract.ts).
  *
  * Callers may rely on:
  * - **Delivery.** A published frame reaches every listener of its channel on every node at most
@@ -30,19 +30,17 @@ import type { Frame } from './frame.ts';
  * Callers MUST register listeners that do not throw, since the engine catches nothing, and treat
  * every rejection as "the engine is away": an EngineUnavailableError, which comes within a second.
  */
-export interface Engine {
+export interface Engine extends EngineShard {
   /** 12 random characters, new for every instance, by which the node ignores its own frames. */
   readonly nodeId: string;
 
-  /** True from a proof of the link until one fails or is overdue; always true in a MemoryEngine. */
-  readonly healthy: boolean;
-
   /**
-   * True while frames of other nodes may fail to arrive without a report: the link is away, its
-   * proof is overdue, or another node says that it cannot publish. What was read before is then
-   * not to be relied on for longer than a second.
+   * Its shards, which are lost and healed one by one. A single Redis is the only shard of itself.
    */
-  readonly inDoubt: boolean;
+  readonly shards: readonly EngineShard[];
+
+  /** The shard that carries this channel, or counts this stream. */
+  shardOf(id: string): EngineShard;
 
   /**
    * Everything that any node published before this moment (`performance.now()`, ms) has arrived
@@ -73,9 +71,10 @@ export interface Engine {
   /**
    * Adds to counts that all nodes share and that end with their window, and takes what a limit
    * leaves of them, in one round trip. It is meant for limits, where losing a count with its store
-   * does no harm. Returns the tallies in the order of the additions.
+   * does no harm. Returns the tallies in the order of the additions; undefined where that shard
+   * alone is away.
    */
-  tally(additions: readonly Addition[]): Promise<readonly Tally[]>;
+  tally(additions: readonly Addition[]): Promise<readonly (Tally | undefined)[]>;
 
   /**
    * Calls `listener` when frames may not have arrived: when the link was away and is proven again,
@@ -87,6 +86,19 @@ export interface Engine {
 
   /** Sends what was published before. Never rejects, even without a link; may be called twice. */
   close(): Promise<void>;
+}
+
+/** The whole engine, or what it has for some channels and streams. */
+export interface EngineShard {
+  /** True from a proof of the link until one fails or is overdue; always true in a MemoryEngine. */
+  readonly healthy: boolean;
+
+  /**
+   * True while frames of other nodes may fail to arrive without a report: the link is away, its
+   * proof is overdue, or another node says that it cannot publish. What was read before is then not
+   * to be relied on for longer than a second.
+   */
+  readonly inDoubt: boolean;
 }
 
 /** What nodes say to each other, by another way than the engine, while one cannot publish. */
@@ -114,7 +126,7 @@ export interface Missed {
    * link or that of another node is away, so that the same is reported again in a second.
    */
   readonly reason: 'link' | 'frames' | 'silence' | 'away';
-  /** The affected channels, or undefined for any. */
+  /** The affected channels, or undefined for any. `has` also holds for those without listeners. */
   readonly channels: ReadonlySet<string> | undefined;
   /** How many frames are known to be lost. */
   readonly frames: number;

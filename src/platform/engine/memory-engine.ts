@@ -26,6 +26,12 @@ export class MemoryEngine implements Engine {
     this.#now = now;
   }
 
+  readonly shards = [this];
+
+  shardOf(): this {
+    return this;
+  }
+
   get healthy(): boolean {
     return !this.#closed;
   }

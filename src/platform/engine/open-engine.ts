@@ -2,21 +2,46 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Engine, Notices } from './engine.ts';
 import { MemoryEngine } from './memory-engine.ts';
+import type { RedisAddress } from './redis-address.ts';
+import type { SeveralRedis } from './several-redis.ts';
 
-/**
- * Returns the engine with a description for the log line of the start. Without `notices`, a
- * frame that Redis does not take is refused.
- */
-export async function openEngine(
-  { redisUrl }: { readonly redisUrl: string | null },
-  log: Logger,
-  metrics: Metrics,
-  notices?: Notices,
-): Promise<{ engine: Engine; description: string }> {
-  if (redisUrl === null) return { engine: new MemoryEngine(), description: 'memory' };
+export interface EngineOptions {
+  /** Empty: this process is alone. */
+  readonly addresses: readonly RedisAddress[];
+  /** The names of those in use. */
+  readonly used: readonly string[];
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /**
+   * Of a Redis, or of the only one. Without them, a frame that Redis does not take is refused.
+   */
+  readonly notices?: ((name?: string) => Notices) | undefined;
+}
+
+/** The engine with a description for the log line of the start. */
+export interface OpenedEngine {
+  readonly engine: Engine;
+  readonly description: string;
+  /** Absent where there are not several. */
+  readonly several?: SeveralRedis;
+}
+
+export async function openEngine(options: EngineOptions): Promise<OpenedEngine> {
+  const { addresses, log, metrics, notices } = options;
+  const [address, another] = addresses;
+  if (address === undefined) return { engine: new MemoryEngine(), description: 'memory' };
   // Loaded here, because a node without Redis does not need the library.
-  const { RedisEngine } = await import('./redis-engine.ts');
-  const engine = await RedisEngine.connect({ url: redisUrl, log, metrics, notices });
-  const version = engine.serverVersion === null ? '' : `, Redis ${engine.serverVersion}`;
-  return { engine, description: `${new URL(redisUrl).host}${version}` };
+  if (another === undefined) {
+    const { RedisEngine } = await import('./redis-engine.ts');
+    const engine = await RedisEngine.connect({ url: address.url, log, metrics, notices: notices?.() });
+    return { engine, description: described(address.name, engine.serverVersion) };
+  }
+  const { SeveralRedis } = await import('./several-redis.ts');
+  const several = await SeveralRedis.connect(options);
+  const shards = several.shards.map(({ serverVersion }, n) => described(options.used[n]!, serverVersion));
+  return { engine: several, several, description: shards.join('; ') };
+}
+
+function described(name: string, version: string | null): string {
+  return version === null ? name : `${name}, Redis ${version}`;
 }

@@ -1,8 +1,12 @@
 import { TLSSocket } from 'node:tls';
-import type { Redis, RedisOptions } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
+import type { RedisAddress } from './redis-address.ts';
+
+/** Longest pause between two attempts to connect. */
+const RETRY_MS = 250;
 
 /** No call waits for more than 500 ms, and none is queued for a connection yet to be made. */
-export const CONNECTION = {
+const CONNECTION = {
   lazyConnect: true,
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
@@ -10,13 +14,45 @@ export const CONNECTION = {
   connectTimeout: 500,
   disconnectTimeout: 50,
   // A loading Redis is asked again at least this often, whatever time it says it needs.
-  maxLoadingRetryTime: 250,
-  retryStrategy: (attempt: number) => Math.min(attempt * 50, 250),
+  maxLoadingRetryTime: RETRY_MS,
+  retryStrategy: (attempt: number) => Math.min(attempt * 50, RETRY_MS),
   // A frame that is sent again after newer ones would break the order.
   autoResendUnfulfilledCommands: false,
   // Left to Subscriptions: in ioredis, an answer that times out is an unhandled rejection.
   autoResubscribe: false,
+  // A master that became a replica: the address now belongs to another server, or Sentinel knows
+  // it.
+  reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),
 } satisfies RedisOptions;
+
+/** Every sentinel is listened to, since one may learn of a new master seconds after another. */
+const SENTINEL = {
+  failoverDetector: true,
+  sentinelCommandTimeout: 500,
+  sentinelReconnectStrategy: () => 1_000,
+} satisfies RedisOptions;
+
+/**
+ * Makes a connection that is not open yet. Where Sentinel is asked for the master, it is asked
+ * again before each attempt; once `isOpened`, until one answers.
+ */
+export function connectionTo(
+  { isWatched, target }: RedisAddress,
+  connectionName: string,
+  isOpened: () => boolean,
+): Redis {
+  const options = {
+    ...CONNECTION,
+    connectionName,
+    ...(isWatched && { ...SENTINEL, sentinelRetryStrategy: () => (isOpened() ? RETRY_MS : null) }),
+  };
+  return typeof target === 'string' ? new Redis(target, options) : new Redis({ ...options, ...target });
+}
+
+/** Where the connection leads; undefined between two. */
+export function remoteOf({ stream }: Redis): string | undefined {
+  return stream?.remoteAddress && `${stream.remoteAddress}:${stream.remotePort}`;
+}
 
 /**
  * Drops a connection at once; ioredis makes a new one. Resets the transport where it can: after a
@@ -62,25 +98,22 @@ export async function requireVersion(connection: Redis): Promise<string | null> 
 
 /** Functions that put errors and addresses into a form that may be logged. */
 
-/** Returns an address without its secrets. */
-export function withoutSecrets(url: string): string {
-  if (!URL.canParse(url)) return 'an address that is no URL';
-  const shown = new URL(url);
-  shown.password = '';
-  // ioredis takes options from the query, among them a password.
-  shown.search = '';
-  return shown.href;
-}
-
 /** Returns an error without its command's arguments, which may be secrets or message bodies. */
 export function withoutArguments(error: unknown): Error {
   if (error instanceof Error && !('command' in error)) return error;
   return new Error(describe(error));
 }
 
-/** Returns whether ioredis or the link reported a late answer; refusals have other texts. */
-export function isSlowness({ message }: Error): boolean {
-  return /timed out|ETIMEDOUT|no proof|lost meanwhile/.test(message);
+/**
+ * Returns whether it may be over in a moment: a late answer, which ioredis or the link reported, or
+ * a failover under way. Refusals have other texts.
+ */
+export function isPassing({ message }: Error, { isWatched }: RedisAddress): boolean {
+  return (
+    isWatched
+      ? /timed out|ETIMEDOUT|no proof|lost meanwhile|ECONNREFUSED|closed|unreachable/
+      : /timed out|ETIMEDOUT|no proof|lost meanwhile/
+  ).test(message);
 }
 
 export function describe(reason: unknown): string {

@@ -1,4 +1,5 @@
-import { Redis } from 'ioredis';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
 import { nanoid } from 'nanoid';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
@@ -21,13 +22,16 @@ import {
 import { NODE_ID_BYTES, openEnvelope, Sealer } from './envelope.ts';
 import type { Frame } from './frame.ts';
 import { decodeFrame, encodeFrame } from './frame-codec.ts';
+import { type RedisAddress, readRedisUrl } from './redis-address.ts';
 import * as redis from './redis-connection.ts';
 import { RedisLink } from './redis-link.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 export interface RedisEngineOptions {
-  /** `redis://` or `rediss://`, Redis 7 or newer (sharded publish/subscribe). */
+  /** One address of REDIS_URL; Redis 7 or newer (sharded publish/subscribe). */
   readonly url: string;
+  /** Where it is one of several. */
+  readonly nodeId?: string;
   readonly log: Logger;
   /** Without them, a frame that Redis does not take is refused. */
   readonly notices?: Notices | undefined;
@@ -38,18 +42,19 @@ export interface RedisEngineOptions {
 
 /** The engine of many nodes over one Redis, with connections for commands and for subscriptions. */
 export class RedisEngine implements Engine {
-  readonly nodeId = nanoid(NODE_ID_BYTES);
+  readonly nodeId: string;
+  readonly shards = [this];
   /** Version of the Redis, such as `7.0.15`; null where INFO is not permitted. */
   serverVersion: string | null = null;
-  readonly #proofChannel = `node:${this.nodeId}`;
+  readonly #proofChannel: string;
   readonly #log: Logger;
   readonly #commands: Redis;
   readonly #subscriber: Redis;
   readonly #channels: Channels;
   readonly #subscriptions: Subscriptions;
   readonly #link: RedisLink;
-  readonly #departures = new Departures(this.nodeId);
-  readonly #uncounted = new Sealer(this.nodeId, 0);
+  readonly #departures: Departures;
+  readonly #uncounted: Sealer;
   readonly #arrivals = new Arrivals((missed) => this.#missed(missed));
   readonly #announcing: Loop;
   readonly #missedListeners = new Set<(missed: Missed) => void>();
@@ -61,6 +66,7 @@ export class RedisEngine implements Engine {
   readonly #roundTrip: Metrics['redisRoundTrip'] | undefined;
   #sent = { proof: '', atMs: 0 };
   #outbox: Outbox | undefined;
+  #isOpened = false;
   #closing: Promise<void> | undefined;
   #lastError: Error | undefined;
   #undecodable = 0;
@@ -72,8 +78,10 @@ export class RedisEngine implements Engine {
    */
   static async connect(options: RedisEngineOptions): Promise<RedisEngine> {
     const deadlineMs = performance.now() + (options.patienceMs ?? PATIENCE_MS);
+    const [address] = readRedisUrl(options.url) ?? [];
+    if (address === undefined) throw new Error('REDIS_URL is no address of a Redis');
     for (;;) {
-      const engine = new RedisEngine(options);
+      const engine = new RedisEngine(options, address);
       let reason: Error;
       try {
         await engine.#open();
@@ -82,24 +90,32 @@ export class RedisEngine implements Engine {
         reason = engine.#lastError ?? redis.withoutArguments(error);
         await engine.close();
       }
-      if (redis.isSlowness(reason) && performance.now() < deadlineMs) {
+      if (redis.isPassing(reason, address) && performance.now() < deadlineMs) {
         options.log.warn({ err: reason }, 'Redis does not answer in time: trying again');
+        await delay(RETRY_MS);
         continue;
       }
       throw new Error(
-        `cannot use Redis at ${redis.withoutSecrets(options.url)}: ${redis.describe(reason)}; ` +
+        `cannot use Redis at ${address.shown}: ${redis.describe(reason)}; ` +
           `start Redis ${redis.MIN_REDIS} or newer there, or correct REDIS_URL, or unset it to run a single node without Redis`,
         { cause: reason },
       );
     }
   }
 
-  private constructor({ url, log, notices, metrics }: RedisEngineOptions) {
+  private constructor(
+    { nodeId = nanoid(NODE_ID_BYTES), log, notices, metrics }: RedisEngineOptions,
+    address: RedisAddress,
+  ) {
+    this.nodeId = nodeId;
+    this.#proofChannel = `node:${nodeId}`;
+    this.#departures = new Departures(nodeId);
+    this.#uncounted = new Sealer(nodeId, 0);
     this.#log = log;
     this.#notices = notices;
     this.#roundTrip = metrics?.redisRoundTrip;
     const connection = (role: string) =>
-      new Redis(url, { ...redis.CONNECTION, connectionName: `parley-${this.nodeId}-${role}` });
+      redis.connectionTo(address, `parley-${this.nodeId}-${role}`, () => this.#isOpened);
     this.#commands = connection('commands');
     this.#subscriber = connection('subscriber');
     this.#channels = new Channels((channel) => {
@@ -144,6 +160,10 @@ export class RedisEngine implements Engine {
       },
       onError: (error) => log.error({ err: error }, 'announcing frames failed'),
     });
+  }
+
+  shardOf(): this {
+    return this;
   }
 
   get healthy(): boolean {
@@ -222,6 +242,7 @@ export class RedisEngine implements Engine {
     await Promise.all([this.#commands.connect(), this.#subscriber.connect()]);
     this.serverVersion = await redis.requireVersion(this.#commands);
     await this.#link.open();
+    this.#isOpened = true;
     this.#announce();
   }
 
@@ -251,16 +272,43 @@ export class RedisEngine implements Engine {
   #watch(connection: Redis): void {
     // ioredis reports every attempt of its retries; the two lines of the link say enough.
     connection.on('error', (error) => {
+      // A sentinel has said more.
+      if (this.#lastError !== undefined && /^All sentinels/.test(error.message)) return;
       this.#lastError = redis.withoutArguments(error);
       this.#log.debug({ err: this.#lastError }, 'redis connection');
     });
     connection.on('close', () =>
       this.#link.broken(this.#lastError ?? new Error('the connection to Redis closed')),
     );
+    connection.on('sentinelError', (error: Error) => {
+      this.#lastError = error;
+    });
+    // ioredis gives up if it hears of a new master while it asks for the address of one.
+    connection.on('end', () => setTimeout(() => this.#connectAgain(connection), RETRY_MS).unref());
+    let earlier: string | undefined;
     connection.on('ready', () => {
       this.#lastError = undefined;
+      const remote = redis.remoteOf(connection);
+      if (earlier !== undefined && remote !== earlier) this.#moved();
+      earlier = remote;
       this.#link.check();
     });
+  }
+
+  #connectAgain(connection: Redis): void {
+    // `connect` tries again by itself before the engine is open.
+    if (!this.#isOpened || this.#closing !== undefined) return;
+    connection.connect().catch(() => {});
+  }
+
+  /**
+   * The connection leads to another server. Nodes may be on the one before for seconds, because a
+   * sentinel tells them of it or they do not know better, and would not hear what is published
+   * here.
+   */
+  #moved(): void {
+    // If it cannot be said, Postgres is away, and no right is read.
+    this.#notices?.say().catch(() => {});
   }
 
   /**
@@ -427,6 +475,8 @@ interface Departing {
 /** The channel that every node subscribes to. */
 const ANNOUNCEMENTS = 'nodes';
 const PATIENCE_MS = 10_000;
+/** Between two attempts to connect, of those that ioredis does not make by itself. */
+const RETRY_MS = 100;
 
 /** 256 frames keep Redis busy for about half a millisecond; other commands wait that long. */
 const MAX_PER_SCRIPT = 256;

@@ -28,7 +28,7 @@ export interface SenderOptions {
   readonly database: Database;
   readonly store: ObjectStore;
   readonly directory: ConversationDirectory;
-  readonly writePath: WritePath;
+  readonly writePath: Pick<WritePath, 'append'>;
   readonly lockedWrites: LockedWrites;
 }
 

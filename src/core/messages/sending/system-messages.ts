@@ -3,7 +3,10 @@ import { TEXT_ALONE } from '../timeline/new-message.ts';
 import type { WritePath } from '../timeline/write-path.ts';
 
 /** Writes the message of an outbox row (SYSTEM_EVENT) once, however often it is called. */
-export async function appendSystemEvent(writePath: WritePath, event: SystemEvent): Promise<void> {
+export async function appendSystemEvent(
+  writePath: Pick<WritePath, 'append'>,
+  event: SystemEvent,
+): Promise<void> {
   await writePath.append({
     message: {
       ...TEXT_ALONE,

@@ -1,13 +1,18 @@
 import { LRUCache } from 'lru-cache';
 import { bounded } from '../../../platform/bounded.ts';
 import type { Querier } from '../../../platform/db/connection/handle.ts';
-import { type Engine, EngineUnavailableError, type NumberRequest } from '../../../platform/engine/engine.ts';
+import {
+  type Engine,
+  type EngineShard,
+  EngineUnavailableError,
+  type NumberRequest,
+} from '../../../platform/engine/engine.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { Timeline } from './timeline.ts';
 import { readHeads } from './timeline-store.ts';
 
 export interface NumbersOptions {
-  readonly engine: Pick<Engine, 'healthy' | 'reserve'>;
+  readonly engine: Pick<Engine, 'shardOf' | 'reserve'>;
   readonly timeline: Pick<Timeline, 'void'>;
   readonly metrics: Pick<Metrics, 'numberCollisions' | 'numbersWithoutCounters'>;
 }
@@ -37,7 +42,8 @@ export class Numbers {
    * value says how many numbers of their counters may be lost, by requests without an answer.
    */
   readonly #uncounted = new LRUCache<string, number>(bounded(MAX_KEPT));
-  #failedMs = Number.NEGATIVE_INFINITY;
+  /** When a request of a shard of the engine failed last. */
+  readonly #failedMs = new Map<EngineShard, number>();
   /** The call that is raising absent counters. */
   #raising: Promise<unknown> | undefined;
 
@@ -47,7 +53,7 @@ export class Numbers {
 
   /** Whether messages of the conversation are numbered under its lock alone for now. */
   needsLock(conversationId: string): boolean {
-    return this.#areAway || this.#needsFloor(conversationId);
+    return this.#isAway(conversationId) || this.#needsFloor(conversationId);
   }
 
   /** Notes that numbers of this conversation had been used by another node. */
@@ -58,7 +64,7 @@ export class Numbers {
 
   /**
    * Takes numbers off the counters, without a lock. Rejects with EngineUnavailableError; then
-   * `needsLock` is true for all conversations for a second.
+   * `needsLock` is true for a second for all conversations of that shard of the engine.
    */
   async count(db: Querier, claims: readonly NumberRequest[]): Promise<Taken> {
     const firsts = await this.#reserve(claims);
@@ -70,7 +76,7 @@ export class Numbers {
 
   /** Takes numbers of conversations that `tx` has locked. */
   async takeLocked(tx: Querier, claims: readonly NumberRequest[]): Promise<Taken> {
-    if (this.#areAway) return this.#takeFromPostgres(tx, claims);
+    if (claims.some(({ stream }) => this.#isAway(stream))) return this.#takeFromPostgres(tx, claims);
     try {
       const behind = claims.some(({ stream }) => this.#needsFloor(stream));
       return behind ? await this.#countFrom(tx, claims) : await this.count(tx, claims);
@@ -80,8 +86,10 @@ export class Numbers {
     }
   }
 
-  get #areAway(): boolean {
-    return !this.#options.engine.healthy || performance.now() - this.#failedMs < AWAY_FOR_MS;
+  #isAway(conversationId: string): boolean {
+    const shard = this.#options.engine.shardOf(conversationId);
+    const failedMs = this.#failedMs.get(shard);
+    return !shard.healthy || (failedMs !== undefined && performance.now() - failedMs < AWAY_FOR_MS);
   }
 
   #needsFloor(conversationId: string): boolean {
@@ -125,8 +133,8 @@ export class Numbers {
     try {
       return await this.#options.engine.reserve(claims);
     } catch (error) {
-      this.#failedMs = performance.now();
       for (const { stream, count } of claims) {
+        this.#failedMs.set(this.#options.engine.shardOf(stream), performance.now());
         this.#uncounted.set(stream, (this.#uncounted.get(stream) ?? 0) + count);
       }
       throw error;

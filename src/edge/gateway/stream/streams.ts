@@ -177,11 +177,11 @@ export class Streams {
 
   /**
    * Asks other nodes for what Postgres does not have, after frames were lost on these channels or
-   * on any: the writers of streamed texts for a snapshot, and on single channels the nodes for
-   * their presence. After a loss on all channels, presence is not asked for, because every node
-   * repeats it within seconds.
+   * on any: the writers of streamed texts for a snapshot, and if they are single channels the nodes
+   * for their presence. After a loss on all channels of a link, presence is not asked for, because
+   * every node repeats it within seconds.
    */
-  askOthers(channels: Iterable<string> | undefined): void {
+  askOthers(channels: Iterable<string> | undefined, areSingle: boolean): void {
     if (channels === undefined) {
       for (const open of this.#conversations.values()) open.askWriters();
       return;
@@ -190,7 +190,7 @@ export class Streams {
       const open = this.#conversations.get(id);
       if (open === undefined) continue;
       open.askWriters();
-      this.#options.presence.opened(id);
+      if (areSingle) this.#options.presence.opened(id);
     }
   }
 

@@ -322,7 +322,7 @@ export class Database implements Db {
 
 /** Returns how many connections of one kind each of several processes has. */
 function shareOf(connections: number, processes: number, least = 1): number {
-  return Math.max(least, Math.ceil(connections / processes));
+  return Math.max(Math.min(least, connections), Math.ceil(connections / processes));
 }
 
 /** With one, a statement beside a transaction could wait for that transaction. */

@@ -5,6 +5,15 @@ import type { DueWatch } from './due-watch.ts';
 export interface CutOffNoticesOptions {
   readonly database: Querier;
   readonly watch: Pick<DueWatch, 'add'>;
+  /** Where the nodes have several Redis: they speak of one of them. */
+  readonly shard?: {
+    /** Of letters that need no quotes in SQL. */
+    readonly name: string;
+    /** Unlike those of the other shards. */
+    readonly index: number;
+    /** Whether it is the only one in use, so that nodes may not know that there are shards. */
+    readonly isAll: () => boolean;
+  };
 }
 
 /**
@@ -15,6 +24,7 @@ export interface CutOffNoticesOptions {
  */
 export class CutOffNotices {
   readonly #database: Querier;
+  readonly #shard: CutOffNoticesOptions['shard'];
   /** When the last notice of this node was begun (`performance.now()`). */
   #saidMs = Number.NEGATIVE_INFINITY;
   #saying: Promise<void> | undefined;
@@ -22,11 +32,12 @@ export class CutOffNotices {
   #clearMs = performance.now();
   #inDoubtUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ database, watch }: CutOffNoticesOptions) {
+  constructor({ database, watch, shard }: CutOffNoticesOptions) {
     this.#database = database;
+    this.#shard = shard;
     watch.add({
-      name: 'cut_off',
-      condition: IS_ANY_CUT_OFF,
+      name: shard === undefined ? 'cut_off' : `cut_off_${shard.index}`,
+      condition: isAnyCutOff(shard === undefined ? [SETTING] : [SETTING, settingOf(shard.name)]),
       onDue: () => {},
       onLook: (isAny, beganMs) => {
         const isOverlooked = beganMs - this.#lookedMs > OVERLOOKED_AFTER_MS;
@@ -55,7 +66,8 @@ export class CutOffNotices {
   }
 
   async #say(nowMs: number): Promise<void> {
-    await this.#database.query(SAY);
+    const setting = this.#shard?.isAll() === false ? settingOf(this.#shard.name) : SETTING;
+    await this.#database.query(SAY, setting);
     this.#saidMs = nowMs;
   }
 }
@@ -70,9 +82,16 @@ const IN_DOUBT_FOR_MS = 1_500;
 
 const SETTING = 'cut_off_until';
 
-const IS_ANY_CUT_OFF = `(SELECT value FROM settings WHERE name = '${SETTING}')::timestamptz > statement_timestamp()`;
+function settingOf(shard: string): string {
+  return `${SETTING} ${shard}`;
+}
 
-const SAY = statement('say-cut-off')`
+function isAnyCutOff(settings: readonly string[]): string {
+  const names = settings.map((name) => `'${name}'`).join(', ');
+  return `(SELECT max(value::timestamptz) FROM settings WHERE name IN (${names})) > statement_timestamp()`;
+}
+
+const SAY = statement<[setting: string]>('say-cut-off')`
     INSERT INTO settings AS s (name, value)
-    VALUES ('${SETTING}', (clock_timestamp() + interval '${RUNS_OUT_AFTER_MS} ms')::text)
+    VALUES ($1, (clock_timestamp() + interval '${RUNS_OUT_AFTER_MS} ms')::text)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`;

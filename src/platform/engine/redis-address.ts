@@ -1,0 +1,102 @@
+import type { RedisOptions } from 'ioredis';
+
+/** One Redis of REDIS_URL: a server, or a group that Sentinel watches. */
+export interface RedisAddress {
+  /** The name behind `#`, else where it is: the same on every node, since keys are spread by it. */
+  readonly name: string;
+  /** What REDIS_URL says of it. */
+  readonly url: string;
+  /** For log lines: no secrets. */
+  readonly shown: string;
+  /** Whether Sentinel says which server is the master. */
+  readonly isWatched: boolean;
+  /** Where it is, and the credentials: a URL of ioredis, or what it has instead for Sentinel. */
+  readonly target: string | Omit<RedisOptions, 'replyMapping'>;
+}
+
+/**
+ * Reads REDIS_URL: addresses separated by commas, of the forms
+ * `redis://[[user]:password@]host[:port] [/database]` and
+ * `redis+sentinel://[[user]:password@]host[:port],host[:port]/master[/database]`, each with
+ * `rediss` for TLS and `#name` behind it. Returns undefined for anything else.
+ */
+export function readRedisUrl(text: string): readonly RedisAddress[] | undefined {
+  if (/\s/.test(text)) return undefined;
+  // A group lists its sentinels by commas too.
+  const addresses = text.split(/,(?=rediss?(?:\+sentinel)?:\/\/)/).map((one) => {
+    return /^rediss?\+/.test(one) ? watchedGroup(one) : server(one);
+  });
+  if (!addresses.every((address) => address !== undefined)) return undefined;
+  const names = new Set(addresses.map(({ name }) => name));
+  const areNames = [...names].every((name) => /^[\w.:/[\]-]{1,80}$/.test(name));
+  return areNames && names.size === addresses.length ? addresses : undefined;
+}
+
+function server(text: string): RedisAddress | undefined {
+  const url = /^rediss?:\/\/./.test(text) ? URL.parse(text) : null;
+  // A comma is no part of a host: the next address is misspelt.
+  if (url === null || url.host.includes(',')) return undefined;
+  const name = nameOf(url.hash) ?? url.host + (url.pathname === '/' ? '' : url.pathname);
+  url.hash = '';
+  url.password = '';
+  // ioredis takes options from the query, among them a password.
+  url.search = '';
+  return { name, url: text, shown: url.href, isWatched: false, target: text.replace(/#.*$/, '') };
+}
+
+function watchedGroup(text: string): RedisAddress | undefined {
+  const found = GROUP.exec(text);
+  if (found === null) return undefined;
+  const [, scheme, user = '', password, hosts = '', master = '', database = '0', query = '', hash = ''] =
+    found;
+  const sentinels = hosts.split(',').map(endpoint);
+  const ofSentinels = new URLSearchParams(query);
+  const isKnown = [...ofSentinels.keys()].every(
+    (key) => key === 'sentinel_user' || key === 'sentinel_password',
+  );
+  if (!isKnown || !sentinels.every((one) => one !== undefined)) return undefined;
+  const name = decoded(master);
+  const username = decoded(user);
+  return {
+    name: nameOf(hash) ?? name,
+    url: text,
+    shown: `${scheme}+sentinel://${user === '' ? '' : `${user}@`}${hosts}/${master}`,
+    isWatched: true,
+    target: {
+      sentinels,
+      name,
+      db: Number(database),
+      ...(username !== '' && { username }),
+      ...(password !== undefined && { password: decoded(password) }),
+      ...option('sentinelUsername', ofSentinels.get('sentinel_user')),
+      ...option('sentinelPassword', ofSentinels.get('sentinel_password')),
+      ...(scheme === 'rediss' && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
+    },
+  };
+}
+
+const GROUP =
+  /^(rediss?)\+sentinel:\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^@/?#]+)\/([^/?#]+)(?:\/(\d{1,5}))?(?:\?([^#]*))?(#.*)?$/;
+
+function endpoint(text: string): { host: string; port: number } | undefined {
+  const [, v6, host = v6, port = '26379'] =
+    /^(?:\[([\da-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  return host === undefined || Number(port) > 65_535 ? undefined : { host, port: Number(port) };
+}
+
+function option<Name extends string>(name: Name, value: string | null): { [N in Name]?: string } {
+  return value === null ? {} : ({ [name]: value } as { [N in Name]: string });
+}
+
+function nameOf(hash: string): string | undefined {
+  return hash.length > 1 ? decoded(hash.slice(1)) : undefined;
+}
+
+/** Text with a stray `%` stands for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,172 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { freePort } from './free-port.ts';
+import { findRedis, launchRedis, startRedis, type TestRedis } from './redis.ts';
+import type { Teardown } from './teardown.ts';
+import { until } from './until.ts';
+
+/** A master and a replica, with three sentinels that watch them. */
+export interface SentinelGroup {
+  /** As REDIS_URL takes it. */
+  readonly url: string;
+  readonly sentinels: readonly number[];
+  /** The servers, whatever they are at present. */
+  readonly servers: readonly [TestRedis, TestRedis];
+  /** The server that says it is the master and has a replica, and the other one. */
+  roles(): Promise<{ readonly master: TestRedis; readonly replica: TestRedis }>;
+  /**
+   * Resolves when the server is a master, with the last moment (`performance.now()`) at which it
+   * was none.
+   */
+  promoted(server: TestRedis): Promise<number>;
+  /** Has a server follow the other one, as the sentinels would some ten seconds later. */
+  follow(server: TestRedis): Promise<void>;
+  /** Resolves when the sentinels would fail the master over to this replica. */
+  isReady(replica: TestRedis): Promise<void>;
+  /** Names of the connections of nodes (`parley-…`) that a server has. */
+  connections(server: TestRedis): Promise<readonly string[]>;
+  /** Asks a sentinel for a failover while the master is well. */
+  switchOver(): Promise<void>;
+}
+
+export type FailoverCause = 'master killed' | 'master hung' | 'switched over';
+
+/**
+ * Has the sentinels fail the master over, and returns how many milliseconds after the promotion
+ * each of the nodes had both connections there. Afterwards the old master is its replica.
+ */
+export async function failOver(group: SentinelGroup, cause: FailoverCause, nodes: number): Promise<number> {
+  const { master, replica } = await group.roles();
+  await group.isReady(replica);
+  if (cause === 'master killed') await master.kill();
+  else if (cause === 'master hung') master.hang();
+  else await group.switchOver();
+  const promotedMs = await group.promoted(replica);
+  await until(async () => (await group.connections(replica)).length >= 2 * nodes, {
+    what: 'the nodes to use the new master',
+  });
+  const tookMs = performance.now() - promotedMs;
+  master.resume();
+  await master.start();
+  await group.follow(master);
+  return tookMs;
+}
+
+const MASTER = 'mymaster';
+const DOWN_AFTER_MS = 1_000;
+
+export async function startSentinelGroup(t: Teardown): Promise<SentinelGroup> {
+  const servers = await Promise.all([startRedis(t), startRedis(t)]);
+  const [first] = servers;
+  const clients = new Map(servers.map((server) => [server, client(t, server.port)]));
+  const call = <T>(server: TestRedis, ...[name, ...args]: [string, ...(string | number)[]]): Promise<T> =>
+    clients.get(server)!.call(name, ...args) as Promise<T>;
+  const other = (server: TestRedis) => servers.find((one) => one !== server)!;
+  const role = async (server: TestRedis) => {
+    const [role] = await call<[string]>(server, 'ROLE').catch((): [string] => ['away']);
+    return role;
+  };
+  const follow = async (server: TestRedis) => {
+    await until(() => call(server, 'REPLICAOF', '127.0.0.1', other(server).port).catch(() => false), {
+      what: 'a server to follow',
+    });
+  };
+  await follow(servers[1]);
+  const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(t, first.port)));
+  const asked = sentinels.map((port) => client(t, port));
+  const facts = async (sentinel: Redis, ...args: string[]) =>
+    pairs((await sentinel.call('SENTINEL', ...args)) as string[]);
+  const group: SentinelGroup = {
+    url: `redis+sentinel://${sentinels.map((port) => `127.0.0.1:${port}`).join(',')}/${MASTER}`,
+    sentinels,
+    servers,
+    async roles() {
+      const master = (await role(servers[0])) === 'master' ? servers[0] : servers[1];
+      return { master, replica: other(master) };
+    },
+    async promoted(server) {
+      let beforeMs = performance.now();
+      const isMaster = async () => {
+        const askedMs = performance.now();
+        if ((await role(server)) === 'master') return true;
+        beforeMs = askedMs;
+        return false;
+      };
+      await until(isMaster, { what: 'the promotion' });
+      return beforeMs;
+    },
+    follow,
+    async isReady(replica) {
+      const sees = async (sentinel: Redis) => {
+        const { port, flags, ...more } = await facts(sentinel, 'MASTER', MASTER);
+        const [one] = ((await sentinel.call('SENTINEL', 'REPLICAS', MASTER)) as string[][]).map(pairs);
+        return (
+          port === String(other(replica).port) &&
+          flags === 'master' &&
+          more['num-other-sentinels'] === '2' &&
+          one?.port === String(replica.port) &&
+          one.flags === 'slave' &&
+          one['master-link-status'] === 'ok'
+        );
+      };
+      await until(
+        async () =>
+          (await Promise.all(asked.map((sentinel) => sees(sentinel).catch(() => false)))).every(Boolean),
+        { what: 'all sentinels to see the master and its replica' },
+      );
+    },
+    async connections(server) {
+      const list = await call<string>(server, 'CLIENT', 'LIST').catch(() => '');
+      return [...list.matchAll(/ name=(parley-\S+)/g)].map(([, name]) => name!);
+    },
+    async switchOver() {
+      await asked[0]!.call('SENTINEL', 'FAILOVER', MASTER);
+    },
+  };
+  await group.isReady(servers[1]);
+  return group;
+}
+
+async function startSentinel(t: Teardown, masterPort: number): Promise<number> {
+  const directory = await mkdtemp(join(tmpdir(), 'parley-sentinel-'));
+  const port = await freePort();
+  const file = join(directory, 'sentinel.conf');
+  const lines = [
+    `port ${port}`,
+    'bind 127.0.0.1',
+    `dir ${directory}`,
+    `sentinel monitor ${MASTER} 127.0.0.1 ${masterPort} 2`,
+    `sentinel down-after-milliseconds ${MASTER} ${DOWN_AFTER_MS}`,
+    `sentinel failover-timeout ${MASTER} 5000`,
+  ];
+  await writeFile(file, lines.join('\n'));
+  const child = await launchRedis(await findRedis(), [file, '--sentinel']);
+  t.teardown(async () => {
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL')) await exited;
+    await rm(directory, { recursive: true, force: true });
+  });
+  return port;
+}
+
+/** Waits for no connection: what is asked while the server is away fails at once. */
+function client(t: Teardown, port: number): Redis {
+  const redis = new Redis(port, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: 500,
+    retryStrategy: () => 50,
+    enableReadyCheck: false,
+  });
+  redis.on('error', () => {});
+  t.teardown(() => redis.disconnect());
+  return redis;
+}
+
+function pairs(list: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    Array.from({ length: list.length / 2 }, (_, n) => [list[2 * n]!, list[2 * n + 1]!]),
+  );
+}
