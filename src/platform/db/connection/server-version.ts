@@ -30,19 +30,21 @@ export async function requireServer(
 ): Promise<string> {
   const place = placeOf(url);
   const server = await askTwo(pipeline, relaxed);
+  if (server === undefined) throw directUrl === undefined ? sharedSessions(place) : sharedStatements(place);
+  // Distributions append their own version: "15.14 (Debian 15.14-0+deb12u1)".
+  const version = server.server_version.split(' ')[0] ?? '';
+  if (!(Number.parseInt(version, 10) >= LEAST_POSTGRES)) {
+    throw new Error(
+      `the Postgres at ${place} is version ${version} and Parley needs ${LEAST_POSTGRES} or newer: upgrade it, or set DATABASE_URL to another`,
+    );
+  }
   if (directUrl === undefined) {
-    if (server === undefined || server.isShared) throw sharedSessions(place);
+    if (server.isShared) throw sharedSessions(place);
   } else {
-    if (server === undefined) throw sharedStatements(place);
     if (!server.has_settings) log.warn({ place }, LACKS_SETTINGS);
     await requireSessions(sessions, placeOf(directUrl), server.database);
   }
-  // Distributions append their own version: "15.14 (Debian 15.14-0+deb12u1)".
-  const version = server.server_version.split(' ')[0] ?? '';
-  if (Number.parseInt(version, 10) >= LEAST_POSTGRES) return version;
-  throw new Error(
-    `the Postgres at ${place} is version ${version} and Parley needs ${LEAST_POSTGRES} or newer: upgrade it, or set DATABASE_URL to another`,
-  );
+  return version;
 }
 
 async function requireSessions(pool: pg.Pool, place: string, database: string): Promise<void> {
