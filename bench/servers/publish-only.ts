@@ -35,6 +35,8 @@ const database = await openDatabase({ url: config.databaseUrl ?? '', log });
 const engine = new MemoryEngine();
 const metrics = createMetrics();
 const app = App();
+const fanout = new Fanout(app, metrics);
+fanout.addVersion(CURRENT_VERSION);
 const streams = new Streams({
   metrics,
   database,
@@ -42,7 +44,7 @@ const streams = new Streams({
   engine,
   timeline: new Timeline(database, engine, metrics),
   directory: new ConversationDirectory(database, await Rights.open(engine)),
-  broadcast: new Fanout(app, metrics).broadcast,
+  broadcast: fanout.broadcast,
   limits: config.socket,
   presence: new Presence({
     engine,

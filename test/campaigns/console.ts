@@ -299,15 +299,17 @@ function partsOf(page: Page): Promise<Parts> {
 }
 
 /**
- * Returns the parts that differ. Of messages, those that a fresh page has loaded are compared; and
- * only a fresh page knows why a conversation cannot be read any more.
+ * Returns the parts that differ. Of messages, those that both pages have loaded are compared: which
+ * they are depends on when a page was opened. Only a fresh page knows why a conversation cannot be
+ * read any more.
  */
 function differencesOf(page: Parts, fresh: Parts): string[] {
   return Object.entries(fresh).flatMap(([name, lines]) => {
     if (name === 'refused' && fresh.ended!.length > 0) return [];
     const own = page[name] ?? [];
     const isLoaded = name === 'messages' || name === 'replies';
-    const most = isLoaded ? lines.length : Math.max(lines.length, own.length);
+    const both = own.length === 0 ? lines.length : Math.min(lines.length, own.length);
+    const most = isLoaded ? both : Math.max(lines.length, own.length);
     for (let n = 0; n < most; n++) {
       if (own[n] !== lines[n])
         return `${name} ${n}: ${JSON.stringify(own[n])}, fresh ${JSON.stringify(lines[n])}`;

@@ -1,7 +1,9 @@
 /** The conversation itself, its members and what they do, as a page sees them change. */
 
 import t from 'tap';
+import { Activity } from '../../src/contract/client/conversation/view/activity.ts';
 import type { LiveConversation } from '../../src/contract/client/index.ts';
+import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
 import { Cases } from '../messages/cases.ts';
 import { startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
@@ -204,6 +206,24 @@ t.test('presence, which a lost connection forgets', async (t) => {
   t.equal(presence.get(grace.id), 'away', 'an old snapshot stays as it was');
   network.target = app.baseUrl;
   await until(() => mine.snapshot.presence.get(grace.id) === 'away', { what: 'presence again' });
+});
+
+t.test('who is no member any more when all are read has no position', async (t) => {
+  const changes: string[] = [];
+  const host = { actors: new Map(), actor: () => null, timing: { after: () => () => {} } };
+  const core = { id: 'cnv_1', host, changed: (what: string) => changes.push(what) };
+  const activity = new Activity(core as unknown as ConstructorParameters<typeof Activity>[0]);
+  const member = (actor_id: string, last_read_sequence: number) =>
+    ({ actor_id, last_read_sequence, membership: 'active' }) as Participant;
+  activity.join([member('act_1', 4), member('act_2', 2)]);
+  activity.join([member('act_2', 3)]);
+  t.strictSame([...activity.reads.keys()], ['act_1', 'act_2'], 'one that has changed');
+  activity.join([member('act_2', 1)], true);
+  t.strictSame(
+    [...activity.reads.values()].map(({ sequence }) => sequence),
+    [3],
+  );
+  t.strictSame(new Set(changes), new Set(['reads']));
 });
 
 t.test('a case, for its customer and for backends', async (t) => {

@@ -94,7 +94,8 @@ globalThis.shown = {
       refused: lines('.conversation .composer-refused'),
       thread: lines('.thread-pane-count, .side-pane-empty'),
       replies: all('.thread-pane [data-message]').map(messageOf).toReversed(),
-      details: lines('.side-pane[aria-label="Details"] :is(h3, p, li, dt, dd)'),
+      // How far a member has read is said in other words where the message is not loaded.
+      details: lines('.side-pane[aria-label="Details"] :is(h3, p, li:not(.readers > li), dt, dd)'),
     };
   },
 

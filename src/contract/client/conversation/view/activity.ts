@@ -48,8 +48,16 @@ export class Activity {
     }
   }
 
-  /** Takes the positions of members that were read; events may have brought newer ones. */
-  join(members: readonly Participant[]): void {
+  /**
+   * Takes the positions of members that were read; events may have brought newer ones. `isAll`:
+   * these are all members.
+   */
+  join(members: readonly Participant[], isAll = false): void {
+    for (const id of isAll ? [...this.#reads.keys()] : []) {
+      if (members.some(({ actor_id: known }) => known === id)) continue;
+      this.#reads.delete(id);
+      this.#readsChanged();
+    }
     for (const { actor_id: id, last_read_sequence: sequence, membership } of members) {
       // A page that is opened now knows no position of a former member.
       if (membership === 'left' || membership === 'removed') {

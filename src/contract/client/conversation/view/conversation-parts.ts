@@ -19,10 +19,10 @@ export class ConversationParts {
   readonly drafts: LiveList<ChatMessage>;
   readonly scheduled: LiveList<ChatMessage>;
   readonly #core: PartsCore;
-  readonly #joined: (participants: readonly Participant[]) => void;
+  readonly #joined: (participants: readonly Participant[], isAll?: boolean) => void;
 
-  /** `joined` is called with participants that were read or have changed. */
-  constructor(core: PartsCore, joined: (participants: readonly Participant[]) => void) {
+  /** `joined` is called with all participants that were read, or with one that has changed. */
+  constructor(core: PartsCore, joined: (participants: readonly Participant[], isAll?: boolean) => void) {
     this.#core = core;
     this.#joined = joined;
     const { path, begun } = core;
@@ -39,7 +39,7 @@ export class ConversationParts {
       compare: () => 0,
       read: async () => {
         const conversation = await fetch<Conversation>(`${path}${RESOURCE}`);
-        joined(conversation.participants ?? []);
+        joined(conversation.participants ?? [], true);
         return [conversation];
       },
     });

@@ -95,7 +95,7 @@ export class ConversationView
     this.timeline = timeline;
     this.#quotes = new Quotes(this);
     this.#activity = new Activity(this);
-    this.#parts = new ConversationParts(this, (participants) => this.#activity.join(participants));
+    this.#parts = new ConversationParts(this, (...joined) => this.#activity.join(...joined));
     this.#sending = new Sending(this);
     this.#shownAtOnce = new ShownAtOnce(this, this.#parts);
     this.#people = new ShownPeople(host.actors);
