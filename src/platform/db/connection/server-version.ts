@@ -102,14 +102,14 @@ interface Server {
   readonly has_settings: boolean;
 }
 
-/** Of one name, so that an answer to the other question shows a pooler that mixes them up. */
-const [ONE, OTHER] = ['one', 'other'].map(
-  (asker) => statement<[], Server>('server')`
-    SELECT '${asker}' AS asker, current_setting('server_version') AS server_version, pg_backend_pid() AS pid,
+const ONE = statement<[], Server>('server')`
+    SELECT 'one' AS asker, current_setting('server_version') AS server_version, pg_backend_pid() AS pid,
       concat_ws('.', (SELECT system_identifier FROM pg_control_system()), oid) AS database,
       current_setting('enable_seqscan') = 'off' AND current_setting('statement_timeout') <> '0' AS has_settings
-    FROM pg_database WHERE datname = current_database()`,
-) as [Question, Question];
+    FROM pg_database WHERE datname = current_database()`;
+
+/** Of the same name, so that an answer to the other question shows a pooler that mixes them up. */
+const OTHER: Question = { ...ONE, text: ONE.text.replace("'one'", "'other'") };
 
 type Question = Statement<[], Server>;
 
