@@ -130,6 +130,7 @@ t.test('a message is shown at once, and once, whatever the network does', async 
   await until(() => conversation.messages[0]?.delivery === 'sent', { what: 'the event' });
   t.equal(conversation.messages.length, 1);
   t.equal(conversation.messages[0]!.key, 'first', 'a list of elements by key keeps its element');
+  await until(() => held !== undefined, { what: 'the answer' });
   held!();
   const { id: firstId } = await first;
   t.match(conversation.messages, [
