@@ -3,14 +3,11 @@ import { openObjectStore } from '../core/attachments/open-store.ts';
 import { SigningKey } from '../core/audit/signing-key.ts';
 import type { NodeParts } from '../core/features/feature.ts';
 import { Cursors } from '../edge/gateway/catch-up/cursors.ts';
-import type { Config } from '../platform/config/config.ts';
 import { openDatabase } from '../platform/db/connection/database.ts';
 import { acquireNodeLock } from '../platform/db/connection/node-lock.ts';
 import { migrate } from '../platform/db/migration/migrate.ts';
-import { startEmbeddedPostgres } from '../platform/db/postgres/embedded-postgres.ts';
 import { DueWatch } from '../platform/db/queue/due-watch.ts';
-import type { Disposer } from '../platform/lifecycle.ts';
-import type { Logger } from '../platform/log.ts';
+import { databaseUrlOf } from './database-url.ts';
 import { openEngineOf } from './engine.ts';
 import type { Urls } from './urls.ts';
 
@@ -21,7 +18,7 @@ export type Data = Awaited<ReturnType<typeof openData>>;
 
 /** Opens a node's Postgres, its store of files and its engine, which connects it to others. */
 export async function openData({ config, log, metrics, disposer }: PartOptions, urls: Urls) {
-  const databaseUrl = config.databaseUrl ?? (await startPostgres(config, log, disposer));
+  const databaseUrl = await databaseUrlOf(config, log, disposer);
   const directUrl = config.databaseDirectUrl ?? undefined;
   const database = await openDatabase({
     url: databaseUrl,
@@ -80,9 +77,4 @@ export async function openData({ config, log, metrics, disposer }: PartOptions, 
     avatars,
     signingKey,
   };
-}
-
-async function startPostgres(config: Config, log: Logger, disposer: Disposer): Promise<string> {
-  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, durable: true, log });
-  return disposer.add('postgres', postgres, (it) => it.stop()).url;
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../platform/config/config.ts';
-import { startEmbeddedPostgres } from '../platform/db/postgres/embedded-postgres.ts';
 import { Disposer } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/log.ts';
+import { databaseUrlOf } from './database-url.ts';
 import { requireFreePort } from './free-port.ts';
 import { STOPPING_MS, StopRequest } from './stop-request.ts';
 import { Supervisor } from './supervisor/supervisor.ts';
@@ -24,20 +24,17 @@ export async function supervise(config: Config, log: Logger): Promise<number> {
 
   const disposer = new Disposer();
   try {
-    const databaseUrl = config.databaseUrl ?? (await startPostgres(config, log, disposer));
+    const databaseUrl = await databaseUrlOf(config, log, disposer);
     const supervisor = new Supervisor({
       ...{ config, ports: { port, adminPort }, databaseUrl, log },
       stopMs: drainMs + STOPPING_MS,
     });
     process.on('SIGHUP', () => void supervisor.roll());
-    const started = supervisor.start().then(
-      () => log.info({ pid: process.pid, processes, port }, 'every node listens'),
-      () => {
-        // The node has printed why.
-        stop.exitCode = 1;
-        stop.ask('a node did not start', { isUrgent: true });
-      },
-    );
+    const started = supervisor.start().catch(() => {
+      // The node has printed why.
+      stop.exitCode = 1;
+      stop.ask('a node did not start', { isUrgent: true });
+    });
     const reason = await stop.requested;
     log.info({ reason }, 'stopping one node after another');
     const exitCode = await supervisor.stop(reason, stop.urgent);
@@ -50,15 +47,6 @@ export async function supervise(config: Config, log: Logger): Promise<number> {
 
 /** How long the nodes of a supervisor that was killed may still listen. */
 const ORPHANS_MS = 3_000;
-
-async function startPostgres(
-  { dataDir }: Pick<Config, 'dataDir'>,
-  log: Logger,
-  disposer: Disposer,
-): Promise<string> {
-  const postgres = await startEmbeddedPostgres({ dataDir, durable: true, log });
-  return disposer.add('postgres', postgres, (it) => it.stop()).url;
-}
 
 /**
  * The kernel has assigned a new connection to one of the nodes before that node has accepted it. If

@@ -14,9 +14,16 @@ export interface HealthOptions {
   readonly draining: () => boolean;
 }
 
+export interface HealthOfAll {
+  /** Of each node that listens and has answered in time. */
+  readonly nodes: readonly Health[];
+  /** How many nodes there should be. */
+  readonly processes: number;
+}
+
 /** All nodes of a supervisor, for which each of them answers. Absent where there is none. */
 export interface WholeMachine {
-  health(): Promise<{ readonly nodes: readonly Health[]; readonly processes: number }>;
+  health(): Promise<HealthOfAll>;
   /** Returns the text of `/metrics`. */
   metrics(): Promise<string>;
 }

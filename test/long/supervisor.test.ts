@@ -7,11 +7,13 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { runParley } from '../start/parley.ts';
+import { freshDirectory, runParley, startParley } from '../start/parley.ts';
 import { deliveryProblems, historyProblems } from '../support/check-delivery.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Listener, TestNode } from '../support/node.ts';
+import { createTestDatabase } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';
+import { startRedis } from '../support/redis.ts';
 import { SdkReader } from '../support/sdk-reader.ts';
 import { SteadyLoad } from '../support/steady-load.ts';
 import { allEnd, isRunning, Supervised } from '../support/supervised.ts';
@@ -168,6 +170,18 @@ t.test('nodes of one supervisor', async (t) => {
       [1, 2].flatMap((slot) => [`${slot} stopping`, `${slot} stopped`]),
     );
   });
+});
+
+t.test('a stop during the start starts no more of them', async (t) => {
+  const { url: DATABASE_URL } = await createTestDatabase(t);
+  const { url: REDIS_URL } = await startRedis(t);
+  const env = { DATABASE_URL, REDIS_URL, PARLEY_PROCESSES: '2', PORT: '0', PARLEY_DRAIN_DELAY_MS: '0' };
+  const running = startParley(t, { ...env, PARLEY_DATA_DIR: freshDirectory(t) });
+  await running.logs(/"process":1/);
+  running.child.kill('SIGTERM');
+  const { code, stderr } = await running.ended;
+  t.equal(code, 0, stderr);
+  t.notMatch(stderr, /"process":2/);
 });
 
 t.test('what keeps them from starting is said in one line', async (t) => {

@@ -64,11 +64,16 @@ t.test('metrics are added up where a sum means something', async (t) => {
   const during = await merged.text([former, nodes[1]!, next]);
   t.match(during, 'sends{by="ada"} 7');
   t.match(during, 'sockets 4\n');
-  await merged.end(former.metrics);
+  merged.end(former.metrics);
   const after = await merged.text([nodes[1]!, next]);
   for (const line of ['sends{by="ada"} 7', 'time_count 4', 'healthy{process="1"} 1'])
     t.match(linesOf(after), new Set([line]));
-  await merged.end(nodes[1]!.metrics);
+  merged.end(nodes[1]!.metrics);
   t.match(await merged.text([next]), 'sends{by="ada"} 7');
   t.match(await merged.text([]), 'time_sum 12.5');
+
+  t.comment('two that end at once');
+  const crashed = new MergedMetrics();
+  for (const { metrics } of nodes) crashed.end(metrics);
+  t.match(await crashed.text([]), 'sends{by="ada"} 7');
 });

@@ -1,4 +1,4 @@
-type Counts = readonly (readonly [actorId: string, count: number])[];
+import type { SocketCounts } from './messages.ts';
 
 /** The sockets of each actor at all nodes, for the limit that holds for them together. */
 export class ActorSockets<Node> {
@@ -11,7 +11,7 @@ export class ActorSockets<Node> {
   }
 
   /** Returns the actors that now have as many sockets as they may, and those that no longer do. */
-  count(node: Node, counts: Counts): { readonly full: string[]; readonly free: string[] } {
+  count(node: Node, counts: SocketCounts): { readonly full: string[]; readonly free: string[] } {
     const ofNode = this.#ofNodes.get(node) ?? new Map<string, number>();
     this.#ofNodes.set(node, ofNode);
     const changed = { full: [] as string[], free: [] as string[] };

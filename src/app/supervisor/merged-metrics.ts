@@ -7,22 +7,25 @@ import type { MetricsOfProcess } from './messages.ts';
  * a sum that became less would look like a restart of everything.
  */
 export class MergedMetrics {
-  #ofEnded: MetricsOfProcess = [];
+  #ofEnded: Promise<MetricsOfProcess> = Promise.resolve([]);
 
   /** Keeps what a node had counted by its end. */
-  async end(metrics: MetricsOfProcess): Promise<void> {
+  end(metrics: MetricsOfProcess): void {
     const counted = metrics.filter(isCounted);
-    this.#ofEnded = await AggregatorRegistry.aggregate([this.#ofEnded, counted]).getMetricsAsJSON();
+    // Each after the one before, as several nodes may end at once.
+    this.#ofEnded = this.#ofEnded.then((before) =>
+      AggregatorRegistry.aggregate([before, counted]).getMetricsAsJSON(),
+    );
   }
 
   /** Returns the text of `/metrics`. A node that is about to end is of no slot any more (null). */
-  text(
+  async text(
     nodes: readonly { readonly slot: number | null; readonly metrics: MetricsOfProcess }[],
   ): Promise<string> {
     const all = nodes.map(({ slot, metrics }) =>
       slot === null ? metrics.filter(isCounted) : metrics.map((metric) => labelled(metric, slot)),
     );
-    return AggregatorRegistry.aggregate([this.#ofEnded, ...all]).metrics();
+    return AggregatorRegistry.aggregate([await this.#ofEnded, ...all]).metrics();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
-import type { Health } from '../../platform/health.ts';
+import type { Health, HealthOfAll } from '../../platform/health.ts';
 
 /** The metrics of one process, as prom-client has them as JSON. */
 export type MetricsOfProcess = MetricObjectWithValues<MetricValue<string>>[];
@@ -13,13 +13,6 @@ export interface Answers {
 
 export type Subject = keyof Answers;
 
-export interface HealthOfAll {
-  /** Of each node that listens and has answered in time. */
-  readonly nodes: readonly Health[];
-  /** How many nodes there should be. */
-  readonly processes: number;
-}
-
 export interface Question {
   readonly type: 'question';
   readonly id: number;
@@ -31,6 +24,9 @@ export interface Answer {
   readonly id: number;
   readonly value: unknown;
 }
+
+/** How many sockets actors have. */
+export type SocketCounts = readonly (readonly [actorId: string, count: number])[];
 
 /** What a node must know before it starts. */
 export interface Assignment {
@@ -70,6 +66,6 @@ export type ToSupervisor =
   | { readonly type: 'hears' }
   | { readonly type: 'listening' }
   /** How many sockets actors have at this node, where that has changed. */
-  | { readonly type: 'sockets'; readonly counts: readonly (readonly [actorId: string, count: number])[] }
+  | { readonly type: 'sockets'; readonly counts: SocketCounts }
   /** The node ends, and has counted this. */
   | { readonly type: 'ended'; readonly metrics: MetricsOfProcess };

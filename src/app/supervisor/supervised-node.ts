@@ -1,12 +1,20 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import type { Answers, Assignment, MetricsOfProcess, Subject, ToNode, ToSupervisor } from './messages.ts';
+import type {
+  Answers,
+  Assignment,
+  MetricsOfProcess,
+  SocketCounts,
+  Subject,
+  ToNode,
+  ToSupervisor,
+} from './messages.ts';
 import { Questions } from './questions.ts';
 
 /** What a supervisor is asked and informed of by its nodes. */
 export interface NodeListener {
   asked(node: SupervisedNode, id: number, subject: Subject): void;
-  socketsCounted(node: SupervisedNode, counts: readonly (readonly [actorId: string, count: number])[]): void;
+  socketsCounted(node: SupervisedNode, counts: SocketCounts): void;
 }
 
 /** How a process has ended. */

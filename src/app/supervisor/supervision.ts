@@ -1,14 +1,6 @@
 import { once } from 'node:events';
-import type { Health, WholeMachine } from '../../platform/health.ts';
-import type {
-  Answers,
-  Assignment,
-  HealthOfAll,
-  MetricsOfProcess,
-  Subject,
-  ToNode,
-  ToSupervisor,
-} from './messages.ts';
+import type { Health, HealthOfAll, WholeMachine } from '../../platform/health.ts';
+import type { Answers, Assignment, MetricsOfProcess, Subject, ToNode, ToSupervisor } from './messages.ts';
 import { Questions } from './questions.ts';
 
 export interface SupervisionListener {

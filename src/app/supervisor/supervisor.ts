@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Backoff, delayAfter } from '../../platform/backoff.ts';
 import type { Config } from '../../platform/config/config.ts';
+import type { HealthOfAll } from '../../platform/health.ts';
 import type { Logger } from '../../platform/log.ts';
 import { ActorSockets } from './actor-sockets.ts';
 import { MergedMetrics } from './merged-metrics.ts';
-import type { HealthOfAll, Ports, Subject } from './messages.ts';
+import type { Ports, SocketCounts, Subject } from './messages.ts';
 import { type NodeListener, SupervisedNode } from './supervised-node.ts';
 
 export interface SupervisorOptions {
@@ -30,7 +31,7 @@ export class Supervisor implements NodeListener {
   readonly #metrics = new MergedMetrics();
   readonly #sockets: ActorSockets<SupervisedNode>;
   readonly #stopping = new AbortController();
-  #rolling: Promise<void> | undefined;
+  #rolling: Promise<void> = Promise.resolve();
 
   constructor(options: SupervisorOptions) {
     const { processes, socket } = options.config;
@@ -40,14 +41,14 @@ export class Supervisor implements NodeListener {
   }
 
   /**
-   * Resolves when all nodes listen. The first one starts alone, because it prepares the database.
-   * Rejects if one ends before it listens.
+   * Resolves when all nodes listen, or when a stop was asked for meanwhile. The first one starts
+   * alone, because it prepares the database. Rejects if one ends before it listens.
    */
-  async start(): Promise<void> {
-    const [first, ...others] = this.#slots as [Slot, ...Slot[]];
-    await this.#begin(first, { isFirst: true }).listening;
-    await Promise.all(others.map((slot) => this.#begin(slot).listening));
-    for (const slot of this.#slots) void this.#keep(slot);
+  start(): Promise<void> {
+    const started = this.#startAll();
+    // A roll waits until there is something to replace.
+    this.#rolling = started.catch(() => this.#stopping.abort());
+    return started;
   }
 
   /**
@@ -56,8 +57,7 @@ export class Supervisor implements NodeListener {
    */
   roll(): Promise<void> {
     // A request during a roll may come from an operator who has changed something again.
-    const before = this.#rolling ?? Promise.resolve();
-    this.#rolling = before.then(() => this.#rollAll());
+    this.#rolling = this.#rolling.then(() => this.#rollAll());
     return this.#rolling;
   }
 
@@ -92,7 +92,7 @@ export class Supervisor implements NodeListener {
     void answer.then((value) => node.answer(id, value));
   }
 
-  socketsCounted(node: SupervisedNode, counts: readonly (readonly [actorId: string, count: number])[]): void {
+  socketsCounted(node: SupervisedNode, counts: SocketCounts): void {
     const { full, free } = this.#sockets.count(node, counts);
     this.#announce(full, true);
     this.#announce(free, false);
@@ -117,11 +117,10 @@ export class Supervisor implements NodeListener {
   }
 
   async #mergedMetrics(): Promise<string> {
-    const nodes = [...this.#nodes];
-    // A node that hangs is there with what it said last.
-    await Promise.all(nodes.map((node) => node.ask('metrics')));
+    await Promise.all([...this.#nodes].map((node) => node.ask('metrics')));
+    // One that hangs is there with what it said last, one that has ended meanwhile in the sums.
     return this.#metrics.text(
-      nodes.map(({ slot, serves, metrics }) => ({ slot: serves ? slot : null, metrics })),
+      [...this.#nodes].map(({ slot, serves, metrics }) => ({ slot: serves ? slot : null, metrics })),
     );
   }
 
@@ -134,12 +133,22 @@ export class Supervisor implements NodeListener {
     node.setFull(this.#sockets.full(), true);
     this.#nodes.add(node);
     slot.node = node;
-    void node.ended.then(async () => {
+    void node.ended.then(() => {
       this.#nodes.delete(node);
+      this.#metrics.end(node.metrics);
       this.#announce(this.#sockets.end(node), false);
-      await this.#metrics.end(node.metrics);
     });
     return node;
+  }
+
+  async #startAll(): Promise<void> {
+    const [first, ...others] = this.#slots as [Slot, ...Slot[]];
+    await this.#begin(first, { isFirst: true }).listening;
+    if (this.#stopping.signal.aborted) return;
+    await Promise.all(others.map((slot) => this.#begin(slot).listening));
+    const { log, config, ports } = this.#options;
+    log.info({ pid: process.pid, processes: config.processes, port: ports.port }, 'every node listens');
+    for (const slot of this.#slots) void this.#keep(slot);
   }
 
   /** Starts another node whenever that of the slot ends. */
