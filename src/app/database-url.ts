@@ -1,0 +1,15 @@
+import type { Config } from '../platform/config/config.ts';
+import { startEmbeddedPostgres } from '../platform/db/postgres/embedded-postgres.ts';
+import type { Disposer } from '../platform/lifecycle.ts';
+import type { Logger } from '../platform/log.ts';
+
+/** Resolves with the URL of the configured Postgres; without one, starts the embedded one. */
+export async function databaseUrlOf(
+  { databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>,
+  log: Logger,
+  disposer: Disposer,
+): Promise<string> {
+  if (databaseUrl !== null) return databaseUrl;
+  const postgres = await startEmbeddedPostgres({ dataDir, durable: true, log });
+  return disposer.add('postgres', postgres, (it) => it.stop()).url;
+}
