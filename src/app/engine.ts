@@ -2,6 +2,7 @@ import type { Config } from '../platform/config/config.ts';
 import type { Database } from '../platform/db/connection/database.ts';
 import { CutOffNotices } from '../platform/db/queue/cut-off-notices.ts';
 import type { DueWatch } from '../platform/db/queue/due-watch.ts';
+import { partitionNotices } from '../platform/db/queue/partition-notices.ts';
 import { RedisList } from '../platform/db/queue/redis-list.ts';
 import type { Notices } from '../platform/engine/engine.ts';
 import { type OpenedEngine, openEngine } from '../platform/engine/open-engine.ts';
@@ -27,6 +28,16 @@ export async function openEngineOf(
   const addresses = config.redisUrl === null ? [] : (readRedisUrl(config.redisUrl) ?? []);
   const known = addresses.map(({ name }) => name);
   if (known.length === 0) return openEngine({ addresses, used: [], log, metrics });
+  // A cluster says itself which servers it has.
+  if (addresses[0]?.cluster !== undefined) {
+    return openEngine({
+      addresses,
+      used: [],
+      log,
+      metrics,
+      partitionNotices: partitionNotices({ database, watch }),
+    });
+  }
   const list = await RedisList.open({ database, known, log });
   const all: Notices[] = [];
   const notices = (name?: string) => {

@@ -11,6 +11,7 @@ import {
 import type { TestNode } from '../support/node.ts';
 import type { Random } from '../support/random.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import { type ClusterFailover, startRedisCluster, type TestCluster } from '../support/redis-cluster.ts';
 import { type FailoverCause, failOver, type SentinelGroup, startSentinelGroup } from '../support/sentinel.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
@@ -46,18 +47,22 @@ export interface RedisAwayFigures extends Found {
   readonly keysDeleted: number;
   /** Longest time for an answer to a send that began during a fault. */
   readonly slowestMs: number;
-  /** Longest time from the promotion of a replica until both nodes used it. */
+  /**
+   * Longest time from the promotion of a replica, or the move of a slot, until both nodes used it.
+   */
   readonly usedMs: number;
+  /** p99 while a shard is stopped that does not have the conversation; 0 if none was. */
+  readonly othersP99Ms: number;
 }
 
 /**
  * Two nodes write into one conversation while Redis is killed, hung, wiped, out of reach of one of
- * them, failed over by Sentinel, or exchanged for others. Sends go on: everything acknowledged is
- * there, every reader gets it once and in order on the socket that it opened, and a right that ends
- * on one node ends on the other.
+ * them, failed over by Sentinel, exchanged for others, or a cluster whose slots and masters change.
+ * Sends go on: everything acknowledged is there, every reader gets it once and in order on the
+ * socket that it opened, and a right that ends on one node ends on the other.
  */
 export const redisAway = campaign({
-  words: ['', 'cut-off', 'sentinel', 'several'],
+  words: ['', 'cut-off', 'sentinel', 'several', 'cluster'],
   whole: (_seed, word) => WHOLE[word as keyof typeof WHOLE],
   run,
 });
@@ -66,10 +71,13 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
   const { seed, faults, awayMs, perSecond } = options;
   const isWatched = faults.some((name) => name in FAILOVERS);
   const group = isWatched ? await startSentinelGroup(t) : undefined;
+  const redisCluster = faults.some((name) => name in OF_CLUSTER) ? await startRedisCluster(t) : undefined;
   const areSeveral = faults.some((name) => name in CHANGES);
   const several = areSeveral ? await Promise.all([startRedis(t), startRedis(t)]) : [];
   const cluster = await (() => {
     if (group !== undefined) return startClusterOver(t, { ...group.servers[0], url: group.url });
+    if (redisCluster !== undefined)
+      return startClusterOver(t, { ...redisCluster.servers[0]!, url: redisCluster.url });
     if (several[0] !== undefined)
       return startClusterOver(t, { ...several[0], url: urlOf(several, ['a', 'b']) });
     return startClusterBehindLinks(t, seed);
@@ -82,18 +90,20 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
   const keys = new EndingKeys(t, nodes);
   await until(() => loads.every((load) => load.sent.length > 100), { what: 'some sends' });
 
-  const periods: { readonly fromMs: number; readonly toMs: number }[] = [];
+  // What is compared with a time of faults must be as long.
+  if (redisCluster !== undefined) await pause(awayMs);
+  const periods: { readonly name: string; readonly fromMs: number; readonly toMs: number }[] = [];
   const counts: Record<string, number> = {};
   const collisions: Record<string, { count: number; seconds: number }> = {};
   let usedMs = 0;
   for (const name of faults) {
     const before = await sum(nodes, 'parley_number_collisions_total');
     const fromMs = performance.now();
-    const fault: Fault = { ...FAULTS, ...FAILOVERS, ...CHANGES }[name];
-    const tookMs = await fault({ ...cluster, group, several }, awayMs, random);
+    const fault: Fault = { ...FAULTS, ...FAILOVERS, ...CHANGES, ...OF_CLUSTER }[name];
+    const tookMs = await fault({ ...cluster, group, several, redisCluster }, awayMs, random);
     if (typeof tookMs === 'number') usedMs = Math.max(usedMs, tookMs);
     const toMs = performance.now();
-    periods.push({ fromMs, toMs });
+    periods.push({ name, fromMs, toMs });
     await until(async () => (await sum(nodes, 'parley_engine_healthy')) === 2, { what: 'both links' });
     // So long is the other node in doubt, and a conversation contended.
     await pause(Math.min(awayMs, 2_000));
@@ -123,7 +133,17 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
   const slowestMs = Math.max(
     ...sent.filter((one) => isAway(one) || inFirstSecond(one)).map(({ tookMs }) => tookMs),
   );
-  if (usedMs > IN_TIME_MS)
+  const p99BeforeMs = p99(sent.filter(({ beganMs }) => beganMs < periods[0]!.fromMs));
+  const othersP99Ms = p99(
+    sent.filter(({ beganMs }) =>
+      periods.some(
+        ({ name, fromMs, toMs }) => name === 'another shard stopped' && beganMs >= fromMs && beganMs < toMs,
+      ),
+    ),
+  );
+  if (othersP99Ms > Math.max(1.2 * p99BeforeMs, p99BeforeMs + 10))
+    problems.push(`p99 ${othersP99Ms} ms beside a shard that was stopped, ${p99BeforeMs} before`);
+  if (usedMs > (redisCluster === undefined ? IN_TIME_MS : IN_TIME_OF_CLUSTER_MS))
     problems.push(`a new master was used ${Math.round(usedMs)} ms after its promotion`);
   const voids = await sum(nodes, 'parley_voids_total');
   if (voids > acknowledged.length / 100) problems.push(`${voids} voids for ${acknowledged.length} messages`);
@@ -133,7 +153,7 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
     refused: refused.length,
     refusedAtOnce: refused.length - late.length,
     p99Ms: {
-      before: p99(sent.filter(({ beganMs }) => beganMs < periods[0]!.fromMs)),
+      before: p99BeforeMs,
       away: p99(sent.filter(isAway)),
       firstSecond: p99(sent.filter(inFirstSecond)),
     },
@@ -144,16 +164,19 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
     keysDeleted: keys.deleted,
     slowestMs: Math.round(slowestMs),
     usedMs: Math.round(usedMs),
+    othersP99Ms,
     problems,
   };
 }
 
 /** A node uses a new master within this time of its promotion. */
 const IN_TIME_MS = 3_000;
+const IN_TIME_OF_CLUSTER_MS = 2_000;
 
 interface Ground extends Cluster {
   readonly group: SentinelGroup | undefined;
   readonly several: readonly TestRedis[];
+  readonly redisCluster: TestCluster | undefined;
 }
 
 /** Resolves when it is over; a failover with the time until both nodes used the new master. */
@@ -203,7 +226,49 @@ const CHANGES = {
   },
 } satisfies Readonly<Record<string, Fault>>;
 
-export type FaultName = keyof typeof FAULTS | FailoverCause | keyof typeof CHANGES;
+/** All but the last strike the shard that has the conversation. */
+const OF_CLUSTER = {
+  async 'slot moved'(ground) {
+    const { to, atMs } = await ground.redisCluster!.migrate(ground.conversationId);
+    return usedAfter(ground, to, atMs);
+  },
+  'shard killed': (ground) => failOverShard(ground, 'killed'),
+  'shard hung': (ground) => failOverShard(ground, 'hung'),
+  'shard switched over': (ground) => failOverShard(ground, 'switched over'),
+  async 'another shard stopped'({ redisCluster, conversationId }, awayMs) {
+    const its = await redisCluster!.masterOf(conversationId);
+    const shard = await redisCluster!.anotherShard(its);
+    for (const server of shard) server.hang();
+    await pause(awayMs);
+    for (const server of shard) server.resume();
+    await redisCluster!.isReady();
+  },
+} satisfies Readonly<Record<string, Fault>>;
+
+async function failOverShard(ground: Ground, cause: ClusterFailover): Promise<number> {
+  const redisCluster = ground.redisCluster!;
+  const master = await redisCluster.masterOf(ground.conversationId);
+  const { to, atMs } = await redisCluster.failOver(master, cause);
+  const tookMs = await usedAfter(ground, to, atMs);
+  master.resume();
+  await master.start();
+  await redisCluster.isReady();
+  return tookMs;
+}
+
+async function usedAfter(
+  { redisCluster, nodes, conversationId }: Ground,
+  to: TestRedis,
+  atMs: number,
+): Promise<number> {
+  await redisCluster!.areHeard(to, conversationId, nodes.length);
+  await until(async () => (await sum(nodes, 'parley_engine_healthy')) === nodes.length, {
+    what: 'all links',
+  });
+  return performance.now() - atMs;
+}
+
+export type FaultName = keyof typeof FAULTS | FailoverCause | keyof typeof CHANGES | keyof typeof OF_CLUSTER;
 
 /** Changes the list as an operator does, while the nodes run. */
 async function useRedis({ several, databaseUrl }: Ground, names: readonly string[]): Promise<void> {
@@ -222,6 +287,12 @@ const WHOLE = {
   'cut-off': { faults: ['cut off'], awayMs: 60_000, perSecond: 500 },
   sentinel: { faults: inTurn(FAILOVERS, 20), awayMs: 4_000, perSecond: 200 },
   several: { faults: inTurn(CHANGES, 20), awayMs: 4_000, perSecond: 200 },
+  cluster: {
+    // 100 slots and 20 failovers.
+    faults: [...inTurn({ 'slot moved': 0 }, 93), ...inTurn(OF_CLUSTER, 34)],
+    awayMs: 4_000,
+    perSecond: 200,
+  },
 } satisfies Readonly<Record<string, Omit<RedisAwayOptions, 'seed'>>>;
 
 function inTurn(faults: Readonly<Partial<Record<FaultName, unknown>>>, count: number): FaultName[] {

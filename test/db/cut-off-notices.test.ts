@@ -8,6 +8,7 @@ import type { Querier } from '../../src/platform/db/connection/handle.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { CutOffNotices } from '../../src/platform/db/queue/cut-off-notices.ts';
 import type { Due } from '../../src/platform/db/queue/due-watch.ts';
+import { partitionNotices } from '../../src/platform/db/queue/partition-notices.ts';
 import { createGround } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 
@@ -46,6 +47,40 @@ t.test('a node whose looks failed for as long as a notice holds may have overloo
   t.ok(notices.inDoubt);
   t.ok(notices.clearMs < nowMs - 500, 'what it may have missed is read');
 });
+
+t.test('a notice about a partition of a Redis Cluster puts that one in doubt', async (t) => {
+  const { database } = await createGround(t);
+  const nodes = [openPartitions(database), openPartitions(database)] as const;
+  const look = async ({ due }: (typeof nodes)[number]) => {
+    const beganMs = performance.now();
+    const { rows } = await database.pool.query(`SELECT (${due.condition}) AS found`);
+    due.onLook?.(false, beganMs, rows[0].found);
+  };
+  const [{ of: own }, { of: cutOff }] = nodes;
+  await look(nodes[0]);
+  t.notOk(own(() => [0, 255]).inDoubt);
+  const { clearMs } = own(() => [7]);
+
+  await cutOff(() => [7, 17]).say();
+  for (const node of nodes) {
+    await look(node);
+    t.ok(node.of(() => [1, 7]).inDoubt);
+    t.ok(node.of(() => [17]).inDoubt);
+    t.notOk(node.of(() => [0, 1, 70, 170]).inDoubt);
+  }
+  t.equal(own(() => [7, 8]).clearMs, clearMs);
+  t.ok(own(() => [8]).clearMs > clearMs);
+  await until(() => look(nodes[0]).then(() => own(() => [7, 17]).clearMs > clearMs), {
+    what: 'the notice to run out',
+  });
+  t.notOk(own(() => [7, 17]).inDoubt);
+});
+
+function openPartitions(database: Querier) {
+  const added: Due[] = [];
+  const of = partitionNotices({ database, watch: { add: (due) => added.push(due) } });
+  return { of, due: added[0]! };
+}
 
 function open(database: Querier) {
   const added: Due[] = [];

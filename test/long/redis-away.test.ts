@@ -33,3 +33,23 @@ t.test('a short run of the campaign over several Redis, of which one is left out
   t.same(figures.problems, [], JSON.stringify(figures));
   t.ok(figures.keysDeleted > 3);
 });
+
+t.test('a short run of the campaign over a cluster whose slots and masters change', async (t) => {
+  const figures = await redisAway(t, {
+    seed: 6,
+    faults: [
+      'slot moved',
+      'slot moved',
+      'slot moved',
+      'shard hung',
+      'slot moved',
+      'shard killed',
+      'shard switched over',
+      'another shard stopped',
+    ],
+    awayMs: 3_000,
+    perSecond: 60,
+  });
+  t.same(figures.problems, [], JSON.stringify(figures));
+  t.ok(figures.keysDeleted > 3);
+});

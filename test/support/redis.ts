@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { findOnPath, findProgram } from './debian-program.ts';
 import { freePort } from './free-port.ts';
 import type { Teardown } from './teardown.ts';
@@ -33,11 +34,14 @@ export interface TestRedis {
   flushall(): Promise<void>;
 }
 
+/** Settings of redis.conf. */
+export type RedisSettings = Readonly<Record<string, string | number>>;
+
 /** Starts a server for this test alone; it ends with the test, and on Linux with its process. */
-export async function startRedis(t: Teardown): Promise<TestRedis> {
+export async function startRedis(t: Teardown, settings: RedisSettings = {}): Promise<TestRedis> {
   const program = await findRedis();
   const directory = await mkdtemp(join(tmpdir(), 'parley-redis-'));
-  let { child, port } = await launchOnFreePort(program, directory);
+  let { child, port } = await launchOnFreePort(program, directory, settings);
   const end = async (signal: NodeJS.Signals) => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exited = new Promise((resolve) => child.once('exit', resolve));
@@ -56,7 +60,7 @@ export async function startRedis(t: Teardown): Promise<TestRedis> {
     kill: () => end('SIGKILL'),
     async start() {
       if (child.exitCode !== null || child.signalCode !== null)
-        child = await launch(program, directory, port);
+        child = await launch(program, directory, port, settings);
     },
     hang() {
       child.kill('SIGSTOP');
@@ -71,24 +75,29 @@ export async function startRedis(t: Teardown): Promise<TestRedis> {
 async function launchOnFreePort(
   program: string,
   directory: string,
+  settings: RedisSettings,
 ): Promise<{ child: ChildProcess; port: number }> {
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();
     try {
-      return { child: await launch(program, directory, port), port };
+      return { child: await launch(program, directory, port, settings), port };
     } catch (error) {
       if (attempt === 5 || !String(error).includes('in use')) throw error;
     }
   }
 }
 
-function launch(program: string, directory: string, port: number): Promise<ChildProcess> {
+function launch(
+  program: string,
+  directory: string,
+  port: number,
+  settings: RedisSettings,
+): Promise<ChildProcess> {
   const options = { bind: '127.0.0.1', port, dir: directory, save: '', appendonly: 'no', databases: 16 };
   // A replica has what its master had at once.
-  const args = Object.entries({ ...options, 'repl-diskless-sync-delay': 0 }).flatMap(([name, value]) => [
-    `--${name}`,
-    String(value),
-  ]);
+  const args = Object.entries({ ...options, 'repl-diskless-sync-delay': 0, ...settings }).flatMap(
+    ([name, value]) => [`--${name}`, String(value)],
+  );
   return launchRedis(program, args);
 }
 
@@ -123,6 +132,20 @@ export function findRedis(): Promise<string> {
       'tests need a real Redis: set REDIS_URL, or put redis-server or valkey-server on PATH, or run them as root on Debian or Ubuntu, where it is installed with apt-get',
   });
   return found;
+}
+
+/** Waits for no connection: what is asked while the server is away fails at once. */
+export function redisClient(t: Teardown, port: number): Redis {
+  const redis = new Redis(port, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: 500,
+    retryStrategy: () => 50,
+    enableReadyCheck: false,
+  });
+  redis.on('error', () => {});
+  t.teardown(() => redis.disconnect());
+  return redis;
 }
 
 /** Sends an inline command and reads the first line of its answer. */

@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { freePort } from './free-port.ts';
-import { findRedis, launchRedis, startRedis, type TestRedis } from './redis.ts';
+import { findRedis, launchRedis, redisClient, startRedis, type TestRedis } from './redis.ts';
 import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
@@ -60,7 +60,7 @@ const DOWN_AFTER_MS = 1_000;
 export async function startSentinelGroup(t: Teardown): Promise<SentinelGroup> {
   const servers = await Promise.all([startRedis(t), startRedis(t)]);
   const [first] = servers;
-  const clients = new Map(servers.map((server) => [server, client(t, server.port)]));
+  const clients = new Map(servers.map((server) => [server, redisClient(t, server.port)]));
   const call = <T>(server: TestRedis, ...[name, ...args]: [string, ...(string | number)[]]): Promise<T> =>
     clients.get(server)!.call(name, ...args) as Promise<T>;
   const other = (server: TestRedis) => servers.find((one) => one !== server)!;
@@ -75,7 +75,7 @@ export async function startSentinelGroup(t: Teardown): Promise<SentinelGroup> {
   };
   await follow(servers[1]);
   const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(t, first.port)));
-  const asked = sentinels.map((port) => client(t, port));
+  const asked = sentinels.map((port) => redisClient(t, port));
   const facts = async (sentinel: Redis, ...args: string[]) =>
     pairs((await sentinel.call('SENTINEL', ...args)) as string[]);
   const group: SentinelGroup = {
@@ -149,20 +149,6 @@ async function startSentinel(t: Teardown, masterPort: number): Promise<number> {
     await rm(directory, { recursive: true, force: true });
   });
   return port;
-}
-
-/** Waits for no connection: what is asked while the server is away fails at once. */
-function client(t: Teardown, port: number): Redis {
-  const redis = new Redis(port, {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: 500,
-    retryStrategy: () => 50,
-    enableReadyCheck: false,
-  });
-  redis.on('error', () => {});
-  t.teardown(() => redis.disconnect());
-  return redis;
 }
 
 function pairs(list: readonly string[]): Record<string, string> {

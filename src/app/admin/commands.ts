@@ -342,6 +342,8 @@ export const COMMANDS: Commands<AdminContext> = {
       const { readRedisUrl } = await import('../../platform/engine/redis-address.ts');
       const addresses = config.redisUrl === null ? [] : readRedisUrl(config.redisUrl)!;
       if (addresses.length === 0) throw new UsageError('redis use needs REDIS_URL');
+      if (addresses[0]?.cluster !== undefined)
+        throw new UsageError('a Redis Cluster says itself which servers it has');
       const names = addresses.map(({ name }) => name);
       return { object: 'redis_list', ...(await changeRedisList(database, names)) };
     },

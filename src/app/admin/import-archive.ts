@@ -38,7 +38,8 @@ export async function importArchive(
     const metrics = createMetrics();
     const addresses = config.redisUrl === null ? [] : readRedisUrl(config.redisUrl)!;
     const known = addresses.map(({ name }) => name);
-    const used = known.length === 0 ? [] : (await RedisList.open({ database, known, log })).names;
+    const hasList = known.length > 0 && addresses[0]?.cluster === undefined;
+    const used = !hasList ? [] : (await RedisList.open({ database, known, log })).names;
     const { engine } = await openEngine({ addresses, used, log, metrics });
     disposer.add('engine', engine, (it) => it.close());
     const { store } = await openObjectStore({

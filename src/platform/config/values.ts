@@ -64,7 +64,7 @@ export const POSTGRES_URL = secretUrl(
 );
 export const REDIS_URL: Kind<string> = {
   accepts:
-    'redis://[[user]:password@]host[:port][/database], redis+sentinel://host[:port],host[:port]/master, or several by commas, each with a name of its own; rediss for TLS, #name behind one names it',
+    'redis://[[user]:password@]host[:port][/database], redis+sentinel://host[:port],host[:port]/master, redis+cluster://host[:port],host[:port], or several by commas, each with a name of its own; rediss for TLS, #name behind one names it',
   secret: true,
   parse: (text) => (readRedisUrl(text) === undefined ? undefined : text),
 };

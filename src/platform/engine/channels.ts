@@ -96,7 +96,12 @@ interface Entry {
  */
 export const PARTITIONS = 256;
 
-const TAGS = Array.from({ length: PARTITIONS }, (_, index) => `{p${String(index).padStart(3, '0')}}:`);
+/** What a Redis Cluster makes a slot of. */
+export function tagOf(partition: number): string {
+  return `p${String(partition).padStart(3, '0')}`;
+}
+
+const TAGS = Array.from({ length: PARTITIONS }, (_, index) => `{${tagOf(index)}}:`);
 const TAG_LENGTH = '{p000}:'.length;
 
 type NameKind = 'ch' | 'seq' | 'tally';
@@ -120,4 +125,17 @@ export function partitionOf(id: string): number {
   }
   // The low bits of the hash depend only on the low bits of each character.
   return ((hash >>> 16) ^ hash) & (PARTITIONS - 1);
+}
+
+/** A channel of that partition whose name begins so; always the same one. */
+export function channelIn(start: string, partition: number): string {
+  for (let n = 0; ; n++) {
+    const channel = `${start}:${n}`;
+    if (partitionOf(channel) === partition) return channel;
+  }
+}
+
+/** The channels of each partition that has any. */
+export function bySlot(channels: readonly string[]): string[][] {
+  return [...Map.groupBy(channels, partitionOf).values()];
 }

@@ -2,7 +2,8 @@ import type { Frame } from './frame.ts';
 
 /**
  * The port between nodes: it carries frames, counts sequences and proves its own link. MemoryEngine
- * (one process), RedisEngine (many) and SeveralRedis (over several of the former) implement it, and
+ * (one process), RedisEngine (many), SeveralRedis and RedisCluster (over several of the former)
+ * implement it, and
  * one contract suite tests them (test/engine/contract.ts).
  *
  * Callers may rely on:
@@ -115,6 +116,9 @@ export interface Notices {
    */
   say(): Promise<void>;
 }
+
+/** The notices about some of the partitions of names, in a Redis Cluster. */
+export type NoticesOf = (partitions: () => readonly number[]) => Notices;
 
 export type FrameListener = (frame: Frame) => void;
 

@@ -1,6 +1,6 @@
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Engine, Notices } from './engine.ts';
+import type { Engine, Notices, NoticesOf } from './engine.ts';
 import { MemoryEngine } from './memory-engine.ts';
 import type { RedisAddress } from './redis-address.ts';
 import type { SeveralRedis } from './several-redis.ts';
@@ -16,6 +16,8 @@ export interface EngineOptions {
    * Of a Redis, or of the only one. Without them, a frame that Redis does not take is refused.
    */
   readonly notices?: ((name?: string) => Notices) | undefined;
+  /** The same for a Redis Cluster. */
+  readonly partitionNotices?: NoticesOf | undefined;
 }
 
 /** The engine with a description for the log line of the start. */
@@ -27,9 +29,16 @@ export interface OpenedEngine {
 }
 
 export async function openEngine(options: EngineOptions): Promise<OpenedEngine> {
-  const { addresses, log, metrics, notices } = options;
+  const { addresses, log, metrics, notices, partitionNotices } = options;
   const [address, another] = addresses;
   if (address === undefined) return { engine: new MemoryEngine(), description: 'memory' };
+  if (address.cluster !== undefined) {
+    const { RedisCluster } = await import('./redis-cluster.ts');
+    const engine = await RedisCluster.connect({ address, log, metrics, notices: partitionNotices });
+    const [first] = engine.shards;
+    const name = `Redis Cluster of ${engine.shards.length} masters`;
+    return { engine, description: described(name, first?.serverVersion ?? null) };
+  }
   // Loaded here, because a node without Redis does not need the library.
   if (another === undefined) {
     const { RedisEngine } = await import('./redis-engine.ts');

@@ -1,6 +1,6 @@
 import type { RedisOptions } from 'ioredis';
 
-/** One Redis of REDIS_URL: a server, or a group that Sentinel watches. */
+/** One Redis of REDIS_URL: a server, a group that Sentinel watches, or a cluster. */
 export interface RedisAddress {
   /** The name behind `#`, else where it is: the same on every node, since keys are spread by it. */
   readonly name: string;
@@ -10,6 +10,8 @@ export interface RedisAddress {
   readonly shown: string;
   /** Whether Sentinel says which server is the master. */
   readonly isWatched: boolean;
+  /** Where it is a cluster: the servers to ask first, as `host:port`. */
+  readonly cluster?: readonly string[];
   /** Where it is, and the credentials: a URL of ioredis, or what it has instead for Sentinel. */
   readonly target: string | Omit<RedisOptions, 'replyMapping'>;
 }
@@ -18,15 +20,19 @@ export interface RedisAddress {
  * Reads REDIS_URL: addresses separated by commas, of the forms
  * `redis://[[user]:password@]host[:port] [/database]` and
  * `redis+sentinel://[[user]:password@]host[:port],host[:port]/master[/database]`, each with
- * `rediss` for TLS and `#name` behind it. Returns undefined for anything else.
+ * `rediss` for TLS and `#name` behind it; or one `redis+cluster://[[user]:password@]host[:port],…`.
+ * Returns undefined for anything else.
  */
 export function readRedisUrl(text: string): readonly RedisAddress[] | undefined {
   if (/\s/.test(text)) return undefined;
   // A group lists its sentinels by commas too.
-  const addresses = text.split(/,(?=rediss?(?:\+sentinel)?:\/\/)/).map((one) => {
+  const addresses = text.split(/,(?=rediss?(?:\+(?:sentinel|cluster))?:\/\/)/).map((one) => {
+    if (/^rediss?\+cluster:/.test(one)) return cluster(one);
     return /^rediss?\+/.test(one) ? watchedGroup(one) : server(one);
   });
   if (!addresses.every((address) => address !== undefined)) return undefined;
+  // A cluster spreads the channels itself.
+  if (addresses.length > 1 && addresses.some((one) => one.cluster !== undefined)) return undefined;
   const names = new Set(addresses.map(({ name }) => name));
   const areNames = [...names].every((name) => /^[\w.:/[\]-]{1,80}$/.test(name));
   return areNames && names.size === addresses.length ? addresses : undefined;
@@ -44,12 +50,34 @@ function server(text: string): RedisAddress | undefined {
   return { name, url: text, shown: url.href, isWatched: false, target: text.replace(/#.*$/, '') };
 }
 
+function cluster(text: string): RedisAddress | undefined {
+  const [, scheme, credentials = '', hosts = ''] = CLUSTER.exec(text) ?? [];
+  const servers = hosts.split(',').map((one) => endpoint(one, '6379'));
+  if (scheme === undefined || !servers.every((one) => one !== undefined)) return undefined;
+  const user = credentials.replace(/(:.*)?@$/, '');
+  return {
+    name: 'cluster',
+    url: text,
+    shown: `${scheme}+cluster://${user === '' ? '' : `${user}@`}${hosts}`,
+    isWatched: false,
+    cluster: servers.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`),
+    target: `${scheme}://${credentials}`,
+  };
+}
+
+/** One server of a cluster, at `host:port`. */
+export function serverOf({ target }: RedisAddress, at: string): RedisAddress {
+  return server(`${target}${at}`)!;
+}
+
+const CLUSTER = /^(rediss?)\+cluster:\/\/((?:[^:@/]*(?::[^@/]*)?@)?)([^@/?#]+)\/?$/;
+
 function watchedGroup(text: string): RedisAddress | undefined {
   const found = GROUP.exec(text);
   if (found === null) return undefined;
   const [, scheme, user = '', password, hosts = '', master = '', database = '0', query = '', hash = ''] =
     found;
-  const sentinels = hosts.split(',').map(endpoint);
+  const sentinels = hosts.split(',').map((one) => endpoint(one, '26379'));
   const ofSentinels = new URLSearchParams(query);
   const isKnown = [...ofSentinels.keys()].every(
     (key) => key === 'sentinel_user' || key === 'sentinel_password',
@@ -78,8 +106,8 @@ function watchedGroup(text: string): RedisAddress | undefined {
 const GROUP =
   /^(rediss?)\+sentinel:\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^@/?#]+)\/([^/?#]+)(?:\/(\d{1,5}))?(?:\?([^#]*))?(#.*)?$/;
 
-function endpoint(text: string): { host: string; port: number } | undefined {
-  const [, v6, host = v6, port = '26379'] =
+function endpoint(text: string, defaultPort: string): { host: string; port: number } | undefined {
+  const [, v6, host = v6, port = defaultPort] =
     /^(?:\[([\da-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
   return host === undefined || Number(port) > 65_535 ? undefined : { host, port: Number(port) };
 }

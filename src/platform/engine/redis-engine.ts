@@ -6,8 +6,9 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { ANNOUNCE_EVERY_MS, decodeAnnouncement, encodeAnnouncement } from './announcement.ts';
 import { Arrivals } from './arrivals.ts';
-import { Channels, channelOf, redisName } from './channels.ts';
+import { bySlot, Channels, channelOf, redisName } from './channels.ts';
 import { type Counter, Departures } from './departures.ts';
+import { DroppedFrames } from './dropped-frames.ts';
 import {
   type Addition,
   type Engine,
@@ -22,9 +23,11 @@ import {
 import { NODE_ID_BYTES, openEnvelope, Sealer } from './envelope.ts';
 import type { Frame } from './frame.ts';
 import { decodeFrame, encodeFrame } from './frame-codec.ts';
+import { isAnnouncements, type OwnChannels, ownChannels } from './own-channels.ts';
 import { type RedisAddress, readRedisUrl } from './redis-address.ts';
 import * as redis from './redis-connection.ts';
 import { RedisLink } from './redis-link.ts';
+import { inScripts, microseconds, RedisScripts } from './redis-scripts.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 export interface RedisEngineOptions {
@@ -36,6 +39,13 @@ export interface RedisEngineOptions {
   /** Without them, a frame that Redis does not take is refused. */
   readonly notices?: Notices | undefined;
   readonly metrics?: Pick<Metrics, 'redisRoundTrip'>;
+  /** Where it is a master of a cluster. */
+  readonly inCluster?: {
+    /** The partitions that it has at first, at least one. */
+    readonly partitions: readonly number[];
+    /** Called when another master may have some of them. */
+    readonly onStray: () => void;
+  };
   /** Milliseconds of retries while Redis does not answer in time. Default 10,000. */
   readonly patienceMs?: number;
 }
@@ -46,7 +56,9 @@ export class RedisEngine implements Engine {
   readonly shards = [this];
   /** Version of the Redis, such as `7.0.15`; null where INFO is not permitted. */
   serverVersion: string | null = null;
-  readonly #proofChannel: string;
+  #own: OwnChannels;
+  readonly #inCluster: RedisEngineOptions['inCluster'];
+  readonly #scripts: RedisScripts;
   readonly #log: Logger;
   readonly #commands: Redis;
   readonly #subscriber: Redis;
@@ -64,13 +76,12 @@ export class RedisEngine implements Engine {
   #lookedMs = Number.NEGATIVE_INFINITY;
   readonly #notices: Notices | undefined;
   readonly #roundTrip: Metrics['redisRoundTrip'] | undefined;
+  readonly #dropped: DroppedFrames;
   #sent = { proof: '', atMs: 0 };
   #outbox: Outbox | undefined;
   #isOpened = false;
   #closing: Promise<void> | undefined;
   #lastError: Error | undefined;
-  #undecodable = 0;
-  #undecodableLoggedAt = Number.NEGATIVE_INFINITY;
 
   /**
    * Rejects with one line that names the Redis, the reason and the remedy: at once if it refuses,
@@ -104,31 +115,34 @@ export class RedisEngine implements Engine {
   }
 
   private constructor(
-    { nodeId = nanoid(NODE_ID_BYTES), log, notices, metrics }: RedisEngineOptions,
+    { nodeId = nanoid(NODE_ID_BYTES), log, notices, metrics, inCluster }: RedisEngineOptions,
     address: RedisAddress,
   ) {
     this.nodeId = nodeId;
-    this.#proofChannel = `node:${nodeId}`;
+    this.#inCluster = inCluster;
+    this.#own = ownChannels(nodeId, inCluster?.partitions);
     this.#departures = new Departures(nodeId);
     this.#uncounted = new Sealer(nodeId, 0);
     this.#log = log;
+    this.#dropped = new DroppedFrames(log);
     this.#notices = notices;
     this.#roundTrip = metrics?.redisRoundTrip;
     const connection = (role: string) =>
       redis.connectionTo(address, `parley-${this.nodeId}-${role}`, () => this.#isOpened);
     this.#commands = connection('commands');
+    this.#scripts = new RedisScripts(this.#commands, inCluster !== undefined);
     this.#subscriber = connection('subscriber');
     this.#channels = new Channels((channel) => {
       this.#subscriptions.settle(channel).catch(() => {});
     });
     this.#subscriptions = new Subscriptions({
       wanted: (channel) => this.#isOwn(channel) || this.#channels.has(channel),
-      allWanted: () => [this.#proofChannel, ANNOUNCEMENTS, ...this.#channels.names()],
+      allWanted: () => [...this.#own.all, ...this.#channels.names()],
       join: (channels) => this.#join(channels),
       joined: (channels, atUs) => this.#arrivals.joined(channels, atUs),
       leave: (channels) => {
         this.#arrivals.left(channels);
-        return this.#subscriber.sunsubscribe(...channels.map(channelName));
+        return this.#bySlot(channels, (names) => this.#subscriber.sunsubscribe(...names));
       },
     });
     this.#link = new RedisLink({
@@ -149,6 +163,13 @@ export class RedisEngine implements Engine {
     this.#watch(this.#commands);
     this.#watch(this.#subscriber);
     this.#subscriber.on('close', () => this.#forget());
+    // A slot has moved, and Redis has ended its subscriptions. A request to leave one of them may
+    // have got their notice for its answer: the order of answers is sound on a new connection
+    // alone.
+    this.#subscriber.on('moved', () => {
+      redis.reset(this.#subscriber);
+      inCluster?.onStray();
+    });
     this.#subscriber.on('smessageBuffer', (name: Buffer, message: Buffer) => this.#receive(name, message));
     this.#announcing = new Loop({
       intervalMs: ANNOUNCE_EVERY_MS,
@@ -203,28 +224,29 @@ export class RedisEngine implements Engine {
   }
 
   reserve(claims: readonly NumberRequest[]): Promise<(number | null)[]> {
-    return this.#inScripts(claims, async (some) => {
-      const keys = some.map(({ stream }) => redisName('seq', stream));
-      const amounts = some.flatMap((claim) => [claim.count, claim.floor ?? '']);
-      const answer = await this.#commands.eval(redis.RESERVE, keys.length, ...keys, ...amounts);
-      return answer as (number | null)[];
-    });
+    return this.#answered(inScripts(claims, (some) => this.#scripts.reserve(some)));
   }
 
   tally(additions: readonly Addition[]): Promise<readonly Tally[]> {
-    return this.#inScripts(additions, async (some) => {
-      const keys = some.map(({ key }) => redisName('tally', key));
-      const amounts = some.flatMap(({ by, window = '', take, windowMs }) => [
-        by,
-        window,
-        take?.most ?? 0,
-        take?.limit ?? 0,
-        Math.ceil(windowMs),
-      ]);
-      const answer = await this.#commands.eval(redis.TALLY, keys.length, ...keys, ...amounts);
-      const rows = answer as [total: number, taken: number, window: number, leftMs: number][];
-      return rows.map(([total, taken, window, leftMs]) => ({ total, taken, window, leftMs }));
-    });
+    return this.#answered(inScripts(additions, (some) => this.#scripts.tally(some)));
+  }
+
+  /** In a cluster: has these partitions from now on, at least one. */
+  place(partitions: readonly number[]): void {
+    const before = this.#own;
+    this.#own = ownChannels(this.nodeId, partitions, before.proof);
+    // The proof under way may not come back.
+    if (this.#own.proof !== before.proof) this.#link.broken(new Error('its partitions moved'));
+    const own = [...before.all, ...this.#own.all];
+    Promise.all(own.map((channel) => this.#subscriptions.settle(channel))).catch((error) =>
+      this.#link.incomplete(redis.withoutArguments(error)),
+    );
+    this.#link.check();
+  }
+
+  /** In a cluster: what this server says of all of them (CLUSTER NODES). */
+  clusterNodes(): Promise<string> {
+    return this.#commands.cluster('NODES') as Promise<string>;
   }
 
   onMissed(listener: (missed: Missed) => void): () => void {
@@ -330,7 +352,7 @@ export class RedisEngine implements Engine {
     const { departing } = this.#outbox!;
     this.#outbox = undefined;
     try {
-      await this.#inScripts(departing, (some) => this.#send(some));
+      await this.#answered(inScripts(departing, (some) => this.#send(some)));
     } catch (error) {
       const saying = this.#closing === undefined ? this.#notices?.say() : undefined;
       const isSaid = await saying?.then(
@@ -341,27 +363,21 @@ export class RedisEngine implements Engine {
     }
   }
 
-  /** Runs a script over so many items at once, side by side; rejects as the port says. */
-  async #inScripts<Item, Answer>(
-    items: readonly Item[],
-    run: (some: readonly Item[]) => Promise<readonly Answer[]>,
-  ): Promise<Answer[]> {
-    const answers: Promise<readonly Answer[]>[] = [];
-    for (let start = 0; start < items.length; start += MAX_PER_SCRIPT) {
-      answers.push(run(items.slice(start, start + MAX_PER_SCRIPT)));
-    }
+  /** Rejects as the port says. */
+  async #answered<Answer>(answer: Promise<Answer>): Promise<Answer> {
     try {
-      return (await Promise.all(answers)).flat();
+      return await answer;
     } catch (error) {
-      throw this.#unavailable(error);
+      this.#link.check();
+      this.#reportStray(error);
+      throw new EngineUnavailableError(redis.withoutArguments(error));
     }
   }
 
   async #send(departing: readonly Departing[]): Promise<[]> {
     const names = departing.map(({ name }) => name);
     const messages = departing.map(({ message }) => message);
-    const time = await this.#commands.eval(redis.PUBLISH, names.length, ...names, ...messages);
-    const atUs = microseconds(time as [string, string]);
+    const atUs = await this.#scripts.publish(names, messages);
     for (const { counter, number } of departing) {
       if (counter !== undefined) this.#departures.taken(counter, number, atUs);
     }
@@ -371,18 +387,31 @@ export class RedisEngine implements Engine {
   #announce(options: { isLast?: boolean } = {}): void {
     const announcement = encodeAnnouncement(this.#departures.announce(options));
     // The next announcement covers a failed one.
-    this.#enqueue(channelName(ANNOUNCEMENTS), this.#uncounted.seal(0, announcement)).catch(() => {});
+    this.#enqueue(channelName(this.#own.announcements), this.#uncounted.seal(0, announcement)).catch(
+      () => {},
+    );
   }
 
   /** Resolves with a moment after the subscription, in microseconds of Redis's clock. */
   async #join(channels: readonly string[]): Promise<number> {
     try {
-      await this.#subscriber.ssubscribe(...channels.map(channelName));
+      await this.#bySlot(channels, (names) => this.#subscriber.ssubscribe(...names));
       this.#arrivals.joining(channels);
       return microseconds(await this.#commands.time());
     } catch (error) {
+      this.#reportStray(error);
       throw redis.withoutArguments(error);
     }
+  }
+
+  /** In a cluster, the channels of one command must be of one slot. */
+  #bySlot(channels: readonly string[], send: (names: string[]) => Promise<unknown>): Promise<unknown> {
+    if (this.#inCluster === undefined) return send(channels.map(channelName));
+    return Promise.all(bySlot(channels).map((some) => send(some.map(channelName))));
+  }
+
+  #reportStray(error: unknown): void {
+    if (redis.isStray(error)) this.#inCluster?.onStray();
   }
 
   #forget(): void {
@@ -405,15 +434,15 @@ export class RedisEngine implements Engine {
   }
 
   #isOwn(channel: string): boolean {
-    return channel === this.#proofChannel || channel === ANNOUNCEMENTS;
+    return this.#own.all.has(channel);
   }
 
   #sendProof(proof: string): void {
     this.#sent = { proof, atMs: performance.now() };
-    // A failure needs no handling: the proof does not come back, which the link watches.
+    // A failure needs no other handling: the proof does not come back, which the link watches.
     this.#commands
-      .spublish(channelName(this.#proofChannel), this.#uncounted.seal(0, Buffer.from(proof)))
-      .catch(() => {});
+      .spublish(channelName(this.#own.proof), this.#uncounted.seal(0, Buffer.from(proof)))
+      .catch((error) => this.#reportStray(error));
   }
 
   #receive(name: Buffer, message: Buffer): void {
@@ -422,8 +451,8 @@ export class RedisEngine implements Engine {
       const { publisherId, incarnation, number, content } = openEnvelope(message);
       if (publisherId === this.nodeId) {
         // The node's own frames were delivered when they were published.
-        if (channel === this.#proofChannel) this.#proofArrived(content.toString('latin1'));
-      } else if (channel === ANNOUNCEMENTS) {
+        if (channel === this.#own.proof) this.#proofArrived(content.toString('latin1'));
+      } else if (isAnnouncements(channel)) {
         this.#arrivals.announcement(publisherId, decodeAnnouncement(content));
       } else {
         const frame = decodeFrame(content);
@@ -431,7 +460,7 @@ export class RedisEngine implements Engine {
         this.#channels.deliver(channel, frame);
       }
     } catch (error) {
-      this.#dropped(channel, error);
+      this.#dropped.add(channel, error);
     }
   }
 
@@ -439,24 +468,6 @@ export class RedisEngine implements Engine {
     const { proof: sent, atMs } = this.#sent;
     if (proof === sent) this.#roundTrip?.observe((performance.now() - atMs) / 1_000);
     this.#link.arrived(proof);
-  }
-
-  /** Logs at most once in ten seconds: a node that publishes one such frame publishes many. */
-  #dropped(channel: string, error: unknown): void {
-    this.#undecodable++;
-    const now = performance.now();
-    if (now - this.#undecodableLoggedAt < 10_000) return;
-    this.#undecodableLoggedAt = now;
-    this.#log.warn(
-      { err: error, channel, frames: this.#undecodable },
-      'frames that cannot be read were dropped',
-    );
-    this.#undecodable = 0;
-  }
-
-  #unavailable(cause: unknown): EngineUnavailableError {
-    this.#link.check();
-    return new EngineUnavailableError(redis.withoutArguments(cause));
   }
 }
 
@@ -472,22 +483,12 @@ interface Departing {
   readonly number: number;
 }
 
-/** The channel that every node subscribes to. */
-const ANNOUNCEMENTS = 'nodes';
 const PATIENCE_MS = 10_000;
 /** Between two attempts to connect, of those that ioredis does not make by itself. */
 const RETRY_MS = 100;
 
-/** 256 frames keep Redis busy for about half a millisecond; other commands wait that long. */
-const MAX_PER_SCRIPT = 256;
-
 function channelName(channel: string): string {
   return redisName('ch', channel);
-}
-
-/** Converts the answer of TIME: seconds, and microseconds within the second. */
-function microseconds([seconds, rest]: readonly (string | number)[]): number {
-  return Number(seconds) * 1_000_000 + Number(rest);
 }
 
 function describeMissed({ reason, frames, channels }: Missed): object {

@@ -73,12 +73,12 @@ export class CutOffNotices {
 }
 
 /** A notice speaks for the frames of this time. */
-const RENEWED_AFTER_MS = 1_000;
+export const RENEWED_AFTER_MS = 1_000;
 /** Longer than that, by the time in which a node that looks twice a second must see it. */
-const RUNS_OUT_AFTER_MS = 5_000;
-const OVERLOOKED_AFTER_MS = RUNS_OUT_AFTER_MS - RENEWED_AFTER_MS;
+export const RUNS_OUT_AFTER_MS = 5_000;
+export const OVERLOOKED_AFTER_MS = RUNS_OUT_AFTER_MS - RENEWED_AFTER_MS;
 /** Longer than the pause between two looks, and than what an engine does once a second. */
-const IN_DOUBT_FOR_MS = 1_500;
+export const IN_DOUBT_FOR_MS = 1_500;
 
 const SETTING = 'cut_off_until';
 

@@ -19,10 +19,11 @@ export interface Due {
   /** Wakes the loop. Must neither throw nor take long. */
   readonly onDue: () => void;
   /**
-   * Called after each look that succeeded, with its result and its beginning (`performance.now()`).
-   * Must neither throw nor take long.
+   * Called after each look that succeeded, with its result and its beginning (`performance.now()`),
+   * and what the condition gave, which may be other than a boolean if nothing is ever due. Must
+   * neither throw nor take long.
    */
-  readonly onLook?: (isDue: boolean, beganMs: number) => void;
+  readonly onLook?: (isDue: boolean, beganMs: number, found?: unknown) => void;
   /** Least milliseconds between two calls of `onDue`. By default every look may call it. */
   readonly everyMs?: number;
 }
@@ -74,7 +75,10 @@ export class DueWatch {
         try {
           const beganMs = performance.now();
           const [found] = await database.query(look);
-          for (const { due } of this.#watched) due.onLook?.(found?.[due.name] === true, beganMs);
+          for (const { due } of this.#watched) {
+            const value = found?.[due.name];
+            due.onLook?.(value === true, beganMs, value);
+          }
           await this.#call(({ name }) => found?.[name] === true, lookEveryMs, signal);
         } catch (error) {
           // One failed or slow condition hides the results of the others: every loop looks itself.
@@ -112,5 +116,5 @@ const CANCELED = '57014';
 
 function composeLook(dues: readonly Due[]) {
   const columns = dues.map(({ name, condition }) => `(${condition}) AS ${name}`);
-  return statement<[], Readonly<Record<string, boolean | null>>>('find-due')`SELECT ${columns.join(',\n  ')}`;
+  return statement<[], Readonly<Record<string, unknown>>>('find-due')`SELECT ${columns.join(',\n  ')}`;
 }

@@ -1,0 +1,219 @@
+import { partitionOf } from './channels.ts';
+import type {
+  Addition,
+  Engine,
+  FrameListener,
+  Missed,
+  NumberRequest,
+  Subscription,
+  Tally,
+} from './engine.ts';
+import type { Frame } from './frame.ts';
+import type { RedisEngine } from './redis-engine.ts';
+
+/**
+ * An engine of which each partition is on one of several Redis, and may move to another one. Each
+ * Redis proves its own link, and what is lost with one is reported for its channels alone.
+ */
+export class PartitionedEngine implements Engine {
+  readonly nodeId: string;
+  readonly #kept = new Set<Kept>();
+  readonly #missedListeners = new Set<(missed: Missed) => void>();
+  #byPartition: readonly RedisEngine[];
+  #shards: readonly RedisEngine[];
+
+  constructor(nodeId: string, byPartition: readonly RedisEngine[]) {
+    this.nodeId = nodeId;
+    this.#byPartition = byPartition;
+    this.#shards = [...new Set(byPartition)];
+  }
+
+  get shards(): readonly RedisEngine[] {
+    return this.#shards;
+  }
+
+  /** The Redis of each partition. */
+  get byPartition(): readonly RedisEngine[] {
+    return this.#byPartition;
+  }
+
+  shardOf(id: string): RedisEngine {
+    return this.#byPartition[partitionOf(id)]!;
+  }
+
+  get healthy(): boolean {
+    return this.shards.every(({ healthy }) => healthy);
+  }
+
+  get inDoubt(): boolean {
+    return this.shards.some(({ inDoubt }) => inDoubt);
+  }
+
+  get wholeMs(): number {
+    return Math.min(...this.shards.map(({ wholeMs }) => wholeMs));
+  }
+
+  async subscribe(channel: string, listener: FrameListener): Promise<Subscription> {
+    const kept: Kept = {
+      channel,
+      listener,
+      engine: undefined,
+      subscription: undefined,
+      isOver: false,
+      settled: Promise.resolve(),
+    };
+    this.#kept.add(kept);
+    const unsubscribe = () => {
+      kept.isOver = true;
+      this.#kept.delete(kept);
+      kept.subscription?.unsubscribe();
+    };
+    try {
+      kept.settled = this.#settle(kept);
+      await kept.settled;
+    } catch (error) {
+      unsubscribe();
+      throw error;
+    }
+    return { unsubscribe };
+  }
+
+  publish(channel: string, frame: Frame): Promise<void> {
+    return this.shardOf(channel).publish(channel, frame);
+  }
+
+  reserve(claims: readonly NumberRequest[]): Promise<(number | null)[]> {
+    return this.#byShard(
+      claims,
+      ({ stream }) => stream,
+      (engine, some) => engine.reserve(some),
+    );
+  }
+
+  tally(additions: readonly Addition[]): Promise<readonly (Tally | undefined)[]> {
+    return this.#byShard(
+      additions,
+      ({ key }) => key,
+      async (engine, some): Promise<readonly (Tally | undefined)[]> => {
+        const unknown = some.map(() => undefined);
+        // The others do not wait for one that is away.
+        return engine.healthy ? engine.tally(some).catch(() => unknown) : unknown;
+      },
+    );
+  }
+
+  onMissed(listener: (missed: Missed) => void): () => void {
+    const entry = (missed: Missed) => listener(missed);
+    this.#missedListeners.add(entry);
+    return () => this.#missedListeners.delete(entry);
+  }
+
+  /** Forgets all that listen. */
+  async close(): Promise<void> {
+    this.#missedListeners.clear();
+    this.#kept.clear();
+  }
+
+  /** Reports what this Redis missed, while it has partitions. */
+  protected follow(engine: RedisEngine): void {
+    engine.onMissed((missed) => {
+      if (!this.shards.includes(engine)) return;
+      const isOfIt = (channel: string) => this.shardOf(channel) === engine;
+      this.#missed({ ...missed, channels: missed.channels ?? new ChannelsOf(this.#channels(), isOfIt) });
+    });
+  }
+
+  /**
+   * Has each partition on this Redis from now on. Resolves when the subscriptions have moved, and
+   * what was published on the moved channels since `sinceMs` has been reported. Other nodes do the
+   * same at about the same time; meanwhile all of them must be in doubt.
+   */
+  protected async move(byPartition: readonly RedisEngine[], sinceMs: number): Promise<void> {
+    const before = this.#byPartition;
+    this.#byPartition = byPartition;
+    this.#shards = [...new Set(byPartition)];
+    const hasMoved = (channel: string) => before[partitionOf(channel)] !== this.shardOf(channel);
+    const moved = [...this.#kept].filter(({ channel }) => hasMoved(channel));
+    for (const kept of moved) kept.settled = kept.settled.then(() => this.#settle(kept));
+    await Promise.allSettled(moved.map(({ settled }) => settled));
+    const channels = new ChannelsOf(this.#channels(), hasMoved);
+    this.#missed({ reason: 'link', frames: 0, channels, sinceMs });
+  }
+
+  /** Subscribes where the channel is now, and leaves where it was. */
+  async #settle(kept: Kept): Promise<void> {
+    for (;;) {
+      const engine = this.shardOf(kept.channel);
+      if (kept.engine === engine || kept.isOver) return;
+      kept.engine = engine;
+      const before = kept.subscription;
+      // A replica, such as the master of before, has the frames of its new master too.
+      const listener: FrameListener = (frame) => {
+        if (kept.engine === engine && !kept.isOver) kept.listener(frame);
+      };
+      kept.subscription = await engine.subscribe(kept.channel, listener);
+      before?.unsubscribe();
+      if (kept.isOver) kept.subscription.unsubscribe();
+    }
+  }
+
+  /** Asks each shard for its items, side by side; the answers are in the order of the items. */
+  async #byShard<Item, Answer>(
+    items: readonly Item[],
+    idOf: (item: Item) => string,
+    ask: (engine: RedisEngine, some: readonly Item[]) => Promise<readonly Answer[]>,
+  ): Promise<Answer[]> {
+    const indexes = new Map<RedisEngine, number[]>();
+    for (const [index, item] of items.entries()) {
+      const engine = this.shardOf(idOf(item));
+      const some = indexes.get(engine);
+      if (some === undefined) indexes.set(engine, [index]);
+      else some.push(index);
+    }
+    const answers: Answer[] = [];
+    await Promise.all(
+      [...indexes].map(async ([engine, some]) => {
+        const ofShard = await ask(
+          engine,
+          some.map((index) => items[index]!),
+        );
+        for (const [place, index] of some.entries()) answers[index] = ofShard[place]!;
+      }),
+    );
+    return answers;
+  }
+
+  *#channels(): Iterable<string> {
+    for (const { channel } of this.#kept) yield channel;
+  }
+
+  #missed(missed: Missed): void {
+    for (const listener of [...this.#missedListeners]) listener(missed);
+  }
+}
+
+/** A subscription, which moves when its channel does. */
+interface Kept {
+  readonly channel: string;
+  readonly listener: FrameListener;
+  engine: RedisEngine | undefined;
+  subscription: Subscription | undefined;
+  isOver: boolean;
+  /** Resolves when it is where its channel is. */
+  settled: Promise<void>;
+}
+
+/** The channels with listeners here, of which `has` also knows those without. */
+class ChannelsOf extends Set<string> {
+  readonly #isOfIt: (channel: string) => boolean;
+
+  constructor(channels: Iterable<string>, isOfIt: (channel: string) => boolean) {
+    super();
+    this.#isOfIt = isOfIt;
+    for (const channel of channels) if (isOfIt(channel)) this.add(channel);
+  }
+
+  override has(channel: string): boolean {
+    return this.#isOfIt(channel);
+  }
+}
