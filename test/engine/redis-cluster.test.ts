@@ -31,7 +31,8 @@ t.test('a slot that moves takes its channels and counters along', async (t) => {
   t.same(await a.reserve([{ stream: channel, count: 1, floor: 41 }]), [42]);
   const missed: Missed[] = [];
   b.onMissed((one) => missed.push(one));
-  const before = b.shardOf(channel);
+  const before = [a, b].map((node) => node.shardOf(channel));
+  const areBack = () => [a, b].map((node, index) => node.shardOf(channel) === before[index]);
   let sequence = 0;
   let isOver = false;
   const publishing = (async () => {
@@ -43,7 +44,7 @@ t.test('a slot that moves takes its channels and counters along', async (t) => {
   await until(() => received.length > 100, { what: 'some frames' });
   const { to } = await cluster.migrate(channel);
   await cluster.areHeard(to, channel, 2);
-  await until(() => [a, b].every((node) => node.healthy && node.shardOf(channel) !== before), {
+  await until(() => [a, b].every((node) => node.healthy) && !areBack().includes(true), {
     what: 'the move',
   });
   isOver = true;
@@ -65,7 +66,7 @@ t.test('a slot that moves takes its channels and counters along', async (t) => {
   // And back, within the time for which counters of frames are kept.
   await cluster.migrate(channel);
   await cluster.migrate(channel);
-  await until(() => [a, b].every((node) => node.healthy && node.shardOf(channel) === before), {
+  await until(() => [a, b].every((node) => node.healthy) && !areBack().includes(false), {
     what: 'the way back',
   });
   await flushed(a, b, channel);
@@ -144,7 +145,7 @@ t.test('the address of a cluster is read', async (t) => {
 });
 
 t.test('servers that have learned of a move are believed', async (t) => {
-  t.equal(SLOTS[0], 12_519);
+  t.equal(SLOTS[0], 13_334);
   const id = (letter: string) => letter.repeat(40);
   const line = (letter: string, at: string, flags: string, epoch: number, slots: string) =>
     `${id(letter)} ${at} ${flags} - 0 0 ${epoch} connected ${slots}`;

@@ -43,7 +43,9 @@ export function readClusterView(answers: readonly ClusterAnswer[]): ClusterView 
   return { masters: best.map(({ server }) => server), servers: [...servers] };
 }
 
-/** Of `ip:port@bus,hostname,…`: the host name where one is announced, since certificates have it. */
+/**
+ * Of `ip:port@bus,hostname,…`: the host name where one is announced, since certificates have it.
+ */
 function whereOf(at: string, from: string): string {
   const [, ip = '', port = '', hostname] = /^(.*):(\d+)(?:@\d+)?(?:,([^,=]+)(?:,.*)?)?$/.exec(at) ?? [];
   const host = hostname ?? ip;

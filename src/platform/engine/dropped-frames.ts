@@ -1,6 +1,8 @@
 import type { Logger } from '../log.ts';
 
-/** Logs frames that cannot be read, once in ten seconds: a node that publishes one publishes many. */
+/**
+ * Logs frames that cannot be read, once in ten seconds: a node that publishes one publishes many.
+ */
 export class DroppedFrames {
   readonly #log: Logger;
   #count = 0;

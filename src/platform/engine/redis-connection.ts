@@ -52,10 +52,15 @@ export function connectionTo(
 /** What a server of a cluster says of all of them (CLUSTER NODES). */
 export async function readClusterNodes(address: RedisAddress): Promise<string> {
   const connection = connectionTo(address, 'parley-slots', () => false);
-  connection.on('error', () => {});
+  let reason: Error | undefined;
+  connection.on('error', (error) => {
+    reason = error;
+  });
   try {
     await connection.connect();
     return (await connection.cluster('NODES')) as string;
+  } catch (error) {
+    throw withoutArguments(reason ?? error);
   } finally {
     await end(connection);
   }
