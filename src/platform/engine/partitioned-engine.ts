@@ -22,10 +22,14 @@ export class PartitionedEngine implements Engine {
   #byPartition: readonly RedisEngine[];
   #shards: readonly RedisEngine[];
 
-  constructor(nodeId: string, byPartition: readonly RedisEngine[]) {
+  constructor(
+    nodeId: string,
+    byPartition: readonly RedisEngine[],
+    shards: readonly RedisEngine[] = [...new Set(byPartition)],
+  ) {
     this.nodeId = nodeId;
     this.#byPartition = byPartition;
-    this.#shards = [...new Set(byPartition)];
+    this.#shards = shards;
   }
 
   get shards(): readonly RedisEngine[] {
@@ -128,10 +132,14 @@ export class PartitionedEngine implements Engine {
    * what was published on the moved channels since `sinceMs` has been reported. Other nodes do the
    * same at about the same time; meanwhile all of them must be in doubt.
    */
-  protected async move(byPartition: readonly RedisEngine[], sinceMs: number): Promise<void> {
+  protected async move(
+    byPartition: readonly RedisEngine[],
+    sinceMs: number,
+    shards: readonly RedisEngine[] = [...new Set(byPartition)],
+  ): Promise<void> {
     const before = this.#byPartition;
     this.#byPartition = byPartition;
-    this.#shards = [...new Set(byPartition)];
+    this.#shards = shards;
     const hasMoved = (channel: string) => before[partitionOf(channel)] !== this.shardOf(channel);
     const moved = [...this.#kept].filter(({ channel }) => hasMoved(channel));
     for (const kept of moved) kept.settled = kept.settled.then(() => this.#settle(kept));

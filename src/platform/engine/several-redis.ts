@@ -51,7 +51,7 @@ export class SeveralRedis extends PartitionedEngine {
   }
 
   private constructor(nodeId: string, known: ReadonlyMap<string, RedisEngine>, used: readonly string[]) {
-    super(nodeId, placed(known, used));
+    super(nodeId, placed(known, used), named(known, used));
     this.#known = known;
     for (const engine of known.values()) this.follow(engine);
   }
@@ -63,12 +63,16 @@ export class SeveralRedis extends PartitionedEngine {
 
   /** Uses these from now on, as `move` says. */
   use(names: readonly string[], sinceMs: number): Promise<void> {
-    return this.move(placed(this.#known, names), sinceMs);
+    return this.move(placed(this.#known, names), sinceMs, named(this.#known, names));
   }
 }
 
 function placed(known: ReadonlyMap<string, RedisEngine>, names: readonly string[]): RedisEngine[] {
-  return spread(names).map((name) => known.get(name)!);
+  return named(known, spread(names));
+}
+
+function named(known: ReadonlyMap<string, RedisEngine>, names: readonly string[]): RedisEngine[] {
+  return names.map((name) => known.get(name)!);
 }
 
 /**
