@@ -31,6 +31,9 @@ const ENUMERATIONS: Enumerations = {
     plan: { free: true, pro: true },
     subscription: { active: true, inactive: true },
   },
+  account_moves: {
+    state: { arrived: true, arriving: true, closing: true, fenced: true, leaving: true, left: true },
+  },
   actors: {
     type: { agent: true, api_key: true, group: true, user: true },
   },

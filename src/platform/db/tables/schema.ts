@@ -24,6 +24,7 @@ import type { Notification } from '../../../contract/protocol/resources/notifica
 import type { Participant } from '../../../contract/protocol/resources/participant.ts';
 import type { AccountTables } from './account-tables.ts';
 import type { AgentRunTables } from './agent-run-tables.ts';
+import type { CellTables } from './cell-tables.ts';
 import type { IdentityTables } from './identity-tables.ts';
 import type { ImportTables } from './import-tables.ts';
 import type { InboxTables } from './inbox-tables.ts';
@@ -43,6 +44,7 @@ import type { WidgetTables } from './widget-tables.ts';
 export interface Schema
   extends AccountTables,
     AgentRunTables,
+    CellTables,
     IdentityTables,
     ImportTables,
     InboxTables,

@@ -1,0 +1,47 @@
+import type { Selectable } from 'kysely';
+import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { MoveState } from '../../platform/db/tables/cell-tables.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
+import { enqueueRightsChanged } from './rights-changed.ts';
+
+/** Accounts that move between installations (docs/operations.md#cells). */
+
+export type MoveRow = Pick<
+  Selectable<Schema['account_moves']>,
+  'account_id' | 'state' | 'cell' | 'number' | 'copied_through'
+>;
+
+export type NewMove = Pick<MoveRow, 'account_id' | 'state' | 'cell' | 'number'>;
+
+/** Returns the move of an account, under way or done, or undefined if it never moved. */
+export async function readMove(db: Querier, accountId: string): Promise<MoveRow | undefined> {
+  const [row] = await db.query(READ, accountId);
+  return row;
+}
+
+/** Returns the moves in one of these states. */
+export function readMovesIn(db: Db, states: readonly MoveState[]): Promise<MoveRow[]> {
+  return db.query(READ_IN, states);
+}
+
+/** Writes the state of a move; every node reads it within a second, as it reads rights. */
+export async function writeMove(tx: Tx, { account_id, state, cell, number }: NewMove): Promise<void> {
+  await tx.query(WRITE, account_id, state, cell, number);
+  await enqueueRightsChanged(tx, [account_id]);
+}
+
+const COLUMNS = 'account_id, state, cell, number, copied_through';
+
+const READ = statement<[accountId: string], MoveRow>('read-account-move')`
+    SELECT ${COLUMNS} FROM account_moves WHERE account_id = $1`;
+
+const READ_IN = statement<[states: readonly MoveState[]], MoveRow>('read-account-moves')`
+    SELECT ${COLUMNS} FROM account_moves WHERE state = ANY($1)`;
+
+const WRITE = statement<[accountId: string, state: MoveState, cell: string, number: number]>(
+  'write-account-move',
+)`
+    INSERT INTO account_moves (account_id, state, cell, number) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (account_id) DO UPDATE SET state = excluded.state, cell = excluded.cell,
+      number = excluded.number, updated_at = clock_timestamp()`;
