@@ -1,6 +1,7 @@
 import type { Feature } from '../core/features/feature.ts';
 import { install } from '../core/features/installed.ts';
 import { agents } from '../features/agents/feature.ts';
+import { cells } from '../features/cells/feature.ts';
 import { compliance } from '../features/compliance/feature.ts';
 import { identity } from '../features/identity/feature.ts';
 import { imports } from '../features/import/feature.ts';
@@ -26,6 +27,7 @@ export const FEATURES: readonly Feature[] = [
   push,
   agents,
   webhooks,
+  cells,
 ];
 
 install(FEATURES);

@@ -61,8 +61,8 @@ export async function startTestApp(
   log: Logger = createLog('silent'),
   options: Omit<AppOptions, 'config' | 'log'> = {},
 ): Promise<TestApp> {
-  const { url } = await createTestDatabase(t);
-  const dataDir = freshDirectory(t);
+  const url = env.DATABASE_URL ?? (await createTestDatabase(t)).url;
+  const dataDir = env.PARLEY_DATA_DIR ?? freshDirectory(t);
   const config = readConfig({
     DATABASE_URL: url,
     PORT: '0',

@@ -12,6 +12,7 @@ export interface AdminContext {
     | 'auditKey'
     | 'auditOldKeys'
     | 'dataDir'
+    | 'publicUrl'
     | 'redisUrl'
     | 's3'
     | 'storedBytesPerAccount'

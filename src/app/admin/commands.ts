@@ -131,6 +131,42 @@ export const COMMANDS: Commands<AdminContext> = {
       return { ...shown, deleted_at, audit_head: head };
     }),
   },
+  'account move-out': {
+    help: 'Let an account move to another cell, which takes it with "account move-in"; shows how far it is',
+    options: {
+      id: ACCOUNT,
+      to: {
+        help: 'address of the other cell, its PARLEY_PUBLIC_URL',
+        value: 'URL',
+        required: true,
+        check: {
+          accepts: 'an http(s) URL without a path',
+          test: (text) => /^https?:\/\/[^/\s]+$/.test(text),
+        },
+      },
+    },
+    async run(context, { id = '', to = '' }) {
+      const { letMove } = await import('./move-account.ts');
+      return { object: 'account_move', ...(await letMove(context, id, to)) };
+    },
+  },
+  'account move-in': {
+    help: 'Take an account from another cell, which has let it move; run again, it goes on where it stopped',
+    connections: 4,
+    options: {
+      id: ACCOUNT,
+      from: {
+        help: 'file with the environment of the other cell, as NAME=value',
+        value: 'FILE',
+        required: true,
+      },
+      cancel: oneOf('yes: give the move up; the account stays at the other cell', ['yes', 'no']),
+    },
+    async run(context, { id: accountId = '', from = '', cancel }) {
+      const { takeAccount } = await import('./move-account.ts');
+      return takeAccount(context, { accountId, from, isCanceled: cancel === 'yes' });
+    },
+  },
   'key create': {
     help: 'Create an API key; its secret is printed this once',
     options: {

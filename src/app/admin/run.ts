@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import type { Config } from '../../platform/config/config.ts';
-import { type Database, openDatabase } from '../../platform/db/connection/database.ts';
-import { isMigrated } from '../../platform/db/migration/migrated.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
 import { Disposer } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { AdminContext } from './admin-context.ts';
 import { parseCommand } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
+import { connect } from './connect.ts';
 
 /**
  * Runs one command (`['account', 'create', '--name', 'N']`) and returns the object to print, or
@@ -44,30 +44,4 @@ function offline(config: Config, log: Logger): AdminContext {
 
 async function print(line: object): Promise<void> {
   if (!process.stdout.write(`${JSON.stringify(line)}\n`)) await once(process.stdout, 'drain');
-}
-
-async function connect(
-  config: Config,
-  log: Logger,
-  disposer: Disposer,
-  maxConnections = 1,
-): Promise<Database> {
-  const url = config.databaseUrl ?? (await embeddedUrl(config.dataDir, log, disposer));
-  const directUrl = config.databaseDirectUrl ?? undefined;
-  const database = await openDatabase({ url, directUrl, log, maxConnections });
-  disposer.add('database', database, (it) => it.close());
-  // The first account of a new deployment may be made before its first start.
-  if (await isMigrated(database)) return database;
-  const { migrate } = await import('../../platform/db/migration/migrate.ts');
-  await migrate(database, log);
-  return database;
-}
-
-async function embeddedUrl(dataDir: string, log: Logger, disposer: Disposer): Promise<string> {
-  const { findRunningPostgres } = await import('../../platform/db/postgres/running-postgres.ts');
-  const running = await findRunningPostgres(dataDir);
-  if (running !== undefined) return running;
-  const { startEmbeddedPostgres } = await import('../../platform/db/postgres/embedded-postgres.ts');
-  const postgres = await startEmbeddedPostgres({ dataDir, durable: true, log });
-  return disposer.add('embedded Postgres', postgres, (it) => it.stop()).url;
 }

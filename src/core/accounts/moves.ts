@@ -7,12 +7,7 @@ import { enqueueRightsChanged } from './rights-changed.ts';
 
 /** Accounts that move between installations (docs/operations.md#cells). */
 
-export type MoveRow = Pick<
-  Selectable<Schema['account_moves']>,
-  'account_id' | 'state' | 'cell' | 'number' | 'copied_through'
->;
-
-export type NewMove = Pick<MoveRow, 'account_id' | 'state' | 'cell' | 'number'>;
+export type MoveRow = Pick<Selectable<Schema['account_moves']>, 'account_id' | 'state' | 'cell' | 'number'>;
 
 /** Returns the move of an account, under way or done, or undefined if it never moved. */
 export async function readMove(db: Querier, accountId: string): Promise<MoveRow | undefined> {
@@ -26,12 +21,12 @@ export function readMovesIn(db: Db, states: readonly MoveState[]): Promise<MoveR
 }
 
 /** Writes the state of a move; every node reads it within a second, as it reads rights. */
-export async function writeMove(tx: Tx, { account_id, state, cell, number }: NewMove): Promise<void> {
+export async function writeMove(tx: Tx, { account_id, state, cell, number }: MoveRow): Promise<void> {
   await tx.query(WRITE, account_id, state, cell, number);
   await enqueueRightsChanged(tx, [account_id]);
 }
 
-const COLUMNS = 'account_id, state, cell, number, copied_through';
+const COLUMNS = 'account_id, state, cell, number';
 
 const READ = statement<[accountId: string], MoveRow>('read-account-move')`
     SELECT ${COLUMNS} FROM account_moves WHERE account_id = $1`;

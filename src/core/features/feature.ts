@@ -78,6 +78,8 @@ export interface Feature {
   confirmationMail?(db: Db, confirmationId: string, publicUrl: string): Promise<MailText | undefined>;
   /** Starts removing an account, which running nodes complete; without it there is no removal. */
   readonly accountRemoval?: AccountRemoval;
+  /** Moves accounts between installations (docs/operations.md#moving-an-account). */
+  readonly accountMoves?: AccountMoves;
   /** Checks an export offline. */
   verifyExport?(file: string, keys: TrustedKeys): Promise<object>;
   providers?(config: Config): readonly string[];
@@ -293,4 +295,40 @@ export interface DemoMails {
   readonly subject: string;
   readonly last_in_id?: string;
   readonly last_out_id?: string;
+}
+
+export interface AccountMoves {
+  /** Moves an account to `target`, or goes on with a move. */
+  move(options: MoveOptions): Promise<MovedAccount>;
+  /** Gives a move up that has not arrived. */
+  cancel(options: MoveOptions): Promise<void>;
+}
+
+/** What a move uses of an installation. */
+export interface CellParts {
+  readonly database: Database;
+  readonly store: ObjectStore;
+  readonly signingKey: SigningKey;
+  /** The address of the cell, without a trailing slash. */
+  readonly url: string;
+}
+
+export interface MoveOptions {
+  readonly source: CellParts;
+  readonly target: CellParts;
+  readonly accountId: string;
+  readonly log: Logger;
+}
+
+export interface MovedAccount {
+  readonly account_id: string;
+  /** 1 for the first move of the account. */
+  readonly number: number;
+  /** Addresses of cells. */
+  readonly from: string;
+  readonly to: string;
+  readonly rows: number;
+  readonly files: number;
+  /** Milliseconds in which changes of the account were answered with 503. */
+  readonly refused_ms: number;
 }

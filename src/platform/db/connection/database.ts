@@ -356,6 +356,14 @@ function surviveLostClients(pool: pg.Pool): void {
   pool.on('connect', (client) => client.on('error', () => undefined));
 }
 
+/**
+ * Returns the handle of a transaction of `withoutTimeLimit`. A sweep handles the outbox rows that
+ * it writes.
+ */
+export function openTransaction(kysely: Transaction<Schema>): Tx {
+  return new OpenTransaction(kysely, { rows: [], isHandledHere: false });
+}
+
 /** A transaction of Database while its work runs. */
 class OpenTransaction implements Tx {
   readonly kysely: Transaction<Schema>;

@@ -1,0 +1,36 @@
+import type { Config } from '../../platform/config/config.ts';
+import { type Database, openDatabase } from '../../platform/db/connection/database.ts';
+import { isMigrated } from '../../platform/db/migration/migrated.ts';
+import type { Disposer } from '../../platform/lifecycle.ts';
+import type { Logger } from '../../platform/log.ts';
+
+/**
+ * Opens the database of an installation, with the schema of this version: that of DATABASE_URL, else
+ * the embedded Postgres of a Parley that runs on the same data directory, else that Postgres,
+ * started for the duration.
+ */
+export async function connect(
+  config: Pick<Config, 'databaseUrl' | 'databaseDirectUrl' | 'dataDir'>,
+  log: Logger,
+  disposer: Disposer,
+  maxConnections = 1,
+): Promise<Database> {
+  const url = config.databaseUrl ?? (await embeddedUrl(config.dataDir, log, disposer));
+  const directUrl = config.databaseDirectUrl ?? undefined;
+  const database = await openDatabase({ url, directUrl, log, maxConnections });
+  disposer.add('database', database, (it) => it.close());
+  // The first account of a new deployment may be made before its first start.
+  if (await isMigrated(database)) return database;
+  const { migrate } = await import('../../platform/db/migration/migrate.ts');
+  await migrate(database, log);
+  return database;
+}
+
+async function embeddedUrl(dataDir: string, log: Logger, disposer: Disposer): Promise<string> {
+  const { findRunningPostgres } = await import('../../platform/db/postgres/running-postgres.ts');
+  const running = await findRunningPostgres(dataDir);
+  if (running !== undefined) return running;
+  const { startEmbeddedPostgres } = await import('../../platform/db/postgres/embedded-postgres.ts');
+  const postgres = await startEmbeddedPostgres({ dataDir, durable: true, log });
+  return disposer.add('embedded Postgres', postgres, (it) => it.stop()).url;
+}

@@ -1,0 +1,298 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { changeListeners } from '../../core/accounts/listeners.ts';
+import { type MoveRow, readMove, writeMove } from '../../core/accounts/moves.ts';
+import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
+import { readHead } from '../../core/audit/chain-store.ts';
+import { handOver, saveHandover } from '../../core/audit/handover.ts';
+import type { MovedAccount, MoveOptions } from '../../core/features/feature.ts';
+import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
+import type { MoveState } from '../../platform/db/tables/cell-tables.ts';
+import { Cell, type CellTx } from './cell.ts';
+import { lowerFence, raiseFence } from './fence.ts';
+import { FileCopy } from './file-copy.ts';
+import { MOVED_TABLES } from './moved-tables.ts';
+import { enqueuePending, hasPending, readPending, removePending } from './pending-events.ts';
+import { RowCopy, removeRows } from './row-copy.ts';
+
+/**
+ * Moves an account to this installation while it is in use (docs/operations.md#moving-an-account):
+ * copies its rows and files, again for what changed meanwhile, then fences it at the source, copies
+ * and compares the rest, and opens it here. May be repeated after it failed or was killed: it goes
+ * on from the state that the rows of both cells say. Rejects with an Error of one line; the account
+ * is then in use at the source, or already here.
+ */
+export async function moveAccount(options: MoveOptions): Promise<MovedAccount> {
+  return withCells(options, async (move) => {
+    await move.begin();
+    if (!(await move.isArrived())) await move.carry();
+    return move.leave();
+  });
+}
+
+/** Gives a move up that has not arrived: the target forgets what it has, the source goes on. */
+export function cancelMove(options: MoveOptions): Promise<void> {
+  return withCells(options, (move) => move.cancel());
+}
+
+function withCells<T>(options: MoveOptions, run: (move: Move) => Promise<T>): Promise<T> {
+  const { source, target } = options;
+  return source.database.withoutTimeLimit((there) =>
+    target.database.withoutTimeLimit((here) => run(new Move(options, new Cell(there), new Cell(here)))),
+  );
+}
+
+class Move {
+  readonly #options: MoveOptions;
+  readonly #source: Cell;
+  readonly #target: Cell;
+  #rows = 0;
+  #files = 0;
+  #refusedMs = 0;
+
+  constructor(options: MoveOptions, source: Cell, target: Cell) {
+    this.#options = options;
+    this.#source = source;
+    this.#target = target;
+  }
+
+  /** Checks that both cells want this move. */
+  async begin(): Promise<void> {
+    const { source, target, accountId } = this.#options;
+    const out = await this.#readOut();
+    if (out.cell !== target.url) {
+      throw new Error(`the account ${accountId} is to move to ${out.cell}, but this cell is ${target.url}`);
+    }
+    await requireSameSecrets(this.#source, this.#target);
+    const [search] = await this.#source.query<{ filled_through: string | null }>(READ_SEARCH);
+    if (search!.filled_through !== null) {
+      throw new Error('the search index of the source is not complete yet: try again when it is');
+    }
+    const here = await readMove(target.database, accountId);
+    if (here?.number === out.number) {
+      if (here.state !== 'arriving' && here.state !== 'arrived')
+        throw new Error('source and target are the same installation');
+      return;
+    }
+    const rows = await this.#target.query('SELECT FROM accounts WHERE id = $1', accountId);
+    if (rows.length > 0) {
+      throw new Error(
+        `this cell has an account ${accountId}: if it moved away, wait until what was left of it is removed`,
+      );
+    }
+    const addresses = await this.#source.query<{ address: string }>(READ_INBOXES, accountId);
+    const [taken] = await this.#target.query<{ address: string }>(
+      FIND_INBOX,
+      addresses.map(({ address }) => address),
+    );
+    if (taken !== undefined) throw new Error(`this cell has an inbox ${taken.address} already`);
+    await this.#writeHere({ ...out, cell: source.url, state: 'arriving' });
+  }
+
+  async isArrived(): Promise<boolean> {
+    const here = await readMove(this.#options.target.database, this.#options.accountId);
+    return here?.state === 'arrived';
+  }
+
+  /** Copies everything and opens the account at the target. */
+  async carry(): Promise<void> {
+    const { accountId, log } = this.#options;
+    const out = await this.#readOut();
+    if (out.state !== 'leaving') await this.#release();
+    const copies: RowCopy[] = [];
+    for (const [table, moved] of Object.entries(MOVED_TABLES)) {
+      copies.push(await RowCopy.open(this.#source, this.#target, table, moved));
+    }
+    const files = new FileCopy(this.#options.source.store, this.#options.target.store);
+    for (let pass = 1; pass <= MAX_PASSES; pass++) {
+      this.#files += await files.copy(this.#source, accountId);
+      const rows = await this.#copyRows(copies);
+      log.info({ account_id: accountId, pass, rows, files: this.#files }, 'copied what an account has');
+      if (rows <= FEW_ROWS) break;
+    }
+    const beganMs = performance.now();
+    try {
+      await this.#writeOut('closing');
+      await this.#drain();
+      await raiseFence(this.#source, accountId);
+      await this.#writeOut('fenced');
+      this.#files += await files.copy(this.#source, accountId);
+      await this.#open(copies);
+    } catch (error) {
+      // The target may have committed although its answer did not come.
+      if (!(await this.isArrived())) await this.#release();
+      throw error;
+    } finally {
+      this.#refusedMs = Math.round(performance.now() - beganMs);
+    }
+  }
+
+  /** Ends the account at the source, whose nodes then remove what is left of it there. */
+  async leave(): Promise<MovedAccount> {
+    const { source, target, accountId } = this.#options;
+    const { number, state } = await this.#readOut();
+    if (state !== 'left') {
+      const pending = await readPending(this.#source, accountId);
+      await this.#source.transaction(async (tx) => {
+        await writeMove(tx.tx, { account_id: accountId, state: 'left', cell: target.url, number });
+        await removePending(tx, pending);
+        for (const table of Object.entries(MOVED_TABLES)) {
+          const { last = 'true' } = table[1];
+          // Rows that begin work; others are removed by the source's nodes.
+          if (last !== 'true') await removeRows(tx, table, accountId, last);
+        }
+        await tx.query(RELEASE_HOLDS, accountId);
+        await tx.query(END_ACCOUNT, accountId);
+        await enqueueRightsChanged(tx.tx, [accountId]);
+      });
+    }
+    return {
+      ...{ account_id: accountId, number, from: source.url, to: target.url },
+      ...{ rows: this.#rows, files: this.#files, refused_ms: this.#refusedMs },
+    };
+  }
+
+  async cancel(): Promise<void> {
+    const { target, accountId } = this.#options;
+    const here = await readMove(target.database, accountId);
+    if (here?.state === 'arrived') throw new Error(`the account ${accountId} is in use here already`);
+    await this.#readOut();
+    await this.#target.transaction(async (tx) => {
+      for (const table of Object.entries(MOVED_TABLES).reverse()) await removeRows(tx, table, accountId);
+      await tx.query(FORGET_MOVE, accountId);
+      await enqueueRightsChanged(tx.tx, [accountId]);
+    });
+    await lowerFence(this.#source, accountId);
+    await this.#source.transaction(async (tx) => {
+      await tx.query(FORGET_MOVE, accountId);
+      await enqueueRightsChanged(tx.tx, [accountId]);
+    });
+  }
+
+  /** Returns how many rows were new or had changed. */
+  async #copyRows(copies: readonly RowCopy[]): Promise<number> {
+    let changed = 0;
+    for (const copy of copies) {
+      await this.#source
+        .transaction(async (tx) => {
+          changed += await copy.copy(tx, this.#target, this.#options.accountId);
+        })
+        .catch((error: unknown) => {
+          // A unique value went from one row to another: both are copied with the last rows.
+          if (!isUniqueViolation(error)) throw error;
+        });
+    }
+    this.#rows += changed;
+    return changed;
+  }
+
+  /** Waits, though not for long, until the source's nodes have carried out what was committed. */
+  async #drain(): Promise<void> {
+    const deadlineMs = performance.now() + DRAIN_MS;
+    while (performance.now() < deadlineMs && (await hasPending(this.#source, this.#options.accountId))) {
+      await delay(DRAIN_EVERY_MS);
+    }
+  }
+
+  /** Copies the last rows, compares all, and opens the account, in one transaction of the target. */
+  async #open(copies: readonly RowCopy[]): Promise<void> {
+    const { source, target, accountId } = this.#options;
+    const { number } = await this.#readOut();
+    await this.#source.transaction(async (there) => {
+      await this.#target.transaction(async (here) => {
+        for (const copy of copies) this.#rows += await copy.finish(there, here, accountId);
+        await this.#compare(copies, there, here);
+        await enqueuePending(here, await readPending(there, accountId));
+        await writeMove(here.tx, { account_id: accountId, state: 'arrived', cell: source.url, number });
+        await changeListeners(here.tx);
+        const chain = await readHead(there.tx, accountId);
+        const cells = { fromCell: source.url, toCell: target.url };
+        const keys = { former: source.signingKey, next: target.signingKey };
+        await saveHandover(here.tx, target.signingKey, handOver({ accountId, chain, ...keys, ...cells }));
+      });
+    });
+  }
+
+  async #compare(copies: readonly RowCopy[], there: CellTx, here: CellTx): Promise<void> {
+    for (const copy of copies) {
+      const { accountId } = this.#options;
+      const [one, other] = await Promise.all([copy.digest(there, accountId), copy.digest(here, accountId)]);
+      if (one.rows === other.rows && one.hash === other.hash) continue;
+      throw new Error(
+        `the table ${copy.table} differs after the copy: ${one.rows} rows at the source, ${other.rows} here; the account stays at the source`,
+      );
+    }
+  }
+
+  /** The account goes on at the source. */
+  async #release(): Promise<void> {
+    await lowerFence(this.#source, this.#options.accountId);
+    await this.#writeOut('leaving');
+  }
+
+  async #readOut(): Promise<MoveRow> {
+    const { source, accountId } = this.#options;
+    const out = await readMove(source.database, accountId);
+    if (out === undefined || out.state === 'arrived' || out.state === 'arriving') {
+      throw new Error(`the account ${accountId} is not to move: run "account move-out" at the source first`);
+    }
+    return out;
+  }
+
+  async #writeOut(state: MoveState): Promise<void> {
+    const out = await this.#readOut();
+    await this.#options.source.database.transaction((tx) => writeMove(tx, { ...out, state }));
+  }
+
+  #writeHere(move: MoveRow): Promise<void> {
+    return this.#options.target.database.transaction((tx) => writeMove(tx, move));
+  }
+}
+
+/**
+ * Keys of what the account has given out, which must go on to be valid: identities, mails that are
+ * answered, push subscriptions, tokens.
+ */
+const SECRETS = [
+  ...['token_secret', 'identity_secret', 'vapid_key', 'mail_ids', 'address_confirmation_secret'],
+  ...['sign_in_secret', 'file_secret', 'cursor_secret'],
+];
+
+async function requireSameSecrets(source: Cell, target: Cell): Promise<void> {
+  const read = async (cell: Cell) =>
+    new Map(
+      (await cell.query<{ name: string; value: string }>(READ_SECRETS, SECRETS)).map((row) => [
+        row.name,
+        row.value,
+      ]),
+    );
+  const [there, here] = await Promise.all([read(source), read(target)]);
+  const other = SECRETS.filter((name) => there.has(name) && there.get(name) !== here.get(name));
+  if (other.length > 0) {
+    throw new Error(
+      `the cells have other secrets in "settings": ${other.join(', ')}. Cells that accounts move between share them (docs/operations.md#cells)`,
+    );
+  }
+}
+
+const READ_SEARCH = 'SELECT filled_through FROM search_state';
+
+const READ_INBOXES =
+  'SELECT lower(address) AS address FROM inboxes WHERE account_id = $1 AND deleted_at IS NULL';
+
+const FIND_INBOX = 'SELECT address FROM inboxes WHERE lower(address) = ANY($1) AND deleted_at IS NULL';
+
+const READ_SECRETS = 'SELECT name, value FROM settings WHERE name = ANY($1)';
+
+const RELEASE_HOLDS = `UPDATE conversations SET legal_hold = 'released'
+  WHERE account_id = $1 AND legal_hold = 'held'`;
+
+const END_ACCOUNT = `UPDATE accounts SET deleted_at = coalesce(deleted_at, clock_timestamp()),
+  subscription = 'inactive' WHERE id = $1`;
+
+const FORGET_MOVE = 'DELETE FROM account_moves WHERE account_id = $1';
+
+const MAX_PASSES = 10;
+/** So few rows are copied within a moment. */
+const FEW_ROWS = 1_000;
+const DRAIN_MS = 2_000;
+const DRAIN_EVERY_MS = 20;

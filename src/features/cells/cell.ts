@@ -1,0 +1,52 @@
+import { CompiledQuery, type Kysely, type Transaction } from 'kysely';
+import { openTransaction } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
+
+/** One connection to the database of a cell, without a time limit for statements. */
+export class Cell {
+  readonly #kysely: Kysely<Schema>;
+
+  constructor(kysely: Kysely<Schema>) {
+    this.#kysely = kysely;
+  }
+
+  async query<Row extends object>(text: string, ...values: readonly unknown[]): Promise<Row[]> {
+    const { rows } = await this.#kysely.executeQuery<Row>(CompiledQuery.raw(text, [...values]));
+    return rows;
+  }
+
+  /**
+   * Commits when `work` resolves, rolls back when it rejects. No trigger of Postgres runs for its
+   * writes, so rows arrive as they are, and the fence of the account lets them pass.
+   */
+  transaction<T>(work: (tx: CellTx) => Promise<T>): Promise<T> {
+    return this.#kysely.transaction().execute(async (kysely) => {
+      const tx = new CellTx(kysely);
+      await tx.query(SETTINGS).catch((error: unknown) => {
+        throw new Error(
+          'moving an account needs a role that may switch triggers off: GRANT SET ON PARAMETER session_replication_role TO the role of DATABASE_URL, in both cells',
+          { cause: error },
+        );
+      });
+      return work(tx);
+    });
+  }
+}
+
+/** An open transaction of a cell. */
+export class CellTx extends Cell {
+  /** The same transaction for what slices write in theirs. */
+  readonly tx: Tx;
+
+  constructor(kysely: Transaction<Schema>) {
+    super(kysely);
+    this.tx = openTransaction(kysely);
+  }
+}
+
+// Rows travel as text, so both sides must print and read it in the same way.
+const SETTINGS = `SELECT set_config('session_replication_role', 'replica', true),
+  set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, MDY', true),
+  set_config('bytea_output', 'hex', true), set_config('extra_float_digits', '1', true),
+  set_config('IntervalStyle', 'postgres', true)`;

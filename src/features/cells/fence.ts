@@ -1,0 +1,77 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { codeOf } from '../../platform/db/connection/unavailable.ts';
+import type { Cell } from './cell.ts';
+import { MOVED_TABLES } from './moved-tables.ts';
+
+/**
+ * The fence of an account that leaves: triggers on every table with rows of it, which refuse all
+ * writes (migrations/0047_cells.ts). Making a trigger waits for the writers of its table, so once
+ * all are there nothing of the account changes any more, whatever a node still believes. Plain
+ * installations pay nothing, since there is no trigger on them.
+ */
+export async function raiseFence(cell: Cell, accountId: string): Promise<void> {
+  for (const [table, { by, of }] of Object.entries(MOVED_TABLES)) {
+    const about = of === undefined ? '' : `, '${of}', '${by}'`;
+    for (const { suffix, events, row } of KINDS) {
+      const when = of === undefined ? `WHEN (${row}.${by} = '${accountId}')` : '';
+      await patiently(
+        cell,
+        `CREATE OR REPLACE TRIGGER ${nameOf(accountId, suffix)} BEFORE ${events} ON ${table}
+          FOR EACH ROW ${when} EXECUTE FUNCTION refuse_moved('${accountId}'${about})`,
+      );
+    }
+  }
+}
+
+/** Removes the fence of an account that stays, or that is gone. */
+export async function lowerFence(cell: Cell, accountId: string): Promise<void> {
+  for (const { name, table } of await cell.query<{ name: string; table: string }>(
+    READ_FENCE,
+    KINDS.map(({ suffix }) => nameOf(accountId, suffix)),
+  )) {
+    await patiently(cell, `DROP TRIGGER IF EXISTS ${name} ON ${table}`);
+  }
+}
+
+/** Returns the accounts with a fence of which nothing is left. */
+export async function readForgottenFences(cell: Pick<Cell, 'query'>): Promise<string[]> {
+  const rows = await cell.query<{ id: string }>(READ_FORGOTTEN);
+  return rows.map(({ id }) => id);
+}
+
+/** Accounts' ids need no quotes and have 30 characters. */
+function nameOf(accountId: string, suffix: string): string {
+  return `moved_${accountId}_${suffix}`.toLowerCase();
+}
+
+const KINDS = [
+  { suffix: 'written', events: 'INSERT OR UPDATE', row: 'NEW' },
+  { suffix: 'deleted', events: 'DELETE', row: 'OLD' },
+] as const;
+
+/** Runs DDL that waits for the writers of a table only briefly, since all others wait behind it. */
+async function patiently(cell: Cell, ddl: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await cell.transaction(async (tx) => {
+        await tx.query(`SET LOCAL lock_timeout = ${WAIT_MS}`);
+        await tx.query(ddl);
+      });
+    } catch (error) {
+      if (codeOf(error) !== LOCK_NOT_AVAILABLE || tries === MAX_TRIES) throw error;
+      await delay(PAUSE_MS);
+    }
+  }
+}
+
+const LOCK_NOT_AVAILABLE = '55P03';
+const WAIT_MS = 250;
+const PAUSE_MS = 50;
+const MAX_TRIES = 100;
+
+const READ_FENCE = `SELECT t.tgname AS name, t.tgrelid::regclass::text AS table FROM pg_trigger t
+  WHERE t.tgname = ANY($1) ORDER BY 2`;
+
+const READ_FORGOTTEN = `SELECT DISTINCT m.account_id AS id FROM account_moves m
+  JOIN pg_trigger t ON t.tgname = lower('moved_' || m.account_id || '_written')
+  WHERE m.state = 'left' AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = m.account_id)`;

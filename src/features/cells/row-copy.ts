@@ -1,0 +1,210 @@
+import type { Cell, CellTx } from './cell.ts';
+import { type MovedTable, rowsOf } from './moved-tables.ts';
+
+/**
+ * The rows of an account in one table, as they are read at the source and written at the target.
+ * A row travels as the text of its composite type. Columns of transaction ids (`changed_in`) get
+ * the id of the target's own transaction, since cursors compare them with its snapshots; neither
+ * these nor generated columns are compared.
+ */
+export class RowCopy {
+  readonly table: string;
+  readonly #moved: MovedTable;
+  readonly #columns: readonly Column[];
+  /** Rows of older transactions of the source are at the target; null at first. */
+  #since: string | null = null;
+
+  static async open(source: Cell, target: Cell, table: string, moved: MovedTable): Promise<RowCopy> {
+    const columns = await source.query<Column>(READ_COLUMNS, table);
+    if (JSON.stringify(columns) !== JSON.stringify(await target.query(READ_COLUMNS, table))) {
+      throw new Error(`the table ${table} differs between the cells: both need the same version of Parley`);
+    }
+    return new RowCopy(table, moved, columns);
+  }
+
+  /** Use `RowCopy.open`. */
+  private constructor(table: string, moved: MovedTable, columns: readonly Column[]) {
+    this.table = table;
+    this.#moved = moved;
+    this.#columns = columns;
+  }
+
+  /**
+   * Copies rows while the account is in use, some at a time: all, or those that transactions from
+   * `since` on have written. Rows that were deleted meanwhile, and those that wait for the last
+   * moment, are left to `finish`. Returns the number of rows.
+   */
+  async copy(source: CellTx, target: Cell, accountId: string): Promise<number> {
+    const { last = 'false' } = this.#moved;
+    // Before the rows are read: what is not visible yet has this id or a later one.
+    const [next] = await source.query<{ xmin: string }>(READ_XMIN);
+    const where = `${this.#rows} AND ${this.#isChanged} AND NOT coalesce(${last}, false)`;
+    let copied = 0;
+    for await (const rows of this.#read(source, where, accountId)) {
+      await target.transaction(async (tx) => {
+        await tx.query(
+          `DELETE FROM ${this.table} t USING ${this.#given} WHERE ${this.#isSame('t', 'r')}`,
+          rows,
+        );
+        await this.#insert(tx, this.table, rows);
+      });
+      copied += rows.length;
+    }
+    this.#since = next!.xmin;
+    return copied;
+  }
+
+  /** Makes the rows at the target those of the source, which is fenced. Returns how many changed. */
+  async finish(source: CellTx, target: CellTx, accountId: string): Promise<number> {
+    const { table } = this;
+    const { last = 'false' } = this.#moved;
+    await target.query(`CREATE TEMP TABLE ${STAGED} (LIKE ${table}) ON COMMIT DROP`);
+    let copied = 0;
+    const where = `${this.#rows} AND (${this.#isChanged} OR ${last})`;
+    for await (const rows of this.#read(source, where, accountId)) {
+      await this.#insert(target, STAGED, rows);
+      copied += rows.length;
+    }
+    // All of them go before one is written, because a unique value may have gone from one to another.
+    if (copied > 0)
+      await target.query(`DELETE FROM ${table} t USING ${STAGED} r WHERE ${this.#isSame('t', 'r')}`);
+    await this.#removeDeleted(source, target, accountId, copied);
+    if (copied > 0) {
+      await target.query(`INSERT INTO ${table} (${this.#written}) SELECT ${this.#written} FROM ${STAGED}`);
+    }
+    await target.query(`DROP TABLE ${STAGED}`);
+    return copied;
+  }
+
+  async *#read(source: CellTx, where: string, accountId: string): AsyncGenerator<string[]> {
+    const all = this.#columns.map(({ name }) => `t.${name}`).join(', ');
+    await source.query(
+      `DECLARE moved NO SCROLL CURSOR FOR SELECT ROW(${all})::text AS row FROM ${this.table} t ${where}`,
+      accountId,
+    );
+    for (;;) {
+      const rows = await source.query<{ row: string }>(`FETCH ${ROWS_AT_ONCE} FROM moved`);
+      if (rows.length > 0) yield rows.map(({ row }) => row);
+      if (rows.length < ROWS_AT_ONCE) break;
+    }
+    await source.query('CLOSE moved');
+  }
+
+  async #insert(target: CellTx, into: string, rows: readonly string[]): Promise<void> {
+    const values = this.#columns.flatMap(({ name, type, generated }) => {
+      if (generated) return [];
+      return type === 'xid8' ? `CASE WHEN r.${name} IS NOT NULL THEN pg_current_xact_id() END` : `r.${name}`;
+    });
+    await target.query(
+      `INSERT INTO ${into} (${this.#written}) SELECT ${values.join(', ')} FROM ${this.#given}`,
+      rows,
+    );
+  }
+
+  /**
+   * Removes what the source has no more. The changed rows are gone from the target at this moment,
+   * so the numbers show whether there is any such row.
+   */
+  async #removeDeleted(source: CellTx, target: CellTx, accountId: string, staged: number): Promise<void> {
+    const count = `SELECT count(*)::int AS count FROM ${this.table} t ${this.#rows}`;
+    const [[there], [here]] = await Promise.all([
+      source.query<{ count: number }>(count, accountId),
+      target.query<{ count: number }>(count, accountId),
+    ]);
+    if (there!.count === here!.count + staged) return;
+    const key = this.#columns.filter(({ isKey }) => isKey).map(({ name }) => `t.${name}`);
+    await target.query(`CREATE TEMP TABLE ${KEPT} (key text PRIMARY KEY) ON COMMIT DROP`);
+    await source.query(
+      `DECLARE kept NO SCROLL CURSOR FOR SELECT ROW(${key.join(', ')})::text AS key FROM ${this.table} t ${this.#rows}`,
+      accountId,
+    );
+    for (;;) {
+      const rows = await source.query<{ key: string }>(`FETCH ${ROWS_AT_ONCE} FROM kept`);
+      await target.query(
+        `INSERT INTO ${KEPT} SELECT unnest($1::text[])`,
+        rows.map((row) => row.key),
+      );
+      if (rows.length < ROWS_AT_ONCE) break;
+    }
+    await source.query('CLOSE kept');
+    const isKept = `EXISTS (SELECT FROM ${KEPT} k WHERE k.key = ROW(${key.join(', ')})::text)`;
+    await removeRows(target, [this.table, this.#moved], accountId, `NOT ${isKept}`);
+    await target.query(`DROP TABLE ${KEPT}`);
+  }
+
+  /** Returns what two cells with the same rows agree in. */
+  async digest(cell: Cell, accountId: string): Promise<Digest> {
+    const compared = this.#columns.flatMap(({ name, type, generated }) => {
+      if (generated) return [];
+      if (type === 'xid8') return `t.${name} IS NOT NULL`;
+      return HASHED_AS_TEXT.has(type) ? `t.${name}::text` : `t.${name}`;
+    });
+    const [row] = await cell.query<Digest>(
+      `SELECT count(*)::int AS rows, coalesce(bit_xor(hash_record_extended(ROW(${compared.join(', ')}), 0)), 0)::text AS hash
+        FROM ${this.table} t ${this.#rows}`,
+      accountId,
+    );
+    return row!;
+  }
+
+  /** age() compares 32-bit ids as Postgres does. */
+  get #isChanged(): string {
+    return this.#since === null ? 'true' : `age(t.xmin) <= age('${this.#since}'::xid8::xid)`;
+  }
+
+  get #given(): string {
+    return `unnest($1::${this.table}[]) r`;
+  }
+
+  get #rows(): string {
+    return rowsOf(this.#moved);
+  }
+
+  get #written(): string {
+    return this.#columns
+      .filter(({ generated }) => !generated)
+      .map(({ name }) => name)
+      .join(', ');
+  }
+
+  #isSame(one: string, other: string): string {
+    const key = this.#columns.filter(({ isKey }) => isKey);
+    return key.map(({ name }) => `${one}.${name} = ${other}.${name}`).join(' AND ');
+  }
+}
+
+/** Removes all rows of an account from a table, or those of which `where` (SQL over `t`) is true. */
+export async function removeRows(
+  cell: CellTx,
+  [table, moved]: readonly [table: string, MovedTable],
+  accountId: string,
+  where = 'true',
+): Promise<void> {
+  const rows = `SELECT t.ctid FROM ${table} t ${rowsOf(moved)} AND (${where})`;
+  await cell.query(`DELETE FROM ${table} WHERE ctid = ANY(ARRAY(${rows}))`, accountId);
+}
+
+export interface Digest {
+  readonly rows: number;
+  readonly hash: string;
+}
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly generated: boolean;
+  readonly isKey: boolean;
+}
+
+/** Types without a hash in Postgres. */
+const HASHED_AS_TEXT: ReadonlySet<string> = new Set(['json', 'tsvector']);
+const ROWS_AT_ONCE = 1_000;
+const STAGED = 'moved_rows';
+const KEPT = 'moved_keys';
+
+const READ_XMIN = 'SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin';
+
+const READ_COLUMNS = `SELECT a.attname AS name, a.atttypid::regtype::text AS type,
+    a.attgenerated <> '' AS generated, coalesce(a.attnum = ANY(i.indkey), false) AS "isKey"
+  FROM pg_attribute a LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
+  WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`;

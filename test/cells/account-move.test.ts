@@ -1,0 +1,181 @@
+/** Accounts that move between two installations (docs/operations.md#moving-an-account). */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { openObjectStore } from '../../src/core/attachments/open-store.ts';
+import { MOVED_TABLES, rowsOf } from '../../src/features/cells/moved-tables.ts';
+import { removeAccounts } from '../../src/features/compliance/account-removal.ts';
+import { statement } from '../../src/platform/db/connection/statement.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { freshDirectory } from '../start/parley.ts';
+import { startCells, type TestCell } from '../support/cells.ts';
+import { until } from '../support/until.ts';
+
+interface Page {
+  readonly data: readonly { readonly id: string; readonly sequence?: number }[];
+}
+
+interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+}
+
+const [source, target] = await startCells(t, { PARLEY_DEMO_DAY: 'on' });
+const { account_id: id, api_key: token } = source.demo;
+const messages = `/v1/messaging/conversations/${source.demo.conversations.group}/messages`;
+const headers = { 'Service-Account': id };
+const takeIt = ['account', 'move-in', '--id', id, '--from', source.envFile] as const;
+
+t.test('what a move needs', async (t) => {
+  const move = (...more: string[]) => target.admin(...takeIt, ...more);
+  await t.rejects(move(), { message: /is not to move: run "account move-out" at the source first/ });
+  await t.rejects(source.admin('account', 'move-out', '--id', 'acc_none', '--to', target.url), {
+    message: /acc_none/,
+  });
+  await t.rejects(source.admin('account', 'move-out', '--id', id, '--to', `${target.url}/path`), {
+    message: /--to must be an http\(s\) URL without a path/,
+  });
+  await source.admin('account', 'move-out', '--id', id, '--to', 'http://c.cells.test');
+  await t.rejects(move(), { message: /is to move to http:\/\/c.cells.test, but this cell is/ });
+  await t.rejects(source.admin('account', 'move-out', '--id', id, '--to', target.url), {
+    message: /moves between this cell and http:\/\/c.cells.test/,
+  });
+  await source.database.query(FORGET, id);
+  t.match(await source.admin('account', 'move-out', '--id', id, '--to', target.url), {
+    ...{ object: 'account_move', account_id: id, state: 'leaving', cell: target.url, number: 1 },
+  });
+  await t.rejects(source.admin(...takeIt), { message: /names the data directory of this cell/ });
+  await t.rejects(target.admin('account', 'move-in', '--id', id, '--from', '/none'), { message: /ENOENT/ });
+  const incomplete = join(freshDirectory(t), 'cell.env');
+  writeFileSync(incomplete, `DATABASE_URL=${source.databaseUrl}\n`);
+  await t.rejects(target.admin('account', 'move-in', '--id', id, '--from', incomplete), {
+    message: /both cells need PARLEY_PUBLIC_URL/,
+  });
+  const [key] = await target.database.query(CHANGE_SECRET, 'another');
+  await t.rejects(move(), { message: /other secrets in "settings": mail_ids/ });
+  await target.database.query(CHANGE_SECRET, key!.before);
+  await t.rejects(move(), { message: 'this cell has an inbox support@demo.example already' });
+  await target.database.query(RENAME_INBOXES);
+  const works = await source.call('POST', messages, {
+    body: { client_message_id: 'goes-on', body: 'the source goes on' },
+  });
+  t.equal(works.status, 201);
+});
+
+t.test('everything of an account is at the other cell, and nothing is left', async (t) => {
+  const uploaded = await upload('the bytes of a file');
+  const sent = await source.call<{ id: string; sequence: number }>('POST', messages, {
+    body: { client_message_id: 'with-file', attachments: [{ kind: 'file', s3_key: uploaded }] },
+  });
+  t.equal(sent.status, 201, sent.text);
+  const scheduled = await source.call<{ id: string }>('POST', messages, {
+    body: {
+      client_message_id: 'later',
+      body: 'later',
+      scheduled_at: new Date(Date.now() + 3_600_000).toISOString(),
+    },
+  });
+  t.equal(scheduled.status, 201);
+  const holding = `/v1/messaging/conversations/${source.demo.conversations.case}/actions/set-legal-hold`;
+  const held = await source.call('POST', holding, { body: { legal_hold: 'held' } });
+  t.equal(held.status, 200, held.text);
+  const pair = (await source.admin('token', 'create', '--user', source.demo.users.ada.id)) as Tokens;
+  const before = await source.call<Page>('GET', `${messages}?limit=100`);
+  const rows = await countRows(source);
+
+  const moved = await target.admin(...takeIt);
+  t.match(moved, { object: 'moved_account', account_id: id, number: 1, from: source.url, to: target.url });
+
+  const after = await until(
+    async () => {
+      const answer = await target.call<Page>('GET', `${messages}?limit=100`, { headers, token });
+      return answer.status === 200 ? answer : undefined;
+    },
+    { what: 'the account to be in use at the target' },
+  );
+  const idsOf = ({ body }: typeof after) => body.data.map((message) => [message.id, message.sequence]);
+  t.strictSame(idsOf(after), idsOf(before));
+  const here = await countRows(target);
+  for (const [table, count] of Object.entries(rows)) {
+    // Nodes of the source went on to write these.
+    if (['search_entries', 'conversation_activity', 'inbox_rows'].includes(table)) continue;
+    const added = { audit_handovers: 1, audit_events: 1 }[table] ?? 0;
+    t.equal(here[table], count + added, `rows of ${table}`);
+  }
+  const resent = await target.call<{ id: string }>('POST', messages, {
+    ...{ headers, token },
+    body: { client_message_id: 'with-file', attachments: [{ kind: 'file', s3_key: uploaded }] },
+  });
+  t.equal(resent.body.id, sent.body.id, 'a resend is the original');
+  const [last] = await target.database.query(READ_LAST, source.demo.conversations.group);
+  const next = await target.call<{ sequence: number }>('POST', messages, {
+    ...{ headers, token },
+    body: { client_message_id: 'after', body: 'after' },
+  });
+  t.ok(next.body.sequence > last!.sequence, 'numbers go on');
+  const refreshed = await target.call<Tokens>('POST', '/v1/auth/tokens/refresh', {
+    ...{ headers, token: '' },
+    body: { refresh_token: pair.refresh_token },
+  });
+  t.equal(refreshed.status, 201, `a refresh token stays valid: ${refreshed.text}`);
+
+  await source.database.query(AGE_REMOVAL, id).then(
+    () => t.fail('the fence lets a write pass'),
+    (error: { code?: string }) => t.equal(error.code, 'PYMVD'),
+  );
+  await source.database.transaction(async (tx) => {
+    await tx.query(statement('test-replica')`SET LOCAL session_replication_role = replica`);
+    await tx.query(AGE_REMOVAL, id);
+  });
+  const { database, dataDir } = source;
+  const { store } = await openObjectStore({
+    ...{ database, dataDir, s3: null, accountBytes: null, baseUrl: () => source.url },
+  });
+  const parts = { database, store, log: createLog('silent') };
+  await until(
+    async () => {
+      await removeAccounts(parts, new AbortController().signal);
+      return Object.values(await countRows(source)).every((count) => count === 0);
+    },
+    { what: 'the source to remove what is left' },
+  );
+  t.match(await target.admin(...takeIt), { number: 1, rows: 0 }, 'a repetition changes nothing');
+});
+
+async function upload(bytes: string): Promise<string> {
+  const { body } = await source.call<{ s3_key: string; url: string; headers: Record<string, string> }>(
+    'POST',
+    '/v1/messaging/attachments/upload-url',
+    { body: { filename: 'a.txt', content_type: 'text/plain', size_bytes: Buffer.byteLength(bytes) } },
+  );
+  const url = body.url.replace(source.url, source.baseUrl);
+  const { ok } = await fetch(url, { method: 'PUT', headers: body.headers, body: bytes });
+  if (!ok) throw new Error('the upload failed');
+  return body.s3_key;
+}
+
+async function countRows(cell: TestCell): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const [table, moved] of Object.entries(MOVED_TABLES)) {
+    const count = statement<[string], { count: number }>(`test-count-${table}`)(
+      `SELECT count(*)::int AS count FROM ${table} t ${rowsOf(moved)}`,
+    );
+    counts[table] = (await cell.database.query(count, id))[0]!.count;
+  }
+  return counts;
+}
+
+const FORGET = statement<[id: string]>('test-forget-move')`DELETE FROM account_moves WHERE account_id = $1`;
+
+const CHANGE_SECRET = statement<[value: string], { before: string }>('test-change-secret')`
+  WITH former AS (SELECT value FROM settings WHERE name = 'mail_ids')
+  UPDATE settings SET value = $1 FROM former WHERE name = 'mail_ids' RETURNING former.value AS before`;
+
+const RENAME_INBOXES = statement('test-rename-inboxes')`UPDATE inboxes SET address = 'other-' || address`;
+
+const READ_LAST = statement<[conversationId: string], { sequence: number }>('test-read-last')`
+  SELECT max(sequence) AS sequence FROM messages WHERE conversation_id = $1`;
+
+const AGE_REMOVAL = statement<[id: string]>('test-age-removal')`
+  UPDATE accounts SET deleted_at = deleted_at - interval '1 hour' WHERE id = $1`;
