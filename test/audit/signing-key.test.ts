@@ -33,6 +33,8 @@ t.test('what it signed is valid, and nothing else is', async (t) => {
   t.equal(outsider.verify({ ...signed, object: 'audit_checkpoint' }), 'invalid');
   t.equal(outsider.verify({ ...signed, more: 1 }), 'invalid');
   t.equal(outsider.verify({ ...signed, signature: null }), 'invalid');
+  const padded = { ...signed, signature: `${signed.signature}==` };
+  t.equal(outsider.verify(padded), 'invalid', 'a signature has one spelling');
   const stranger = await open({ dataDir: freshDirectory(t) });
   t.equal(outsider.verify(stranger.sign(HEAD)), 'unknown_key');
   t.equal(outsider.verify({ ...stranger.sign(HEAD), key_id: key.id }), 'invalid');

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createActor } from '../../src/core/accounts/actors.ts';
+import { TamperedError } from '../../src/core/audit/chain.ts';
 import { blankDetails, purgeAudit } from '../../src/core/audit/retention.ts';
 import { SigningKey } from '../../src/core/audit/signing-key.ts';
-import { TamperedError, verifyExport } from '../../src/core/audit/verify.ts';
+import { verifyExport } from '../../src/core/audit/verify.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { log, newSigningKey, openStand, TestChain } from '../audit/fixture.ts';
 import {

@@ -87,6 +87,7 @@ const NOT_EXPORTED: Readonly<Record<string, string>> = {
   api_keys: BY_ADMINS,
   audit_chains: 'its head is in the audit',
   audit_checkpoints: 'hashes',
+  audit_handovers: 'keys and hashes',
   compliance_jobs: 'what admins asked for',
   conversation_activity: 'made of messages',
   digests: IDS,

@@ -6,8 +6,10 @@ import type { Schema } from '../../platform/db/tables/schema.ts';
 import {
   type AuditCheckpoint,
   type AuditErasure,
+  type AuditHandover,
   type AuditHead,
   type AuditLink,
+  HANDED_OVER,
   LINK_FIELDS,
 } from './chain.ts';
 import type { Signed } from './signing-key.ts';
@@ -69,6 +71,11 @@ export async function readHead(db: Querier, accountId: string): Promise<ChainEnd
   return row!;
 }
 
+/** Replaces the head. The caller holds the lock of the chain. */
+export async function saveHead(tx: Tx, accountId: string, head: Signed<AuditHead>): Promise<void> {
+  await tx.query(SAVE_HEAD, accountId, head);
+}
+
 /** Returns the links after the number `after`, in the order of the chain. */
 export async function readLinks(
   db: Querier,
@@ -88,7 +95,15 @@ export async function readCheckpoints(
   return rows.map(({ checkpoint }) => checkpoint);
 }
 
-/** Returns the age of the oldest link without legal hold, in seconds, or null if there is none. */
+/**
+ * Returns the hand-overs as stored, in the order of the chain: their signatures are not checked.
+ */
+export async function readHandovers(db: Querier, accountId: string): Promise<readonly AuditHandover[]> {
+  const rows = await db.query(READ_HANDOVERS, accountId);
+  return rows.map(({ handover }) => handover);
+}
+
+/** Returns the age of the oldest link that may be purged, in seconds, or null if there is none. */
 export async function readAuditAge(db: Querier, accountId: string): Promise<number | null> {
   const [row] = await db.query(READ_AGE, accountId);
   return row?.age ?? null;
@@ -140,6 +155,9 @@ const CREATE_CHAIN = statement<[accountId: string]>('audit-create-chain')`
 const READ_HEAD = statement<[accountId: string], ChainEnd>('audit-read-head')`
     SELECT (SELECT head FROM audit_chains WHERE account_id = $1) AS head, clock_timestamp() AS now`;
 
+const SAVE_HEAD = statement<[accountId: string, head: object]>('audit-save-head')`
+    UPDATE audit_chains SET head = $2::jsonb WHERE account_id = $1`;
+
 export const LINK_COLUMNS = LINK_FIELDS.map((column) => `e.${column}`).join(', ');
 
 const READ_LINKS = statement<[accountId: string, after: number, limit: number], SealedRow>(
@@ -153,16 +171,24 @@ const READ_CHECKPOINTS = statement<[accountId: string], { checkpoint: Signed<Aud
 )`
     SELECT checkpoint FROM audit_checkpoints WHERE account_id = $1 ORDER BY last`;
 
+const READ_HANDOVERS = statement<[accountId: string], { handover: AuditHandover }>('audit-read-handovers')`
+    SELECT handover FROM audit_handovers WHERE account_id = $1 ORDER BY number`;
+
+/**
+ * SQL: an event of an installation that handed the chain over stays, so that its hand-over does.
+ */
+export const MAY_BE_PURGED = `e.action <> '${HANDED_OVER}'`;
+
 const READ_AGE = statement<[accountId: string], { age: number }>('audit-read-age')`
     SELECT extract(epoch FROM clock_timestamp() - e.created_at)::float8 AS age FROM audit_events e
-    WHERE e.account_id = $1 AND e.number IS NOT NULL AND NOT EXISTS (
+    WHERE e.account_id = $1 AND e.number IS NOT NULL AND ${MAY_BE_PURGED} AND NOT EXISTS (
       SELECT FROM conversations c WHERE c.id = e.conversation_id AND c.legal_hold = 'held')
     ORDER BY e.created_at LIMIT 1`;
 
 /**
  * Passes the chain of an account to `write`, one JSON object a line, as `verifyExport` reads it: a
- * header, the checkpoints and links in the order of the chain, the head. Unsealed rows are left
- * out.
+ * header, the hand-overs, the checkpoints and links in the order of the chain, the head. Unsealed
+ * rows are left out.
  */
 export function exportAudit(
   database: Database,
@@ -174,6 +200,8 @@ export function exportAudit(
     await tx.query(READ_AS_OF_NOW);
     const { head, now } = await readHead(tx, accountId);
     await write({ object: 'audit_export', account_id: accountId, exported_at: now });
+    // A reader needs them first: they say which keys sign what follows.
+    for (const handover of await readHandovers(tx, accountId)) await write(handover);
     const checkpoints = [...(await readCheckpoints(tx, accountId))];
     for (let number = 0; ; ) {
       const links = await readLinks(tx, accountId, number, PAGE);

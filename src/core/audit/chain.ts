@@ -61,8 +61,49 @@ export interface AuditErasure {
   readonly signed_at: string;
 }
 
+/**
+ * States that another installation goes on with the chain behind this link, under its own key. The
+ * account's audit has an event `HANDED_OVER` that names it.
+ */
+export interface AuditHandover {
+  readonly object: 'audit_handover';
+  readonly account_id: string;
+  /** The last link that the former installation sealed; 0 if it sealed none. */
+  readonly number: number;
+  readonly hash: string;
+  readonly from_key_id: string;
+  readonly from_public_key: string;
+  /** Keys that the former installation used before; what they signed up to this link counts too. */
+  readonly from_old_public_keys: readonly string[];
+  readonly to_key_id: string;
+  readonly to_public_key: string;
+  /** The public URLs of the installations. */
+  readonly from_cell: string;
+  readonly to_cell: string;
+  readonly signed_at: string;
+  /**
+   * That of the former key and that of the new one, each as in a `Signed` document of all other
+   * fields.
+   */
+  readonly signatures: readonly [former: string, next: string];
+}
+
 /** The hash that the first link follows. */
 export const GENESIS = '0'.repeat(64);
+
+/** What a head says of a chain without links. */
+export const NOTHING_SEALED = { object: 'audit_head', number: 0, hash: GENESIS } as const;
+
+/** The action of the event that names a hand-over, by `details.handover`. */
+export const HANDED_OVER = 'account.handed_over';
+
+/** The first violation in a chain, as a sentence that names the row. */
+export class TamperedError extends Error {}
+
+/** Hex of SHA-256 over the canonical JSON. */
+export function hashHandover(handover: AuditHandover): string {
+  return createHash('sha256').update(canonicalJson(handover)).digest('hex');
+}
 
 export function hashDetails(salt: Buffer, details: object): string {
   return createHash('sha256').update(salt).update(canonicalJson(details)).digest('hex');

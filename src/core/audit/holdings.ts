@@ -14,6 +14,7 @@ export const auditHoldings: Holdings = {
     audit_chains: { account: 'last' },
     audit_checkpoints: { account: 'last' },
     audit_events: { account: 'last', exported: 'audit_events' },
+    audit_handovers: { account: 'last' },
   },
   exportsOfPerson: {
     audit_events: (db, _files, { account_id, id }) =>

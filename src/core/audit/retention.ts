@@ -1,13 +1,22 @@
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { type AuditCheckpoint, type AuditErasure, type AuditLink, GENESIS, hashLink } from './chain.ts';
-import { LINK_COLUMNS, lockChain, readLinks, type SealedRow, toLink } from './chain-store.ts';
+import { ChainKeys } from './chain-keys.ts';
+import {
+  LINK_COLUMNS,
+  lockChain,
+  MAY_BE_PURGED,
+  readHandovers,
+  readLinks,
+  type SealedRow,
+  toLink,
+} from './chain-store.ts';
 import { requireOwnHead } from './sealer.ts';
 import type { Signed, SigningKey } from './signing-key.ts';
 
 /**
  * Deletes up to `limit` of the oldest sealed events of an account (docs/contract.md#audit) that are
- * older than `days` by Postgres' clock, except those of conversations under legal hold. A signed
+ * older than `days` by Postgres' clock, except hand-overs and what is under legal hold. A signed
  * checkpoint replaces each run of links, so that the rest verifies. Returns how many events were
  * deleted: fewer than `limit` if there are no more. Waits for the lock of the chain. Rejects if an
  * event was tampered with: a checkpoint would hide it.
@@ -20,13 +29,14 @@ export async function purgeAudit(
   const chain = await lockChain(tx, accountId, { wait: true });
   if (chain === undefined || chain.head === null) return 0;
   requireOwnHead(chain.head, accountId, signingKey.trusted);
+  const keys = new ChainKeys(signingKey.trusted, accountId, await readHandovers(tx, accountId));
   const rows = await tx.query(DELETE_LINKS, accountId, days, limit);
   const links = rows.map(toLink).sort((a, b) => a.number - b.number);
   for (const run of runsOf(links)) {
     const first = run[0]!.number;
     const last = run.at(-1)!.number;
     // Checkpoints that are adjacent to this run become part of its own.
-    const adjacent = await takeOwnCheckpoints(tx, signingKey, accountId, first - 1, last + 1);
+    const adjacent = await takeOwnCheckpoints(tx, keys, accountId, first - 1, last + 1);
     const earlier = adjacent.find((checkpoint) => checkpoint.last === first - 1);
     const later = adjacent.find((checkpoint) => checkpoint.first === last + 1);
     requireOwnLinks(run, accountId, earlier?.hash ?? (await hashOf(tx, accountId, first - 1)));
@@ -75,12 +85,12 @@ export async function blankDetails(
 const ERASE_BATCH = 1_000;
 
 /**
- * Deletes and returns the checkpoints that end or begin with these numbers. Throws if this
- * deployment has not signed one: it must not be signed again.
+ * Deletes and returns the checkpoints that end or begin with these numbers. Throws if neither this
+ * deployment nor one that had the account has signed one: it must not be signed again.
  */
 async function takeOwnCheckpoints(
   tx: Tx,
-  { trusted }: SigningKey,
+  keys: ChainKeys,
   accountId: string,
   last: number,
   first: number,
@@ -89,7 +99,7 @@ async function takeOwnCheckpoints(
   return rows.map(({ checkpoint }) => {
     const { object, account_id } = checkpoint;
     const isOwn = object === 'audit_checkpoint' && account_id === accountId;
-    if (isOwn && trusted.verify(checkpoint) === 'valid') return checkpoint;
+    if (isOwn && keys.verify(checkpoint, checkpoint.last) === 'valid') return checkpoint;
     throw new Error('a checkpoint of the audit is not one that a known key has signed');
   });
 }
@@ -172,7 +182,7 @@ const DELETE_LINKS = statement<[accountId: string, days: number, limit: number],
     WITH candidates AS (
       SELECT e.id, e.conversation_id FROM audit_events e
       WHERE e.account_id = $1 AND e.number IS NOT NULL AND e.created_at < statement_timestamp() - $2::integer * interval '1 day'
-        AND NOT EXISTS (
+        AND ${MAY_BE_PURGED} AND NOT EXISTS (
           SELECT FROM conversations c WHERE c.id = e.conversation_id AND c.legal_hold = 'held')
       ORDER BY e.created_at LIMIT $3
     ), locked AS (

@@ -14,7 +14,7 @@ import { defineList, PageQuery, readPage, toList } from '../../platform/http/pip
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { readActorFilter } from '../resources/actor-filter.ts';
 import { auditKeyOf, presentAuditEvent, readAccountAudit, requireAudited } from './audit.ts';
-import { GENESIS } from './chain.ts';
+import { NOTHING_SEALED } from './chain.ts';
 import { readHead } from './chain-store.ts';
 import type { SigningKey } from './signing-key.ts';
 
@@ -67,5 +67,4 @@ export function auditRoutes(database: Database, signingKey: SigningKey): Route[]
   ];
 }
 
-const NOTHING_SEALED = { object: 'audit_head', number: 0, hash: GENESIS } as const;
 const LIST = defineList('account audit', ['time', 'text']);

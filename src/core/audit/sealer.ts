@@ -15,6 +15,7 @@ import {
   lockChain,
   type PendingChain,
   readPendingChains,
+  saveHead,
   type UnsealedRow,
 } from './chain-store.ts';
 import type { Signed, SigningKey, TrustedKeys } from './signing-key.ts';
@@ -169,7 +170,7 @@ export async function sealRows(
     hash,
     signed_at: chain.now,
   } as const);
-  await tx.query(SAVE_HEAD, accountId, head);
+  await saveHead(tx, accountId, head);
   return { rows: rows.length, head };
 }
 
@@ -206,9 +207,6 @@ function sealsOf(accountId: string, { head, now }: ChainEnd, rows: readonly Unse
     return { id: row.id, number, salt, detailsHash, hash: previous };
   });
 }
-
-const SAVE_HEAD = statement<[accountId: string, head: object]>('audit-save-head')`
-    UPDATE audit_chains SET head = $2::jsonb WHERE account_id = $1`;
 
 const READ_UNSEALED = statement<[accountId: string, limit: number], UnsealedRow>('audit-read-unsealed')`
     SELECT id, conversation_id, actor_id, action, details, created_at FROM audit_events

@@ -44,14 +44,21 @@ export class TrustedKeys {
     return [...this.#keys.keys()];
   }
 
+  /** Base64url of 32 bytes each. */
+  get publicKeys(): string[] {
+    return [...this.#keys.values()].map(textOf);
+  }
+
   /** Accepts a document of any shape, as read from a file or a row. */
   verify(document: object): Verdict {
     const { signature, ...content } = document as Partial<Signature>;
     const key = this.#keys.get(String(content.key_id));
     if (key === undefined) return 'unknown_key';
     if (typeof signature !== 'string') return 'invalid';
-    const bytes = Buffer.from(canonicalJson(content));
-    return verify(null, bytes, key, Buffer.from(signature, 'base64url')) ? 'valid' : 'invalid';
+    const signed = Buffer.from(signature, 'base64url');
+    // The decoder ignores what does not belong into base64url, and the last bits.
+    if (signed.toString('base64url') !== signature) return 'invalid';
+    return verify(null, Buffer.from(canonicalJson(content)), key, signed) ? 'valid' : 'invalid';
   }
 }
 

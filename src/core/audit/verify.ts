@@ -1,18 +1,24 @@
 import {
   type AuditCheckpoint,
   type AuditErasure,
+  type AuditHandover,
   type AuditHead,
   type AuditLink,
   GENESIS,
+  HANDED_OVER,
   hashDetails,
+  hashHandover,
   hashLink,
   LINK_FIELDS,
+  TamperedError,
 } from './chain.ts';
+import { ChainKeys } from './chain-keys.ts';
 import type { Signed, TrustedKeys } from './signing-key.ts';
 
 export interface VerifyOptions {
   /** The lines of the file that `exportAudit` wrote. */
   readonly lines: AsyncIterable<string> | Iterable<string>;
+  /** Hand-overs in the file lead from them to the keys of other installations. */
   readonly trusted: TrustedKeys;
   /** Heads of the account that were kept elsewhere. */
   readonly heads?: readonly object[];
@@ -25,15 +31,14 @@ export interface Verification {
   readonly purged: number;
   /** Links whose details were erased. */
   readonly erased: number;
+  /** How often the account moved to another installation. */
+  readonly handovers: number;
   readonly head: Signed<AuditHead> | null;
   /** Kept heads that the chain contains. */
   readonly heads_contained: number;
   /** Kept heads whose link was purged, so that nothing shows whether the chain contained them. */
   readonly heads_purged: number;
 }
-
-/** The first violation in an export, as a sentence that names the row. */
-export class TamperedError extends Error {}
 
 /**
  * Verifies an export without a database. Rejects with TamperedError if anything in it was changed,
@@ -61,6 +66,13 @@ function parse(text: string, line: number): Readonly<Record<string, unknown>> {
 
 class ChainReader {
   readonly #trusted: TrustedKeys;
+  /** Undefined until the hand-overs are read. */
+  #keys: ChainKeys | undefined;
+  readonly #handovers: AuditHandover[] = [];
+  /** The hashes of those that no link has named. */
+  readonly #unnamed = new Set<string>();
+  /** Links of hand-overs that have lost their details, and so do not say which. */
+  #nameless = 0;
   readonly #heads: readonly Partial<AuditHead>[];
   #accountId: string | undefined;
   /** The number and hash of the last link, or of the last link that a checkpoint replaced. */
@@ -77,8 +89,18 @@ class ChainReader {
   /** Throws TamperedError. */
   read(value: Readonly<Record<string, unknown>>, line: number): void {
     if (this.#head !== null) throw new TamperedError(`Line ${line} stands behind the head.`);
-    if (this.#accountId === undefined) this.#begin(value);
-    else if (value.object === 'audit_link') this.#link(value as unknown as AuditLink);
+    if (this.#accountId === undefined) {
+      this.#begin(value);
+      return;
+    }
+    if (value.object === 'audit_handover') {
+      if (this.#keys !== undefined)
+        throw new TamperedError(`Line ${line} is a hand-over behind the first link.`);
+      this.#handovers.push(value as unknown as AuditHandover);
+      return;
+    }
+    this.#open();
+    if (value.object === 'audit_link') this.#link(value as unknown as AuditLink);
     else if (value.object === 'audit_checkpoint')
       this.#checkpoint(value as unknown as Signed<AuditCheckpoint>);
     else if (value.object === 'audit_head') this.#end(value as unknown as Signed<AuditHead>);
@@ -89,6 +111,7 @@ class ChainReader {
   end(): Verification {
     if (this.#accountId === undefined)
       throw new TamperedError('The file is empty: it is no export of an audit.');
+    this.#open();
     if (this.#head === null && this.#number > 0) {
       throw new TamperedError(`The head is missing behind link ${this.#number}.`);
     }
@@ -98,7 +121,9 @@ class ChainReader {
         `The chain ends with link ${this.#number}, before the kept head of link ${beyond.number}: its newest links were cut.`,
       );
     }
-    return { account_id: this.#accountId, ...this.#counts, head: this.#head };
+    this.#requireHandovers();
+    const counts = { ...this.#counts, handovers: this.#handovers.length };
+    return { account_id: this.#accountId, ...counts, head: this.#head };
   }
 
   #begin({ object, account_id: accountId }: Readonly<Record<string, unknown>>): void {
@@ -106,8 +131,15 @@ class ChainReader {
       throw new TamperedError('The first line is not that of an export of an audit.');
     }
     this.#accountId = accountId;
+  }
+
+  /** Begins the chain itself, behind the hand-overs. */
+  #open(): void {
+    if (this.#keys !== undefined) return;
+    this.#keys = new ChainKeys(this.#trusted, this.#accountId!, this.#handovers);
+    for (const handover of this.#handovers) this.#unnamed.add(hashHandover(handover));
     for (const head of this.#heads) {
-      this.#requireSigned(head, 'audit_head', `The kept head of link ${head.number}`);
+      this.#requireSigned(head, 'audit_head', `The kept head of link ${head.number}`, head.number!);
       if (typeof head.number !== 'number') throw new TamperedError('A kept head has no number.');
     }
     this.#compare();
@@ -125,6 +157,7 @@ class ChainReader {
       );
     }
     this.#requireDetails(link, name);
+    if (link.action === HANDED_OVER) this.#requireHandover(link, name);
     this.#number = number;
     this.#hash = link.hash;
     this.#counts.links++;
@@ -146,17 +179,43 @@ class ChainReader {
     }
     if (erasure === null)
       throw new TamperedError(`${name} has lost its details, and nothing states that they were erased.`);
-    this.#requireSigned(erasure, 'audit_erasure', `The erasure of the details of link ${link.number}`);
+    const erasureName = `The erasure of the details of link ${link.number}`;
+    this.#requireSigned(erasure, 'audit_erasure', erasureName, link.number);
     if ((erasure as AuditErasure).number !== link.number || Object.keys(details ?? { none: 0 }).length > 0) {
       throw new TamperedError(`${name} has details that were added after the erasure.`);
     }
     this.#counts.erased++;
   }
 
+  #requireHandover({ details, erasure }: AuditLink, name: string): void {
+    if (erasure !== null) this.#nameless++;
+    else if (!this.#unnamed.delete(String(details.handover))) {
+      throw new TamperedError(
+        `${name} names a hand-over that is not in the file: it was cut out or changed.`,
+      );
+    }
+  }
+
+  /** Requires that each hand-over is in the chain, as a link that names it. */
+  #requireHandovers(): void {
+    const beyond = this.#handovers.find(({ number }) => number > this.#number);
+    if (beyond !== undefined) {
+      throw new TamperedError(
+        `The chain ends with link ${this.#number}, before the hand-over of link ${beyond.number}: its newest links were cut.`,
+      );
+    }
+    if (this.#unnamed.size === this.#nameless) return;
+    throw new TamperedError(
+      this.#unnamed.size > this.#nameless
+        ? 'A hand-over is not in the chain: no link names it.'
+        : 'A hand-over that a link stands for is not in the file: it was cut out.',
+    );
+  }
+
   #checkpoint(checkpoint: Signed<AuditCheckpoint>): void {
     const { first, last, hash } = checkpoint;
     const name = `The checkpoint of the links ${first} to ${last}`;
-    this.#requireSigned(checkpoint, 'audit_checkpoint', name);
+    this.#requireSigned(checkpoint, 'audit_checkpoint', name, last);
     this.#requireNext(first, name);
     this.#counts.heads_purged += this.#heads.filter(
       ({ number }) => Number(number) >= first && Number(number) < last,
@@ -168,7 +227,7 @@ class ChainReader {
   }
 
   #end(head: Signed<AuditHead>): void {
-    this.#requireSigned(head, 'audit_head', 'The head');
+    this.#requireSigned(head, 'audit_head', 'The head', head.number);
     if (head.number !== this.#number) {
       throw new TamperedError(
         `The head is that of link ${head.number}, but the chain ends with link ${this.#number}.`,
@@ -192,7 +251,8 @@ class ChainReader {
     throw new TamperedError(`${name} is out of place: ${problem}.`);
   }
 
-  #requireSigned(document: object, object: string, name: string): void {
+  /** `number`: the last link of which the document speaks. */
+  #requireSigned(document: object, object: string, name: string, number: number): void {
     const {
       object: is,
       account_id: accountId,
@@ -200,17 +260,24 @@ class ChainReader {
     } = document as Readonly<Record<string, unknown>>;
     if (is !== object) throw new TamperedError(`${name} is not an ${object}.`);
     if (accountId !== this.#accountId) throw new TamperedError(`${name} is that of another account.`);
-    const verdict = this.#trusted.verify(document);
+    const verdict = this.#keys!.verify(document, number);
     if (verdict === 'valid') return;
     throw new TamperedError(
-      verdict === 'unknown_key'
-        ? `${name} is signed by the key ${keyId}, which is not among the given ones.`
-        : `${name} was changed: its signature is not valid.`,
+      {
+        unknown_key: `${name} is signed by the key ${keyId}, which is not among the given ones.`,
+        invalid: `${name} was changed: its signature is not valid.`,
+        not_its_term: `${name} is signed by the key ${keyId}, whose installation did not have the account at link ${number}.`,
+      }[verdict],
     );
   }
 
-  /** Compares the current link with the kept heads of its number. */
+  /** Compares the current link with the hand-over and the kept heads of its number. */
   #compare(): void {
+    if (this.#handovers.some(({ number, hash }) => number === this.#number && hash !== this.#hash)) {
+      throw new TamperedError(
+        `The hand-over of link ${this.#number} was signed for another chain: the hash of that link differs.`,
+      );
+    }
     for (const { number, hash } of this.#heads) {
       if (number !== this.#number) continue;
       if (hash !== this.#hash) {

@@ -81,6 +81,7 @@ export const AUDIT_ACTIONS = [
   'widget.deleted',
   'visitor.claimed',
   'account.registered',
+  'account.handed_over',
 ] as const;
 
 /** The actions that callers of an older version cannot name in a filter. */
@@ -106,6 +107,7 @@ export const AUDIT_ACTIONS_SINCE: MembersSince<(typeof AUDIT_ACTIONS)[number]> =
   'widget.updated': '1.3.harbor-preview.1',
   'widget.deleted': '1.3.harbor-preview.1',
   'visitor.claimed': '1.3.harbor-preview.1',
+  'account.handed_over': '1.3.harbor-preview.1',
 };
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
