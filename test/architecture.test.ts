@@ -31,6 +31,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   features: [
     [
       'webhooks',
+      'cells',
       'compliance',
       'agents',
       'mail',

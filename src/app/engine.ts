@@ -4,6 +4,7 @@ import { CutOffNotices } from '../platform/db/queue/cut-off-notices.ts';
 import type { DueWatch } from '../platform/db/queue/due-watch.ts';
 import { partitionNotices } from '../platform/db/queue/partition-notices.ts';
 import { RedisList } from '../platform/db/queue/redis-list.ts';
+import { PARTITIONS } from '../platform/engine/channels.ts';
 import type { Notices } from '../platform/engine/engine.ts';
 import { type OpenedEngine, openEngine } from '../platform/engine/open-engine.ts';
 import { readRedisUrl } from '../platform/engine/redis-address.ts';
@@ -35,7 +36,7 @@ export async function openEngineOf(
       used: [],
       log,
       metrics,
-      partitionNotices: partitionNotices({ database, watch }),
+      partitionNotices: partitionNotices({ database, watch, count: PARTITIONS }),
     });
   }
   const list = await RedisList.open({ database, known, log });

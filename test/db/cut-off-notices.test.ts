@@ -9,6 +9,7 @@ import { statement } from '../../src/platform/db/connection/statement.ts';
 import { CutOffNotices } from '../../src/platform/db/queue/cut-off-notices.ts';
 import type { Due } from '../../src/platform/db/queue/due-watch.ts';
 import { partitionNotices } from '../../src/platform/db/queue/partition-notices.ts';
+import { PARTITIONS } from '../../src/platform/engine/channels.ts';
 import { createGround } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 
@@ -78,7 +79,7 @@ t.test('a notice about a partition of a Redis Cluster puts that one in doubt', a
 
 function openPartitions(database: Querier) {
   const added: Due[] = [];
-  const of = partitionNotices({ database, watch: { add: (due) => added.push(due) } });
+  const of = partitionNotices({ database, count: PARTITIONS, watch: { add: (due) => added.push(due) } });
   return { of, due: added[0]! };
 }
 

@@ -5,8 +5,8 @@ import type { Disposer } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 
 /**
- * Opens the database of an installation, with the schema of this version: that of DATABASE_URL, else
- * the embedded Postgres of a Parley that runs on the same data directory, else that Postgres,
+ * Opens the database of an installation, with the schema of this version: that of DATABASE_URL,
+ * else the embedded Postgres of a Parley that runs on the same data directory, else that Postgres,
  * started for the duration.
  */
 export async function connect(

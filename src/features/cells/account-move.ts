@@ -5,6 +5,7 @@ import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { readHead } from '../../core/audit/chain-store.ts';
 import { handOver, saveHandover } from '../../core/audit/handover.ts';
 import type { MovedAccount, MoveOptions } from '../../core/features/feature.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import type { MoveState } from '../../platform/db/tables/cell-tables.ts';
 import { Cell, type CellTx } from './cell.ts';
@@ -63,7 +64,7 @@ class Move {
       throw new Error(`the account ${accountId} is to move to ${out.cell}, but this cell is ${target.url}`);
     }
     await requireSameSecrets(this.#source, this.#target);
-    const [search] = await this.#source.query<{ filled_through: string | null }>(READ_SEARCH);
+    const [search] = await this.#source.query(READ_SEARCH);
     if (search!.filled_through !== null) {
       throw new Error('the search index of the source is not complete yet: try again when it is');
     }
@@ -73,14 +74,14 @@ class Move {
         throw new Error('source and target are the same installation');
       return;
     }
-    const rows = await this.#target.query('SELECT FROM accounts WHERE id = $1', accountId);
+    const rows = await this.#target.query(FIND_ACCOUNT, accountId);
     if (rows.length > 0) {
       throw new Error(
         `this cell has an account ${accountId}: if it moved away, wait until what was left of it is removed`,
       );
     }
-    const addresses = await this.#source.query<{ address: string }>(READ_INBOXES, accountId);
-    const [taken] = await this.#target.query<{ address: string }>(
+    const addresses = await this.#source.query(READ_INBOXES, accountId);
+    const [taken] = await this.#target.query(
       FIND_INBOX,
       addresses.map(({ address }) => address),
     );
@@ -193,7 +194,9 @@ class Move {
     }
   }
 
-  /** Copies the last rows, compares all, and opens the account, in one transaction of the target. */
+  /**
+   * Copies the last rows, compares all, and opens the account, in one transaction of the target.
+   */
   async #open(copies: readonly RowCopy[]): Promise<void> {
     const { source, target, accountId } = this.#options;
     const { number } = await this.#readOut();
@@ -259,12 +262,7 @@ const SECRETS = [
 
 async function requireSameSecrets(source: Cell, target: Cell): Promise<void> {
   const read = async (cell: Cell) =>
-    new Map(
-      (await cell.query<{ name: string; value: string }>(READ_SECRETS, SECRETS)).map((row) => [
-        row.name,
-        row.value,
-      ]),
-    );
+    new Map((await cell.query(READ_SECRETS, SECRETS)).map((row) => [row.name, row.value]));
   const [there, here] = await Promise.all([read(source), read(target)]);
   const other = SECRETS.filter((name) => there.has(name) && there.get(name) !== here.get(name));
   if (other.length > 0) {
@@ -274,22 +272,31 @@ async function requireSameSecrets(source: Cell, target: Cell): Promise<void> {
   }
 }
 
-const READ_SEARCH = 'SELECT filled_through FROM search_state';
+const FIND_ACCOUNT = statement<[id: string]>('find-moved-account')`
+  SELECT FROM accounts WHERE id = $1`;
 
-const READ_INBOXES =
-  'SELECT lower(address) AS address FROM inboxes WHERE account_id = $1 AND deleted_at IS NULL';
+const READ_SEARCH = statement<[], { filled_through: string | null }>('read-filling-of-search')`
+  SELECT filled_through FROM search_state`;
 
-const FIND_INBOX = 'SELECT address FROM inboxes WHERE lower(address) = ANY($1) AND deleted_at IS NULL';
+const READ_INBOXES = statement<[accountId: string], { address: string }>('read-addresses-of-account')`
+  SELECT lower(address) AS address FROM inboxes WHERE account_id = $1 AND deleted_at IS NULL`;
 
-const READ_SECRETS = 'SELECT name, value FROM settings WHERE name = ANY($1)';
+const FIND_INBOX = statement<[addresses: readonly string[]], { address: string }>('find-inbox-of-addresses')`
+  SELECT address FROM inboxes WHERE lower(address) = ANY($1) AND deleted_at IS NULL`;
 
-const RELEASE_HOLDS = `UPDATE conversations SET legal_hold = 'released'
+const READ_SECRETS = statement<[names: readonly string[]], { name: string; value: string }>('read-secrets')`
+  SELECT name, value FROM settings WHERE name = ANY($1)`;
+
+const RELEASE_HOLDS = statement<[accountId: string]>('release-moved-holds')`
+  UPDATE conversations SET legal_hold = 'released'
   WHERE account_id = $1 AND legal_hold = 'held'`;
 
-const END_ACCOUNT = `UPDATE accounts SET deleted_at = coalesce(deleted_at, clock_timestamp()),
+const END_ACCOUNT = statement<[accountId: string]>('end-moved-account')`
+  UPDATE accounts SET deleted_at = coalesce(deleted_at, clock_timestamp()),
   subscription = 'inactive' WHERE id = $1`;
 
-const FORGET_MOVE = 'DELETE FROM account_moves WHERE account_id = $1';
+const FORGET_MOVE = statement<[accountId: string]>('forget-account-move')`
+  DELETE FROM account_moves WHERE account_id = $1`;
 
 const MAX_PASSES = 10;
 /** So few rows are copied within a moment. */

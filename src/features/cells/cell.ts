@@ -1,19 +1,28 @@
-import { CompiledQuery, type Kysely, type Transaction } from 'kysely';
+import { CompiledQuery, type Kysely, sql, type Transaction } from 'kysely';
 import { openTransaction } from '../../platform/db/connection/database.ts';
-import type { Tx } from '../../platform/db/connection/handle.ts';
+import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
+import { bindable, type Statement, type Value } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 
 /** One connection to the database of a cell, without a time limit for statements. */
-export class Cell {
+export class Cell implements Querier {
   readonly #kysely: Kysely<Schema>;
 
   constructor(kysely: Kysely<Schema>) {
     this.#kysely = kysely;
   }
 
-  async query<Row extends object>(text: string, ...values: readonly unknown[]): Promise<Row[]> {
-    const { rows } = await this.#kysely.executeQuery<Row>(CompiledQuery.raw(text, [...values]));
+  async query<Params extends readonly Value[], Row extends object>(
+    { text }: Statement<Params, Row>,
+    ...values: NoInfer<Params>
+  ): Promise<Row[]> {
+    const { rows } = await this.#kysely.executeQuery<Row>(CompiledQuery.raw(text, bindable(values)));
     return rows;
+  }
+
+  /** Runs a statement without parameters and rows, such as DDL. */
+  async run(text: string): Promise<void> {
+    await sql.raw(text).execute(this.#kysely);
   }
 
   /**
@@ -23,10 +32,10 @@ export class Cell {
   transaction<T>(work: (tx: CellTx) => Promise<T>): Promise<T> {
     return this.#kysely.transaction().execute(async (kysely) => {
       const tx = new CellTx(kysely);
-      await tx.query(SETTINGS).catch((error: unknown) => {
+      await tx.run(SETTINGS).catch((cause: unknown) => {
         throw new Error(
           'moving an account needs a role that may switch triggers off: GRANT SET ON PARAMETER session_replication_role TO the role of DATABASE_URL, in both cells',
-          { cause: error },
+          { cause },
         );
       });
       return work(tx);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { codeOf } from '../../platform/db/connection/unavailable.ts';
 import type { Cell } from './cell.ts';
 import { MOVED_TABLES } from './moved-tables.ts';
@@ -25,17 +26,15 @@ export async function raiseFence(cell: Cell, accountId: string): Promise<void> {
 
 /** Removes the fence of an account that stays, or that is gone. */
 export async function lowerFence(cell: Cell, accountId: string): Promise<void> {
-  for (const { name, table } of await cell.query<{ name: string; table: string }>(
-    READ_FENCE,
-    KINDS.map(({ suffix }) => nameOf(accountId, suffix)),
-  )) {
+  const names = KINDS.map(({ suffix }) => nameOf(accountId, suffix));
+  for (const { name, table } of await cell.query(READ_FENCE, names)) {
     await patiently(cell, `DROP TRIGGER IF EXISTS ${name} ON ${table}`);
   }
 }
 
 /** Returns the accounts with a fence of which nothing is left. */
 export async function readForgottenFences(cell: Pick<Cell, 'query'>): Promise<string[]> {
-  const rows = await cell.query<{ id: string }>(READ_FORGOTTEN);
+  const rows = await cell.query(READ_FORGOTTEN);
   return rows.map(({ id }) => id);
 }
 
@@ -54,8 +53,8 @@ async function patiently(cell: Cell, ddl: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       return await cell.transaction(async (tx) => {
-        await tx.query(`SET LOCAL lock_timeout = ${WAIT_MS}`);
-        await tx.query(ddl);
+        await tx.run(`SET LOCAL lock_timeout = ${WAIT_MS}`);
+        await tx.run(ddl);
       });
     } catch (error) {
       if (codeOf(error) !== LOCK_NOT_AVAILABLE || tries === MAX_TRIES) throw error;
@@ -69,9 +68,13 @@ const WAIT_MS = 250;
 const PAUSE_MS = 50;
 const MAX_TRIES = 100;
 
-const READ_FENCE = `SELECT t.tgname AS name, t.tgrelid::regclass::text AS table FROM pg_trigger t
+const READ_FENCE = statement<[names: readonly string[]], { name: string; table: string }>(
+  'read-fence-of-account',
+)`
+  SELECT t.tgname AS name, t.tgrelid::regclass::text AS table FROM pg_trigger t
   WHERE t.tgname = ANY($1) ORDER BY 2`;
 
-const READ_FORGOTTEN = `SELECT DISTINCT m.account_id AS id FROM account_moves m
+const READ_FORGOTTEN = statement<[], { id: string }>('read-forgotten-fences')`
+  SELECT DISTINCT m.account_id AS id FROM account_moves m
   JOIN pg_trigger t ON t.tgname = lower('moved_' || m.account_id || '_written')
   WHERE m.state = 'left' AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = m.account_id)`;

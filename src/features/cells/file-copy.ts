@@ -1,5 +1,6 @@
 import type { ObjectStore } from '../../core/attachments/storage.ts';
-import type { Cell } from './cell.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { MOVED_TABLES, rowsOf } from './moved-tables.ts';
 
 /** Copies the files of an account, each once; a file never changes. */
@@ -17,9 +18,9 @@ export class FileCopy {
    * Copies the files that rows of the account name and that are not at the target yet. Returns how
    * many it copied. A file that is missing at the source is missing at the target.
    */
-  async copy(source: Cell, accountId: string): Promise<number> {
+  async copy(source: Querier, accountId: string): Promise<number> {
     let copied = 0;
-    for (const { key, content_type: contentType } of await source.query<FileRow>(READ_FILES, accountId)) {
+    for (const { key, content_type: contentType } of await source.query(READ_FILES, accountId)) {
       if (this.#copied.has(key)) continue;
       if (await this.#copyOne(key, contentType ?? 'application/octet-stream')) copied++;
       this.#copied.add(key);
@@ -42,10 +43,12 @@ interface FileRow {
   readonly content_type: string | null;
 }
 
-const READ_FILES = Object.entries(MOVED_TABLES)
-  .flatMap(([table, moved]) => {
-    if (moved.file === undefined) return [];
-    const [key, contentType] = moved.file;
-    return `SELECT t.${key} AS key, ${contentType} AS content_type FROM ${table} t ${rowsOf(moved)} AND t.${key} IS NOT NULL`;
-  })
-  .join(' UNION ');
+const READ_FILES = statement<[accountId: string], FileRow>('read-files-of-account')(
+  Object.entries(MOVED_TABLES)
+    .flatMap(([table, moved]) => {
+      if (moved.file === undefined) return [];
+      const [key, contentType] = moved.file;
+      return `SELECT t.${key} AS key, ${contentType} AS content_type FROM ${table} t ${rowsOf(moved)} AND t.${key} IS NOT NULL`;
+    })
+    .join(' UNION '),
+);

@@ -21,7 +21,9 @@ const OWN_LAST: MovedTable = { ...OWN, last: 'true' };
 const OF_CONVERSATION: MovedTable = { by: 'conversation_id', of: 'conversations' };
 const OF_ACTOR: MovedTable = { by: 'actor_id', of: 'actors' };
 
-/** Every table with rows of accounts. test/cells/moved-tables.test.ts compares it with the schema. */
+/**
+ * Every table with rows of accounts. test/cells/moved-tables.test.ts compares it with the schema.
+ */
 export const MOVED_TABLES: Readonly<Record<string, MovedTable>> = {
   accounts: { by: 'id', last: 'true' },
   roles: OWN,

@@ -1,3 +1,4 @@
+import { statement } from '../../platform/db/connection/statement.ts';
 import type { Cell, CellTx } from './cell.ts';
 import { type MovedTable, rowsOf } from './moved-tables.ts';
 
@@ -15,7 +16,7 @@ export class RowCopy {
   #since: string | null = null;
 
   static async open(source: Cell, target: Cell, table: string, moved: MovedTable): Promise<RowCopy> {
-    const columns = await source.query<Column>(READ_COLUMNS, table);
+    const columns = await source.query(READ_COLUMNS, table);
     if (JSON.stringify(columns) !== JSON.stringify(await target.query(READ_COLUMNS, table))) {
       throw new Error(`the table ${table} differs between the cells: both need the same version of Parley`);
     }
@@ -37,15 +38,13 @@ export class RowCopy {
   async copy(source: CellTx, target: Cell, accountId: string): Promise<number> {
     const { last = 'false' } = this.#moved;
     // Before the rows are read: what is not visible yet has this id or a later one.
-    const [next] = await source.query<{ xmin: string }>(READ_XMIN);
+    const [next] = await source.query(READ_XMIN);
     const where = `${this.#rows} AND ${this.#isChanged} AND NOT coalesce(${last}, false)`;
     let copied = 0;
     for await (const rows of this.#read(source, where, accountId)) {
       await target.transaction(async (tx) => {
-        await tx.query(
-          `DELETE FROM ${this.table} t USING ${this.#given} WHERE ${this.#isSame('t', 'r')}`,
-          rows,
-        );
+        const isThere = this.#isSame('t', 'r');
+        await tx.query(writing(`DELETE FROM ${this.table} t USING ${this.#given} WHERE ${isThere}`), rows);
         await this.#insert(tx, this.table, rows);
       });
       copied += rows.length;
@@ -54,40 +53,46 @@ export class RowCopy {
     return copied;
   }
 
-  /** Makes the rows at the target those of the source, which is fenced. Returns how many changed. */
+  /**
+   * Makes the rows at the target those of the source, which is fenced. Returns how many changed.
+   */
   async finish(source: CellTx, target: CellTx, accountId: string): Promise<number> {
     const { table } = this;
     const { last = 'false' } = this.#moved;
-    await target.query(`CREATE TEMP TABLE ${STAGED} (LIKE ${table}) ON COMMIT DROP`);
+    await target.run(`CREATE TEMP TABLE ${STAGED} (LIKE ${table}) ON COMMIT DROP`);
     let copied = 0;
     const where = `${this.#rows} AND (${this.#isChanged} OR ${last})`;
     for await (const rows of this.#read(source, where, accountId)) {
       await this.#insert(target, STAGED, rows);
       copied += rows.length;
     }
-    // All of them go before one is written, because a unique value may have gone from one to another.
+    // All of them go before one is written, because a unique value may have gone from one to
+    // another.
     if (copied > 0)
-      await target.query(`DELETE FROM ${table} t USING ${STAGED} r WHERE ${this.#isSame('t', 'r')}`);
+      await target.run(`DELETE FROM ${table} t USING ${STAGED} r WHERE ${this.#isSame('t', 'r')}`);
     await this.#removeDeleted(source, target, accountId, copied);
     if (copied > 0) {
-      await target.query(`INSERT INTO ${table} (${this.#written}) SELECT ${this.#written} FROM ${STAGED}`);
+      await target.run(`INSERT INTO ${table} (${this.#written}) SELECT ${this.#written} FROM ${STAGED}`);
     }
-    await target.query(`DROP TABLE ${STAGED}`);
+    await target.run(`DROP TABLE ${STAGED}`);
     return copied;
   }
 
   async *#read(source: CellTx, where: string, accountId: string): AsyncGenerator<string[]> {
     const all = this.#columns.map(({ name }) => `t.${name}`).join(', ');
-    await source.query(
-      `DECLARE moved NO SCROLL CURSOR FOR SELECT ROW(${all})::text AS row FROM ${this.table} t ${where}`,
-      accountId,
-    );
-    for (;;) {
-      const rows = await source.query<{ row: string }>(`FETCH ${ROWS_AT_ONCE} FROM moved`);
-      if (rows.length > 0) yield rows.map(({ row }) => row);
-      if (rows.length < ROWS_AT_ONCE) break;
+    yield* this.#fetch(source, `ROW(${all})::text`, where, accountId);
+  }
+
+  /** Yields the values of an expression, some at a time. */
+  async *#fetch(source: CellTx, value: string, where: string, accountId: string): AsyncGenerator<string[]> {
+    const selected = `SELECT ${value} AS value FROM ${this.table} t ${where}`;
+    await source.query(finding(`DECLARE moved NO SCROLL CURSOR FOR ${selected}`), accountId);
+    for (let isMore = true; isMore; ) {
+      const rows = await source.query(FETCH);
+      if (rows.length > 0) yield rows.map((row) => row.value);
+      isMore = rows.length === ROWS_AT_ONCE;
     }
-    await source.query('CLOSE moved');
+    await source.run('CLOSE moved');
   }
 
   async #insert(target: CellTx, into: string, rows: readonly string[]): Promise<void> {
@@ -95,10 +100,8 @@ export class RowCopy {
       if (generated) return [];
       return type === 'xid8' ? `CASE WHEN r.${name} IS NOT NULL THEN pg_current_xact_id() END` : `r.${name}`;
     });
-    await target.query(
-      `INSERT INTO ${into} (${this.#written}) SELECT ${values.join(', ')} FROM ${this.#given}`,
-      rows,
-    );
+    const selected = `SELECT ${values.join(', ')} FROM ${this.#given}`;
+    await target.query(writing(`INSERT INTO ${into} (${this.#written}) ${selected}`), rows);
   }
 
   /**
@@ -106,30 +109,23 @@ export class RowCopy {
    * so the numbers show whether there is any such row.
    */
   async #removeDeleted(source: CellTx, target: CellTx, accountId: string, staged: number): Promise<void> {
-    const count = `SELECT count(*)::int AS count FROM ${this.table} t ${this.#rows}`;
+    const count = finding<{ count: number }>(
+      `SELECT count(*)::int AS count FROM ${this.table} t ${this.#rows}`,
+    );
     const [[there], [here]] = await Promise.all([
-      source.query<{ count: number }>(count, accountId),
-      target.query<{ count: number }>(count, accountId),
+      source.query(count, accountId),
+      target.query(count, accountId),
     ]);
     if (there!.count === here!.count + staged) return;
-    const key = this.#columns.filter(({ isKey }) => isKey).map(({ name }) => `t.${name}`);
-    await target.query(`CREATE TEMP TABLE ${KEPT} (key text PRIMARY KEY) ON COMMIT DROP`);
-    await source.query(
-      `DECLARE kept NO SCROLL CURSOR FOR SELECT ROW(${key.join(', ')})::text AS key FROM ${this.table} t ${this.#rows}`,
-      accountId,
-    );
-    for (;;) {
-      const rows = await source.query<{ key: string }>(`FETCH ${ROWS_AT_ONCE} FROM kept`);
-      await target.query(
-        `INSERT INTO ${KEPT} SELECT unnest($1::text[])`,
-        rows.map((row) => row.key),
-      );
-      if (rows.length < ROWS_AT_ONCE) break;
+    const columns = this.#columns.filter(({ isKey }) => isKey).map(({ name }) => `t.${name}`);
+    const key = `ROW(${columns.join(', ')})::text`;
+    await target.run(`CREATE TEMP TABLE ${KEPT} (key text PRIMARY KEY) ON COMMIT DROP`);
+    for await (const keys of this.#fetch(source, key, this.#rows, accountId)) {
+      await target.query(writing(`INSERT INTO ${KEPT} SELECT unnest($1::text[])`), keys);
     }
-    await source.query('CLOSE kept');
-    const isKept = `EXISTS (SELECT FROM ${KEPT} k WHERE k.key = ROW(${key.join(', ')})::text)`;
+    const isKept = `EXISTS (SELECT FROM ${KEPT} k WHERE k.key = ${key})`;
     await removeRows(target, [this.table, this.#moved], accountId, `NOT ${isKept}`);
-    await target.query(`DROP TABLE ${KEPT}`);
+    await target.run(`DROP TABLE ${KEPT}`);
   }
 
   /** Returns what two cells with the same rows agree in. */
@@ -139,11 +135,11 @@ export class RowCopy {
       if (type === 'xid8') return `t.${name} IS NOT NULL`;
       return HASHED_AS_TEXT.has(type) ? `t.${name}::text` : `t.${name}`;
     });
-    const [row] = await cell.query<Digest>(
-      `SELECT count(*)::int AS rows, coalesce(bit_xor(hash_record_extended(ROW(${compared.join(', ')}), 0)), 0)::text AS hash
-        FROM ${this.table} t ${this.#rows}`,
-      accountId,
+    const hash = `bit_xor(hash_record_extended(ROW(${compared.join(', ')}), 0))`;
+    const counted = finding<Digest>(
+      `SELECT count(*)::int AS rows, coalesce(${hash}, 0)::text AS hash FROM ${this.table} t ${this.#rows}`,
     );
+    const [row] = await cell.query(counted, accountId);
     return row!;
   }
 
@@ -173,7 +169,9 @@ export class RowCopy {
   }
 }
 
-/** Removes all rows of an account from a table, or those of which `where` (SQL over `t`) is true. */
+/**
+ * Removes all rows of an account from a table, or those of which `where` (SQL over `t`) is true.
+ */
 export async function removeRows(
   cell: CellTx,
   [table, moved]: readonly [table: string, MovedTable],
@@ -181,7 +179,7 @@ export async function removeRows(
   where = 'true',
 ): Promise<void> {
   const rows = `SELECT t.ctid FROM ${table} t ${rowsOf(moved)} AND (${where})`;
-  await cell.query(`DELETE FROM ${table} WHERE ctid = ANY(ARRAY(${rows}))`, accountId);
+  await cell.query(finding(`DELETE FROM ${table} WHERE ctid = ANY(ARRAY(${rows}))`), accountId);
 }
 
 export interface Digest {
@@ -202,9 +200,18 @@ const ROWS_AT_ONCE = 1_000;
 const STAGED = 'moved_rows';
 const KEPT = 'moved_keys';
 
-const READ_XMIN = 'SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin';
+/** Cells run the text alone: what is composed for each table needs no name of its own. */
+const finding = <Row extends object>(text: string) => statement<[accountId: string], Row>('move-rows')(text);
+const writing = statement<[rows: readonly string[]]>('move-given-rows');
 
-const READ_COLUMNS = `SELECT a.attname AS name, a.atttypid::regtype::text AS type,
+const FETCH = statement<[], { value: string }>('fetch-moved-rows')`
+  FETCH ${ROWS_AT_ONCE} FROM moved`;
+
+const READ_XMIN = statement<[], { xmin: string }>('read-oldest-transaction')`
+  SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin`;
+
+const READ_COLUMNS = statement<[table: string], Column>('read-columns-of-table')`
+  SELECT a.attname AS name, a.atttypid::regtype::text AS type,
     a.attgenerated <> '' AS generated, coalesce(a.attnum = ANY(i.indkey), false) AS "isKey"
   FROM pg_attribute a LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
   WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`;

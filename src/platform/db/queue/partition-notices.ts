@@ -1,5 +1,3 @@
-import { PARTITIONS } from '../../engine/channels.ts';
-import type { Notices, NoticesOf } from '../../engine/engine.ts';
 import type { Querier } from '../connection/handle.ts';
 import { statement } from '../connection/statement.ts';
 import {
@@ -13,15 +11,17 @@ import type { DueWatch } from './due-watch.ts';
 export interface PartitionNoticesOptions {
   readonly database: Querier;
   readonly watch: Pick<DueWatch, 'add'>;
+  /** How many partitions there are. */
+  readonly count: number;
 }
 
 /**
  * What CutOffNotices are to a Redis, for the partitions of a Redis Cluster: nodes learn of a move
  * at different moments, so a master is not the same to all of them, but a partition is.
  */
-export function partitionNotices({ database, watch }: PartitionNoticesOptions): NoticesOf {
+export function partitionNotices({ database, watch, count }: PartitionNoticesOptions) {
   const startedMs = performance.now();
-  const partitions = Array.from({ length: PARTITIONS }, () => ({
+  const partitions = Array.from({ length: count }, () => ({
     saidMs: Number.NEGATIVE_INFINITY,
     clearMs: startedMs,
     inDoubtUntilMs: Number.NEGATIVE_INFINITY,
@@ -53,7 +53,7 @@ export function partitionNotices({ database, watch }: PartitionNoticesOptions): 
     await database.query(SAY, settings);
     for (const index of due) partitions[index]!.saidMs = nowMs;
   };
-  return (which): Notices => {
+  return (which: () => readonly number[]) => {
     let saying: Promise<void> | undefined;
     return {
       get clearMs() {
@@ -63,7 +63,7 @@ export function partitionNotices({ database, watch }: PartitionNoticesOptions): 
         const nowMs = performance.now();
         return nowMs < latestMs && which().some((index) => nowMs < partitions[index]!.inDoubtUntilMs);
       },
-      say() {
+      say(): Promise<void> {
         saying ??= say(which()).finally(() => {
           saying = undefined;
         });
