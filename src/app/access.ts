@@ -1,5 +1,6 @@
 import { ConversationDirectory } from '../core/conversations/directory.ts';
 import { SettingsOfUsers } from '../core/notifications/settings/settings.ts';
+import { Whereabouts } from '../platform/access/account-moves.ts';
 import { Authenticator } from '../platform/access/authenticate.ts';
 import { createRateLimits } from '../platform/access/rate-limit.ts';
 import { RateSharing } from '../platform/access/rate-sharing.ts';
@@ -13,12 +14,13 @@ export type Access = Awaited<ReturnType<typeof openAccess>>;
 export async function openAccess({ config, disposer }: PartOptions, { database, engine }: Data) {
   const rights = disposer.add('rights', await Rights.open(engine), (it) => it.close());
   const tokens = await Tokens.open({ database, secret: config.tokenSecret });
-  const authenticator = new Authenticator({ database, tokens, rights });
+  const whereabouts = new Whereabouts({ database, homeCell: config.homeCell });
+  const authenticator = new Authenticator({ database, tokens, rights, whereabouts });
   const rateLimits = createRateLimits(config.rateLimit);
   if (config.redisUrl !== null) {
     disposer.add('rate sharing', new RateSharing(engine, { ...rateLimits }), (it) => it.close());
   }
   const directory = new ConversationDirectory(database, rights);
   const settings = new SettingsOfUsers(database, rights);
-  return { rights, tokens, authenticator, rateLimits, directory, settings };
+  return { rights, tokens, whereabouts, authenticator, rateLimits, directory, settings };
 }

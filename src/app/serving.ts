@@ -54,7 +54,7 @@ export interface ServingOptions extends PartOptions {
 export async function openServing(
   { config, log, metrics, disposer, urls, runsOn, features, demo, supervision }: ServingOptions,
   { database, engine, store, files, avatars }: Data,
-  { authenticator, rateLimits, tokens }: Access,
+  { authenticator, whereabouts, rateLimits, tokens }: Access,
   routes: readonly Route[],
 ) {
   const idempotency = new Idempotency({ database });
@@ -116,6 +116,7 @@ export async function openServing(
       ...(config.adminPort === null ? probes.metrics : {}),
     },
     authenticator,
+    whereabouts,
     pollLimiters,
     // Without a rate limit the caller's address is not even read.
     ...(config.rateLimit !== null && {
@@ -186,7 +187,7 @@ export function openSockets(
   { config, log, metrics, disposer, supervision }: PartOptions & Supervised,
   tickets: Tickets,
   { database, engine, store, cursors }: Data,
-  { rights, authenticator, rateLimits, directory }: Access,
+  { rights, authenticator, whereabouts, rateLimits, directory }: Access,
   { timeline }: Messaging,
   { http, server, origins }: Serving,
 ): Gateway {
@@ -198,6 +199,7 @@ export function openSockets(
     cursors,
     rights,
     authenticator,
+    whereabouts,
     rateLimits,
     directory,
     tickets,

@@ -14,6 +14,7 @@ import { Cursors } from '../../src/edge/gateway/catch-up/cursors.ts';
 import { Gateway } from '../../src/edge/gateway/gateway.ts';
 import { realtimeRoutes } from '../../src/edge/gateway/routes.ts';
 import { Tickets } from '../../src/edge/gateway/socket/tickets.ts';
+import { Whereabouts } from '../../src/platform/access/account-moves.ts';
 import { Authenticator } from '../../src/platform/access/authenticate.ts';
 import { createPollLimits, createRateLimits } from '../../src/platform/access/rate-limit.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
@@ -76,7 +77,8 @@ export class Ground {
     const rights = await Rights.open(engine);
     t.teardown(() => rights.close());
     const tokens = await Tokens.open({ database });
-    const authenticator = new Authenticator({ database, tokens, rights });
+    const whereabouts = new Whereabouts({ database, homeCell: null });
+    const authenticator = new Authenticator({ database, tokens, rights, whereabouts });
     const directory = new ConversationDirectory(database, rights);
     const timeline = new Timeline(database, engine, metrics);
     const cursors = await Cursors.start(database, engine, log);
@@ -87,7 +89,7 @@ export class Ground {
     const routes = realtimeRoutes({ tickets, directory, engine, answers: () => gateway.answers });
     const api = createHttp({
       routes,
-      ...{ authenticator, database, metrics, origins },
+      ...{ authenticator, whereabouts, database, metrics, origins },
       pollLimiters: createPollLimits(limits.pollsPerSecond),
       ...{ log, docsUrl: 'https://docs.example', requestLogUrl: null },
     });
@@ -98,6 +100,7 @@ export class Ground {
       engine,
       rights,
       authenticator,
+      whereabouts,
       rateLimits: createRateLimits(null),
       directory,
       timeline,

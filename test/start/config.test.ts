@@ -10,6 +10,7 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     port: 8080,
     host: '127.0.0.1',
     publicUrl: null,
+    homeCell: null,
     databaseUrl: null,
     databaseDirectUrl: null,
     redisUrl: null,

@@ -26,6 +26,7 @@ export const ErrorObject = Type.Object(
     doc_url: Type.String(),
     is_transient: Type.Boolean(),
     quota: Type.Optional(Quota),
+    cell_url: Type.Optional(Type.String()),
     request_log_url: Nullable(Type.String()),
   },
   { title: 'error_detail' },
@@ -41,6 +42,8 @@ describe(ErrorObject, {
   doc_url: 'Where the documentation explains the code.',
   is_transient: 'Whether sending the same request again later may succeed.',
   quota: 'The limit of the plan that was reached. Present only for `limit_exceeded`.',
+  cell_url:
+    'The public URL of the installation that has the account. Present only for `account_in_other_cell`.',
   request_log_url: 'Where the log of the request can be read. Null where none is kept.',
 });
 
@@ -66,6 +69,7 @@ export function toErrorObject(error: ApiError, docsUrl: string, requestLogUrl: s
     doc_url: `${docsUrl}/api/errors#${anchor ?? code}`,
     is_transient: transient,
     ...(error.quota === undefined ? {} : { quota: error.quota }),
+    ...(error.cellUrl === undefined ? {} : { cell_url: error.cellUrl }),
     request_log_url: requestLogUrl,
   };
 }

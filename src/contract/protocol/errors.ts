@@ -27,6 +27,7 @@ export const ERRORS = {
   resource_exists: entry(409, { anchor: 'resource_conflict' }),
   resource_conflict: entry(409),
   resource_gone: entry(410),
+  account_in_other_cell: entry(421),
   idempotency_in_progress: entry(409, { type: 'idempotency_error', transient: true }),
   idempotency_key_reused: entry(422, { type: 'idempotency_error', code: 'validation_failed' }),
   rate_limit_exceeded: entry(429, { transient: true }),
@@ -76,6 +77,8 @@ export interface ErrorDetails {
   /** The offending field, parameter or header. */
   readonly param?: string | null;
   readonly quota?: Quota;
+  /** The public URL of the installation that has the account. */
+  readonly cellUrl?: string;
   /** Seconds for the Retry-After header. */
   readonly retryAfterS?: number;
   readonly cause?: unknown;
@@ -86,6 +89,7 @@ export class ApiError extends Error {
   readonly condition: ErrorCondition;
   readonly param: string | null;
   readonly quota: Quota | undefined;
+  readonly cellUrl: string | undefined;
   readonly retryAfterS: number | undefined;
 
   constructor(condition: ErrorCondition, message: string, details: ErrorDetails = {}) {
@@ -94,6 +98,7 @@ export class ApiError extends Error {
     this.condition = condition;
     this.param = details.param ?? null;
     this.quota = details.quota;
+    this.cellUrl = details.cellUrl;
     this.retryAfterS = details.retryAfterS;
   }
 

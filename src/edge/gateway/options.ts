@@ -2,6 +2,7 @@ import type { SocketLimits } from '../../contract/protocol/socket/socket-limits.
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import type { Timeline } from '../../core/messages/timeline/timeline.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
+import type { Whereabouts } from '../../platform/access/account-moves.ts';
 import type { Authenticator } from '../../platform/access/authenticate.ts';
 import type { RateLimits } from '../../platform/access/rate-limit.ts';
 import type { Rights } from '../../platform/access/rights.ts';
@@ -23,6 +24,7 @@ export interface GatewayOptions {
   readonly engine: Engine;
   readonly rights: Rights;
   readonly authenticator: Authenticator;
+  readonly whereabouts: Pick<Whereabouts, 'explain'>;
   readonly rateLimits: RateLimits;
   readonly directory: ConversationDirectory;
   readonly timeline: Timeline;

@@ -5,7 +5,9 @@ import { type ActorType, presentActor } from '../../contract/protocol/resources/
 import type { Database } from '../db/connection/database.ts';
 import { type Statement, statement, type Value } from '../db/connection/statement.ts';
 import { isUnavailable } from '../db/connection/unavailable.ts';
+import type { MoveState } from '../db/tables/cell-tables.ts';
 import type { Schema } from '../db/tables/schema.ts';
+import { requireHere, type Whereabouts } from './account-moves.ts';
 import { API_KEY_PREFIX, hashApiKey, hasValidChecksum } from './api-keys.ts';
 import { type AccountPlace, accountMissing } from './authorize.ts';
 import type { Credential, Principal } from './principal.ts';
@@ -17,6 +19,8 @@ export interface AuthenticatorOptions {
   readonly database: Database;
   readonly tokens: Tokens;
   readonly rights: Rights;
+  /** Absent where no account has moved. */
+  readonly whereabouts?: Pick<Whereabouts, 'explain'>;
   /** Most credentials cached; 10,000 by default. */
   readonly maxCached?: number;
   /** Milliseconds since 1970; expiry is compared with it. */
@@ -52,6 +56,7 @@ export interface ForeignTokens {
 export class Authenticator {
   readonly #database: Database;
   readonly #tokens: Tokens;
+  readonly #whereabouts: AuthenticatorOptions['whereabouts'];
   readonly #now: () => number;
   readonly #byText: RevocableCache<CredentialState | undefined>;
   readonly #byIdentity: RevocableCache<CredentialState | undefined>;
@@ -60,6 +65,7 @@ export class Authenticator {
   constructor(options: AuthenticatorOptions) {
     this.#database = options.database;
     this.#tokens = options.tokens;
+    this.#whereabouts = options.whereabouts;
     this.#now = options.now ?? Date.now;
     const common = {
       rights: options.rights,
@@ -78,9 +84,10 @@ export class Authenticator {
    * Returns the principal if the credential is cached, else a promise. Throws, or rejects with,
    * ApiError: `invalid_credentials` (missing, malformed, unknown, another scheme, a deactivated
    * actor), `api_key_expired`, `api_key_revoked`, `expired_token`, `service_unavailable` (Postgres
-   * is away). `authorization` is the value of the header. `account` is the account that the request
-   * names; only the token of an identity provider is read for it, and is `parameter_missing`
-   * without it, which `missing` describes.
+   * is away, or the account is on its way here), `account_in_other_cell`. `authorization` is the
+   * value of the header. `account` is the account that the request names; only the token of an
+   * identity provider is read for it, and is `parameter_missing` without it, which `missing`
+   * describes.
    */
   authenticate(
     authorization: string | undefined,
@@ -112,6 +119,7 @@ export class Authenticator {
   #admit(standing: CredentialState | undefined): Principal {
     if (standing === undefined) throw unknownCredential();
     const { principal, revoked, deactivated } = standing;
+    requireHere(principal.move);
     const { kind, expiresAtMs } = principal.credential;
     if (revoked && kind === 'api_key') throw new ApiError('api_key_revoked', 'The API key was revoked.');
     if (revoked) throw new ApiError('invalid_credentials', 'The access token was revoked.');
@@ -163,8 +171,9 @@ export class Authenticator {
     const { familyId = null, provider } = credential;
     const [providerId, revision] = [provider?.id ?? null, provider?.revision ?? null];
     const row = await this.#read(BY_ACTOR, actorId, accountId, keyId, familyId, providerId, revision);
-    if (row === undefined || (isKey && row.key_id === null)) return undefined;
-    return standingOf(row, credential);
+    if (row !== undefined && (!isKey || row.key_id !== null)) return standingOf(row, credential);
+    const refusal = unknownCredential();
+    throw (await this.#whereabouts?.explain(refusal, accountId)) ?? refusal;
   }
 
   async #read<Params extends readonly Value[]>(
@@ -206,6 +215,8 @@ interface Row {
   readonly provider_ended: boolean;
   readonly account_id: string;
   readonly subscribed: boolean;
+  readonly move_state: MoveState | null;
+  readonly move_cell: string | null;
   readonly actor_id: string;
   readonly actor_type: ActorType;
   readonly customer: boolean;
@@ -224,6 +235,7 @@ interface Row {
 const COLUMNS = `
   SELECT k.id AS key_id, k.expires_at, k.revoked_at IS NOT NULL AS revoked,
     c.id AS account_id, c.subscription = 'active' AS subscribed,
+    m.state AS move_state, m.cell AS move_cell,
     a.id AS actor_id, a.type AS actor_type, a.customer, a.name, a.handle, a.avatar_url,
     a.deactivated_at IS NOT NULL AS deactivated,
     (extract(epoch FROM a.tokens_ended_at) * 1000)::float8 AS tokens_ended_ms,
@@ -236,6 +248,7 @@ const BY_HASH = statement<[hash: Buffer], Row>(
   JOIN actors a ON a.id = k.actor_id
   JOIN accounts c ON c.id = a.account_id AND c.deleted_at IS NULL
   LEFT JOIN roles r ON r.id = a.role_id
+  LEFT JOIN account_moves m ON m.account_id = c.id
   WHERE k.hash = $1`;
 
 const BY_ACTOR = statement<
@@ -259,6 +272,7 @@ const BY_ACTOR = statement<
   JOIN accounts c ON c.id = a.account_id AND c.deleted_at IS NULL
   LEFT JOIN api_keys k ON k.id = $3 AND k.actor_id = a.id
   LEFT JOIN roles r ON r.id = a.role_id
+  LEFT JOIN account_moves m ON m.account_id = c.id
   WHERE a.id = $1 AND a.account_id = $2`;
 
 /** Throws ApiError `invalid_credentials` without a bearer credential. Its form is checked later. */
@@ -287,6 +301,7 @@ function standingOf(row: Row, credential: Credential): CredentialState {
     principal: {
       accountId: row.account_id,
       subscribed: row.subscribed,
+      ...(row.move_state !== null && { move: { state: row.move_state, cell: row.move_cell! } }),
       actor: presentActor({ ...row, id: row.actor_id, type: row.actor_type }),
       customer: row.customer,
       admin,

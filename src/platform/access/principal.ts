@@ -1,4 +1,5 @@
 import { type Actor, presentActor } from '../../contract/protocol/resources/actor.ts';
+import type { AccountMove } from './account-moves.ts';
 
 /**
  * The caller of a request, as read from its credential. Immutable, cached and shared by requests
@@ -8,6 +9,8 @@ export interface Principal {
   readonly accountId: string;
   /** Whether the account's subscription is active; otherwise requests get `payment_required`. */
   readonly subscribed: boolean;
+  /** Absent unless the account moves to another installation, or has moved. */
+  readonly move?: AccountMove | undefined;
   /** In the form of resources. `actor.id` is the author of what the caller sends. */
   readonly actor: Actor;
   /** An external customer: no role, sees only its own cases (docs/contract.md#customers). */

@@ -43,6 +43,7 @@ function readSettings(reader: Reader, env: Environment) {
     host,
     /** Without a trailing slash; null if callers use the address listened on. */
     publicUrl,
+    homeCell: readHomeCell(reader, publicUrl),
     /** Null for the embedded Postgres. */
     databaseUrl,
     /** For what needs a session of its own; null if `databaseUrl` gives each connection one. */
@@ -125,6 +126,15 @@ function readSettings(reader: Reader, env: Environment) {
     /** True under `npm start`, which ends this process when it ends, unless npm is killed. */
     startedByNpm: env.npm_lifecycle_event === 'start',
   };
+}
+
+/** The installation that knows where accounts are which this one does not know. */
+function readHomeCell(reader: Reader, publicUrl: string | null): string | null {
+  const homeCell = reader.read('PARLEY_HOME_CELL', kinds.WEB_URL, null);
+  if (homeCell !== null && homeCell === publicUrl) {
+    reader.problem('PARLEY_HOME_CELL: this is PARLEY_PUBLIC_URL itself; leave it out at the home cell');
+  }
+  return homeCell;
 }
 
 function readProcesses(reader: Reader, redisUrl: string | null): number {

@@ -3,6 +3,7 @@ export const CLOSE_CODES = {
   going_away: { code: 4000, next: 'reconnect' },
   slow_consumer: { code: 4001, next: 'reconnect' },
   heartbeat_timeout: { code: 4002, next: 'reconnect' },
+  account_moved: { code: 4003, next: 'reconnect' },
   rate_limited: { code: 4100, next: 'wait' },
   overloaded: { code: 4101, next: 'wait' },
   token_expired: { code: 4200, next: 'authenticate' },

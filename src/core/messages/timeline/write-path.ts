@@ -3,7 +3,7 @@ import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts
 import type { Querier } from '../../../platform/db/connection/handle.ts';
 import type { PipelinedConnection } from '../../../platform/db/connection/pipelined-connection.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
+import { isFenced, isUnavailable } from '../../../platform/db/connection/unavailable.ts';
 import { EngineUnavailableError, type NumberRequest } from '../../../platform/engine/engine.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { directBlocked } from '../../conversations/access.ts';
@@ -400,14 +400,14 @@ export class WritePath {
     try {
       return await together(entries, 'with plans');
     } catch (error) {
-      if (isUnavailable(error)) throw error;
+      if (isUnavailable(error) && !isFenced(error)) throw error;
     }
     const open: Pending[] = [];
     for (const entry of entries) {
       try {
         open.push(...(await together([entry], 'without')));
       } catch (error) {
-        if (isUnavailable(error)) throw error;
+        if (isUnavailable(error) && !isFenced(error)) throw error;
         this.#reject(entry, error);
       }
     }

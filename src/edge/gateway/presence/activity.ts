@@ -5,6 +5,7 @@ import type { CommandFrame, CommandResult } from '../../../contract/protocol/soc
 import { requireSender } from '../../../core/conversations/access.ts';
 import { markRead, publishRead } from '../../../core/conversations/own-state.ts';
 import { expandConversations } from '../../../core/resources/conversation.ts';
+import { requireUnmoved } from '../../../platform/access/account-moves.ts';
 import { requirePermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Engine } from '../../../platform/engine/engine.ts';
@@ -54,6 +55,7 @@ export class Activity {
     const { database, engine } = this.#options;
     const { principal } = session;
     if (principal === undefined) throw notFound('conversation', 'conversation_id');
+    requireUnmoved(principal);
     if (!principal.customer) requirePermission(principal, 'messaging:read');
     const { movedAt, unread } = await database
       .transaction(async (tx) => {

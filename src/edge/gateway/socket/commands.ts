@@ -35,7 +35,10 @@ export interface Asked {
 }
 
 export interface CommandsOptions
-  extends Pick<GatewayOptions, 'authenticator' | 'directory' | 'limits' | 'failures' | 'metrics'> {
+  extends Pick<
+    GatewayOptions,
+    'authenticator' | 'whereabouts' | 'directory' | 'limits' | 'failures' | 'metrics'
+  > {
   readonly streams: Pick<Streams, 'join' | 'leave'>;
   readonly admission: Admission;
   readonly revocation: Pick<Revocation, 'check'>;
@@ -166,7 +169,8 @@ export class Commands {
   }
 
   async #authenticate(session: Session, frame: CommandFrame<'authenticate'>): Promise<void> {
-    const { authenticator, admission } = this.#options;
+    const { authenticator, whereabouts, admission } = this.#options;
+    let account: string | undefined;
     try {
       if (session.principal !== undefined) {
         const message = 'The socket is already authenticated. Use refresh for a newer token.';
@@ -178,7 +182,7 @@ export class Commands {
         SOCKETS_SINCE,
         ...inFrame('version'),
       );
-      const account = agreed('account', session.handshake?.account, frame.account, NAMED_OTHERWISE);
+      account = agreed('account', session.handshake?.account, frame.account, NAMED_OTHERWISE);
       const { rightsRead } = admission;
       const bearer = `Bearer ${frame.token}`;
       const principal = await authenticator.authenticate(bearer, account, ...inFrame('account'));
@@ -188,7 +192,7 @@ export class Commands {
       session.version = version;
       await admission.admit(session, principal, rightsRead);
     } catch (thrown) {
-      const error = this.#toApiError(session, thrown, frame);
+      const error = await whereabouts.explain(this.#toApiError(session, thrown, frame), account);
       this.#refuse(session, frame.id, error);
       this.#closeFor(session, error);
     }
@@ -376,6 +380,7 @@ const REASONS: { readonly [condition in ApiError['condition']]?: CloseReason } =
   api_version_required: 'version_unsupported',
   api_version_invalid: 'version_unsupported',
   api_version_too_old: 'version_unsupported',
+  account_in_other_cell: 'account_moved',
   payment_required: 'forbidden',
   limit_exceeded: 'rate_limited',
   rate_limit_exceeded: 'rate_limited',

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../../../contract/protocol/errors.ts';
+import type { CloseReason } from '../../../contract/protocol/socket/close-codes.ts';
 import { isGone, mayRead } from '../../../core/conversations/access.ts';
 import type { ConversationFacts } from '../../../core/conversations/directory.ts';
 import { deletedEvent } from '../../../core/conversations/events.ts';
@@ -143,7 +144,7 @@ export class Revocation {
     const current = await this.#current(principal);
     // The token was replaced meanwhile, so the rights of the new one must be read.
     if (session.principal !== principal) this.check(session);
-    else if (current === undefined) session.revoke('credentials_revoked');
+    else if (typeof current === 'string') session.revoke(current);
     else if (!current.subscribed) session.revoke('forbidden');
     else {
       session.identify(current, session.expiresAtMs);
@@ -151,8 +152,11 @@ export class Revocation {
     }
   }
 
-  /** Returns the caller with its present rights, if any. The session itself handles the expiry. */
-  async #current({ accountId, actor, credential }: Principal): Promise<Principal | undefined> {
+  /**
+   * Returns the caller with its present rights, or why it has none here. The session itself handles
+   * the expiry.
+   */
+  async #current({ accountId, actor, credential }: Principal): Promise<Principal | CloseReason> {
     try {
       return await this.#options.authenticator.principalOf({
         accountId,
@@ -160,7 +164,8 @@ export class Revocation {
         credential: { ...credential, expiresAtMs: null },
       });
     } catch (error) {
-      if (error instanceof ApiError && error.status === 401) return undefined;
+      if (error instanceof ApiError && error.status === 401) return 'credentials_revoked';
+      if (error instanceof ApiError && error.condition === 'account_in_other_cell') return 'account_moved';
       throw error;
     }
   }

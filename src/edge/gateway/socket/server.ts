@@ -16,7 +16,15 @@ import { UpgradeCork } from './upgrade-cork.ts';
 export interface SocketServerOptions
   extends Pick<
     GatewayOptions,
-    'http' | 'refuse' | 'authenticator' | 'tickets' | 'rateLimits' | 'origins' | 'limits' | 'metrics'
+    | 'http'
+    | 'refuse'
+    | 'authenticator'
+    | 'whereabouts'
+    | 'tickets'
+    | 'rateLimits'
+    | 'origins'
+    | 'limits'
+    | 'metrics'
   > {
   readonly openSessions: OpenSessions;
   readonly admission: Admission;
@@ -110,8 +118,6 @@ export class SocketServer {
     const { rightsRead } = admission;
     const principal = await this.#authenticate(handshake);
     if (principal !== undefined) {
-      // A ticket is bound to its account, so the handshake need not name it.
-      requireAccount(principal, handshake.account ?? (handshake.ticket && principal.accountId));
       requireSubscription(principal);
       await rateLimits.credentials.consume(principal.credential.id);
       admission.requireRoom(principal.actor.id);
@@ -121,7 +127,20 @@ export class SocketServer {
   }
 
   /** Returns undefined if the credential is left to an `authenticate` frame. */
-  async #authenticate({ authorization, ticket, account }: Handshake): Promise<Principal | undefined> {
+  async #authenticate(handshake: Handshake): Promise<Principal | undefined> {
+    const { ticket, account } = handshake;
+    try {
+      const principal = await this.#principalOf(handshake);
+      // A ticket is bound to its account, so the handshake need not name it.
+      if (principal !== undefined) requireAccount(principal, account ?? (ticket && principal.accountId));
+      return principal;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      throw await this.#options.whereabouts.explain(error, account);
+    }
+  }
+
+  async #principalOf({ authorization, ticket, account }: Handshake): Promise<Principal | undefined> {
     const { authenticator, tickets } = this.#options;
     if (ticket !== undefined) return authenticator.principalOf(await tickets.redeem(ticket));
     return authorization === undefined ? undefined : authenticator.authenticate(authorization, account);

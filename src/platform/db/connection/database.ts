@@ -17,6 +17,7 @@ import { LatestTimeline } from './timeline.ts';
 import {
   CACHED_PLAN_CHANGED,
   codeOf,
+  isFenced,
   isUnavailable,
   Shortage,
   type ShortageKind,
@@ -236,7 +237,7 @@ export class Database implements Db {
         // connection prepares the statement again.
         const isOutdated = codeOf(error) === CACHED_PLAN_CHANGED;
         // pool.query() would discard the connection after any error, even after a unique violation.
-        client?.release(isOutdated || isUnavailable(error) || !(error instanceof pg.DatabaseError));
+        client?.release(isOutdated || isBroken(error));
         if (!isOutdated || attempt > this.pool.options.max) throw this.#failed(error);
       }
     }
@@ -349,6 +350,11 @@ const WRITER_SETTINGS = { enable_hashjoin: 'on', plan_cache_mode: 'force_generic
 
 /** More concurrent commits gain nothing: they share one flush of the disk. */
 const WRITERS = 3;
+
+/** Returns whether the connection must not be used again. */
+function isBroken(error: unknown): boolean {
+  return !(error instanceof pg.DatabaseError) || (isUnavailable(error) && !isFenced(error));
+}
 
 /** pg-pool has no listener on checked-out clients: their error events would end the process. */
 function surviveLostClients(pool: pg.Pool): void {

@@ -14,7 +14,7 @@ export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof DatabaseUnavailableError) return true;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  if (UNAVAILABLE_CODE.test(code) || UNAVAILABLE_MESSAGE.test(error.message)) return true;
+  if (code === FENCED || UNAVAILABLE_CODE.test(code) || UNAVAILABLE_MESSAGE.test(error.message)) return true;
   // An absent or full Unix socket is ENOENT or EAGAIN, which mean other things in other calls.
   if ('syscall' in error && error.syscall === 'connect') return true;
   if (error instanceof AggregateError && error.errors.some(isUnavailable)) return true;
@@ -27,6 +27,17 @@ export function codeOf(error: unknown): string {
   if ('code' in error && typeof error.code === 'string') return error.code;
   return codeOf(error.cause);
 }
+
+/**
+ * Returns whether Postgres refused a change of an account that is about to leave
+ * (docs/operations.md#cells). Statements about others are not concerned.
+ */
+export function isFenced(error: unknown): boolean {
+  return codeOf(error) === FENCED;
+}
+
+/** The SQLSTATE by which triggers refuse changes of an account that is about to leave. */
+const FENCED = 'PYMVD';
 
 /** Returns the same error, or a DatabaseUnavailableError around it. */
 export function wrapUnavailable(error: unknown): unknown {

@@ -3,6 +3,7 @@ import { EXTERNAL_SINCE } from '../../../contract/protocol/schema/external-ids.t
 import { formAt } from '../../../contract/protocol/schema/forms.ts';
 import { parseObject } from '../../../contract/protocol/schema/validation.ts';
 import { covers, type Version } from '../../../contract/protocol/versions.ts';
+import { requireUnmoved } from '../../access/account-moves.ts';
 import { requireAccount, requirePermission, requireSubscription } from '../../access/authorize.ts';
 import { type Begun, fingerprintOf, type IdempotencyClaim } from '../../access/idempotency.ts';
 import { type Principal, UNAUTHENTICATED } from '../../access/principal.ts';
@@ -73,6 +74,11 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 
   get principal(): Principal | undefined {
     return this.#principal;
+  }
+
+  get #isRead(): boolean {
+    const { method, asks } = this.#endpoint!.route;
+    return method === 'GET' || asks === true;
   }
 
   get runId(): string | undefined {
@@ -167,6 +173,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #checkAccount(principal: Principal): void {
     this.#principal = principal;
     requireAccount(principal, this.#exchange.head.account);
+    if (principal.move !== undefined && !this.#isRead) requireUnmoved(principal);
     if (this.#endpoint!.route.unsubscribed !== true) requireSubscription(principal);
     this.#limitRate(principal);
   }
@@ -239,8 +246,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #claimKey(): void {
     const { idempotency } = this.#http.parts;
     const { method, path, query, idempotencyKey } = this.#exchange.head;
-    const isRead = method === 'GET' || method === 'HEAD' || this.#endpoint!.route.asks === true;
-    if (idempotencyKey === undefined || isRead || idempotency === undefined) {
+    if (idempotencyKey === undefined || this.#isRead || idempotency === undefined) {
       this.#findIds();
       return;
     }
@@ -435,13 +441,25 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #fail(thrown: unknown): void {
     const error = this.#http.failures.map(thrown);
     if (error.condition === 'rate_limit_exceeded') this.#showUsedUp(error);
-    const answer = () => this.#http.answerError(this.#exchange, error, this);
+    const answer = () => this.#explain(error);
     if (this.#claim === undefined) answer();
     // The status decides whether the key is released or the refusal stored.
     else {
       const body = this.#http.failures.toBody(error, this.#exchange.id);
       this.#keep(this.#claim, error.status, body).then(answer, answer);
     }
+  }
+
+  /**
+   * Answers a refusal; where the caller is not one of the account that it names, with its place.
+   */
+  #explain(error: ApiError): void {
+    const answer = (shown: ApiError) => this.#http.answerError(this.#exchange, shown, this);
+    const { whereabouts } = this.#http.parts;
+    const { account } = this.#exchange.head;
+    const isOfAccount = this.#endpoint === undefined || this.#principal?.accountId === account;
+    if (whereabouts === undefined || isOfAccount) answer(error);
+    else void whereabouts.explain(error, account).then(answer);
   }
 
   #guarded<T>(step: (this: RequestRun, value: T) => void, value: T): void;

@@ -1,4 +1,5 @@
 import type { ApiError } from '../../../contract/protocol/errors.ts';
+import type { Whereabouts } from '../../access/account-moves.ts';
 import type { Authenticator } from '../../access/authenticate.ts';
 import type { ExternalIds } from '../../access/external-ids.ts';
 import type { Idempotency } from '../../access/idempotency.ts';
@@ -20,6 +21,7 @@ import type { Match } from './router.ts';
 /** The parts of the server that checks and handlers use; absent if switched off. */
 export interface RunParts {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly whereabouts?: Pick<Whereabouts, 'explain'>;
   /** By credential. */
   readonly limiter?: Limiter;
   /** By address, before authentication. Omit it if unlimited: reading an address costs time. */

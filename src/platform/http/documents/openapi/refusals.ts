@@ -39,7 +39,12 @@ export function refusalsOf(route: Route): ErrorCondition[] {
 export function refusalExample(condition: ErrorCondition, docsUrl: string): object {
   const { message, param } = ERROR_GUIDE[condition];
   const quota = condition === 'limit_exceeded' ? { limit: 5, used: 5, reset_at: null } : undefined;
-  const error = new ApiError(condition, message, { param, ...(quota && { quota }) });
+  const cellUrl = condition === 'account_in_other_cell' ? 'https://b.chat.example' : undefined;
+  const error = new ApiError(condition, message, {
+    param,
+    ...(quota && { quota }),
+    ...(cellUrl && { cellUrl }),
+  });
   return { error: toErrorObject(error, docsUrl, null) };
 }
 
@@ -61,6 +66,7 @@ const ALWAYS: readonly ErrorCondition[] = [
   'parameter_invalid',
   'parameter_unknown',
   'resource_not_found',
+  'account_in_other_cell',
   'rate_limit_exceeded',
   'api_version_required',
   'api_version_invalid',
