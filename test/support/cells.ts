@@ -1,18 +1,23 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runAdmin } from '../../src/app/admin/run.ts';
+import { openObjectStore } from '../../src/core/attachments/open-store.ts';
+import { removeAccounts } from '../../src/features/compliance/account-removal.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { startTestApp, type TestApp } from './app.ts';
+import { freePort } from './free-port.ts';
 import { createTestDatabase } from './postgres.ts';
 import type { Teardown } from './teardown.ts';
+import { until } from './until.ts';
 
 /** An installation with a database and files of its own, and its environment in a file. */
 export interface TestCell extends TestApp {
   readonly url: string;
+  readonly config: Readonly<Record<string, string>>;
   readonly envFile: string;
   /** Runs a command of the operator there; rejects as `runAdmin` does. */
   admin(...args: string[]): Promise<object>;
@@ -23,18 +28,41 @@ export async function startCells(
   t: Teardown,
   env: Readonly<Record<string, string>> = {},
 ): Promise<readonly [TestCell, TestCell]> {
-  const first = await startCell(t, 'http://a.cells.test', env);
+  const first = await startCell(t, env);
   const secrets = await first.database.query(READ_SECRETS);
   const { url } = await createTestDatabase(t);
   const database = await openDatabase({ url, log: createLog('silent') });
   for (const { name, value } of secrets) await database.query(WRITE_SECRET, name, value);
   await database.close();
-  return [first, await startCell(t, 'http://b.cells.test', { DATABASE_URL: url })];
+  return [first, await startCell(t, { DATABASE_URL: url })];
 }
 
-async function startCell(t: Teardown, url: string, env: Readonly<Record<string, string>>): Promise<TestCell> {
+/** Lets the source remove what is left of an account now, instead of within two minutes. */
+export async function removeLeft({ database, dataDir, url }: TestCell, accountId: string): Promise<void> {
+  const { store } = await openObjectStore({
+    ...{ database, dataDir, s3: null, accountBytes: null, baseUrl: () => url },
+  });
+  const parts = { database, store, log: createLog('silent') };
+  // The fence lets writes pass once no node can still use the account.
+  await database.transaction(async (tx) => {
+    await tx.query(WITHOUT_TRIGGERS);
+    await tx.query(AGE_REMOVAL, accountId);
+  });
+  await until(
+    async () => {
+      await removeAccounts(parts, new AbortController().signal);
+      await database.query(AGE_FILES, accountId);
+      return (await database.query(FIND_ACCOUNT, accountId)).length === 0;
+    },
+    { what: 'the source to remove what is left' },
+  );
+}
+
+async function startCell(t: Teardown, env: Readonly<Record<string, string>>): Promise<TestCell> {
   const dataDir = freshDirectory(t);
-  const settings = { ...env, PARLEY_PUBLIC_URL: url, PARLEY_DATA_DIR: dataDir };
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const settings = { ...env, PORT: String(port), PARLEY_PUBLIC_URL: url, PARLEY_DATA_DIR: dataDir };
   const app = await startTestApp(t, settings);
   const config = { ...settings, DATABASE_URL: app.databaseUrl };
   const envFile = join(dataDir, 'cell.env');
@@ -47,6 +75,7 @@ async function startCell(t: Teardown, url: string, env: Readonly<Record<string, 
   return {
     ...app,
     url,
+    config,
     envFile,
     admin: async (...args) => ({ ...(await runAdmin(args, readConfig(config), createLog('silent'))) }),
   };
@@ -57,3 +86,13 @@ const READ_SECRETS = statement<[], { name: string; value: string }>('test-read-s
 
 const WRITE_SECRET = statement<[name: string, value: string]>('test-write-secret')`
   INSERT INTO settings (name, value) VALUES ($1, $2)`;
+
+const WITHOUT_TRIGGERS = statement('test-without-triggers')`SET LOCAL session_replication_role = replica`;
+
+const AGE_REMOVAL = statement<[id: string]>('test-age-removal')`
+  UPDATE accounts SET deleted_at = deleted_at - interval '1 hour' WHERE id = $1`;
+
+const AGE_FILES = statement<[id: string]>('test-age-files')`
+  UPDATE uploads SET withdrawn_at = withdrawn_at - interval '1 hour' WHERE account_id = $1`;
+
+const FIND_ACCOUNT = statement<[id: string]>('test-find-account')`SELECT FROM accounts WHERE id = $1`;
