@@ -70,7 +70,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0044_operators.ts': '6188a0bf8f7d6bd4',
   '0045_widgets.ts': '66f8015caf21deee',
   '0046_invitations.ts': '3543d122d200b87a',
-  '0047_cells.ts': '2e7ab54af357b680',
+  '0047_cells.ts': '76cfb701961fd0bf',
 };
 
 /**

@@ -11,6 +11,7 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     host: '127.0.0.1',
     publicUrl: null,
     homeCell: null,
+    cells: [],
     databaseUrl: null,
     databaseDirectUrl: null,
     redisUrl: null,

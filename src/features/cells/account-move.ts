@@ -11,8 +11,9 @@ import type { MoveState } from '../../platform/db/tables/cell-tables.ts';
 import { Cell, type CellTx } from './cell.ts';
 import { lowerFence, raiseFence } from './fence.ts';
 import { FileCopy } from './file-copy.ts';
+import { leaveSource } from './leave-source.ts';
 import { MOVED_TABLES } from './moved-tables.ts';
-import { enqueuePending, hasPending, readPending, removePending } from './pending-events.ts';
+import { enqueuePending, hasPending, readPending } from './pending-events.ts';
 import { RowCopy, removeRows } from './row-copy.ts';
 
 /**
@@ -132,19 +133,7 @@ class Move {
     const { source, target, accountId } = this.#options;
     const { number, state } = await this.#readOut();
     if (state !== 'left') {
-      const pending = await readPending(this.#source, accountId);
-      await this.#source.transaction(async (tx) => {
-        await writeMove(tx.tx, { account_id: accountId, state: 'left', cell: target.url, number });
-        await removePending(tx, pending);
-        for (const table of Object.entries(MOVED_TABLES)) {
-          const { last = 'true' } = table[1];
-          // Rows that begin work; others are removed by the source's nodes.
-          if (last !== 'true') await removeRows(tx, table, accountId, last);
-        }
-        await tx.query(RELEASE_HOLDS, accountId);
-        await tx.query(END_ACCOUNT, accountId);
-        await enqueueRightsChanged(tx.tx, [accountId]);
-      });
+      await leaveSource(this.#source, { account_id: accountId, number, cell: target.url });
     }
     return {
       ...{ account_id: accountId, number, from: source.url, to: target.url },
@@ -286,14 +275,6 @@ const FIND_INBOX = statement<[addresses: readonly string[]], { address: string }
 
 const READ_SECRETS = statement<[names: readonly string[]], { name: string; value: string }>('read-secrets')`
   SELECT name, value FROM settings WHERE name = ANY($1)`;
-
-const RELEASE_HOLDS = statement<[accountId: string]>('release-moved-holds')`
-  UPDATE conversations SET legal_hold = 'released'
-  WHERE account_id = $1 AND legal_hold = 'held'`;
-
-const END_ACCOUNT = statement<[accountId: string]>('end-moved-account')`
-  UPDATE accounts SET deleted_at = coalesce(deleted_at, clock_timestamp()),
-  subscription = 'inactive' WHERE id = $1`;
 
 const FORGET_MOVE = statement<[accountId: string]>('forget-account-move')`
   DELETE FROM account_moves WHERE account_id = $1`;

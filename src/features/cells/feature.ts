@@ -1,17 +1,25 @@
 import type { Feature } from '../../core/features/feature.ts';
+import { sharedSecret } from '../../platform/db/shared-secret.ts';
 import { cancelMove, moveAccount } from './account-move.ts';
+import { arrivalRoutes } from './arrival-routes.ts';
+import { endFormerAccounts } from './arrivals.ts';
 import { Cell } from './cell.ts';
 import { lowerFence, readForgottenFences } from './fence.ts';
 
 export const cells: Feature = {
   accountMoves: { move: moveAccount, cancel: cancelMove },
-  open: ({ database }) => ({
-    join: () => ({
-      tidy: () =>
-        database.withoutTimeLimit(async (kysely) => {
-          const cell = new Cell(kysely);
-          for (const id of await readForgottenFences(cell)) await lowerFence(cell, id);
-        }),
-    }),
-  }),
+  async open({ config, database, log }) {
+    const secret = await sharedSecret(database, 'identity_secret');
+    await endFormerAccounts({ database, log, url: config.publicUrl, cells: config.cells, secret });
+    return {
+      join: () => ({
+        publicRoutes: arrivalRoutes({ database, secret }),
+        tidy: () =>
+          database.withoutTimeLimit(async (kysely) => {
+            const cell = new Cell(kysely);
+            for (const id of await readForgottenFences(cell)) await lowerFence(cell, id);
+          }),
+      }),
+    };
+  },
 };

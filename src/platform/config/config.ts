@@ -44,6 +44,8 @@ function readSettings(reader: Reader, env: Environment) {
     /** Without a trailing slash; null if callers use the address listened on. */
     publicUrl,
     homeCell: readHomeCell(reader, publicUrl),
+    /** The public URLs of the other installations that accounts move between. */
+    cells: reader.read('PARLEY_CELLS', kinds.ORIGINS, []),
     /** Null for the embedded Postgres. */
     databaseUrl,
     /** For what needs a session of its own; null if `databaseUrl` gives each connection one. */

@@ -1,0 +1,23 @@
+import { FileUrls } from '../../core/attachments/file-urls.ts';
+import type { PublicRoutes } from '../../platform/http/pipeline/public-routes.ts';
+import { type ArrivalsOptions, CELLS_PATH, readArrivals } from './arrivals.ts';
+
+/** What other cells ask this one; the signature of the URL is the credential. */
+export function arrivalRoutes(options: Pick<ArrivalsOptions, 'database' | 'secret'>): PublicRoutes {
+  const urls = new FileUrls({ secret: options.secret, baseUrl: () => '', path: CELLS_PATH });
+  return {
+    [`${CELLS_PATH}arrivals`]: {
+      limited: {
+        async get({ path, query }) {
+          const { from = '' } = urls.verify('GET', path, query).fields;
+          const data = await readArrivals(options, from);
+          return {
+            status: 200,
+            contentType: 'application/json',
+            body: JSON.stringify({ object: 'list', data }),
+          };
+        },
+      },
+    },
+  };
+}

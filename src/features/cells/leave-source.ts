@@ -1,0 +1,36 @@
+import { type MoveRow, writeMove } from '../../core/accounts/moves.ts';
+import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Cell } from './cell.ts';
+import { MOVED_TABLES } from './moved-tables.ts';
+import { readPending, removePending } from './pending-events.ts';
+import { removeRows } from './row-copy.ts';
+
+/**
+ * Ends an account that another cell has, for good: its requests are answered with the address of
+ * `cell`, nothing of it begins work here, and the nodes remove what is left of it. The account is
+ * fenced.
+ */
+export function leaveSource(source: Cell, move: Omit<MoveRow, 'state'>): Promise<void> {
+  const { account_id: accountId } = move;
+  return source.transaction(async (tx) => {
+    await writeMove(tx.tx, { ...move, state: 'left' });
+    await removePending(tx, await readPending(tx, accountId));
+    for (const table of Object.entries(MOVED_TABLES)) {
+      const { last = 'true' } = table[1];
+      // Rows that begin work; others are removed by the source's nodes.
+      if (last !== 'true') await removeRows(tx, table, accountId, last);
+    }
+    await tx.query(RELEASE_HOLDS, accountId);
+    await tx.query(END_ACCOUNT, accountId);
+    await enqueueRightsChanged(tx.tx, [accountId]);
+  });
+}
+
+const RELEASE_HOLDS = statement<[accountId: string]>('release-moved-holds')`
+  UPDATE conversations SET legal_hold = 'released'
+  WHERE account_id = $1 AND legal_hold = 'held'`;
+
+const END_ACCOUNT = statement<[accountId: string]>('end-moved-account')`
+  UPDATE accounts SET deleted_at = coalesce(deleted_at, clock_timestamp()),
+  subscription = 'inactive' WHERE id = $1`;
