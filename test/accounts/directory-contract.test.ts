@@ -15,7 +15,6 @@ import type { Conversation } from '../../src/contract/protocol/resources/convers
 import type { Me } from '../../src/contract/protocol/resources/me.ts';
 import type { Role } from '../../src/contract/protocol/resources/role.ts';
 import type { User } from '../../src/contract/protocol/resources/user.ts';
-import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
 import { createAccount } from '../../src/core/accounts/accounts.ts';
 import { createRole } from '../../src/core/accounts/roles.ts';
 import { createUser } from '../../src/core/accounts/users.ts';
@@ -43,10 +42,7 @@ t.test('the caller: as a user, a key and an agent', async (t) => {
     user: { id: ada.id, object: 'user', email: ada.email, status: 'active', role: null },
     role: { object: 'role', name: 'admin', type: 'admin', permissions: null },
   });
-  t.strictSame(
-    asAda.body.permissions,
-    permissionsAt(CURRENT_VERSION, [...PERMISSIONS, ...ADMIN_PERMISSIONS]),
-  );
+  t.strictSame(asAda.body.permissions, permissionsAt(VERSION, [...PERMISSIONS, ...ADMIN_PERMISSIONS]));
   const person = await personWith(app, ['messaging:read', 'tokens:create']);
   const { body } = await call<Me>('GET', '/v1/me', { token: person.token });
   t.strictSame([body.role?.id, body.permissions], [person.roleId, ['messaging:read', 'tokens:create']]);

@@ -51,7 +51,7 @@ t.test('people: every field and no other, without users:read, by name, but onese
 });
 
 t.test('actors by their ids: every field and no other, in the order of the request', async (t) => {
-  const { call } = callsAt(app, '1.3.harbor-preview.1');
+  const { call } = callsAt(app, '1.3.harbor');
   const ACTORS = '/v1/messaging/actors';
   const look = async (ids: readonly string[], options: CallOptions = {}) =>
     (await call<List<Actor>>('GET', `${ACTORS}?${ids.map((id) => `actor_ids[]=${id}`).join('&')}`, options))

@@ -7,10 +7,10 @@ import { ADMIN_PERMISSIONS, PERMISSIONS, permissionsAt } from '../../src/contrac
 import type { Account } from '../../src/contract/protocol/resources/account.ts';
 import type { Role } from '../../src/contract/protocol/resources/role.ts';
 import type { User } from '../../src/contract/protocol/resources/user.ts';
-import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
 import { updateAccount } from '../../src/core/accounts/accounts.ts';
 import { setActive } from '../../src/core/accounts/users.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { DEFAULT_VERSION } from '../support/default-version.ts';
 import { until } from '../support/until.ts';
 import { closed, type Guarded, gatesOf, personWith, TIME, walk } from './fixture.ts';
 
@@ -63,7 +63,7 @@ t.test('a role: the resource, every field and no other', async (t) => {
   t.match(admin, { name: 'admin', type: 'admin' });
   t.strictSame(
     admin.permissions,
-    permissionsAt(CURRENT_VERSION, [...PERMISSIONS, ...ADMIN_PERMISSIONS]),
+    permissionsAt(DEFAULT_VERSION, [...PERMISSIONS, ...ADMIN_PERMISSIONS]),
     'an admin role holds everything',
   );
 });

@@ -29,7 +29,7 @@ const app = await startTestApp(t);
 const { demo } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new Conversations(app);
-const NEW = { headers: { 'Service-Version': '1.3.harbor-preview.1' } };
+const NEW = { headers: { 'Service-Version': '1.3.harbor' } };
 const BY_ADA = { ...NEW, token: ada.access_token };
 const BY_GRACE = { ...NEW, token: grace.access_token };
 const user = (actor: { readonly id: string }) => ({ type: 'user', actor_id: actor.id });

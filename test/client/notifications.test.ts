@@ -18,7 +18,7 @@ const app = await startTestApp(t);
 const { demo } = app;
 const { ada, grace } = demo.users;
 const PATH = '/v1/messaging/notifications';
-const NEW = { headers: { 'Service-Version': '1.3.harbor-preview.1' } };
+const NEW = { headers: { 'Service-Version': '1.3.harbor' } };
 const BY_GRACE = { ...NEW, token: grace.access_token };
 
 t.test('it is paged, grows at the top, and marks are followed on every device', async (t) => {

@@ -49,7 +49,7 @@ t.test('setting what is set changes nothing; each change is audited', async (t) 
 
 t.test('a reason is in the audit', async (t) => {
   const { id } = await conversations.create();
-  const now = { headers: { 'Service-Version': '1.3.harbor-preview.1' } };
+  const now = { headers: { 'Service-Version': '1.3.harbor' } };
   await set(id, { ...HELD, reason: 'Case 12/2026' }, now);
   await set(id, { legal_hold: 'released', reason: 'Settled' }, now);
   const { data } = await conversations.ok<List<AuditEvent>>('GET', `${PATH}/${id}/audit`);

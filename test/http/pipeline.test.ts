@@ -1,5 +1,5 @@
 import t from 'tap';
-import { VERSIONS } from '../../src/contract/protocol/versions.ts';
+import { FORMER_NAMES, VERSIONS } from '../../src/contract/protocol/versions.ts';
 import { Idempotency } from '../../src/platform/access/idempotency.ts';
 import { createRateLimits } from '../../src/platform/access/rate-limit.ts';
 import { AllowedOrigins } from '../../src/platform/http/connection/origins.ts';
@@ -60,11 +60,14 @@ t.test('every answer to a request by a former name of a version says that it is 
       t.equal(answer.status, status, `${method} ${path}`);
       return [answer.headers.get('Deprecation'), answer.headers.get('Link')];
     };
-    t.strictSame(await ask('1.2.harbor-preview.1'), [
-      '@1795392000',
-      '</docs/access#former-names>; rel="deprecation"; type="text/html"',
-    ]);
-    t.strictSame(await ask('1.2.harbor'), [null, null]);
+    for (const [former, version, since] of [
+      ['1.2.harbor-preview.1', '1.2.harbor', '@1795392000'],
+      ['1.3.harbor-preview.1', '1.3.harbor', '@1795651200'],
+    ] as const) {
+      const link = '</docs/access#former-names>; rel="deprecation"; type="text/html"';
+      t.strictSame(await ask(former), [since, link]);
+      t.strictSame(await ask(version), [null, null]);
+    }
   }
 });
 
@@ -152,7 +155,7 @@ t.test('the pipeline reads the Service-Version', async (t) => {
   const invalid = await get('/v1/things/x', '1.1.bay');
   t.match(invalid, { status: 400, body: { error: { code: 'api_version_invalid' } } });
   t.equal(invalid.body.error.message, `Supported versions are ${VERSIONS.join(', ')}.`);
-  for (const version of [...VERSIONS, '1.2.harbor-preview.1']) {
+  for (const version of [...VERSIONS, ...FORMER_NAMES.keys()]) {
     t.equal((await get('/v1/things/x', version)).status, 200);
   }
   t.match(await get('/v1/newer', '1.1.harbor'), {

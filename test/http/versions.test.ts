@@ -25,7 +25,7 @@ import { toFrame } from '../../src/platform/engine/publish.ts';
 import { SchemaComponents, type SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
 import { startTestApp } from '../support/app.ts';
 
-const [FIRST, MIDDLE, NEWEST] = ['1.0.harbor', '1.1.harbor', '1.3.harbor-preview.1'] as const;
+const [FIRST, MIDDLE, NEWEST] = ['1.0.harbor', '1.1.harbor', '1.4.harbor-preview.1'] as const;
 
 const Crate = Type.Object({
   id: Type.String(),

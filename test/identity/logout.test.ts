@@ -237,10 +237,7 @@ t.test('what a logout token must be', async (t) => {
 
 t.test('a provider that is removed takes its sessions with it', async (t) => {
   const person = await live('oz');
-  const { status } = await callsAt(app, '1.3.harbor-preview.1').call(
-    'DELETE',
-    `/v1/identity-providers/${fixture.id}`,
-  );
+  const { status } = await callsAt(app, '1.3.harbor').call('DELETE', `/v1/identity-providers/${fixture.id}`);
   t.equal(status, 200);
   t.equal(await person.closed, 4202);
   await until(async () => (await refusal('GET', '/v1/me', { token: person.token })) === ENDED, {

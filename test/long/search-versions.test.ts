@@ -7,7 +7,6 @@ import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { FEATURES } from '../../src/app/features.ts';
 import { noteFeatures } from '../../src/app/left-out.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { checkOutEarlier } from '../support/earlier-checkout.ts';
 import { startNode, type TestNode } from '../support/node.ts';
@@ -18,18 +17,20 @@ import { until } from '../support/until.ts';
 
 /** The last commit before messages had entries. */
 const EARLIER = '516a10cb';
+/** One that both nodes know. */
+const VERSION = '1.2.harbor';
 
 const checkout = await checkOutEarlier(t, EARLIER);
 const { url: databaseUrl } = await startPostgres(t);
 const redis = await startRedis(t);
 const options = { databaseUrl, redisUrl: redis.url };
-const before = (await startNode(t, { ...options, earlier: checkout })).at(NEWEST_VERSION);
+const before = (await startNode(t, { ...options, earlier: checkout })).at(VERSION);
 const conversationId = before.demo.conversations.group;
 const database = await openDatabase({ url: databaseUrl, log });
 t.teardown(() => database.close());
 const old = await send(before, 'corvette of before');
 await until(async () => (await rowsOf('search_changes')) === 0, { what: 'its blocks' });
-const current = (await startNode(t, options)).at(NEWEST_VERSION);
+const current = (await startNode(t, options)).at(VERSION);
 const nodes = [before, current];
 
 t.test('while the entries are filled, all is found by way of the blocks', async (t) => {
@@ -84,7 +85,7 @@ t.test(
     t.equal(await rowsOf('search_changes'), 0);
 
     const again = (await startNode(t, { ...options, earlier: checkout, dataDir: before.dataDir })).at(
-      NEWEST_VERSION,
+      VERSION,
     );
     nodes[0] = again;
     await until(async () => (await found(again, 'brig')).includes(brig), { what: 'the message in a block' });

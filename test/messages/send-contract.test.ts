@@ -8,6 +8,7 @@ import t, { type Test } from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import { type ChatMessage, MESSAGE_LIMITS } from '../../src/contract/protocol/resources/chat-message.ts';
+import { FORMER_NAMES, VERSIONS } from '../../src/contract/protocol/versions.ts';
 import { createAccount } from '../../src/core/accounts/accounts.ts';
 import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { createApiKey } from '../../src/core/accounts/keys.ts';
@@ -885,7 +886,7 @@ t.test('a send refuses bad input', async (t) => {
     const others: [name: string, value: string | undefined, expected: string][] = [
       ['Service-Version', undefined, '400 api_version_required Service-Version'],
       ['Service-Version', '', '400 api_version_required Service-Version'],
-      ...['1.1', '1.1.bay', '1.3.harbor', '1.1.Harbor', '1.2.harbour', '2', '1.2.harbor-preview.2'].map(
+      ...['1.1', '1.1.bay', '1.4.harbor', '1.1.Harbor', '1.2.harbour', '2', '1.2.harbor-preview.2'].map(
         (version): [string, string, string] => [
           'Service-Version',
           version,
@@ -904,7 +905,7 @@ t.test('a send refuses bad input', async (t) => {
     const foreign = await post({}, { headers: { 'Service-Account': demo.other_account.account_id } });
     const absent = await post({}, { headers: { 'Service-Account': newId('account') } });
     t.equal(foreign.text, absent.text, 'another account looks like none');
-    for (const version of ['1.0.harbor', '1.2.harbor', '1.2.harbor-preview.1', '1.3.harbor-preview.1']) {
+    for (const version of ['1.0.harbor', ...FORMER_NAMES.keys(), ...VERSIONS.slice(2)]) {
       await accepted(t, post({}, { headers: { 'Service-Version': version } }), version);
     }
     const path = `/v1/messaging/conversations/${supportCase}/messages`;

@@ -8,7 +8,7 @@ import type { AuditEvent } from '../../src/contract/protocol/resources/audit-eve
 import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import type { NewWebhook, Webhook } from '../../src/contract/protocol/resources/webhook.ts';
 import type { WebhookDelivery } from '../../src/contract/protocol/resources/webhook-delivery.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { NEWEST_VERSION, versionNamed } from '../../src/contract/protocol/versions.ts';
 import { changeListeners } from '../../src/core/accounts/listeners.ts';
 import { closed, type Guarded, gatesOf, TIME } from '../accounts/fixture.ts';
 import { asNeighbour } from '../agents/bodies.ts';
@@ -63,10 +63,7 @@ t.test('a webhook: the resource with its secret, once; every field and no other'
 t.test('a webhook is sent the form of its version, by whatever name its row keeps it', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const { id } = await create({ url: receiver.url, event_types: ['message.created'] });
-  const kept = async () =>
-    (await app.database.kysely.selectFrom('webhooks').select('version').where('id', '=', id).execute())[0]
-      ?.version;
-  t.equal(await kept(), '1.2.harbor-preview.1', 'the name that nodes of the release before know');
+  t.equal(await kept(id), '1.2.harbor-preview.1', 'the name that nodes of the release before know');
   const rename = async (version: string) => {
     await app.database.transaction(async (tx) => {
       await tx.kysely.updateTable('webhooks').set({ version }).where('id', '=', id).execute();
@@ -78,6 +75,7 @@ t.test('a webhook is sent the form of its version, by whatever name its row keep
   for (const [name, version] of [
     ['1.2.harbor-preview.1', '1.2.harbor'],
     ['1.2.harbor', '1.2.harbor'],
+    ['1.3.harbor-preview.1', '1.3.harbor'],
     ['1.1.harbor', '1.1.harbor'],
     // Written by a node of a later release.
     ['9.0.harbor', NEWEST_VERSION],
@@ -101,24 +99,29 @@ t.test('a webhook is sent the form of its version, by whatever name its row keep
   await remove(id);
 });
 
-t.test('a webhook of the newest version alone is sent an external_id', async (t) => {
-  const receiver = await WebhookReceiver.start(t);
-  const ids = new Map<string, string>();
-  for (const version of [VERSION, NEWEST_VERSION]) {
-    const body = { url: `${receiver.url}?${version}`, event_types: ['conversation.updated'] };
-    const made = await call<NewWebhook>('POST', PATH, { body, headers: { 'Service-Version': version } });
-    ids.set(version, made.body.id);
-  }
-  const path = `/v1/messaging/conversations/${demo.conversations.group}`;
-  const headers = { 'Service-Version': NEWEST_VERSION };
-  t.equal((await call('PATCH', path, { body: { external_id: 'order 7' }, headers })).status, 200);
-  const sentTo = (version: string) =>
-    receiver.received.find((request) => request.headers['service-version'] === version)?.event.data;
-  await until(() => sentTo(VERSION) && sentTo(NEWEST_VERSION), { what: 'both deliveries' });
-  t.equal(sentTo(NEWEST_VERSION)!.external_id, 'order 7');
-  t.notOk('external_id' in sentTo(VERSION)!);
-  await remove(...ids.values());
-});
+t.test(
+  'a webhook made by the former name of 1.3 is one of it; before 1.3 none is sent an external_id',
+  async (t) => {
+    const receiver = await WebhookReceiver.start(t);
+    const ids = new Map<string, string>();
+    for (const name of [VERSION, '1.3.harbor-preview.1', NEWEST_VERSION]) {
+      const body = { url: `${receiver.url}?${name}`, event_types: ['conversation.updated'] };
+      const made = await call<NewWebhook>('POST', PATH, { body, headers: { 'Service-Version': name } });
+      t.equal(made.body.version, versionNamed(name));
+      ids.set(made.body.version, made.body.id);
+    }
+    t.equal(await kept(ids.get('1.3.harbor')!), '1.3.harbor-preview.1');
+    const path = `/v1/messaging/conversations/${demo.conversations.group}`;
+    const headers = { 'Service-Version': NEWEST_VERSION };
+    t.equal((await call('PATCH', path, { body: { external_id: 'order 7' }, headers })).status, 200);
+    const sentTo = (version: string) =>
+      receiver.received.find((request) => request.headers['service-version'] === version)?.event.data;
+    await until(() => [...ids.keys()].every(sentTo), { what: 'the deliveries' });
+    for (const version of ['1.3.harbor', NEWEST_VERSION]) t.equal(sentTo(version)!.external_id, 'order 7');
+    t.notOk('external_id' in sentTo(VERSION)!);
+    await remove(...ids.values());
+  },
+);
 
 t.test('what a webhook cannot be', async (t) => {
   const urls: [url: string, message: RegExp][] = [
@@ -457,6 +460,11 @@ function call<Body = Parameters<typeof refusalOf>[0]['body']>(
   { headers, ...options }: CallOptions = {},
 ) {
   return app.call<Body>(method, path, { ...options, headers: { 'Service-Version': VERSION, ...headers } });
+}
+
+async function kept(id: string): Promise<string | undefined> {
+  const row = app.database.kysely.selectFrom('webhooks').select('version').where('id', '=', id);
+  return (await row.executeTakeFirst())?.version;
 }
 
 async function create(body: object): Promise<NewWebhook> {

@@ -25,7 +25,7 @@ export interface ConnectOptions {
   /**
    * The transports that the client may use: all by default. It prefers a WebSocket to a stream to a
    * poll, and changes over by itself. Those other than `websocket` require version
-   * 1.3.harbor-preview.1.
+   * 1.3.harbor.
    */
   readonly transports?: readonly Transport[];
   /** Where the transport that works is remembered for a day: by default a page's `localStorage`. */

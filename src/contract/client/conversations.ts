@@ -47,7 +47,7 @@ export interface ConversationFilter {
   readonly direct?: 'all';
   /** Words of the title. */
   readonly q?: string;
-  /** Only these conversations, 100 at most. Requires version 1.3.harbor-preview.1. */
+  /** Only these conversations, 100 at most. Requires version 1.3.harbor. */
   readonly conversation_ids?: readonly string[];
   /** 25 by default, 100 at most. */
   readonly limit?: number;
@@ -130,7 +130,7 @@ export class Conversations {
 
   /**
    * Puts the conversation under legal hold: nothing in it is deleted, redacted or purged. `audit`
-   * has the reason, which requires version 1.3.harbor-preview.1.
+   * has the reason, which requires version 1.3.harbor.
    */
   hold(id: string, reason?: string): Promise<Conversation> {
     return this.#act(id, 'set-legal-hold', { legal_hold: 'held', reason });

@@ -59,14 +59,14 @@ export type AdminPermission = (typeof ADMIN_PERMISSIONS)[number];
 
 /** Permissions that callers of an older version are not shown. */
 const PERMISSIONS_SINCE: Readonly<Partial<Record<string, Version>>> = {
-  'imports:read': '1.3.harbor-preview.1',
-  'imports:create': '1.3.harbor-preview.1',
-  'identity_providers:read': '1.3.harbor-preview.1',
-  'identity_providers:create': '1.3.harbor-preview.1',
-  'identity_providers:update': '1.3.harbor-preview.1',
-  'widgets:read': '1.3.harbor-preview.1',
-  'widgets:create': '1.3.harbor-preview.1',
-  'widgets:update': '1.3.harbor-preview.1',
+  'imports:read': '1.3.harbor',
+  'imports:create': '1.3.harbor',
+  'identity_providers:read': '1.3.harbor',
+  'identity_providers:create': '1.3.harbor',
+  'identity_providers:update': '1.3.harbor',
+  'widgets:read': '1.3.harbor',
+  'widgets:create': '1.3.harbor',
+  'widgets:update': '1.3.harbor',
 };
 
 /** Returns those of the permissions that a version knows. */

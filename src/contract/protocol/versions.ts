@@ -1,19 +1,25 @@
 /** Supported values of Service-Version, oldest first (docs/contract.md#versions). */
-export const VERSIONS = ['1.0.harbor', '1.1.harbor', '1.2.harbor', '1.3.harbor-preview.1'] as const;
+export const VERSIONS = [
+  '1.0.harbor',
+  '1.1.harbor',
+  '1.2.harbor',
+  '1.3.harbor',
+  '1.4.harbor-preview.1',
+] as const;
 
 export type Version = (typeof VERSIONS)[number];
 
 /** The newest stable version, which demo.json and the documentation use. */
-export const CURRENT_VERSION = '1.2.harbor' satisfies Version;
+export const CURRENT_VERSION = '1.3.harbor' satisfies Version;
 
 /** The newest version, with everything that exists. */
-export const NEWEST_VERSION = '1.3.harbor-preview.1' satisfies Version;
+export const NEWEST_VERSION = '1.4.harbor-preview.1' satisfies Version;
 
 /** The version that introduced sockets: no socket speaks an older one. */
 export const SOCKETS_SINCE = '1.1.harbor' satisfies Version;
 
 /** The version that introduced streams and polls, which carry what sockets do. */
-export const STREAMS_SINCE = '1.3.harbor-preview.1' satisfies Version;
+export const STREAMS_SINCE = '1.3.harbor' satisfies Version;
 
 /** A name that stood for a version before it was promoted. */
 export interface FormerName {
@@ -25,6 +31,7 @@ export interface FormerName {
 /** Former names of stable versions, oldest first. One that is sent means the stable version. */
 export const FORMER_NAMES: ReadonlyMap<string, FormerName> = new Map([
   ['1.2.harbor-preview.1', { version: '1.2.harbor', deprecatedAtS: Date.UTC(2026, 10, 23) / 1_000 }],
+  ['1.3.harbor-preview.1', { version: '1.3.harbor', deprecatedAtS: Date.UTC(2026, 10, 26) / 1_000 }],
 ]);
 
 export function isVersion(value: string): value is Version {

@@ -114,7 +114,7 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
       method: 'POST',
       path: '/v1/users/:id/actions/claim',
       summary: 'Make a placeholder of an import the user of a person, who can then sign in',
-      since: '1.3.harbor-preview.1',
+      since: '1.3.harbor',
       permission: 'users:create',
       body: ClaimUserBody,
       refuses: ['resource_exists'],

@@ -50,7 +50,7 @@ const ListQuery = SearchQuery({
   topic_id: Since(SINCE, IdBy('topic_type')),
   direct: Since(SINCE, OneOf(['all'])),
   'conversation_ids[]': Since(
-    '1.3.harbor-preview.1',
+    '1.3.harbor',
     Type.Array(IdOf('conversation'), { minItems: 1, maxItems: PAGE_LIMIT.most }),
   ),
   metadata: MetadataFilter,

@@ -20,7 +20,7 @@ export function installationRoutes({ nodes, checks, docsUrl }: InstallationRoute
       method: 'GET',
       path: '/v1/installation',
       summary: 'Get the nodes of the installation with their figures, and what needs attention',
-      since: '1.3.harbor-preview.1',
+      since: '1.3.harbor',
       permission: null,
       operators: true,
       agents: false,

@@ -40,7 +40,7 @@ interface ImportRoutesOptions {
 
 /** Imports over REST (docs/contract.md#imports), for admins of the account. Closed to agents. */
 export function importRoutes({ database, store, maxBytes }: ImportRoutesOptions): Route[] {
-  const common = { since: '1.3.harbor-preview.1', agents: false, response: Import } as const;
+  const common = { since: '1.3.harbor', agents: false, response: Import } as const;
   const show = async (db: Db, row: ImportRow) => presentImport(row, await uploadedParts(db, store, row.id));
   return [
     defineRoute({

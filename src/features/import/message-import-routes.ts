@@ -29,7 +29,7 @@ export function messageImportRoutes(options: MessageImportRoutesOptions): Route[
       method: 'POST',
       path: '/v1/messaging/conversations/:id/messages/import',
       summary: 'Import messages of another system with their authors and times',
-      since: '1.3.harbor-preview.1',
+      since: '1.3.harbor',
       permission: 'imports:create',
       agents: false,
       body: ImportMessagesBody,

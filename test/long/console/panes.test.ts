@@ -357,7 +357,7 @@ function send(
 
 /** Returns the answer in the newest version; without a token, the caller is Ada. */
 function ask<Body>(method: string, path: string, options: CallOptions = {}): Promise<Body> {
-  const headers = { 'Service-Version': '1.3.harbor-preview.1' };
+  const headers = { 'Service-Version': '1.3.harbor' };
   return conversations.ok<Body>(method, path, { headers, ...options });
 }
 

@@ -189,7 +189,7 @@ export class LiveConversation extends LoadedObject<
     this.via('approve');
 
   /**
-   * Discards an open reply draft. The reason, which requires version 1.3.harbor-preview.1, is that
+   * Discards an open reply draft. The reason, which requires version 1.3.harbor, is that
    * of its `outcome`.
    */
   readonly reject: (messageId: string, reason?: string) => Promise<ChatMessage> = this.via('reject');

@@ -16,7 +16,7 @@ import type { InboxQuery, InboxSnapshot } from './inbox-snapshot.ts';
  * Keeps an inbox right. Each conversation that an event names is asked for, with the filters of the
  * list, many in one request: an answer without it says that it does not match. So every row is what
  * the server said, and the filters are decided there alone. Where nothing can be named (after a gap
- * in the feed, or by a server before 1.3.harbor-preview.1), what is loaded is read again.
+ * in the feed, or by a server before 1.3.harbor), what is loaded is read again.
  */
 export class InboxReader implements LoadedPart<InboxSnapshot> {
   readonly #host: FollowHost;
@@ -176,7 +176,7 @@ function byCreation({ created_at, id }: Conversation): string {
   return `${created_at} ${id}`;
 }
 
-/** Servers before 1.3.harbor-preview.1 do not say when a deleted message was sent. */
+/** Servers before 1.3.harbor do not say when a deleted message was sent. */
 function byActivity({ activity_at, last_message_at, created_at, id }: Conversation): string {
   return `${activity_at ?? last_message_at ?? created_at} ${id}`;
 }

@@ -109,7 +109,7 @@ export const ChatMessage = Type.Object({
   resource_id: Since('1.2.harbor', Nullable(Type.String())),
   agent_run_id: Since('1.2.harbor', Nullable(Type.String())),
   metadata: MetadataField,
-  imported: Since('1.3.harbor-preview.1', Nullable(ImportMark)),
+  imported: Since('1.3.harbor', Nullable(ImportMark)),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 export type Visibility = ChatMessage['visibility'];
@@ -378,7 +378,7 @@ describe(ApproveDraftBody, {
 
 /** Body of Reject Reply Draft (docs/contract.md#drafts). */
 export const RejectDraftBody = Body({
-  reason: Since('1.3.harbor-preview.1', Label(MESSAGE_LIMITS.rejectionReasonCharacters)),
+  reason: Since('1.3.harbor', Label(MESSAGE_LIMITS.rejectionReasonCharacters)),
 });
 export type RejectDraftBody = Static<typeof RejectDraftBody>;
 

@@ -65,7 +65,7 @@ export const Conversation = Type.Object({
   assignee_id: Since('1.2.harbor', Nullable(Type.String())),
   topic_type: Since('1.2.harbor', Nullable(OneOf(ENTITY_TYPES))),
   topic_id: Since('1.2.harbor', Nullable(Type.String())),
-  activity_at: Since('1.3.harbor-preview.1', Timestamp),
+  activity_at: Since('1.3.harbor', Timestamp),
   metadata: MetadataField,
   external_id: OwnId,
 });
@@ -165,7 +165,7 @@ describe(DirectMessageInput, { ...DIRECT_MESSAGE_TEXTS, external_id: OWN_ID_TEXT
 const GroupInput = Body({
   ...GROUP,
   external_id: NewOwnId,
-  widget_id: Since('1.3.harbor-preview.1', Id),
+  widget_id: Since('1.3.harbor', Id),
 });
 describe(GroupInput, {
   ...GROUP_TEXTS,
@@ -213,7 +213,7 @@ describe(UpdateConversationBody, {
 /** Body of Set Legal Hold (docs/contract.md#legal-hold). */
 export const SetLegalHoldBody = Body({
   legal_hold: OneOf(LEGAL_HOLDS),
-  reason: Since('1.3.harbor-preview.1', Label(HOLD_REASON_CHARACTERS)),
+  reason: Since('1.3.harbor', Label(HOLD_REASON_CHARACTERS)),
 });
 export type SetLegalHoldBody = Static<typeof SetLegalHoldBody>;
 describe(SetLegalHoldBody, {

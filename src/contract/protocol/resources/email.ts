@@ -63,7 +63,7 @@ export const Email = Type.Object({
   ...Identity('email'),
   direction: OneOf(['in', 'out']),
   purpose: OneOf(['reply', 'digest', 'message', 'note', 'bounce', 'automatic', 'confirmation'], {
-    [MEMBERS_SINCE]: { confirmation: '1.3.harbor-preview.1' } satisfies MembersSince,
+    [MEMBERS_SINCE]: { confirmation: '1.3.harbor' } satisfies MembersSince,
   }),
   status: OneOf(EMAIL_STATUSES),
   reason: Nullable(Type.String()),

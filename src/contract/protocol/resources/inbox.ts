@@ -115,7 +115,7 @@ export const InboxSummary = Type.Object({
   mine: Count,
   unassigned: Count,
   snoozed: Count,
-  snooze_ends_at: Since('1.3.harbor-preview.1', Nullable(Timestamp)),
+  snooze_ends_at: Since('1.3.harbor', Nullable(Timestamp)),
   lanes: Lanes,
   latest: Type.Array(Latest),
   as_of: AsOf,

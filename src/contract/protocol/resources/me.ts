@@ -15,7 +15,7 @@ export const Me = Type.Object({
   user: Nullable(User),
   role: Nullable(Role),
   permissions: Type.Array(Type.String()),
-  operator: Since('1.3.harbor-preview.1', Type.Boolean()),
+  operator: Since('1.3.harbor', Type.Boolean()),
 });
 export type Me = Static<typeof Me>;
 

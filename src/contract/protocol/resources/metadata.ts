@@ -41,7 +41,7 @@ export const MetadataChanges = Type.Unsafe<MetadataChanges>({
   additionalProperties: { ...Value, type: ['string', 'null'] },
 });
 
-const SINCE = '1.3.harbor-preview.1';
+const SINCE = '1.3.harbor';
 
 /** The field `metadata` of a resource, and of a body that creates one. */
 export const MetadataField = Since(SINCE, Metadata);

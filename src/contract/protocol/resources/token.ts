@@ -50,10 +50,10 @@ describe(ExchangedToken, {
 /** Either a user's id, from a caller that may issue tokens, or a token to exchange. */
 export const CreateTokenBody = Body(
   {
-    user_id: OptionalSince('1.3.harbor-preview.1', IdOf('user')),
-    grant_type: Since('1.3.harbor-preview.1', Type.Literal(TOKEN_EXCHANGE)),
-    subject_token: Since('1.3.harbor-preview.1', Type.String({ minLength: 1, maxLength: 8_192 })),
-    subject_token_type: Since('1.3.harbor-preview.1', Type.Literal(JWT_TYPE)),
+    user_id: OptionalSince('1.3.harbor', IdOf('user')),
+    grant_type: Since('1.3.harbor', Type.Literal(TOKEN_EXCHANGE)),
+    subject_token: Since('1.3.harbor', Type.String({ minLength: 1, maxLength: 8_192 })),
+    subject_token_type: Since('1.3.harbor', Type.Literal(JWT_TYPE)),
   },
   { examples: [{ user_id: 'act_0TbVwXyZ8kQm3nPs5rUv7x9A' }] },
 );

@@ -22,7 +22,7 @@ export const User = Type.Object({
   role_id: Since('1.2.harbor', Nullable(Type.String())),
   metadata: MetadataField,
   external_id: OwnId,
-  placeholder: Since('1.3.harbor-preview.1', Type.Boolean()),
+  placeholder: Since('1.3.harbor', Type.Boolean()),
 });
 export type User = Static<typeof User>;
 

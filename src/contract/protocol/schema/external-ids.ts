@@ -16,7 +16,7 @@ export type NamedKind = (typeof NAMED_KINDS)[number];
 export const EXTERNAL_PREFIX = 'ext:';
 
 /** The version from which callers have external ids. */
-export const EXTERNAL_SINCE = '1.3.harbor-preview.1' satisfies Version;
+export const EXTERNAL_SINCE = '1.3.harbor' satisfies Version;
 
 const MAX_CHARACTERS = 255;
 const FORM = '^\\P{Cc}+$';

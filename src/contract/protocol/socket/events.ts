@@ -30,7 +30,7 @@ export const EVENTS = {
     stream: 'actor',
     order: 'ephemeral',
     customers: true,
-    since: '1.3.harbor-preview.1',
+    since: '1.3.harbor',
   },
   'message.delta': { stream: 'conversation', order: 'ephemeral', customers: false, since: '1.1.harbor' },
   'message.reset': { stream: 'conversation', order: 'ephemeral', customers: false, since: '1.1.harbor' },

@@ -46,7 +46,7 @@ export function peopleRoutes(database: Database): Route[] {
     }),
     defineRoute({
       ...common,
-      since: '1.3.harbor-preview.1',
+      since: '1.3.harbor',
       name: 'list_actors',
       path: '/v1/messaging/actors',
       summary: 'Look up actors by their ids: users, customers, agents, groups and API keys',

@@ -137,7 +137,7 @@ export function sessionRoutes(database: Database): Route[] {
       method: 'POST',
       path: '/v1/users/:id/actions/end-sessions',
       summary: 'End all sessions, tokens and tickets of a user or customer, also those of identity providers',
-      since: '1.3.harbor-preview.1',
+      since: '1.3.harbor',
       permission: 'users:update',
       response: EndedSessions,
       change: async (tx, { principal, params }) =>

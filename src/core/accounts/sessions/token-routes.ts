@@ -31,12 +31,12 @@ export function tokenRoutes(
       summary: 'Issue tokens for a user whose role grants no more than the caller has, or exchange a token',
       since: '1.1.harbor',
       permission: 'tokens:create',
-      mayBeOpen: '1.3.harbor-preview.1',
+      mayBeOpen: '1.3.harbor',
       agents: false,
       secret: true,
       body: CreateTokenBody,
       status: 201,
-      response: Type.Union([Token, Since('1.3.harbor-preview.1', ExchangedToken)]),
+      response: Type.Union([Token, Since('1.3.harbor', ExchangedToken)]),
       rules: ({ principal, body }) => checkTokenBody(principal, body),
       prepare: ({ body, account }) =>
         body.subject_token === undefined

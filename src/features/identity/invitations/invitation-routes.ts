@@ -16,7 +16,7 @@ export function invitationRoutes({ urls }: Pick<NodeParts, 'urls'>): Route[] {
       method: 'POST',
       path: '/v1/users/:id/invitations',
       summary: 'Invite a user whose role grants no more than the caller has to sign in once',
-      since: '1.3.harbor-preview.1',
+      since: '1.3.harbor',
       permission: 'tokens:create',
       agents: false,
       secret: true,

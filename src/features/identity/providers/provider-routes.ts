@@ -37,7 +37,7 @@ import {
 
 /** Routes for identity providers (docs/contract.md#identity-providers), for admins. */
 export function providerRoutes({ database, guard }: Pick<NodeParts, 'database' | 'guard'>): Route[] {
-  const common = { since: '1.3.harbor-preview.1', agents: false } as const;
+  const common = { since: '1.3.harbor', agents: false } as const;
   return [
     defineRoute({
       ...common,

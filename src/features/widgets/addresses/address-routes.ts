@@ -29,7 +29,7 @@ export interface AddressParts extends VisitorParts {
 /** Routes by which a visitor becomes the customer of an address (docs/contract.md#widgets). */
 export function addressRoutes(parts: AddressParts): Route[] {
   const { secret, sendsMail } = parts;
-  const common = { since: '1.3.harbor-preview.1', permission: null, agents: false, customers: true } as const;
+  const common = { since: '1.3.harbor', permission: null, agents: false, customers: true } as const;
   return [
     defineRoute({
       ...common,

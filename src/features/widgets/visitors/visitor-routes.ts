@@ -22,7 +22,7 @@ export type VisitorParts = Pick<NodeParts, 'database' | 'tokens' | 'authenticato
 /** Routes of visitors: they begin, and become known customers (docs/contract.md#widgets). */
 export function visitorRoutes(parts: VisitorParts): Route[] {
   const { database, rateLimits } = parts;
-  const common = { since: '1.3.harbor-preview.1', permission: null, agents: false, customers: true } as const;
+  const common = { since: '1.3.harbor', permission: null, agents: false, customers: true } as const;
   return [
     defineRoute({
       ...common,

@@ -36,7 +36,7 @@ export interface WidgetRoutesOptions {
 
 /** Routes for widgets (docs/contract.md#widgets): for admins, and what visitors may know. */
 export function widgetRoutes({ database, sendsMail }: WidgetRoutesOptions): Route[] {
-  const common = { since: '1.3.harbor-preview.1', agents: false } as const;
+  const common = { since: '1.3.harbor', agents: false } as const;
   return [
     defineRoute({
       ...common,

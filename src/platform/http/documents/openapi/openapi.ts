@@ -55,7 +55,7 @@ const DESCRIPTION = `Every request carries \`Authorization\`, \`Service-Version\
 Sub-objects are null unless \`include[]\` asks for them. Lists are read page by page: follow \`next_page_url\`.
 A refusal is one \`error\` object: branch on its \`code\`, and try again only where \`is_transient\` is true.
 A field with \`x-since\` is absent for callers of an older version, and refused from them; so is a value that \`x-members-since\` names.
-An id with \`x-id-of\` may be an external one, \`ext:<external_id>\`, since version \`1.3.harbor-preview.1\`; the keyword says what it may name.
+An id with \`x-id-of\` may be an external one, \`ext:<external_id>\`, since version \`1.3.harbor\`; the keyword says what it may name.
 An operation with \`x-permission\` is for callers that have it; Get Me has those of the caller.
 New optional fields may come with any minor version, so let unknown ones pass.`;
 
