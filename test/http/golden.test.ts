@@ -172,6 +172,36 @@ const COMPANIONS: typeof ENDPOINTS = {
       agents: await ask('GET', `/v1/ai/agents?q=${slug}&limit=1`),
     };
   },
+  async applications(ask, version) {
+    const key = app.demo.api_key;
+    const slug = version.replaceAll('.', '-');
+    const issuer = `https://${slug}.example.com/`;
+    const provider = { name: version, issuer, audience: 'a', jwks_url: `${issuer}keys` };
+    const role_id = await idOf(ask('POST', '/v1/roles', { name: `own ${version}`, permissions: [] }, key));
+    const person = { name: version, email: `own-${slug}@example.com`, role_id, metadata: { crm: '7' } };
+    const group = { type: 'group', title: version, metadata: { state: 'open' } };
+    // Not Vera, whose socket is to receive the events below and nothing else.
+    const participants = [{ type: 'user', actor_id: users.grace.id }];
+    const size = { size_bytes: 9, sha256: '0'.repeat(64) };
+    const archive = await ask('POST', '/v1/imports', { source: 'slack', ...size }, key);
+    const own = `/v1/messaging/conversations/ext:own-${slug}`;
+    const past = {
+      ...{ client_message_id: slug, author_id: users.grace.id, body: 'long ago' },
+      created_at: '2019-03-04T05:06:07Z',
+    };
+    return {
+      identity_provider: await ask('POST', '/v1/identity-providers', provider, key),
+      user: await ask('PUT', `/v1/users/ext:${slug}`, person, key),
+      conversation: await ask('PUT', own, { ...group, participants }),
+      typing: await ask('POST', `${own}/actions/typing`, { state: 'start' }),
+      customer: await ask('GET', `/v1/customers/${app.demo.customer.actor_id}`, undefined, key),
+      actors: await ask('GET', `/v1/messaging/actors?actor_ids[]=${users.vera.id}`),
+      widget: await ask('POST', '/v1/widgets', { name: version, sites: ['https://shop.example'] }, key),
+      import: archive,
+      canceled: await ask('POST', `/v1/imports/${await idOf(archive)}/actions/cancel`, {}, key),
+      imported: await ask('POST', `${own}/messages/import`, { messages: [past] }, key),
+    };
+  },
 };
 
 /** A refusal stands for an endpoint that the version does not have. */
