@@ -252,6 +252,7 @@ function timelineOf(host: Partial<TimelineHost>): Timeline {
   const timeline: Timeline = new Timeline({
     ...{
       actor: () => undefined,
+      readThrough: () => 0,
       changed: () => {},
       quoteOf: (_: string, given: ChatMessage | null) => given,
     },

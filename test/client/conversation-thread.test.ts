@@ -1,11 +1,14 @@
 /** The replies to a message: followed live, sent, counted, read. */
 
 import t from 'tap';
+import { PendingChanges } from '../../src/contract/client/conversation/view/pending-changes.ts';
+import { type SentMessage, Timeline } from '../../src/contract/client/conversation/view/timeline.ts';
 import type { LiveConversation, LiveThread, TimelineMessage } from '../../src/contract/client/index.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import { startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { openNetwork } from './network.ts';
-import { bodiesOf, byId, NAMES, OpenConversations } from './open-conversations.ts';
+import { allOf, bodiesOf, byId, NAMES, OpenConversations } from './open-conversations.ts';
 
 const app = await startTestApp(t);
 const { demo } = app;
@@ -141,6 +144,78 @@ t.test('what is marked unread on another device is unread in its thread', async 
   await until(() => unread() === 1, { what: 'an unread reply' });
   await elsewhere.markRead(id, sequence!);
   await until(() => unread() === 0, { what: 'a reply that was read' });
+});
+
+t.test('a reply that is counted before it arrives stays unread until it is read', async (t) => {
+  let position = 5;
+  const timeline = new Timeline({
+    ...{ actor: () => ({ id: ada.id }) as never, changed() {}, quoteOf: () => null },
+    ...{ readThrough: () => position, pending: new PendingChanges<SentMessage>(() => {}) },
+  });
+  const message = (sequence: number, fields: object) =>
+    ({
+      ...{ id: `msg_${sequence}`, sequence, body: '', author_id: grace.id, deleted_at: null, thread: null },
+      ...{ created_at: '', updated_at: `2026-01-01T00:00:0${sequence}Z`, ...fields },
+    }) as unknown as ChatMessage;
+  const last_reply = { id: 'msg_8', sequence: 8, sender_id: grace.id, author_id: grace.id, at: '' };
+  const counted = { object: 'thread', message_id: 'msg_1', reply_count: 3, last_reply, unread: 2 } as const;
+  const first = message(2, { reply_to_id: 'msg_1' });
+  const shown = () => byId(timeline, 'msg_1')?.thread;
+  timeline.receive(message(1, { thread: counted }));
+  timeline.receive(first);
+  timeline.receive(message(7, { reply_to_id: 'msg_1' }));
+  // The page was answered with the count of a reply that the socket brings later.
+  timeline.positionMoved();
+  t.match(shown(), { reply_count: 3, unread: 2 });
+  timeline.receive({ ...first, deleted_at: '2026-01-01T00:00:09Z', updated_at: '2026-01-01T00:00:09Z' });
+  t.match(shown(), { reply_count: 2, unread: 2 }, 'a reply that was read is deleted');
+  position = 7;
+  timeline.positionMoved();
+  timeline.receive(message(8, { reply_to_id: 'msg_1' }));
+  t.match(shown(), { reply_count: 2, unread: 1 }, 'what was read is known once all have arrived');
+  timeline.receive(message(9, { reply_to_id: 'msg_1' }));
+  // The answer to a request is older than the last reply.
+  timeline.count({ ...counted, reply_count: 2, unread: 0 });
+  t.match(shown(), { reply_count: 3, unread: 1, last_reply: { sequence: 9 } });
+});
+
+t.test('replies behind the end of a window stay unread', async (t) => {
+  const { mine, theirs, id } = await conversations.both(t, 'window');
+  const root = await mine.send('question');
+  for (let n = 1; n <= 8; n++) await mine.send(`${n}`);
+  const { sequence } = await reply(theirs, root.id, 'answer');
+  const narrow = await conversations.open(t, id, { pageSize: 2 });
+  const window = narrow.around(root.sequence!, { pageSize: 3 });
+  await window.opened;
+  const unread = () => byId(window.snapshot, root.id)?.thread?.unread;
+  t.equal(unread(), 1);
+  await narrow.markRead(sequence! - 1);
+  t.equal(unread(), 1);
+  await narrow.markRead();
+  t.equal(unread(), 0);
+});
+
+t.test('to a reader who is no member nothing is unread, until it is added again', async (t) => {
+  const { mine, theirs, id } = await conversations.both(t, 'no member');
+  const { id: root } = await mine.send('question');
+  const people = await allOf(mine.members());
+  for (const { id: memberId, actor_id } of people) {
+    if (actor_id === grace.id) await mine.updateMember(memberId, { role: 'owner' });
+  }
+  await mine.leave();
+  await reply(theirs, root, '1');
+  // An admin reads on.
+  const outside = await conversations.open(t, id);
+  const unread = () => byId(outside, root)?.thread?.unread;
+  await until(() => outside.snapshot.conversation !== null, { what: 'the conversation' });
+  await reply(theirs, root, '2');
+  await until(() => byId(outside, root)?.thread?.reply_count === 2, { what: 'the second reply' });
+  t.equal(unread(), 0);
+  t.equal(outside.snapshot.conversation?.unread, 0);
+  await theirs.addMember({ type: 'user', actor_id: ada.id });
+  await until(() => unread() === 2, { what: 'the replies that are unread to a member' });
+  const fresh = await conversations.open(t, id);
+  t.strictSame(byId(outside, root)?.thread, byId(fresh, root)?.thread);
 });
 
 t.test('a thread that cannot be read, or no longer', async (t) => {

@@ -437,7 +437,7 @@ t.test('in any order of answers and events, each message is shown once', async (
  */
 function shuffledTimeline(random: Random): string | undefined {
   const timeline = new Timeline({
-    ...{ actor: () => ({ id: 'act_me' }) as never, changed() {}, quoteOf: () => null },
+    ...{ actor: () => ({ id: 'act_me' }) as never, changed() {}, quoteOf: () => null, readThrough: () => 0 },
     pending: new PendingChanges<SentMessage>(() => {}),
   });
   const stored: ChatMessage[] = [];

@@ -122,11 +122,12 @@ export class ConversationParts {
   arrived({ sent_at, created_at, author_id, sender }: Message): void {
     const at = sent_at ?? created_at;
     const isOwn = this.#isOwn(author_id ?? sender?.id);
-    this.#patch((known) =>
-      at > (known.last_message_at ?? '')
-        ? { ...known, last_message_at: at, unread: known.unread + (isOwn ? 0 : 1) }
-        : known,
-    );
+    this.#patch((known) => {
+      if (at <= (known.last_message_at ?? '')) return known;
+      // Nothing is unread to a reader who is no member.
+      const isRead = isOwn || known.last_read_sequence === null;
+      return { ...known, last_message_at: at, unread: known.unread + (isRead ? 0 : 1) };
+    });
   }
 
   /** The caller has read up to a number, with so many unread messages behind it. */

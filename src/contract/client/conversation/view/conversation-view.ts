@@ -75,8 +75,8 @@ export class ConversationView
   readonly #releases: readonly (() => void)[];
   /** The number after which messages arrive live. */
   #liveAfter = 0;
-  /** How far the caller has read, as far as the conversation is known. */
-  #position: number | undefined;
+  /** How far the caller has read. Null: it is no member. Undefined until one of both is known. */
+  #position: number | null | undefined;
   #isClosed = false;
 
   constructor(
@@ -298,7 +298,7 @@ export class ConversationView
   }
 
   changed(what: keyof ConversationSnapshot): void {
-    if (what === 'conversation') this.#moved();
+    if (what === 'conversation') this.#moveTo(this.#parts.conversation.items[0]?.last_read_sequence);
     this.#owner.changed(what);
   }
 
@@ -313,6 +313,7 @@ export class ConversationView
   #newTimeline(changed: () => void, rootId: string | null = null): Timeline {
     const host = {
       actor: () => this.host.actor(),
+      readThrough: () => (this.#position === null ? Infinity : (this.#position ?? 0)),
       pending: this.pending,
       quoteOf: (id: string, given: ChatMessage | null) => this.#quotes.of(id, given),
       changed,
@@ -348,7 +349,7 @@ export class ConversationView
 
   /** The caller has read up to a number. `unread`: what the server counts behind it, if known. */
   #read(sequence: number, unread?: number): void {
-    this.each((timeline) => timeline.readThrough(sequence));
+    this.#moveTo(sequence);
     const { first } = this.timeline;
     const isCovered = !this.#reader.hasOlder || (first !== undefined && first.sequence! <= sequence + 1);
     const count = unread ?? (isCovered ? this.timeline.unreadAfter(sequence) : undefined);
@@ -357,14 +358,13 @@ export class ConversationView
   }
 
   /** The counts of threads follow the position of the caller, wherever it was moved. */
-  #moved(): void {
-    const position = this.#parts.conversation.items[0]?.last_read_sequence;
+  #moveTo(position: number | null | undefined): void {
     const before = this.#position;
-    if (typeof position !== 'number' || position === before) return;
+    if (position === undefined || position === before) return;
     this.#position = position;
-    // How much of a thread is unread again, the server alone knows.
-    if (position < (before ?? 0)) this.#reread();
-    else this.each((timeline) => timeline.readThrough(position));
+    this.each((timeline) => timeline.positionMoved());
+    // How much of a thread is unread again, the server alone knows: nothing while one is no member.
+    if (before !== undefined && (position ?? Infinity) < (before ?? Infinity)) this.#reread();
   }
 
   #learned(actorId: string): void {

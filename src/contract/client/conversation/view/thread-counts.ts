@@ -32,16 +32,17 @@ export function withNewReplies(thread: Thread, replies: readonly Reply[], ownId:
 export function withoutReply(thread: Thread, gone: Reply, replies: readonly Reply[], ownId: string): Thread {
   const left = replies.filter(isThere);
   const newer = left.filter((reply) => reply.sequence! > gone.sequence! && isOf(reply, ownId));
-  const wasUnread = isOf(gone, ownId) && newer.length < thread.unread;
+  // While replies are counted that are not shown, `withReadThrough` alone lowers what is unread.
+  const wasUnread = isOf(gone, ownId) && newer.length < thread.unread && !isAhead(thread, replies);
   return {
     ...thread,
-    reply_count: Math.max(0, thread.reply_count - 1),
+    reply_count: Math.max(left.length, thread.reply_count - 1),
     last_reply: thread.last_reply?.id === gone.id ? lastReplyOf(left) : thread.last_reply,
     unread: thread.unread - (wasUnread ? 1 : 0),
   };
 }
 
-/** Returns the thread after its reader has read up to a number. */
+/** Returns the thread for a reader who has read up to a number. */
 export function withReadThrough(
   thread: Thread,
   replies: readonly Reply[],
@@ -49,9 +50,19 @@ export function withReadThrough(
   ownId: string,
 ): Thread {
   const there = replies.filter(isThere);
-  const isKnown = there.length >= thread.reply_count || through >= (there[0]?.sequence ?? 0);
+  const hasAllBehind = there.length >= thread.reply_count || through >= (replies[0]?.sequence ?? 0);
+  const isKnown =
+    through >= (thread.last_reply?.sequence ?? 0) || (hasAllBehind && !isAhead(thread, replies));
   const behind = there.filter((reply) => reply.sequence! > through && isOf(reply, ownId));
   return isKnown && behind.length < thread.unread ? { ...thread, unread: behind.length } : thread;
+}
+
+/**
+ * Returns whether the server has counted replies behind those that are shown: they are still on
+ * their way, or the timeline ends before them.
+ */
+function isAhead({ last_reply }: Thread, replies: readonly Reply[]): boolean {
+  return (last_reply?.sequence ?? 0) > (replies.at(-1)?.sequence ?? 0);
 }
 
 function isThere({ deleted_at }: Reply): boolean {

@@ -22,6 +22,8 @@ export type TimelineMessage = SentMessage | LocalMessage;
 export interface TimelineHost {
   /** Returns the caller; undefined until the first connection. */
   actor(): Actor | undefined;
+  /** Returns the number up to which nothing is unread to the caller, as far as it is known. */
+  readThrough(): number;
   /** Called after each change of `messages`. */
   changed(): void;
   /** Returns the message that one replies to, as far as it is known. */
@@ -143,15 +145,12 @@ export class Timeline {
   /** Sets the counts of a message's thread, from an answer. */
   count(thread: Thread): void {
     this.#change(thread.message_id, (known) => withSameParts(known, { ...known, thread }));
+    this.#countReplies(thread.message_id);
   }
 
-  /** The caller has read the conversation up to a number. */
-  readThrough(sequence: number): void {
-    for (const { id, thread } of [...this.#sent]) {
-      if (thread?.unread) {
-        this.#recount(id, (one, replies) => withReadThrough(one, replies, sequence, this.#ownId));
-      }
-    }
+  /** The caller's position in the conversation has moved. */
+  positionMoved(): void {
+    for (const { id, thread } of [...this.#sent]) if (thread?.unread) this.#countReplies(id);
   }
 
   /** Returns the number of shown messages of others behind a number, deleted ones left out. */
@@ -320,6 +319,7 @@ export class Timeline {
     if (this.#sent[index] === known) return;
     if (isGone && known.deleted_at === null) {
       this.#recount(next.reply_to_id, (thread, replies) => withoutReply(thread, known, replies, this.#ownId));
+      this.#countReplies(next.reply_to_id);
     }
     this.#countReplies(next.id);
     this.touch();
@@ -332,9 +332,12 @@ export class Timeline {
     return reply_to === given ? message : { ...message, reply_to };
   }
 
-  /** Counts the replies to a message that the server had not counted. */
+  /** Counts the replies to a message that the server had not counted, and those read since then. */
   #countReplies(rootId: string | null | undefined): void {
-    this.#recount(rootId, (thread, replies) => withNewReplies(thread, replies, this.#ownId));
+    const [through, ownId] = [this.#host.readThrough(), this.#ownId];
+    this.#recount(rootId, (thread, replies) =>
+      withReadThrough(withNewReplies(thread, replies, ownId), replies, through, ownId),
+    );
   }
 
   #recount(
