@@ -6,6 +6,7 @@ import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
 import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.ts';
 import { GUIDES, pathOf } from '../../src/platform/http/documents/pages/guides/guides.ts';
 import { startTestApp } from '../support/app.ts';
+import { contrast } from '../support/contrast.ts';
 
 const PATHS = [
   ...['', '/sdk', '/socket', '/agents', '/api/errors', '/states', '/access', '/guides'].map(
@@ -184,18 +185,4 @@ interface OpenApi {
 
 function all(page: string, pattern: string): string[] {
   return [...page.matchAll(new RegExp(pattern, 'g'))].map(([found]) => found);
-}
-
-/** WCAG 2.2, contrast ratio. */
-function contrast(a: string, b: string): number {
-  const [lighter, darker] = [luminance(a), luminance(b)].sort((x, y) => y - x) as [number, number];
-  return (lighter + 0.05) / (darker + 0.05);
-}
-
-function luminance(color: string): number {
-  const [red, green, blue] = [1, 3, 5].map((at) => {
-    const channel = Number.parseInt(color.slice(at, at + 2), 16) / 255;
-    return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
-  }) as [number, number, number];
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }

@@ -11,10 +11,12 @@ import type { ChatMessage } from '../../../src/contract/protocol/resources/chat-
 import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
 import type { Widget } from '../../../src/contract/protocol/resources/widget.ts';
 import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
+import { readableOn } from '../../../src/features/widgets/page/readable-on.ts';
 import { AUDIENCE, provide } from '../../identity/fixture.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';
 import { startChromium } from '../../support/chromium.ts';
 import { inPage, seriousFindings } from '../../support/console-page.ts';
+import { contrast } from '../../support/contrast.ts';
 import { MailServer } from '../../support/mail-server.ts';
 import { TokenIssuer } from '../../support/token-issuer.ts';
 import { until } from '../../support/until.ts';
@@ -271,6 +273,46 @@ t.test('an Enter of an input method does not send', async (t) => {
   await page.close();
   t.strictSame(problems, []);
 });
+
+t.test('what stands on a colour of the widget can be seen on it', async (t) => {
+  for (let light = 0; light <= 0xff; light += 0x11) {
+    for (const part of [0x010101, 0x010000, 0x000100, 0x000001, 0x010100]) {
+      const color = `#${(light * part).toString(16).padStart(6, '0')}`;
+      t.ok(contrast(color, readableOn(color)) >= 3, `${color}: ${readableOn(color)}`);
+    }
+  }
+  const colors = { light: '#fff3a0', dark: '#1b1b26' };
+  await call('PATCH', `/v1/widgets/${widget.id}`, { body: { colors } });
+  for (const colorScheme of ['light', 'dark'] as const) {
+    more = `data-color="${colors[colorScheme]}"`;
+    const page = await shopPage();
+    await page.emulateMedia({ colorScheme });
+    const frame = await open(page);
+    await frame.getByRole('textbox', { name: 'Write a message' }).fill('Ahoy');
+    const buttons = [
+      frame.getByRole('button', { name: 'Send', exact: true }),
+      page.getByRole('button', { name: 'Close the chat' }).first(),
+    ];
+    for (const button of buttons) {
+      const look = (await button.evaluate(
+        inPage(
+          'const { color, backgroundColor } = getComputedStyle(element); return [color, backgroundColor]',
+        ),
+      )) as [string, string];
+      const [color, ground] = look.map(hexOf) as [string, string];
+      t.equal(ground, colors[colorScheme]);
+      t.ok(contrast(color, ground) >= 3, `${color} on ${ground}`);
+    }
+    await page.close();
+  }
+  t.strictSame(problems, []);
+});
+
+/** Returns `#rrggbb` for `rgb(…)`. */
+function hexOf(color: string): string {
+  const parts = color.match(/\d+/g)!.slice(0, 3);
+  return `#${parts.map((part) => Number(part).toString(16).padStart(2, '0')).join('')}`;
+}
 
 t.test('the list of cases says which of them has news', async (t) => {
   const page = await shopPage();

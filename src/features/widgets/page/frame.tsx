@@ -8,6 +8,7 @@ import type { Host } from './host/host.ts';
 import { type Identified, Identity } from './identity/identity.ts';
 import { frameStorage, Visitor } from './identity/visitor-session.ts';
 import { call } from './identity/widget-calls.ts';
+import { readableOn } from './readable-on.ts';
 import { languageOf, TEXTS } from './texts.ts';
 
 export interface FrameProps {
@@ -89,13 +90,4 @@ function OpenFrame({ widget, host, language, confirmation }: OpenFrameProps) {
       <Chat key={now.key} {...{ widget, host, identity, now, isShown, language }} />
     </ParleyProvider>
   );
-}
-
-/** Returns black or white, which can be read on a colour (`#rrggbb`). */
-function readableOn(color: string): string {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const part = Number.parseInt(color.slice(at, at + 2), 16) / 255;
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? '#101417' : '#ffffff';
 }

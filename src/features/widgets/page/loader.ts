@@ -5,12 +5,14 @@
  */
 
 import type { FromFrame, Greeting, ToFrame } from './host/host-messages.ts';
+import { readableOn } from './readable-on.ts';
 
 /** Returns a token of the application that says who the visitor is. */
 type TokenSource = () => string | Promise<string>;
 
 const script = document.currentScript as HTMLScriptElement;
-const { account = '', widget = '', color = '#15616f', lang = document.documentElement.lang } = script.dataset;
+const { account = '', widget = '', color = '', lang = document.documentElement.lang } = script.dataset;
+const ground = /^#[0-9a-f]{6}$/i.test(color) ? color : '#15616f';
 const origin = new URL(script.src).origin;
 const isArabic = /^ar\b/i.test(lang);
 const labels = isArabic
@@ -27,10 +29,10 @@ const shadow = host.attachShadow({ mode: 'open' });
 const style = new CSSStyleSheet();
 style.replaceSync(`
 :host{all:initial}
-button{position:fixed;inset-block-end:20px;inset-inline-end:20px;z-index:2147483000;width:56px;height:56px;border:0;border-radius:50%;padding:0;background:${/^#[0-9a-f]{6}$/i.test(color) ? color : '#15616f'};color:#fff;cursor:pointer;box-shadow:0 4px 16px rgb(0 0 0/.25)}
+button{position:fixed;inset-block-end:20px;inset-inline-end:20px;z-index:2147483000;width:56px;height:56px;border:0;border-radius:50%;padding:0;background:${ground};color:${readableOn(ground)};cursor:pointer;box-shadow:0 4px 16px rgb(0 0 0/.25)}
 button:focus-visible{outline:3px solid;outline-offset:3px}
 svg{display:block;margin:auto}
-b{position:absolute;inset-block-start:-4px;inset-inline-end:-4px;min-width:20px;padding:0 5px;border-radius:10px;background:#a3302b;font:600 12px/20px system-ui,sans-serif}
+b{position:absolute;inset-block-start:-4px;inset-inline-end:-4px;min-width:20px;padding:0 5px;border-radius:10px;background:#a3302b;color:#fff;font:600 12px/20px system-ui,sans-serif}
 b:empty{display:none}
 iframe{position:fixed;inset-block-end:88px;inset-inline-end:20px;z-index:2147483000;width:min(384px,calc(100vw - 24px));height:min(640px,calc(100vh - 112px));border:0;border-radius:14px;background:Canvas;color-scheme:light dark;box-shadow:0 8px 40px rgb(0 0 0/.28)}
 iframe[hidden]{display:none}
