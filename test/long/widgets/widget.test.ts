@@ -188,8 +188,12 @@ t.test('a link in a mail shows the conversation in another browser', async (t) =
   await home.getByRole('button', { name: 'Confirm' }).click();
   await home.getByText('Can I read this at home?').waitFor();
   t.strictSame(await seriousFindings(home), []);
+  const offers = home.getByLabel('E-mail address');
+  t.equal(await offers.count(), 0, 'an address that is confirmed is not asked for');
+  // Also once the session was refreshed, as it is by a page that is loaded again.
   await home.reload();
   await home.getByText('Can I read this at home?').waitFor();
+  t.equal(await offers.count(), 0);
   const again = await home.context().newPage();
   await again.goto(link);
   await again.getByRole('button', { name: 'Confirm' }).click();

@@ -77,7 +77,7 @@ function OpenFrame({ widget, host, language, confirmation }: OpenFrameProps) {
   if (token !== null) {
     const confirm = async () => {
       const path = `/v1/widgets/${encodeURIComponent(widget.id)}/visitors/actions/open-confirmation`;
-      visitor.keep(await call<VisitorSession>('POST', path, { body: { token } }));
+      visitor.keep(await call<VisitorSession>('POST', path, { body: { token } }), true);
       identity.reopen();
       setToken(null);
     };

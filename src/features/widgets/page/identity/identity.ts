@@ -10,7 +10,8 @@ export interface Identified {
   readonly key: string;
   /**
    * `none` until the first message or upload of a visitor that nothing is known of; `returning`
-   * while the session that this browser keeps is being read.
+   * while the session that this browser keeps is being read; `known` by the page, or by an address
+   * that was confirmed.
    */
   readonly kind: 'none' | 'returning' | 'visitor' | 'known';
   readonly client: Client | null;
@@ -109,7 +110,8 @@ export class Identity {
       // The session of a visitor has ended, by a claim or by the removal of the widget.
       if (turn === this.#turn) void this.change(false);
     });
-    this.#show({ key: `${kind} ${turn}`, kind, client });
+    const isKnown = kind === 'known' || visitor.isConfirmed;
+    this.#show({ key: `${kind} ${turn}`, kind: isKnown ? 'known' : 'visitor', client });
     return client;
   }
 

@@ -9,6 +9,8 @@ interface Kept {
   readonly refresh_token: string;
   /** Repeats a refresh whose answer was lost, instead of using the token twice. */
   readonly refresh_key: string;
+  /** Whether the visitor has confirmed an address. */
+  readonly is_confirmed?: boolean;
 }
 
 /**
@@ -32,6 +34,11 @@ export class Visitor {
     return this.#read() !== undefined;
   }
 
+  /** Whether the session is that of an address which was confirmed. */
+  get isConfirmed(): boolean {
+    return this.#read()?.is_confirmed === true;
+  }
+
   /** Begins a session with the server, unless there is one. */
   async begin(): Promise<void> {
     await this.#locked(async () => {
@@ -42,9 +49,13 @@ export class Visitor {
   }
 
   /** Takes over a session that the server has begun. */
-  keep({ access_token, refresh_token, expires_at }: Omit<Token, 'object'>): void {
+  keep(
+    { access_token, refresh_token, expires_at }: Omit<Token, 'object'>,
+    is_confirmed: boolean = false,
+  ): void {
     this.#current = { access_token, expires_at };
-    this.#storage.setItem(this.#key, JSON.stringify({ refresh_token, refresh_key: crypto.randomUUID() }));
+    const kept: Kept = { refresh_token, refresh_key: crypto.randomUUID(), is_confirmed };
+    this.#storage.setItem(this.#key, JSON.stringify(kept));
   }
 
   /**
@@ -60,7 +71,7 @@ export class Visitor {
       try {
         const headers = { 'Idempotency-Key': kept.refresh_key };
         const body = { refresh_token: kept.refresh_token };
-        this.keep(await call<Token>('POST', '/v1/auth/tokens/refresh', { body, headers }));
+        this.keep(await call<Token>('POST', '/v1/auth/tokens/refresh', { body, headers }), kept.is_confirmed);
         return this.#current!.access_token;
       } catch (error) {
         if (!(error instanceof Refused) || error.status !== 401) throw error;
