@@ -176,3 +176,23 @@ function readToken(jwt: string, key: string): ReceivedPush['token'] {
   if (!isSigned) throw new Error('the token is not signed with its key');
   return JSON.parse(Buffer.from(claims, 'base64url').toString());
 }
+
+/**
+ * Gives a page the subscription of a `Browser` here: there is no push service of a real browser
+ * without the internet. All else, with the worker, is the browser's own.
+ */
+export function deviceIn(device: object): void {
+  const key = 'test.subscribed';
+  const subscription = {
+    toJSON: () => device,
+    unsubscribe: async () => localStorage.removeItem(key),
+  };
+  const { PushManager } = globalThis as unknown as { PushManager: { prototype: object } };
+  Object.assign(PushManager.prototype, {
+    getSubscription: async () => (localStorage.getItem(key) === null ? null : subscription),
+    subscribe: async () => {
+      localStorage.setItem(key, 'yes');
+      return subscription;
+    },
+  });
+}

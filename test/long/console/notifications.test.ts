@@ -10,7 +10,7 @@ import { Conversations } from '../../conversations/fixture.ts';
 import { Cases } from '../../messages/cases.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';
 import { ConsoleBrowser, seriousFindings } from '../../support/console-page.ts';
-import { startPushService } from '../../support/push-service.ts';
+import { deviceIn, startPushService } from '../../support/push-service.ts';
 import { until } from '../../support/until.ts';
 
 const service = await startPushService(t);
@@ -205,26 +205,6 @@ t.test('web push: turned on, shown by the worker, a click leads to the message',
   t.strictSame(browser.problems, []);
   await again.close();
 });
-
-/**
- * There is no push service of a browser without the internet, so subscriptions are of the one of
- * the test. All else, with the worker, is the browser's own.
- */
-function deviceIn(device: object): void {
-  const key = 'test.subscribed';
-  const subscription = {
-    toJSON: () => device,
-    unsubscribe: async () => localStorage.removeItem(key),
-  };
-  const { PushManager } = globalThis as unknown as { PushManager: { prototype: object } };
-  Object.assign(PushManager.prototype, {
-    getSubscription: async () => (localStorage.getItem(key) === null ? null : subscription),
-    subscribe: async () => {
-      localStorage.setItem(key, 'yes');
-      return subscription;
-    },
-  });
-}
 
 const PUSH = /^Show notifications while the console is closed/;
 const SETTINGS = '/v1/messaging/notification-settings';

@@ -5,7 +5,13 @@
 
 import t from 'tap';
 import type { List } from '../../../src/contract/protocol/lists.ts';
+import type { Installation } from '../../../src/contract/protocol/resources/installation.ts';
+import type { WebhookDelivery } from '../../../src/contract/protocol/resources/webhook-delivery.ts';
+import { addOperator } from '../../../src/core/accounts/operators.ts';
+import { lockUser } from '../../../src/core/accounts/users.ts';
 import { XSS_NAMES, XSS_VECTORS } from '../../console/xss-vectors.ts';
+import { until } from '../../support/until.ts';
+import { WebhookReceiver } from '../../support/webhook-receiver.ts';
 import { each, XssConsole } from './xss-fixture.ts';
 
 const shown = await XssConsole.start(t);
@@ -113,5 +119,81 @@ t.test('the audit of all that, and the choices of a form', async (t) => {
     await field.fill(text);
     await watch.look(page, [text]);
   }
+  shown.nothingRan(t);
+});
+
+t.test('what is sent to webhooks, what receivers answer, and what the list says of it', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  receiver.answer =
+    ({ event: { data } }) =>
+    (response) =>
+      response
+        .writeHead(503, String(data.title).replace(/[^!-~ ]/g, ' '), { 'Content-Type': 'text/html' })
+        .end(String(data.title));
+  const { id } = await shown.ok<{ id: string }>('POST', '/v1/webhooks', {
+    body: { url: receiver.url, event_types: ['conversation.created'] },
+  });
+  await each(XSS_NAMES, (title) =>
+    shown.ok('POST', '/v1/messaging/conversations', {
+      body: {
+        ...{ type: 'group', title, metadata: { title } },
+        participants: [{ type: 'user', actor_id: shown.app.demo.users.ada.id }],
+      },
+    }),
+  );
+  const titles = () => new Set(receiver.received.map(({ event: { data } }) => data.title));
+  await until(() => titles().size >= XSS_NAMES.length, { what: 'every payload' });
+  await shown.go('work');
+  await shown.go(`administration/webhooks/${id}`);
+  await page.getByRole('cell', { name: '503' }).first().waitFor();
+  await watch.look(page, []);
+  shown.nothingRan(t);
+
+  t.comment('as a later server may word it');
+  let from = 0;
+  await shown.changeAnswers<List<WebhookDelivery>>(`/v1/webhooks/${id}/deliveries*`, (answer) => {
+    const data = answer.data.map((one, index) => {
+      const text = XSS_NAMES[(from + index) % XSS_NAMES.length]!;
+      return { ...one, event_type: text, last_error: `Error: ${text}`, resource_id: text, event_id: text };
+    });
+    from += data.length;
+    return { ...answer, data };
+  });
+  await shown.go('work');
+  await shown.go(`administration/webhooks/${id}`);
+  const more = page.locator('#main').getByRole('button', { name: 'Show more', exact: true });
+  const seen = () => from;
+  while (seen() < XSS_NAMES.length) {
+    const before = seen();
+    await more.click();
+    await until(() => seen() > before, { what: 'more deliveries' });
+  }
+  await watch.look(page, XSS_NAMES, 2);
+  shown.nothingRan(t);
+});
+
+t.test('what nodes say of themselves, and what checks say, on the page of operators', async (t) => {
+  const { database, demo } = shown.app;
+  await database.transaction(async (tx) =>
+    addOperator(tx, (await lockUser(tx, demo.account_id, demo.users.ada.id))!),
+  );
+  await shown.changeAnswers<Installation>('/v1/installation?*', (answer) => ({
+    ...answer,
+    nodes: XSS_NAMES.map((text, index) => ({
+      ...answer.nodes[0]!,
+      ...{ id: text, release: text, node_version: XSS_VECTORS[index]!, answers: false },
+      ...(index % 2 === 0 ? { state: text } : { postgres: text }),
+    })),
+    checks: XSS_NAMES.map((text, index) => ({
+      ...answer.checks[0]!,
+      ...{ name: text, message: text, state: index % 2 === 0 ? 'attention' : 'ok' },
+    })),
+  }));
+  await page.reload();
+  await page.locator('.shell').waitFor();
+  await shown.go('installation');
+  await page.getByRole('heading', { name: 'Checks' }).waitFor();
+  // Of a check its name and its message, of a node its id and its release.
+  await watch.look(page, XSS_NAMES, 4);
   shown.nothingRan(t);
 });

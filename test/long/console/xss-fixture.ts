@@ -51,6 +51,14 @@ export class XssConsole {
     }
   }
 
+  /** Has the server's answers to a path changed on their way to the page. */
+  async changeAnswers<Answer>(path: string, change: (answer: Answer) => object): Promise<void> {
+    await this.page.route(`**${path}`, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: change((await response.json()) as Answer) });
+    });
+  }
+
   nothingRan(t: Test): void {
     t.strictSame(this.watch.take(), []);
   }

@@ -1,19 +1,25 @@
 /**
  * Hostile texts that come in from outside: mail through its HTTP door, files and their names, what
- * models answer. Each is shown by the console in a real browser, and none may run.
+ * models answer, archives that are imported, what is pushed to a browser. Each is shown by the
+ * console in a real browser, and none may run.
  */
 
 import nodemailer from 'nodemailer';
 import t from 'tap';
+import type { List } from '../../../src/contract/protocol/lists.ts';
 import type { AgentRun } from '../../../src/contract/protocol/resources/agent-run.ts';
 import type { ChatMessage } from '../../../src/contract/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
 import type { MailReceipt } from '../../../src/contract/protocol/resources/email.ts';
 import type { UploadUrl } from '../../../src/contract/protocol/resources/upload.ts';
+import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { shownName } from '../../../src/platform/ui/shown-name.ts';
 import { XSS_NAMES, XSS_VECTORS } from '../../console/xss-vectors.ts';
+import { ended, startImport, tarred } from '../../import/samples.ts';
 import { signed } from '../../mail/arrivals.ts';
+import { callsAt } from '../../support/app.ts';
 import { ModelServer } from '../../support/model-server.ts';
+import { deviceIn, startPushService } from '../../support/push-service.ts';
 import { until } from '../../support/until.ts';
 import { each, XssConsole } from './xss-fixture.ts';
 
@@ -188,3 +194,155 @@ t.test('what a model writes, calls and gets, while it grows and when it waits', 
   await watch.look(page, []);
   shown.nothingRan(t);
 });
+
+t.test('an archive: names of people and channels, descriptions, topics, texts', async (t) => {
+  const ids = XSS_NAMES.map((_, index) => index + 1);
+  const person = (id: number, full_name: string, email: string) => ({
+    ...{ id, full_name, delivery_email: email, email, is_active: true, is_bot: false, role: 400 },
+  });
+  const own = 1_000;
+  const archive = await tarred({
+    'harbor/realm.json': {
+      zerver_realm: [{ id: 1, string_id: 'harbor', name: XSS_NAMES[0] }],
+      zerver_userprofile: [
+        ...ids.map((id) => person(id, XSS_NAMES[id - 1]!, `u${id}@harbor.example`)),
+        person(own, 'Ada', ada.email),
+      ],
+      ...{ zerver_userprofile_mirrordummy: [], zerver_userprofile_crossrealm: [], zerver_reaction: [] },
+      zerver_stream: ids.map((id) => ({
+        ...{ id, name: XSS_NAMES[id - 1], description: XSS_VECTORS[id - 1] },
+        ...{ invite_only: false, deactivated: false },
+      })),
+      zerver_recipient: ids.map((id) => ({ id, type: 2, type_id: id })),
+      zerver_subscription: ids.flatMap((id) => [
+        { id: 2 * id, user_profile: id, recipient: id, active: true },
+        { id: 2 * id + 1, user_profile: own, recipient: id, active: true },
+      ]),
+    },
+    'harbor/messages-000001.json': {
+      zerver_message: ids.map((id) => ({
+        ...{ id, sender: id, recipient: id, subject: XSS_NAMES[id - 1], content: XSS_VECTORS[id - 1] },
+        date_sent: 1_600_000_000 + id,
+      })),
+      zerver_usermessage: [],
+    },
+    'harbor/attachment.json': { zerver_attachment: [] },
+    'harbor/uploads/records.json': [],
+  });
+  const { call } = callsAt(app, NEWEST_VERSION);
+  const id = await startImport(call, 'zulip', archive);
+  t.match(await ended(call, id), { status: 'completed' });
+  await page.setViewportSize({ width: 1_400, height: 2_000 });
+  await shown.go(`administration/imports/${id}`);
+  await page.getByRole('heading', { name: 'Report' }).waitFor();
+  await watch.look(page, []);
+  await shown.go('administration/people');
+  await shown.showAll();
+  await watch.look(page, XSS_NAMES);
+  const { data } = await shown.ok<List<Conversation>>('GET', `${CONVERSATIONS}?limit=100`);
+  const imported = data.filter(({ title }) => XSS_NAMES.includes(title ?? ''));
+  t.ok(imported.length > 50, `${imported.length} channels`);
+  for (const { id: one, title } of imported.filter((_, index) => index % 3 === 0)) {
+    await shown.go(`c/${one}?pane=details`);
+    // In the head, as the title, and as the name of the author and member.
+    await watch.look(page, [title!], 3);
+  }
+  shown.nothingRan(t);
+});
+
+t.test('pushes: what the browser shows, and where a click leads', async (t) => {
+  const service = await startPushService(t);
+  const device = service.browser();
+  const context = page.context();
+  await context.grantPermissions(['notifications'], { origin: app.baseUrl });
+  await context.addInitScript(deviceIn, device.toJSON());
+  await page.reload();
+  await shown.go('settings');
+  const working = context.waitForEvent('serviceworker');
+  await page.getByLabel(/^Show notifications while the console is closed/).click();
+  const worker = await working;
+  await page.getByText('This browser shows them while no window').waitFor();
+  await each(XSS_NAMES, (title, n) =>
+    shown.ok('POST', '/v1/messaging/notifications', {
+      body: { recipient_ids: [ada.id], category: 'order.updated', title, body: XSS_VECTORS[n] },
+    }),
+  );
+  const titles = () => new Set(device.received.map(({ payload }) => payload.title));
+  await until(() => XSS_NAMES.every((name) => titles().has(name)), { what: 'every push' });
+  // The worker shows nothing while a window of the console has the focus.
+  await page.goto(`${app.baseUrl}/docs`);
+  const pushed = await worker.evaluate(
+    async (texts) => {
+      const shown: [string, string][] = [];
+      for (const text of texts) {
+        let work: Promise<unknown> | undefined;
+        const waitUntil = (given: Promise<unknown>) => (work = given);
+        const data = { json: () => JSON.parse(text) };
+        (globalThis as unknown as EventTarget).dispatchEvent(
+          Object.assign(new Event('push'), { data, waitUntil }),
+        );
+        await work;
+        const { registration } = globalThis as unknown as { registration: Registration };
+        for (const one of await registration.getNotifications()) {
+          shown.push([one.title, one.body]);
+          one.close();
+        }
+      }
+      return shown;
+    },
+    device.received.map(({ payload }) => JSON.stringify(payload)),
+  );
+  t.strictSame(
+    new Map(pushed),
+    new Map(XSS_NAMES.map((name, n) => [name, XSS_VECTORS[n]])),
+    'as texts, whole',
+  );
+
+  t.comment('a click, as if even the ids were hostile');
+  const opened = await worker.evaluate(async (texts) => {
+    const addresses: string[] = [];
+    const { clients } = globalThis as unknown as { clients: { openWindow(url: string): void } };
+    clients.openWindow = (url) => void addresses.push(url);
+    for (const text of texts) {
+      let work: Promise<unknown> | undefined;
+      const waitUntil = (given: Promise<unknown>) => (work = given);
+      const data = { notification_id: text, conversation_id: text, message_id: text, category: text };
+      const event = new Event('notificationclick');
+      (globalThis as unknown as EventTarget).dispatchEvent(
+        Object.assign(event, { notification: { data, close() {} }, waitUntil }),
+      );
+      await work;
+    }
+    return addresses;
+  }, XSS_VECTORS);
+  t.equal(opened.length, XSS_VECTORS.length);
+  const scope = `${app.baseUrl}/console/`;
+  for (const address of opened) t.ok(address.startsWith(`${scope}?conversation=`), address);
+  for (const address of opened.filter((_, index) => index % 10 === 0)) {
+    await page.goto(`${address}&as=ada`);
+    await page.locator('.shell').waitFor();
+    await watch.look(page, []);
+  }
+  await worker.evaluate(
+    (texts) => {
+      const Client = (globalThis as unknown as { WindowClient: { prototype: object } }).WindowClient;
+      // Only a click of a person may raise a window.
+      Object.assign(Client.prototype, { focus: async () => {} });
+      for (const text of texts) {
+        const data = { notification_id: text, conversation_id: text, message_id: text, category: text };
+        const notification = { data, close() {} };
+        const event = Object.assign(new Event('notificationclick'), { notification, waitUntil() {} });
+        (globalThis as unknown as EventTarget).dispatchEvent(event);
+      }
+    },
+    [...XSS_VECTORS],
+  );
+  const last = encodeURIComponent(XSS_VECTORS.at(-1)!);
+  await until(() => page.url().includes(last), { what: () => `the last click has led to ${page.url()}` });
+  await watch.look(page, []);
+  shown.nothingRan(t);
+});
+
+interface Registration {
+  getNotifications(): Promise<readonly { title: string; body: string; close(): void }[]>;
+}
