@@ -101,6 +101,7 @@ class MovingAccount {
   /** Where requests go; a refusal says where else. */
   #url: string;
   #count = 0;
+  #failure: Error | undefined;
 
   static async create(t: Teardown, n: number, cells: readonly [TestCell, TestCell]): Promise<MovingAccount> {
     const [cell] = cells;
@@ -154,7 +155,9 @@ class MovingAccount {
       }
     };
     const running = run();
-    running.catch(() => {});
+    running.catch((error: Error) => {
+      this.#failure = error;
+    });
     return {
       stop() {
         isStopped = true;
@@ -166,7 +169,9 @@ class MovingAccount {
   /** Resolves when `more` further messages are acknowledged. */
   async sends(more: number): Promise<void> {
     const goal = this.acknowledged.size + more;
-    await until(() => this.acknowledged.size >= goal, { what: `${more} more sends of ${this.id}` });
+    const isDone = () => this.acknowledged.size >= goal || this.#failure !== undefined;
+    await until(isDone, { what: `${more} more sends of ${this.id}` });
+    if (this.#failure !== undefined) throw this.#failure;
   }
 
   /** Compares what was acknowledged and read with what the cell has. */
