@@ -1,9 +1,10 @@
 /** What requests meet while their account moves, and afterwards (docs/operations.md#cells). */
 
 import { randomUUID } from 'node:crypto';
-import { sql } from 'kysely';
 import t from 'tap';
 import { writeMove } from '../../src/core/accounts/moves.ts';
+import { Cell } from '../../src/features/cells/cell.ts';
+import { lowerFence, raiseFence } from '../../src/features/cells/fence.ts';
 import { newApiKey } from '../../src/platform/access/api-keys.ts';
 import type { MoveState } from '../../src/platform/db/tables/cell-tables.ts';
 import { type CallOptions, type Refusal, startTestApp } from '../support/app.ts';
@@ -20,7 +21,6 @@ const other = {
   headers: { 'Service-Account': demo.other_account.account_id },
 };
 /** Those that the changes here write first. */
-const TABLES = ['messages', 'messaging_groups'];
 /** A key whose row the move has removed. */
 const gone = newApiKey().key;
 const MOVED = { error: { code: 'account_in_other_cell', type: 'invalid_request_error', cell_url: CELL } };
@@ -108,26 +108,11 @@ t.test('arrived: it is used as any other', async (t) => {
 });
 
 t.test('what Postgres refuses while the account is fenced is no defect', async (t) => {
-  const { kysely } = app.database;
   const made = await app.call<{ id: string }>('POST', '/v1/messaging/conversations', {
     ...{ ...other, body: { type: 'group', title: 'Dock' } },
   });
   t.equal(made.status, 201);
-  await sql
-    .raw(`CREATE FUNCTION refuse_moved() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      IF NEW.account_id = '${demo.account_id}' THEN
-        RAISE EXCEPTION 'moved' USING ERRCODE = 'PYMVD';
-      END IF;
-      RETURN NEW;
-    END $$`)
-    .execute(kysely);
-  for (const table of TABLES) {
-    await sql
-      .raw(
-        `CREATE TRIGGER refuse_moved BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION refuse_moved()`,
-      )
-      .execute(kysely);
-  }
+  await app.database.withoutTimeLimit((kysely) => raiseFence(new Cell(kysely), demo.account_id));
   const send = (id: string, options: CallOptions = {}) =>
     app.call('POST', `/v1/messaging/conversations/${id}/messages`, {
       body: { body: 'ahoy', client_message_id: randomUUID() },
@@ -140,9 +125,7 @@ t.test('what Postgres refuses while the account is fenced is no defect', async (
   }
   for (const { status } of await Promise.all(others)) t.equal(status, 201, 'in the same flushes');
   t.match(await change(), { status: 503, body: { error: { code: 'service_unavailable' } } });
-  for (const table of TABLES) {
-    await sql.raw(`DROP TRIGGER refuse_moved ON ${table}`).execute(kysely);
-  }
+  await app.database.withoutTimeLimit((kysely) => lowerFence(new Cell(kysely), demo.account_id));
   t.equal((await change()).status, 201);
   t.equal((await send(demo.conversations.group)).status, 201);
 });

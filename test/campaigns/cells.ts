@@ -102,6 +102,8 @@ class MovingAccount {
   #url: string;
   #count = 0;
   #failure: Error | undefined;
+  /** The last answer that was not 201, and of which cell. */
+  #refusal = '';
 
   static async create(t: Teardown, n: number, cells: readonly [TestCell, TestCell]): Promise<MovingAccount> {
     const [cell] = cells;
@@ -170,7 +172,7 @@ class MovingAccount {
   async sends(more: number): Promise<void> {
     const goal = this.acknowledged.size + more;
     const isDone = () => this.acknowledged.size >= goal || this.#failure !== undefined;
-    await until(isDone, { what: `${more} more sends of ${this.id}` });
+    await until(isDone, { what: () => `${more} more sends of ${this.id}: ${this.#refusal}` });
     if (this.#failure !== undefined) throw this.#failure;
   }
 
@@ -193,12 +195,15 @@ class MovingAccount {
 
   async #send(key: string): Promise<void> {
     for (;;) {
-      const answer = await this.#try(key).catch(() => undefined);
+      const answer = await this.#try(key).catch((error: unknown) => {
+        this.#refusal = String(error);
+      });
       if (answer?.status === 201) {
         this.acknowledged.set(answer.body.id, answer.body.sequence);
         return;
       }
       this.retried += 1;
+      if (answer) this.#refusal = `${this.#url} ${answer.status} ${answer.text}`;
       const { error } = answer?.body ?? {};
       if (answer?.status === 421) this.#url = this.#cells.find(({ url }) => url === error?.cell_url)!.url;
       else if (answer !== undefined && answer.status !== 503) {

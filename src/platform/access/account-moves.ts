@@ -2,7 +2,6 @@ import { ApiError, unavailable } from '../../contract/protocol/errors.ts';
 import type { Database } from '../db/connection/database.ts';
 import { statement } from '../db/connection/statement.ts';
 import type { MoveState } from '../db/tables/cell-tables.ts';
-import type { Principal } from './principal.ts';
 
 /** Accounts that move between installations, as requests meet them (docs/operations.md#cells). */
 
@@ -23,7 +22,7 @@ export function requireHere(move: AccountMove | undefined): void {
 }
 
 /** Throws ApiError `service_unavailable` for a change while the account is about to leave. */
-export function requireUnmoved({ move }: Pick<Principal, 'move'>): void {
+export function requireUnmoved(move: AccountMove | undefined): void {
   if (move?.state === 'closing' || move?.state === 'fenced') throw moving();
 }
 

@@ -55,7 +55,7 @@ export class Activity {
     const { database, engine } = this.#options;
     const { principal } = session;
     if (principal === undefined) throw notFound('conversation', 'conversation_id');
-    requireUnmoved(principal);
+    requireUnmoved(principal.move);
     if (!principal.customer) requirePermission(principal, 'messaging:read');
     const { movedAt, unread } = await database
       .transaction(async (tx) => {

@@ -173,7 +173,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #checkAccount(principal: Principal): void {
     this.#principal = principal;
     requireAccount(principal, this.#exchange.head.account);
-    if (principal.move !== undefined && !this.#isRead) requireUnmoved(principal);
+    if (principal.move !== undefined && !this.#isRead) requireUnmoved(principal.move);
     if (this.#endpoint!.route.unsubscribed !== true) requireSubscription(principal);
     this.#limitRate(principal);
   }
