@@ -37,8 +37,8 @@ t.test(
     for (const [count, message] of [
       'signed out',
       'no network',
-      'not undefined',
-      'not 17',
+      'no string, is empty or has blanks: undefined',
+      'no string, is empty or has blanks: number',
       'empty or has blanks',
       'empty or has blanks',
       'did not answer within 10 s',

@@ -108,9 +108,9 @@ export abstract class Api {
   async updateMe({ name, avatar }: ProfileChange): Promise<Me> {
     const uploaded = avatar && (await this.upload(avatar));
     const key = avatar === null ? null : uploaded?.s3_key;
-    const body: UpdateMeBody = {
-      ...(name === undefined ? {} : { name }),
-      ...(key === undefined ? {} : { avatar_s3_key: key }),
+    const body: { [field in keyof UpdateMeBody]: UpdateMeBody[field] | undefined } = {
+      name,
+      avatar_s3_key: key,
     };
     return this.fetch<Me>('/v1/me', { method: 'PATCH', body });
   }

@@ -39,7 +39,7 @@ export function clientError(
 ): ClientError {
   const detail = error !== undefined && 'message' in error ? error.message : '';
   const message = detail === '' ? CLIENT_ERRORS[reason] : `${CLIENT_ERRORS[reason]} ${detail}`;
-  return { reason, message, willRetry, ...(error === undefined ? {} : { error }) };
+  return { reason, message, willRetry, ...(error && { error }) };
 }
 
 /** Returns undefined for an end in normal operation. */

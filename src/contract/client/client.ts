@@ -300,8 +300,7 @@ export class Client extends LiveApi {
   #join(feed: SharedFeed, connection: Connection): void {
     const { id, position } = feed;
     feed.isAsked = true;
-    const after = position === undefined ? {} : { after_sequence: position };
-    connection.ask('subscribe', { conversation_id: id, ...after }, (answer) => {
+    connection.ask('subscribe', { conversation_id: id, after_sequence: position }, (answer) => {
       if (!this.#isOn(feed, connection)) return;
       if (!answer.ok) {
         this.#refused(feed, connection, answer.error);

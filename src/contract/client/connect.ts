@@ -57,10 +57,15 @@ export function connect({ url, account, token, getToken, version, ...rest }: Con
     throw new TypeError('store must be that of the same account.');
   }
   const socket = rest.WebSocket ?? (globalThis as { readonly WebSocket?: SocketConstructor }).WebSocket;
+  let cell: string | undefined;
   const spoken = version ?? NEWEST_VERSION;
   const usable = (rest.transports ?? TRANSPORTS).filter((transport) => isUsable(transport, socket, spoken));
   return new Client({
-    origin: () => base ?? askSource('url_source', url as Source, baseUrlOf, timing),
+    origin: async () => cell ?? base ?? askSource('url_source', url as Source, baseUrlOf, timing),
+    follow: (error) => {
+      cell = error?.cell_url ?? cell;
+      return error?.cell_url;
+    },
     account,
     version: spoken,
     credential: new Credential(token, getToken, timing),
@@ -89,10 +94,9 @@ function isUsable(transport: Transport, socket: SocketConstructor | undefined, v
  * of the socket. Throws TypeError for text that cannot be the URL of a server.
  */
 export function baseUrlOf(text: unknown): string {
-  const url = typeof text === 'string' ? parsed(text) : undefined;
+  const url = parsed(text);
   const scheme = url && SCHEMES[url.protocol];
-  const isPlain = url?.search === '' && url.hash === '' && url.username === '' && url.password === '';
-  if (url === undefined || scheme === undefined || !isPlain) {
+  if (url === undefined || scheme === undefined || url.search + url.hash + url.username + url.password) {
     throw new TypeError(
       `url must be the address of a Parley server, such as https://chat.example, not ${JSON.stringify(text)}.`,
     );
@@ -109,9 +113,9 @@ const SCHEMES: Readonly<Record<string, 'http:' | 'https:'>> = {
 
 const API_PATH = /\/v1(\/realtime)?\/*$/;
 
-function parsed(text: string): URL | undefined {
+function parsed(text: unknown): URL | undefined {
   try {
-    return new URL(text);
+    return new URL(text as string);
   } catch {
     return undefined;
   }

@@ -87,8 +87,7 @@ export function reasonOf({ code, status }: ParleyError): ClientErrorReason {
 }
 
 export function ended(): ParleyError {
-  const message = 'The client is not connected and will not connect again.';
-  return new ParleyError('connection_ended', message);
+  return new ParleyError('connection_ended', 'The client will not connect again.');
 }
 
 function codeOfStatus(status: number): ClientErrorReason {

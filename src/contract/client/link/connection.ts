@@ -79,7 +79,7 @@ export class Connection {
     this.#silenceMs = openingMs;
     this.#socket.addEventListener('message', ({ data }) => this.#receive(data));
     this.#socket.addEventListener('close', ({ code, reason, error }) => {
-      this.#end({ code, reason, ...(error === undefined ? {} : { error }) });
+      this.#end({ code, reason, ...(error && { error }) });
     });
     // Node's WebSocket reports a failed handshake only here; others close without a code too.
     this.#socket.addEventListener('error', () => this.#end({ code: 1006, reason: 'The connection failed.' }));
@@ -175,8 +175,8 @@ export class Connection {
     this.#stopPace?.();
     for (const answered of this.#replies.values()) answered(LOST);
     this.#replies.clear();
-    const refusal = this.#refusal === undefined ? {} : { error: this.#refusal };
-    this.#options.listener.ended(this, { ...end, ...refusal });
+    const error = this.#refusal;
+    this.#options.listener.ended(this, { ...end, ...(error && { error }) });
   }
 }
 

@@ -52,6 +52,5 @@ export class Credential {
 /** Checks the characters, because fetch would throw for those that no header may have. */
 function requireToken(token: unknown): string {
   if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;
-  const shown = typeof token === 'string' ? 'a string that is empty or has blanks' : String(token);
-  throw new TypeError(`The token must be a string without blanks, not ${shown}.`);
+  throw new TypeError(`The token is no string, is empty or has blanks: ${typeof token}.`);
 }

@@ -7,6 +7,8 @@ import type { Timing } from './timing.ts';
 export interface Server {
   /** http: or https:, without a trailing slash. Rejects with ParleyError `url_source`. */
   readonly origin: () => Promise<string>;
+  /** Goes on at another server if the error says that it has the account, and returns it then. */
+  readonly follow: (error: ErrorObject | null | undefined) => string | undefined;
   readonly account: string;
   readonly version: string;
   readonly credential: Credential;

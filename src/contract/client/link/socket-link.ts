@@ -165,9 +165,9 @@ export class SocketLink {
 
   /** Loads what the transport needs. Rejects if that fails. */
   async #dialer(transport: Transport): Promise<(base: string, token: string) => SocketLike> {
-    const { WebSocket } = this.#options;
+    const { WebSocket, account } = this.#options;
     if (transport === 'websocket' && WebSocket !== undefined) {
-      return (base) => new WebSocket(`${base.replace(/^http/, 'ws')}/v1/realtime`);
+      return (base) => new WebSocket(`${base.replace(/^http/, 'ws')}/v1/realtime?account=${account}`);
     }
     const { HttpSocket } = await import('./http/http-socket.ts');
     const kind = transport === 'poll' ? 'poll' : 'stream';
@@ -233,7 +233,8 @@ export class SocketLink {
 
   #goOn({ transport, progress }: Connection, end: ConnectionEnd, isMove: boolean): void {
     const { next, waitMs } = afterClose(end);
-    const { credential, choice } = this.#options;
+    const { credential, choice, follow } = this.#options;
+    follow(end.error);
     if (next === 'stop' || (next === 'authenticate' && !credential.renewable)) {
       this.#finish(end, reasonOfEnd(end) ?? 'protocol');
       return;

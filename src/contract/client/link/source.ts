@@ -17,7 +17,7 @@ export function askSource(
       reject(new ParleyError(code, message, { isTransient: true, cause }));
     };
     const cancel = timing.after(PATIENCE_MS, () => {
-      fail(new Error(`It did not answer within ${PATIENCE_MS / 1_000} s.`));
+      fail(new Error('It did not answer within 10 s.'));
     });
     Promise.resolve().then(source).then(check).then(resolve, fail).finally(cancel);
   });

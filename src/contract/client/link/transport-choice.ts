@@ -54,9 +54,8 @@ export class TransportChoice {
   recall(origin: string): void {
     if (this.#isRecalled) return;
     this.#isRecalled = true;
-    const remembered = this.#memory.read(origin);
-    const known = this.#allowed.find((transport) => transport === remembered);
-    if (known !== undefined) this.#current = known;
+    const known = this.#memory.read(origin);
+    if (known !== undefined && this.#allowed.includes(known)) this.#current = known;
   }
 
   /** Notes that a connection over this transport is ready. */

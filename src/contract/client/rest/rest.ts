@@ -41,21 +41,20 @@ export class Rest {
    * here unless the body has one), so it is sent once. Rejects as `fetch` does.
    */
   send(conversationId: string, body: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
-    const parts = [
-      'sender',
-      ...(body.attachments?.length && this.#isAtLeast('1.2.harbor') ? ['attachments'] : []),
-      ...(body.reply_to_message_id !== undefined && this.#isAtLeast('1.2.harbor') ? ['reply_to'] : []),
-    ];
-    const path = `${messagesOf(conversationId)}?${parts.map((part) => `include[]=${part}`).join('&')}`;
+    const isNew = this.#isAtLeast('1.2.harbor');
+    const parts: MessageInclude[] = ['sender'];
+    if (isNew && body.attachments?.length) parts.push('attachments');
+    if (isNew && body.reply_to_message_id !== undefined) parts.push('reply_to');
+    const path = `${messagesOf(conversationId)}?${this.including(parts)}`;
     const text = JSON.stringify({ client_message_id: randomId(), ...body });
     return this.#retry<ChatMessage>({ method: 'POST', path, body: text }, options);
   }
 
   /** Implements Api.fetch. */
   fetch<T>(path: string, { method = 'GET', body, ...options }: FetchOptions = {}): Promise<T> {
-    const key = method === 'GET' ? {} : { idempotencyKey: randomId() };
-    const text = body === undefined ? {} : { body: JSON.stringify(body) };
-    return this.#retry<T>({ method, path, ...key, ...text }, options, MOST_TRIES);
+    const idempotencyKey = method === 'GET' ? undefined : randomId();
+    const call = { method, path, body: body && JSON.stringify(body), idempotencyKey };
+    return this.#retry<T>(call, options, MOST_TRIES);
   }
 
   /** What uploads need, which are loaded with the first one. */
@@ -105,11 +104,12 @@ export class Rest {
   }
 
   async #retry<T>(call: Call, options: CallOptions, mostTries = Number.POSITIVE_INFINITY): Promise<T> {
-    const { timing, credential, mostWaitMs } = this.#options;
+    const { timing, credential, follow, mostWaitMs } = this.#options;
     const scope = new CallScope(timing, options, this.#host.closing);
     const { signal } = scope;
     const backoff = new Backoff(timing, mostWaitMs);
-    let isTokenFresh = false;
+    /** The status of the last try, if it has changed the token or the server. */
+    let changedAt: unknown;
     try {
       for (let tries = 1; ; tries++) {
         signal.throwIfAborted();
@@ -118,14 +118,15 @@ export class Rest {
         } catch (cause) {
           signal.throwIfAborted();
           const error = lost(cause);
-          const isTokenRefused = error.status === 401;
-          if (isTokenRefused ? isTokenFresh || !credential.renewable : !error.isTransient) throw error;
-          if (tries >= mostTries) throw error;
+          const isChanged = follow(error.error) ?? (error.status === 401 && credential.renewable);
+          // A refused token is replaced at once, and so is a server that the account has left; a
+          // refused successor is final.
+          const isFinal = isChanged ? changedAt === error.status : !error.isTransient;
+          if (isFinal || tries >= mostTries) throw error;
           this.#report(error);
-          // A refused token is replaced at once; a refused successor is final.
-          isTokenFresh = isTokenRefused;
-          if (isTokenRefused) continue;
-          await this.#pauses.wait({ leastMs: error.retryAfterMs ?? 0, ms: backoff.next() }, signal);
+          changedAt = isChanged && error.status;
+          if (!isChanged)
+            await this.#pauses.wait({ leastMs: error.retryAfterMs ?? 0, ms: backoff.next() }, signal);
         }
       }
     } finally {
@@ -143,9 +144,9 @@ export class Rest {
         method,
         headers: {
           ...requestHeaders(this.#options, token),
-          ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+          ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
         },
-        ...(body === undefined ? {} : { body }),
+        ...(body && { body }),
         signal: scope.signal,
       });
       if (response.status === 401) credential.expired(token);
@@ -173,8 +174,8 @@ export interface Page {
 interface Call {
   readonly method: string;
   readonly path: string;
-  readonly body?: string;
-  readonly idempotencyKey?: string;
+  readonly body?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
 }
 
 function messagesOf(conversationId: string): string {

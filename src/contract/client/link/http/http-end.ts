@@ -22,6 +22,7 @@ export function endOfResume(error: ErrorObject): ConnectionEnd {
 }
 
 function closeOf({ code, status, param, isTransient }: ParleyError): CloseReason | undefined {
+  if (code === 'account_in_other_cell') return 'account_moved';
   if (status === 401 || param === 'Service-Account') return 'credentials_revoked';
   // The quota of open connections is a limit that passes.
   if (isTransient || code === 'limit_exceeded') return status === 503 ? 'overloaded' : 'rate_limited';
