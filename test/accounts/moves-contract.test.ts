@@ -20,7 +20,6 @@ const other = {
   token: demo.other_account.api_key,
   headers: { 'Service-Account': demo.other_account.account_id },
 };
-/** Those that the changes here write first. */
 /** A key whose row the move has removed. */
 const gone = newApiKey().key;
 const MOVED = { error: { code: 'account_in_other_cell', type: 'invalid_request_error', cell_url: CELL } };

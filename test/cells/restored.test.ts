@@ -1,4 +1,7 @@
-/** A database that is restored from a backup of before a move (docs/operations.md#moving-an-account). */
+/**
+ * A database that is restored from a backup of before a move
+ * (docs/operations.md#moving-an-account).
+ */
 
 import pg from 'pg';
 import t from 'tap';

@@ -1,0 +1,153 @@
+/** Two installations behind one balancer, as docs/operations.md#cells configures it. */
+
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { WebSocket } from 'ws';
+import { connect } from '../../src/contract/client/connect.ts';
+import { writeMove } from '../../src/core/accounts/moves.ts';
+import { freshDirectory, ROOT } from '../start/parley.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { findProgram } from '../support/debian-program.ts';
+import { startNginxWith } from '../support/nginx.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { until } from '../support/until.ts';
+
+const TEXT = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8').split('\n## Cells\n')[1]!;
+const HOME = 'https://chat.example';
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+const env = { PARLEY_TOKEN_SECRET: 'the same in both cells, 32 characters' };
+const a = await startTestApp(t, env);
+const b = await startTestApp(t, { ...env, PARLEY_HOME_CELL: HOME });
+const map = join(freshDirectory(t), 'cells.map');
+writeFileSync(map, `${b.demo.account_id} b;\n`);
+const { port } = await startNginxWith(t, (own) =>
+  block('nginx')
+    .replace('listen 80;', `listen 127.0.0.1:${own};`)
+    .replaceAll('cells.map', map)
+    .replace('a-1:8080', new URL(a.baseUrl).host)
+    .replace('b-1:8080', new URL(b.baseUrl).host),
+);
+const balancer = `http://127.0.0.1:${port}`;
+
+t.test('requests and sockets go to the cell of their account', async (t) => {
+  for (const { demo } of [a, b]) {
+    t.equal((await users(demo.account_id, demo.api_key)).status, 200);
+    const client = open(t, demo.account_id, demo.users.ada.access_token);
+    await until(() => client.state === 'live', { what: 'a socket through the balancer' });
+  }
+});
+
+t.test('an account that no cell knows is refused at home, and sent there by the other', async (t) => {
+  t.equal((await users('acc_unknown', a.demo.api_key)).status, 404);
+  const answer = await fetch(`${b.baseUrl}/v1/users`, { headers: headersOf('acc_unknown', b.demo.api_key) });
+  t.match(await answer.json(), { error: { code: 'account_in_other_cell', cell_url: HOME } });
+});
+
+t.test('an address without an account is looked for in both', async (t) => {
+  for (const app of [a, b]) {
+    const facts = { filename: 'a.png', content_type: 'image/png', size_bytes: PNG.length };
+    const path = '/v1/messaging/attachments/upload-url';
+    const token = app.demo.users.ada.access_token;
+    const upload = await app.call<Upload>('POST', path, { body: facts, token });
+    const { url, headers, s3_key } = upload.body;
+    t.equal((await fetch(url, { method: 'PUT', headers, body: PNG })).status, 204);
+    const me = { body: { avatar_s3_key: s3_key }, token };
+    const patched = await app.call<{ actor: { avatar_url: string } }>('PATCH', '/v1/me', {
+      ...me,
+      headers: { 'Service-Version': '1.3.harbor-preview.1' },
+    });
+    t.equal(patched.status, 200, patched.text);
+    const { avatar_url } = patched.body.actor;
+    const answer = await fetch(balancer + new URL(avatar_url).pathname);
+    t.equal(answer.status, 200, avatar_url);
+    await answer.body?.cancel();
+  }
+  t.equal((await fetch(`${balancer}/v1/avatars/avt_none`)).status, 404);
+});
+
+t.test('a client goes on in the cell that its account has moved to', async (t) => {
+  const { account_id, users: people } = a.demo;
+  const urls: string[] = [];
+  const client = open(t, account_id, people.ada.access_token, urls);
+  await until(() => client.state === 'live', { what: 'a socket in the first cell' });
+  await copyRows(a, b);
+  const cell = b.baseUrl;
+  await a.database.transaction((tx) => writeMove(tx, { account_id, state: 'left', cell, number: 1 }));
+  const there = cell.replace('http', 'ws');
+  await until(() => urls.at(-1)?.startsWith(there) && client.state === 'live', {
+    what: 'a socket in the second cell',
+  });
+  t.match(await client.fetch('/v1/me'), { actor: { id: people.ada.id } });
+  const other = open(t, b.demo.account_id, b.demo.users.ada.access_token);
+  await until(() => other.state === 'live', { what: 'others' });
+});
+
+t.test("HAProxy takes the second example's text", async (t) => {
+  const advice = 'this test needs haproxy';
+  const program = await findProgram({ names: ['haproxy'], package: 'haproxy', advice });
+  const file = join(freshDirectory(t), 'haproxy.cfg');
+  writeFileSync(file, `${block('haproxy').replaceAll('cells.map', map)}\n`);
+  await promisify(execFile)(program, ['-c', '-f', file]);
+  t.pass('it is valid');
+});
+
+interface Upload {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly s3_key: string;
+}
+
+function block(language: string): string {
+  return new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(TEXT)![1]!;
+}
+
+function headersOf(account: string, token: string): Record<string, string> {
+  const version = a.demo.service_version;
+  return { authorization: `Bearer ${token}`, 'service-account': account, 'service-version': version };
+}
+
+function users(account: string, token: string): Promise<Response> {
+  return fetch(`${balancer}/v1/users`, { headers: headersOf(account, token) });
+}
+
+function open(t: Teardown, account: string, token: string, urls: string[] = []) {
+  class Socket extends WebSocket {
+    constructor(url: string) {
+      super(url);
+      urls.push(url);
+    }
+  }
+  const options = { url: balancer, account, token, mostWaitMs: 500, WebSocket: Socket };
+  const client = connect({ ...options, transports: ['websocket'] });
+  t.teardown(() => client.close());
+  return client;
+}
+
+/** The rows without which no caller is known; the move itself is not tested here. */
+async function copyRows(from: TestApp, to: TestApp): Promise<void> {
+  const { account_id } = from.demo;
+  for (const [table, column] of [
+    ['accounts', 'id'],
+    ['roles', 'account_id'],
+    ['actors', 'account_id'],
+  ] as const) {
+    const rows = await from.database.kysely
+      .selectFrom(table)
+      .selectAll()
+      .where(column as 'id', '=', account_id)
+      .execute();
+    await to.database.kysely
+      .insertInto(table)
+      .values(rows as never)
+      // Both demo accounts have the same roles.
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+}
