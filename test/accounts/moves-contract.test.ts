@@ -100,7 +100,7 @@ t.test('arriving: nothing is answered yet', async (t) => {
   await othersGoOn(t);
 });
 
-t.test('arrived: it is used as any other', async (t) => {
+t.test('arrived: it is used like all others', async (t) => {
   await move('arrived');
   await answered(201, change);
   t.equal((await app.call('GET', USERS, { token: gone })).status, 401);

@@ -77,8 +77,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   get #isRead(): boolean {
-    const { method, asks } = this.#endpoint!.route;
-    return method === 'GET' || asks === true;
+    return this.#endpoint!.route.method === 'GET' || this.#endpoint!.route.asks === true;
   }
 
   get runId(): string | undefined {
@@ -455,10 +454,9 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
    */
   #explain(error: ApiError): void {
     const answer = (shown: ApiError) => this.#http.answerError(this.#exchange, shown, this);
-    const { whereabouts } = this.#http.parts;
-    const { account } = this.#exchange.head;
-    const isOfAccount = this.#endpoint === undefined || this.#principal?.accountId === account;
-    if (whereabouts === undefined || isOfAccount) answer(error);
+    const [{ whereabouts }, { account }] = [this.#http.parts, this.#exchange.head];
+    const isKnown = this.#endpoint === undefined || this.#principal?.accountId === account;
+    if (isKnown || whereabouts === undefined) answer(error);
     else void whereabouts.explain(error, account).then(answer);
   }
 
@@ -482,7 +480,6 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 
 /** In the newest form, with marks (platform/engine/marked-json.ts), for every version's callers. */
 class StoredAnswer extends Answer<Buffer> {}
-
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
 function zip(names: readonly string[], values: readonly string[]): Record<string, string> {
