@@ -132,6 +132,36 @@ t.test('everything of an account is at the other cell, and nothing is left', asy
   t.match(await target.admin(...takeIt), { number: 1, rows: 0 }, 'a repetition changes nothing');
 });
 
+t.test('it moves back', async (t) => {
+  await target.admin('account', 'move-out', '--id', id, '--to', source.url);
+  const back = ['account', 'move-in', '--id', id, '--from', target.envFile] as const;
+  t.match(await source.admin(...back), { number: 2, from: target.url, to: source.url });
+  await until(
+    async () => {
+      const body = { client_message_id: 'back', body: 'back' };
+      return (await source.call('POST', messages, { body })).status === 201;
+    },
+    { what: 'the account to be in use where it began' },
+  );
+  await target.admin(...takeIt).then(
+    () => t.fail('a former move goes on'),
+    (error: Error) => t.match(error.message, /is not to move/),
+  );
+});
+
+t.test('a move that is given up leaves the account where it is', async (t) => {
+  await removeLeft(target, id);
+  await source.admin('account', 'move-out', '--id', id, '--to', target.url);
+  t.match(await target.admin(...takeIt, '--cancel', 'yes'), { object: 'canceled_move' });
+  t.strictSame(
+    Object.values(await countRows(target)).filter((count) => count > 0),
+    [],
+  );
+  const sent = await source.call('POST', messages, { body: { client_message_id: 'on', body: 'on' } });
+  t.equal(sent.status, 201);
+  await t.rejects(target.admin(...takeIt), { message: /is not to move/ });
+});
+
 async function upload(bytes: string): Promise<string> {
   const { body } = await source.call<{ s3_key: string; url: string; headers: Record<string, string> }>(
     'POST',

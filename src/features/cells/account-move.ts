@@ -87,6 +87,8 @@ class Move {
       addresses.map(({ address }) => address),
     );
     if (taken !== undefined) throw new Error(`this cell has an inbox ${taken.address} already`);
+    // Of an account that has left this cell before.
+    await lowerFence(this.#target, accountId);
     await this.#writeHere({ ...out, cell: source.url, state: 'arriving' });
   }
 
