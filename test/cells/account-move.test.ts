@@ -3,6 +3,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { exportAudit } from '../../src/core/audit/chain-store.ts';
+import { SigningKey, TrustedKeys } from '../../src/core/audit/signing-key.ts';
+import { verifyExport } from '../../src/core/audit/verify.ts';
 import { MOVED_TABLES, rowsOf } from '../../src/features/cells/moved-tables.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { freshDirectory } from '../start/parley.ts';
@@ -143,10 +146,14 @@ t.test('it moves back', async (t) => {
     },
     { what: 'the account to be in use where it began' },
   );
-  await target.admin(...takeIt).then(
-    () => t.fail('a former move goes on'),
-    (error: Error) => t.match(error.message, /is not to move/),
-  );
+  await t.rejects(target.admin(...takeIt), { message: /is not to move/ }, 'the former move is over');
+  const lines: string[] = [];
+  await exportAudit(source.database, id, async (line) => void lines.push(JSON.stringify(line)));
+  for (const cell of [source, target]) {
+    const { publicKey } = await SigningKey.open({ key: null, oldKeys: [], dataDir: cell.dataDir });
+    const trusted = new TrustedKeys([publicKey]);
+    t.match(await verifyExport({ lines, trusted }), { handovers: 2 }, 'the key of either cell is enough');
+  }
 });
 
 t.test('a move that is given up leaves the account where it is', async (t) => {

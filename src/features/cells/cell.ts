@@ -54,8 +54,10 @@ export class CellTx extends Cell {
   }
 }
 
-// Rows travel as text, so both sides must print and read it in the same way.
+// Rows travel as text, so both sides must print and read it in the same way. Whole accounts are
+// read, for which the plans of requests (platform/db/connection/connection-options.ts) are slow.
 const SETTINGS = `SELECT set_config('session_replication_role', 'replica', true),
   set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, MDY', true),
   set_config('bytea_output', 'hex', true), set_config('extra_float_digits', '1', true),
-  set_config('IntervalStyle', 'postgres', true)`;
+  set_config('IntervalStyle', 'postgres', true), set_config('enable_seqscan', 'on', true),
+  set_config('enable_mergejoin', 'on', true), set_config('plan_cache_mode', 'force_custom_plan', true)`;

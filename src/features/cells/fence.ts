@@ -13,14 +13,12 @@ import { MOVED_TABLES } from './moved-tables.ts';
 export async function raiseFence(cell: Cell, accountId: string): Promise<void> {
   for (const [table, { by, of }] of Object.entries(MOVED_TABLES)) {
     const about = of === undefined ? '' : `, '${of}', '${by}'`;
-    for (const { suffix, events, row } of KINDS) {
+    const triggers = KINDS.map(({ suffix, events, row }) => {
       const when = of === undefined ? `WHEN (${row}.${by} = '${accountId}')` : '';
-      await patiently(
-        cell,
-        `CREATE OR REPLACE TRIGGER ${nameOf(accountId, suffix)} BEFORE ${events} ON ${table}
-          FOR EACH ROW ${when} EXECUTE FUNCTION refuse_moved('${accountId}'${about})`,
-      );
-    }
+      return `CREATE OR REPLACE TRIGGER ${nameOf(accountId, suffix)} BEFORE ${events} ON ${table}
+        FOR EACH ROW ${when} EXECUTE FUNCTION refuse_moved('${accountId}'${about})`;
+    });
+    await patiently(cell, triggers.join('; '));
   }
 }
 

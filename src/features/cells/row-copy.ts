@@ -1,4 +1,5 @@
 import { statement } from '../../platform/db/connection/statement.ts';
+import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import type { Cell, CellTx } from './cell.ts';
 import { type MovedTable, rowsOf } from './moved-tables.ts';
 
@@ -54,7 +55,8 @@ export class RowCopy {
   }
 
   /**
-   * Makes the rows at the target those of the source, which is fenced. Returns how many changed.
+   * Makes the rows at the target those of the source, which is fenced, and compares them. Returns
+   * how many changed. Rejects with an Error of one line if the rows differ afterwards.
    */
   async finish(source: CellTx, target: CellTx, accountId: string): Promise<number> {
     const { table } = this;
@@ -66,16 +68,29 @@ export class RowCopy {
       await this.#insert(target, STAGED, rows);
       copied += rows.length;
     }
-    // All of them go before one is written, because a unique value may have gone from one to
-    // another.
-    if (copied > 0)
-      await target.run(`DELETE FROM ${table} t USING ${STAGED} r WHERE ${this.#isSame('t', 'r')}`);
-    await this.#removeDeleted(source, target, accountId, copied);
     if (copied > 0) {
-      await target.run(`INSERT INTO ${table} (${this.#written}) SELECT ${this.#written} FROM ${STAGED}`);
+      // All of them go before one is written, because a unique value may have gone from one to
+      // another.
+      await target.run(`DELETE FROM ${table} t USING ${STAGED} r WHERE ${this.#isSame('t', 'r')}`);
+      const insert = `INSERT INTO ${table} (${this.#written}) SELECT ${this.#written} FROM ${STAGED}`;
+      await target.run(`SAVEPOINT before; ${insert}`).catch(async (error: unknown) => {
+        if (!isUniqueViolation(error)) throw error;
+        // It was that of a row which the source has no more.
+        await target.run('ROLLBACK TO before');
+        await this.#removeDeleted(source, target, accountId);
+        await target.run(insert);
+      });
     }
     await target.run(`DROP TABLE ${STAGED}`);
-    return copied;
+    let [there, here] = await this.#digests(source, target, accountId);
+    if (there.rows !== here.rows) {
+      await this.#removeDeleted(source, target, accountId);
+      [there, here] = await this.#digests(source, target, accountId);
+    }
+    if (there.rows === here.rows && there.hash === here.hash) return copied;
+    throw new Error(
+      `the table ${table} differs after the copy: ${there.rows} rows at the source, ${here.rows} here; the account stays at the source`,
+    );
   }
 
   async *#read(source: CellTx, where: string, accountId: string): AsyncGenerator<string[]> {
@@ -104,19 +119,8 @@ export class RowCopy {
     await target.query(writing(`INSERT INTO ${into} (${this.#written}) ${selected}`), rows);
   }
 
-  /**
-   * Removes what the source has no more. The changed rows are gone from the target at this moment,
-   * so the numbers show whether there is any such row.
-   */
-  async #removeDeleted(source: CellTx, target: CellTx, accountId: string, staged: number): Promise<void> {
-    const count = finding<{ count: number }>(
-      `SELECT count(*)::int AS count FROM ${this.table} t ${this.#rows}`,
-    );
-    const [[there], [here]] = await Promise.all([
-      source.query(count, accountId),
-      target.query(count, accountId),
-    ]);
-    if (there!.count === here!.count + staged) return;
+  /** Removes rows that the source has no more. */
+  async #removeDeleted(source: CellTx, target: CellTx, accountId: string): Promise<void> {
     const columns = this.#columns.filter(({ isKey }) => isKey).map(({ name }) => `t.${name}`);
     const key = `ROW(${columns.join(', ')})::text`;
     await target.run(`CREATE TEMP TABLE ${KEPT} (key text PRIMARY KEY) ON COMMIT DROP`);
@@ -129,7 +133,7 @@ export class RowCopy {
   }
 
   /** Returns what two cells with the same rows agree in. */
-  async digest(cell: Cell, accountId: string): Promise<Digest> {
+  #digests(source: Cell, target: Cell, accountId: string): Promise<[Digest, Digest]> {
     const compared = this.#columns.flatMap(({ name, type, generated }) => {
       if (generated) return [];
       if (type === 'xid8') return `t.${name} IS NOT NULL`;
@@ -139,8 +143,8 @@ export class RowCopy {
     const counted = finding<Digest>(
       `SELECT count(*)::int AS rows, coalesce(${hash}, 0)::text AS hash FROM ${this.table} t ${this.#rows}`,
     );
-    const [row] = await cell.query(counted, accountId);
-    return row!;
+    const digest = async (cell: Cell) => (await cell.query(counted, accountId))[0]!;
+    return Promise.all([digest(source), digest(target)]);
   }
 
   /** age() compares 32-bit ids as Postgres does. */
@@ -182,7 +186,7 @@ export async function removeRows(
   await cell.query(finding(`DELETE FROM ${table} WHERE ctid = ANY(ARRAY(${rows}))`), accountId);
 }
 
-export interface Digest {
+interface Digest {
   readonly rows: number;
   readonly hash: string;
 }
