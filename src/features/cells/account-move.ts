@@ -1,16 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Avatars } from '../../core/accounts/avatars/avatars.ts';
 import { changeListeners } from '../../core/accounts/listeners.ts';
 import { type MoveRow, readMove, writeMove } from '../../core/accounts/moves.ts';
 import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { readHead } from '../../core/audit/chain-store.ts';
 import { handOver, saveHandover } from '../../core/audit/handover.ts';
-import type { MovedAccount, MoveOptions } from '../../core/features/feature.ts';
+import type { CellParts, MovedAccount, MoveOptions } from '../../core/features/feature.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import type { MoveState } from '../../platform/db/tables/cell-tables.ts';
 import { Cell } from './cell.ts';
 import { lowerFence, raiseFence } from './fence.ts';
-import { FileCopy } from './file-copy.ts';
+import { FileCopy, readFiles } from './file-copy.ts';
 import { leaveSource } from './leave-source.ts';
 import { MOVED_TABLES } from './moved-tables.ts';
 import { enqueuePending, hasPending, readPending } from './pending-events.ts';
@@ -36,11 +37,34 @@ export function cancelMove(options: MoveOptions): Promise<void> {
   return withCells(options, (move) => move.cancel());
 }
 
+/**
+ * Runs alone for the account and this target: a process that was killed may still have sent its
+ * commit, so the lock, which its session holds, is awaited before the states are read.
+ */
 function withCells<T>(options: MoveOptions, run: (move: Move) => Promise<T>): Promise<T> {
-  const { source, target } = options;
-  return source.database.withoutTimeLimit((there) =>
-    target.database.withoutTimeLimit((here) => run(new Move(options, new Cell(there), new Cell(here)))),
+  const { source, target, accountId } = options;
+  return withCell(source, (there) =>
+    withCell(target, async (here) => {
+      await lock(here, accountId);
+      return run(new Move(options, there, here));
+    }),
   );
+}
+
+function withCell<T>({ database }: CellParts, run: (cell: Cell) => Promise<T>): Promise<T> {
+  return database.withoutTimeLimit((kysely) =>
+    kysely.connection().execute((connection) => run(new Cell(connection))),
+  );
+}
+
+async function lock(target: Cell, accountId: string): Promise<void> {
+  const deadlineMs = performance.now() + LOCK_MS;
+  while ((await target.query(TRY_LOCK, accountId))[0]?.taken !== true) {
+    if (performance.now() > deadlineMs) {
+      throw new Error(`another process moves the account ${accountId} here`);
+    }
+    await delay(LOCK_EVERY_MS);
+  }
 }
 
 class Move {
@@ -134,6 +158,8 @@ class Move {
   async leave(): Promise<MovedAccount> {
     const { source, target, accountId } = this.#options;
     const { number, state } = await this.#readOut();
+    const { database, store, url } = target;
+    await new Avatars({ database, store, baseUrl: () => url }).readdress();
     if (state !== 'left') {
       await leaveSource(this.#source, { account_id: accountId, number, cell: target.url });
     }
@@ -148,11 +174,13 @@ class Move {
     const here = await readMove(target.database, accountId);
     if (here?.state === 'arrived') throw new Error(`the account ${accountId} is in use here already`);
     await this.#readOut();
+    const files = await readFiles(this.#target, accountId);
     await this.#target.transaction(async (tx) => {
       for (const table of Object.entries(MOVED_TABLES).reverse()) await removeRows(tx, table, accountId);
       await tx.query(FORGET_MOVE, accountId);
       await enqueueRightsChanged(tx.tx, [accountId]);
     });
+    await target.store.remove(files.map(({ key }) => key));
     await lowerFence(this.#source, accountId);
     await this.#source.transaction(async (tx) => {
       await tx.query(FORGET_MOVE, accountId);
@@ -251,6 +279,10 @@ async function requireSameSecrets(source: Cell, target: Cell): Promise<void> {
   }
 }
 
+/** Held until the session ends. */
+const TRY_LOCK = statement<[accountId: string], { taken: boolean }>('try-lock-account-move')`
+  SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS taken`;
+
 const FIND_ACCOUNT = statement<[id: string]>('find-moved-account')`
   SELECT FROM accounts WHERE id = $1`;
 
@@ -269,6 +301,8 @@ const READ_SECRETS = statement<[names: readonly string[]], { name: string; value
 const FORGET_MOVE = statement<[accountId: string]>('forget-account-move')`
   DELETE FROM account_moves WHERE account_id = $1`;
 
+const LOCK_MS = 60_000;
+const LOCK_EVERY_MS = 200;
 const MAX_PASSES = 10;
 /** So few rows are copied within a moment. */
 const FEW_ROWS = 1_000;

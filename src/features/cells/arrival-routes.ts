@@ -4,11 +4,11 @@ import { type ArrivalsOptions, CELLS_PATH, readArrivals } from './arrivals.ts';
 
 /** What other cells ask this one; the signature of the URL is the credential. */
 export function arrivalRoutes(options: Pick<ArrivalsOptions, 'database' | 'secret'>): PublicRoutes {
-  const urls = new FileUrls({ secret: options.secret, baseUrl: () => '', path: CELLS_PATH });
   return {
     [`${CELLS_PATH}arrivals`]: {
       limited: {
         async get({ path, query }) {
+          const urls = new FileUrls({ secret: options.secret, baseUrl: () => '', path: CELLS_PATH });
           const { from = '' } = urls.verify('GET', path, query).fields;
           const data = await readArrivals(options, from);
           return {

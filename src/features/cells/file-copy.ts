@@ -20,7 +20,7 @@ export class FileCopy {
    */
   async copy(source: Querier, accountId: string): Promise<number> {
     let copied = 0;
-    for (const { key, content_type: contentType } of await source.query(READ_FILES, accountId)) {
+    for (const { key, content_type: contentType } of await readFiles(source, accountId)) {
       if (this.#copied.has(key)) continue;
       if (await this.#copyOne(key, contentType ?? 'application/octet-stream')) copied++;
       this.#copied.add(key);
@@ -36,6 +36,11 @@ export class FileCopy {
     await this.#to.putStream({ key, contentType }, file.read({ isTransient: true }));
     return true;
   }
+}
+
+/** Returns the files that rows of the account name; one may come more than once. */
+export function readFiles(cell: Querier, accountId: string): Promise<FileRow[]> {
+  return cell.query(READ_FILES, accountId);
 }
 
 interface FileRow {
