@@ -69,7 +69,7 @@ async function backUp(t: Teardown, url: string): Promise<string> {
   const { pathname } = new URL(url);
   const name = pathname.slice(1);
   const at = (database: string) => Object.assign(new URL(url), { pathname: `/${database}` }).href;
-  const client = new pg.Client({ connectionString: at('postgres') });
+  const client = new pg.Client({ connectionString: at('template1') });
   await client.connect();
   t.teardown(async () => {
     await client.query(`DROP DATABASE "${name}_backup" WITH (FORCE)`);

@@ -10,7 +10,7 @@ import { createLog } from '../../src/platform/log.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { startTestApp, type TestApp } from './app.ts';
 import { freePort } from './free-port.ts';
-import { createTestDatabase } from './postgres.ts';
+import { startPostgres } from './postgres.ts';
 import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
@@ -28,13 +28,15 @@ export async function startCells(
   t: Teardown,
   env: Readonly<Record<string, string>> = {},
 ): Promise<readonly [TestCell, TestCell]> {
-  const first = await startCell(t, env);
-  const secrets = await first.database.query(READ_SECRETS);
-  const { url } = await createTestDatabase(t);
+  const first = await startCell(t, (await startPostgres(t)).url, env);
+  const { url } = await startPostgres(t);
+  await runAdmin(['migrate'], readConfig({ DATABASE_URL: url }), createLog('silent'));
   const database = await openDatabase({ url, log: createLog('silent') });
-  for (const { name, value } of secrets) await database.query(WRITE_SECRET, name, value);
+  for (const { name, value } of await first.database.query(READ_SECRETS)) {
+    await database.query(WRITE_SECRET, name, value);
+  }
   await database.close();
-  return [first, await startCell(t, { DATABASE_URL: url })];
+  return [first, await startCell(t, url)];
 }
 
 /** Lets the source remove what is left of an account now, instead of within two minutes. */
@@ -58,13 +60,17 @@ export async function removeLeft({ database, dataDir, url }: TestCell, accountId
   );
 }
 
-async function startCell(t: Teardown, env: Readonly<Record<string, string>>): Promise<TestCell> {
+async function startCell(
+  t: Teardown,
+  databaseUrl: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<TestCell> {
   const dataDir = freshDirectory(t);
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const settings = { ...env, PORT: String(port), PARLEY_PUBLIC_URL: url, PARLEY_DATA_DIR: dataDir };
-  const app = await startTestApp(t, settings);
-  const config = { ...settings, DATABASE_URL: app.databaseUrl };
+  const place = { PORT: String(port), PARLEY_PUBLIC_URL: url, PARLEY_DATA_DIR: dataDir };
+  const config = { ...env, ...place, DATABASE_URL: databaseUrl };
+  const app = await startTestApp(t, config);
   const envFile = join(dataDir, 'cell.env');
   writeFileSync(
     envFile,

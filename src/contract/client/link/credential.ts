@@ -52,5 +52,5 @@ export class Credential {
 /** Checks the characters, because fetch would throw for those that no header may have. */
 function requireToken(token: unknown): string {
   if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;
-  throw new TypeError(`The token is no string, is empty or has blanks: ${typeof token}.`);
+  throw new TypeError(`The token is no string without blanks: ${typeof token}.`);
 }
