@@ -89,13 +89,16 @@ for (const cause of ['switched over', 'killed', 'hung'] as const) {
     const { to } = await cluster.failOver(master, cause);
     await cluster.areHeard(to, channel, 2);
     await until(() => a.healthy && b.healthy, { what: 'all links' });
-    await flushed(a, b, channel);
-    await a.publish(channel, makeFrame(7));
-    await until(() => received.includes(7), { what: 'a frame' });
-    t.ok(
-      missed.some(({ channels }) => channels?.has(channel)),
-      'what came meanwhile is read from Postgres',
-    );
+    // A node may listen at the new master before it publishes there; what is published at the old
+    // one is read from Postgres.
+    const publishes = async () => {
+      await a.publish(channel, makeFrame(7)).catch(() => {});
+      return received.includes(7);
+    };
+    await until(publishes, { what: 'a frame' });
+    await until(() => missed.some(({ channels }) => channels?.has(channel)), {
+      what: 'a repair of what came meanwhile, from Postgres',
+    });
     const [next] = await a.reserve([{ stream: channel, count: 1, floor: 42 }]);
     t.ok(next! >= 43, 'no number before the floor');
     master.resume();
