@@ -51,7 +51,8 @@ for (const folder of FOLDERS) {
     const app = await startTestApp(t, {}, log, { features });
 
     const missing = whole.routes.filter((route) => !app.routes.some((it) => keyOf(it) === keyOf(route)));
-    t.ok(missing.length > 0, 'it has endpoints');
+    // Accounts are moved by commands.
+    t.equal(missing.length > 0, folder !== 'cells', 'it has endpoints');
     const document = await documented(app);
     for (const route of missing) {
       const { status, body } = await request(app, route);

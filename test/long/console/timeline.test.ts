@@ -23,8 +23,8 @@ const headers = { 'Service-Version': NEWEST_VERSION };
 t.test('grouping, days, the unread line, and who has read', async (t) => {
   const id = await group('lines');
   await imported(id, [
-    { author_id: grace.id, body: 'Yesterday', created_at: ago(26 * 60) },
-    { author_id: ada.id, body: 'Read', created_at: ago(60) },
+    { author_id: grace.id, body: 'Yesterday', created_at: noonYesterday() },
+    { author_id: ada.id, body: 'Read', created_at: ago(0) },
   ]);
   await call('POST', `/v1/messaging/conversations/${id}/actions/mark-read`, ada, { sequence: 2 });
   await send(id, grace, { body: 'First of two' });
@@ -445,6 +445,11 @@ async function bodiesOf(id: string): Promise<(string | null)[]> {
 async function idOf(id: string, sequence: number): Promise<string> {
   const path = `/v1/messaging/conversations/${id}/messages?around_sequence=${sequence}&limit=1`;
   return (await call<{ data: ChatMessage[] }>('GET', path, ada)).data[0]!.id;
+}
+
+function noonYesterday(): string {
+  const now = new Date();
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1, 12).toISOString();
 }
 
 function ago(minutes: number): string {

@@ -61,7 +61,7 @@ const SECTIONS: Readonly<Record<string, Rows>> = {
     once: (_, n) => ({ issuer: `https://${n}.example`, audience: 'a', jwks_url: 'http://127.0.0.1:9/keys' }),
   },
   webhooks: {
-    ...{ path: '/v1/webhooks', most: 20, once: () => ({ event_types: ['order.created'] }) },
+    ...{ path: '/v1/webhooks', most: 19, once: () => ({ event_types: ['order.created'] }) },
     body: (text, n) => ({ url: addressOf(text, n) }),
     labelOf: (text, n) => new URL(addressOf(text, n)).search,
   },
