@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { statement } from '../../src/platform/db/connection/statement.ts';
+import { startAdmin } from '../support/admin-command.ts';
 import { removeLeft, startCells, type TestCell } from '../support/cells.ts';
 import { historyProblems, type Received } from '../support/check-delivery.ts';
 import type { Random } from '../support/random.ts';
@@ -235,18 +233,7 @@ interface Created {
 
 /** Runs the command as an operator does, so that it can be killed. */
 function take(id: string, from: TestCell, { config }: TestCell) {
-  const main = join(import.meta.dirname, '../../src/app/main.ts');
-  const args = [main, 'admin', 'account', 'move-in', '--id', id, '--from', from.envFile];
-  const env = { ...process.env, ...config };
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let [out, err] = ['', ''];
-  child.stdout.on('data', (text) => {
-    out += text;
-  });
-  child.stderr.on('data', (text) => {
-    err += text;
-  });
-  return { child, ended: once(child, 'exit'), out: () => out, err: () => err };
+  return startAdmin(['account', 'move-in', '--id', id, '--from', from.envFile], config);
 }
 
 const READ_MESSAGES = statement<[conversationId: string], Received>('test-read-moved-messages')`

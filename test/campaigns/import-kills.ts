@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccount } from '../../src/core/accounts/accounts.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { slackContents, zipped } from '../import/samples.ts';
 import { freshDirectory } from '../start/parley.ts';
+import { startAdmin } from '../support/admin-command.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import type { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -90,18 +89,8 @@ interface ImportCommand {
 }
 
 function startImport({ url, dataDir, archive, accountId }: ImportCommand) {
-  const main = join(import.meta.dirname, '../../src/app/main.ts');
-  const args = [main, 'admin', 'import', 'slack', archive, '--account', accountId];
-  const env = { ...process.env, DATABASE_URL: url, PARLEY_DATA_DIR: dataDir };
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let [out, err] = ['', ''];
-  child.stdout.on('data', (text) => {
-    out += text;
-  });
-  child.stderr.on('data', (text) => {
-    err += text;
-  });
-  return { child, ended: once(child, 'exit'), out: () => out, err: () => err };
+  const args = ['import', 'slack', archive, '--account', accountId];
+  return startAdmin(args, { DATABASE_URL: url, PARLEY_DATA_DIR: dataDir });
 }
 
 async function positionOf(database: Database, accountId: string): Promise<number> {

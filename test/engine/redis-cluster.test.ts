@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { readClusterView, SLOTS } from '../../src/platform/engine/cluster-slots.ts';
-import type { Missed, NoticesOf } from '../../src/platform/engine/engine.ts';
+import type { Engine, Missed, NoticesOf } from '../../src/platform/engine/engine.ts';
 import { readRedisUrl, serverOf } from '../../src/platform/engine/redis-address.ts';
 import { RedisCluster } from '../../src/platform/engine/redis-cluster.ts';
 import { startRedis } from '../support/redis.ts';
@@ -22,15 +22,7 @@ t.test('a slot that moves takes its channels and counters along', async (t) => {
     inDoubt: false,
     say: async () => void said.push(...partitions()),
   }));
-  const channel = newChannel();
-  const received: number[] = [];
-  await b.subscribe(
-    channel,
-    onCreated(({ sequence }) => received.push(sequence)),
-  );
-  t.same(await a.reserve([{ stream: channel, count: 1, floor: 41 }]), [42]);
-  const missed: Missed[] = [];
-  b.onMissed((one) => missed.push(one));
+  const { channel, received, missed } = await follow(t, a, b);
   const before = [a, b].map((node) => node.shardOf(channel));
   const areBack = () => [a, b].map((node, index) => node.shardOf(channel) === before[index]);
   let sequence = 0;
@@ -76,15 +68,7 @@ for (const cause of ['switched over', 'killed', 'hung'] as const) {
   t.test(`a master that is ${cause}: the nodes use its replica`, async (t) => {
     await cluster.isReady();
     const { a, b } = await connectNodes(t);
-    const channel = newChannel();
-    const received: number[] = [];
-    await b.subscribe(
-      channel,
-      onCreated(({ sequence }) => received.push(sequence)),
-    );
-    t.same(await a.reserve([{ stream: channel, count: 1, floor: 41 }]), [42]);
-    const missed: Missed[] = [];
-    b.onMissed((one) => missed.push(one));
+    const { channel, received, missed } = await follow(t, a, b);
     const master = await cluster.masterOf(channel);
     const { to } = await cluster.failOver(master, cause);
     await cluster.areHeard(to, channel, 2);
@@ -175,4 +159,18 @@ async function connectNodes(t: Test, notices?: NoticesOf) {
   const [a, b] = await Promise.all([connect(), connect()]);
   t.teardown(() => Promise.all([a.close(), b.close()]));
   return { a, b };
+}
+
+/** A channel that `b` listens to, with a counter that `a` has taken the number 42 from. */
+async function follow(t: Test, a: Engine, b: Engine) {
+  const channel = newChannel();
+  const received: number[] = [];
+  await b.subscribe(
+    channel,
+    onCreated(({ sequence }) => received.push(sequence)),
+  );
+  t.same(await a.reserve([{ stream: channel, count: 1, floor: 41 }]), [42]);
+  const missed: Missed[] = [];
+  b.onMissed((one) => missed.push(one));
+  return { channel, received, missed };
 }

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
+import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { MoveState } from '../../platform/db/tables/cell-tables.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
@@ -15,11 +15,6 @@ export async function readMove(db: Querier, accountId: string): Promise<MoveRow 
   return row;
 }
 
-/** Returns the moves in one of these states. */
-export function readMovesIn(db: Db, states: readonly MoveState[]): Promise<MoveRow[]> {
-  return db.query(READ_IN, states);
-}
-
 /** Writes the state of a move; every node reads it within a second, as it reads rights. */
 export async function writeMove(tx: Tx, { account_id, state, cell, number }: MoveRow): Promise<void> {
   await tx.query(WRITE, account_id, state, cell, number);
@@ -30,9 +25,6 @@ const COLUMNS = 'account_id, state, cell, number';
 
 const READ = statement<[accountId: string], MoveRow>('read-account-move')`
     SELECT ${COLUMNS} FROM account_moves WHERE account_id = $1`;
-
-const READ_IN = statement<[states: readonly MoveState[]], MoveRow>('read-account-moves')`
-    SELECT ${COLUMNS} FROM account_moves WHERE state = ANY($1)`;
 
 const WRITE = statement<[accountId: string, state: MoveState, cell: string, number: number]>(
   'write-account-move',

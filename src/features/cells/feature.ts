@@ -3,8 +3,7 @@ import { sharedSecret } from '../../platform/db/shared-secret.ts';
 import { cancelMove, moveAccount } from './account-move.ts';
 import { arrivalRoutes } from './arrival-routes.ts';
 import { endFormerAccounts } from './arrivals.ts';
-import { Cell } from './cell.ts';
-import { lowerFence, readForgottenFences } from './fence.ts';
+import { lowerForgottenFences } from './fence.ts';
 
 export const cells: Feature = {
   accountMoves: { move: moveAccount, cancel: cancelMove },
@@ -14,11 +13,7 @@ export const cells: Feature = {
     return {
       join: () => ({
         publicRoutes: arrivalRoutes({ database, secret }),
-        tidy: () =>
-          database.withoutTimeLimit(async (kysely) => {
-            const cell = new Cell(kysely);
-            for (const id of await readForgottenFences(cell)) await lowerFence(cell, id);
-          }),
+        tidy: () => lowerForgottenFences(database),
       }),
     };
   },

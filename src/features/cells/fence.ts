@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '../../platform/db/connection/database.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { codeOf } from '../../platform/db/connection/unavailable.ts';
-import type { Cell } from './cell.ts';
+import { Cell } from './cell.ts';
 import { MOVED_TABLES } from './moved-tables.ts';
 
 /**
@@ -30,10 +31,13 @@ export async function lowerFence(cell: Cell, accountId: string): Promise<void> {
   }
 }
 
-/** Returns the accounts with a fence of which nothing is left. */
-export async function readForgottenFences(cell: Pick<Cell, 'query'>): Promise<string[]> {
-  const rows = await cell.query(READ_FORGOTTEN);
-  return rows.map(({ id }) => id);
+/** Removes the fences of accounts of which nothing is left. */
+export async function lowerForgottenFences(database: Database): Promise<void> {
+  const forgotten = await database.query(READ_FORGOTTEN);
+  if (forgotten.length === 0) return;
+  await database.withoutTimeLimit(async (kysely) => {
+    for (const { id } of forgotten) await lowerFence(new Cell(kysely), id);
+  });
 }
 
 /** Accounts' ids need no quotes and have 30 characters. */

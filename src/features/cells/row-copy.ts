@@ -10,7 +10,7 @@ import { type MovedTable, rowsOf } from './moved-tables.ts';
  * these nor generated columns are compared.
  */
 export class RowCopy {
-  readonly table: string;
+  readonly #table: string;
   readonly #moved: MovedTable;
   readonly #columns: readonly Column[];
   /** Rows of older transactions of the source are at the target; null at first. */
@@ -26,7 +26,7 @@ export class RowCopy {
 
   /** Use `RowCopy.open`. */
   private constructor(table: string, moved: MovedTable, columns: readonly Column[]) {
-    this.table = table;
+    this.#table = table;
     this.#moved = moved;
     this.#columns = columns;
   }
@@ -45,8 +45,8 @@ export class RowCopy {
     for await (const rows of this.#read(source, where, accountId)) {
       await target.transaction(async (tx) => {
         const isThere = this.#isSame('t', 'r');
-        await tx.query(writing(`DELETE FROM ${this.table} t USING ${this.#given} WHERE ${isThere}`), rows);
-        await this.#insert(tx, this.table, rows);
+        await tx.query(writing(`DELETE FROM ${this.#table} t USING ${this.#given} WHERE ${isThere}`), rows);
+        await this.#insert(tx, this.#table, rows);
       });
       copied += rows.length;
     }
@@ -59,7 +59,7 @@ export class RowCopy {
    * how many changed. Rejects with an Error of one line if the rows differ afterwards.
    */
   async finish(source: CellTx, target: CellTx, accountId: string): Promise<number> {
-    const { table } = this;
+    const table = this.#table;
     const { last = 'false' } = this.#moved;
     await target.run(`CREATE TEMP TABLE ${STAGED} (LIKE ${table}) ON COMMIT DROP`);
     let copied = 0;
@@ -100,7 +100,7 @@ export class RowCopy {
 
   /** Yields the values of an expression, some at a time. */
   async *#fetch(source: CellTx, value: string, where: string, accountId: string): AsyncGenerator<string[]> {
-    const selected = `SELECT ${value} AS value FROM ${this.table} t ${where}`;
+    const selected = `SELECT ${value} AS value FROM ${this.#table} t ${where}`;
     await source.query(finding(`DECLARE moved NO SCROLL CURSOR FOR ${selected}`), accountId);
     for (let isMore = true; isMore; ) {
       const rows = await source.query(FETCH);
@@ -128,7 +128,7 @@ export class RowCopy {
       await target.query(writing(`INSERT INTO ${KEPT} SELECT unnest($1::text[])`), keys);
     }
     const isKept = `EXISTS (SELECT FROM ${KEPT} k WHERE k.key = ${key})`;
-    await removeRows(target, [this.table, this.#moved], accountId, `NOT ${isKept}`);
+    await removeRows(target, [this.#table, this.#moved], accountId, `NOT ${isKept}`);
     await target.run(`DROP TABLE ${KEPT}`);
   }
 
@@ -141,7 +141,7 @@ export class RowCopy {
     });
     const hash = `bit_xor(hash_record_extended(ROW(${compared.join(', ')}), 0))`;
     const counted = finding<Digest>(
-      `SELECT count(*)::int AS rows, coalesce(${hash}, 0)::text AS hash FROM ${this.table} t ${this.#rows}`,
+      `SELECT count(*)::int AS rows, coalesce(${hash}, 0)::text AS hash FROM ${this.#table} t ${this.#rows}`,
     );
     const digest = async (cell: Cell) => (await cell.query(counted, accountId))[0]!;
     return Promise.all([digest(source), digest(target)]);
@@ -153,7 +153,7 @@ export class RowCopy {
   }
 
   get #given(): string {
-    return `unnest($1::${this.table}[]) r`;
+    return `unnest($1::${this.#table}[]) r`;
   }
 
   get #rows(): string {
