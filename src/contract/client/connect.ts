@@ -51,10 +51,10 @@ export function connect({ url, account, token, getToken, version, ...rest }: Con
   const timing = rest.timing ?? SYSTEM_TIMING;
   const base = typeof url === 'function' ? undefined : Promise.resolve(baseUrlOf(url));
   if (typeof account !== 'string' || !/^[\x21-\x7e]+$/.test(account)) {
-    throw new TypeError('account must be an id such as acc_….');
+    throw new TypeError('account must be an id like acc_….');
   }
   if (rest.store !== undefined && rest.store.account !== account) {
-    throw new TypeError('store must be of the same account.');
+    throw new TypeError('store is of another account.');
   }
   const socket = rest.WebSocket ?? (globalThis as { readonly WebSocket?: SocketConstructor }).WebSocket;
   let cell: string | undefined;

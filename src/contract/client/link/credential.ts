@@ -14,7 +14,7 @@ export class Credential {
   /** Throws TypeError if both or neither are given, or if the token is malformed. */
   constructor(token: string | undefined, getToken: Source | undefined, timing: Pick<Timing, 'after'>) {
     if ((token === undefined) === (getToken === undefined)) {
-      throw new TypeError('Give either token or getToken.');
+      throw new TypeError('Give token or getToken.');
     }
     if (getToken !== undefined && typeof getToken !== 'function') {
       throw new TypeError('getToken must be a function.');
@@ -52,5 +52,5 @@ export class Credential {
 /** Checks the characters, because fetch would throw for those that no header may have. */
 function requireToken(token: unknown): string {
   if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;
-  throw new TypeError(`The token is no string without blanks: ${typeof token}.`);
+  throw new TypeError(`The token is no string, is empty or has blanks: ${typeof token}.`);
 }

@@ -49,7 +49,7 @@ export class Requests {
     options: CallOptions,
   ): Promise<CommandResult<O>> {
     if (!REQUESTS.includes(op)) {
-      throw new TypeError(`There is no request ${JSON.stringify(op)}: use ${REQUESTS.join(', ')}.`);
+      throw new TypeError(`op must be one of ${REQUESTS.join(', ')}.`);
     }
     const { timing, closing } = this.#host;
     const scope = new CallScope(timing, { timeoutMs: TIMEOUT_MS, ...options }, closing);
