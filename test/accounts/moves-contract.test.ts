@@ -7,6 +7,7 @@ import { Cell } from '../../src/features/cells/cell.ts';
 import { lowerFence, raiseFence } from '../../src/features/cells/fence.ts';
 import { newApiKey } from '../../src/platform/access/api-keys.ts';
 import type { MoveState } from '../../src/platform/db/tables/cell-tables.ts';
+import { PollClient, poll, StreamClient } from '../support/answer-clients.ts';
 import { type CallOptions, type Refusal, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 
@@ -45,6 +46,31 @@ for (const state of ['closing', 'fenced'] as const) {
     await othersGoOn(t);
   });
 }
+
+t.test('left: a stream and a poll that are open end', async (t) => {
+  await move('leaving');
+  await answered(201, change);
+  const node = {
+    baseUrl: app.baseUrl,
+    headers: {
+      Authorization: `Bearer ${demo.users.ada.access_token}`,
+      ...{ 'Service-Version': '1.3.harbor', 'Service-Account': demo.account_id },
+    },
+  };
+  const stream = new StreamClient(node);
+  t.teardown(() => stream.close());
+  await stream.frame('ready');
+  const { cursor } = await poll(node, { wait_ms: 0 });
+  const waiting = new PollClient(node, { cursor });
+  await waiting.begins();
+  await move('left');
+  await stream.ends();
+  t.match(stream.closed, { code: 4003, reason: 'account_moved' });
+  // A poll may end with the summary of the inbox, which is read again, before its caller is.
+  const last = await waiting.answer;
+  const { code } = last.frames.at(-1)!;
+  if (code !== 4003) t.match(await poll(node, { cursor: last.cursor }), { status: 421, ...MOVED });
+});
 
 t.test('left: every request about the account is answered with where it is', async (t) => {
   await move('left');

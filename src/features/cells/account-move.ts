@@ -137,6 +137,7 @@ class Move {
       log.info({ account_id: accountId, pass, rows, files: this.#files }, 'copied what an account has');
       if (rows <= FEW_ROWS) break;
     }
+    for (const copy of copies) if (copy.copied > 0) await copy.vacuum(this.#target);
     const beganMs = performance.now();
     try {
       await this.#writeOut('closing');

@@ -60,4 +60,5 @@ const SETTINGS = `SELECT set_config('session_replication_role', 'replica', true)
   set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, MDY', true),
   set_config('bytea_output', 'hex', true), set_config('extra_float_digits', '1', true),
   set_config('IntervalStyle', 'postgres', true), set_config('enable_seqscan', 'on', true),
-  set_config('enable_mergejoin', 'on', true), set_config('plan_cache_mode', 'force_custom_plan', true)`;
+  set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true),
+  set_config('plan_cache_mode', 'force_custom_plan', true)`;
