@@ -7,6 +7,8 @@ import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
+const SOUND = { shardOf: () => ({ healthy: true, inDoubt: false }) };
+
 /** All but one percent of 300. */
 const LEAST = 297;
 const MOST = 303;
@@ -111,6 +113,7 @@ t.test('a link that is away: each counts alone, and nothing fails', async (t) =>
   let isAway = true;
   let asked = 0;
   const link = {
+    ...SOUND,
     tally: (additions: readonly Addition[]) => {
       asked += 1;
       return isAway ? Promise.reject(new EngineUnavailableError()) : engine.tally(additions);
@@ -130,9 +133,38 @@ t.test('a link that is away: each counts alone, and nothing fails', async (t) =>
   await until(async () => (await total()) === 5, { what: 'what was counted meanwhile' });
 });
 
+t.test('a shard that does not answer: its keys are counted alone, others are shared', async (t) => {
+  const engine = new MemoryEngine();
+  const hung = { healthy: true, inDoubt: false };
+  const { promise: never, reject: end } = Promise.withResolvers<never>();
+  const asked: string[] = [];
+  const link: Pick<Engine, 'tally' | 'shardOf'> = {
+    shardOf: (key) => (key === 'credentials:hung' ? hung : engine),
+    tally: (additions) => {
+      asked.push(...additions.map(({ key }) => key));
+      return additions.some(({ key }) => key === 'credentials:hung') ? never : engine.tally(additions);
+    },
+  };
+  const limiter = new RateLimiter({ requests: 5, seconds: 60 });
+  const sharing = new RateSharing(link, { credentials: limiter });
+  const passedOf = async (key: string) => {
+    const passing = Array.from({ length: 7 }, async () => limiter.consume(key));
+    return (await Promise.allSettled(passing)).filter(({ status }) => status === 'fulfilled').length;
+  };
+  t.same(await Promise.all([passedOf('hung'), passedOf('whole')]), [5, 5]);
+  t.ok(limiter.consume('other') instanceof Promise, 'other keys still ask');
+  const total = async () =>
+    (await engine.tally([{ key: 'credentials:whole', by: 0, windowMs: 60_000 }]))[0]!.total;
+  await until(async () => (await total()) === 5, { what: 'the counts of the other shard' });
+  t.equal(asked.filter((key) => key === 'credentials:hung').length, 1, 'it is not asked again meanwhile');
+  end(new EngineUnavailableError());
+  hung.healthy = false;
+  await sharing.close();
+});
+
 t.test('keys without a limit are not shared', async (t) => {
   const limiter = new RateLimiter(null);
-  const link = { tally: () => Promise.reject(t.fail('nothing to share')) };
+  const link = { ...SOUND, tally: () => Promise.reject(t.fail('nothing to share')) };
   const sharing = new RateSharing(link, { credentials: limiter });
   for (let n = 0; n < 10; n++) t.equal(limiter.consume('key'), undefined);
   await sharing.close();
@@ -148,7 +180,8 @@ interface LimitOfTest {
 function connect(t: Teardown, { requests, seconds, now }: LimitOfTest) {
   const engine = new MemoryEngine(now === undefined ? {} : { now });
   const tallied: Addition[] = [];
-  const link: Pick<Engine, 'tally'> = {
+  const link: Pick<Engine, 'tally' | 'shardOf'> = {
+    ...SOUND,
     tally: async (additions) => {
       const tallies = await engine.tally(additions);
       await new Promise((resolve) => setImmediate(resolve));

@@ -51,8 +51,8 @@ t.test('one that hangs leaves the channels and counters of the others as they ar
     await a.publish(channel, makeFrame(1));
     await until(() => received.get(channel)!.includes(1), { what: 'a frame of another' });
   }
-  const tallies = await a.tally(channels.map((key) => ({ key, by: 1, windowMs: 60_000 })));
-  t.match(tallies, [undefined, { total: 1 }, { total: 1 }]);
+  const tallies = await a.tally(others.map((key) => ({ key, by: 1, windowMs: 60_000 })));
+  t.match(tallies, [{ total: 1 }, { total: 1 }]);
   await until(() => missed.some(({ reason }) => reason === 'away'), { what: 'a look into Postgres' });
 
   servers[0]!.resume();

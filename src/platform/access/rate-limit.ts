@@ -167,8 +167,7 @@ export class RateLimiter {
   /** Takes the engine's answer; without one (undefined) this node counts alone until the next. */
   learn({ window, addition, waiting }: Exchange, tally: Tally | undefined): void {
     const nowMs = this.#now();
-    const isAlone = tally === undefined || this.#changed === undefined;
-    this.#mostOwed = isAlone ? Number.POSITIVE_INFINITY : Math.floor(this.limit * MAX_OWED);
+    window.isAlone = tally === undefined;
     if (tally !== undefined) window.learn(addition.by, tally, nowMs);
     if (window.isHolding) this.#change(window);
     for (const { resolve, reject } of waiting) {

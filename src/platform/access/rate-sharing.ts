@@ -1,24 +1,29 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import type { Engine, Tally } from '../engine/engine.ts';
+import type { Addition, Engine, EngineShard, Tally } from '../engine/engine.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Exchange, RateLimiter } from './rate-limit.ts';
 
 /** Milliseconds between exchanges for which no request waits. */
 const SHARE_EVERY_MS = 200;
+/** Milliseconds for which an exchange waits for a shard. Under load one takes some tens. */
+const PATIENCE_MS = 200;
 
 /**
  * Joins the limits of several nodes. A node decides most requests alone, and the engine counts them
  * a moment later. A request that cannot wait triggers an exchange at once; those that arrive
- * meanwhile share the next one. While the link is away, each node counts alone.
+ * meanwhile share the next one. Each node counts alone what belongs to a shard of the engine that
+ * is away or late.
  */
 export class RateSharing {
-  readonly #engine: Pick<Engine, 'tally'>;
+  readonly #engine: SharedCounts;
   readonly #named: readonly [name: string, limiter: RateLimiter][];
   readonly #loop: Loop;
   #lastFullMs = performance.now();
+  /** Shards that have not answered yet: what is asked of them meanwhile would be late, too. */
+  readonly #late = new Set<EngineShard>();
 
   /** `limiters` has names that are the same on every node. */
-  constructor(engine: Pick<Engine, 'tally'>, limiters: Readonly<Record<string, RateLimiter>>) {
+  constructor(engine: SharedCounts, limiters: Readonly<Record<string, RateLimiter>>) {
     this.#engine = engine;
     this.#named = Object.entries(limiters).filter(([, { limit }]) => limit > 0);
     this.#loop = new Loop({
@@ -49,19 +54,54 @@ export class RateSharing {
     await this.#exchange((limiter) => limiter.takeExchanges(isFull ? 'all' : 'asking'));
   }
 
+  /** Shards answer side by side, and one that does not costs the others PATIENCE_MS once. */
   async #exchange(take: (limiter: RateLimiter) => readonly Exchange[]): Promise<void> {
-    const taken = this.#named.flatMap(([name, limiter]) =>
-      take(limiter).map((exchange) => ({ name, limiter, exchange })),
-    );
-    if (taken.length === 0) return;
-    let tallies: readonly (Tally | undefined)[] = [];
-    try {
-      tallies = await this.#engine.tally(
-        taken.map(({ name, exchange: { addition } }) => ({ ...addition, key: `${name}:${addition.key}` })),
-      );
-    } catch {
-      // The link reports the failure itself; each request is decided by the knowledge of this node.
+    const byShard = new Map<EngineShard, Taken[]>();
+    for (const [name, limiter] of this.#named) {
+      for (const exchange of take(limiter)) {
+        const addition = { ...exchange.addition, key: `${name}:${exchange.addition.key}` };
+        const shard = this.#engine.shardOf(addition.key);
+        const taken = { limiter, exchange, addition };
+        const others = byShard.get(shard);
+        if (others === undefined) byShard.set(shard, [taken]);
+        else others.push(taken);
+      }
     }
-    for (const [index, { limiter, exchange }] of taken.entries()) limiter.learn(exchange, tallies[index]);
+    await Promise.all(
+      [...byShard].map(async ([shard, taken]) => {
+        const tallies = await this.#ask(
+          shard,
+          taken.map(({ addition }) => addition),
+        );
+        for (const [index, { limiter, exchange }] of taken.entries()) {
+          limiter.learn(exchange, tallies?.[index]);
+        }
+      }),
+    );
   }
+
+  /** Returns undefined if the shard does not answer in time; the link reports why itself. */
+  async #ask(shard: EngineShard, additions: readonly Addition[]): Promise<readonly Tally[] | undefined> {
+    if (!shard.healthy || this.#late.has(shard)) return undefined;
+    this.#late.add(shard);
+    const patience = Promise.withResolvers<undefined>();
+    const timer = setTimeout(patience.resolve, PATIENCE_MS, undefined);
+    const asking = this.#engine
+      .tally(additions)
+      .catch(() => undefined)
+      .finally(() => {
+        clearTimeout(timer);
+        this.#late.delete(shard);
+      });
+    return Promise.race([asking, patience.promise]);
+  }
+}
+
+type SharedCounts = Pick<Engine, 'tally' | 'shardOf'>;
+
+interface Taken {
+  readonly limiter: RateLimiter;
+  readonly exchange: Exchange;
+  /** With a key that is of this limiter alone. */
+  readonly addition: Addition;
 }

@@ -13,6 +13,8 @@ export class RateWindow {
   demand = 0;
   /** Requests that cannot be decided before the next exchange. */
   readonly waiting: Waiting[] = [];
+  /** Whether the engine did not answer the last exchange, so that this node counts it alone. */
+  isAlone = false;
   /** The number of the window in the engine; undefined until the first exchange. */
   #number: number | undefined;
   /** Used or held by all nodes, as of the last exchange. */
@@ -41,7 +43,8 @@ export class RateWindow {
 
   /** Counts one request if it can be granted now, else returns false. */
   grant(limit: number, mostOwed: number): boolean {
-    if (this.#held <= 0 && (this.#held <= -mostOwed || this.used >= limit)) return false;
+    const isOwed = !this.isAlone && this.#held <= -mostOwed;
+    if (this.#held <= 0 && (isOwed || this.used >= limit)) return false;
     this.#held -= 1;
     return true;
   }
@@ -79,7 +82,7 @@ export class RateWindow {
 
   /** Twice the demand, as it may grow, but never so much that other nodes would have to refuse. */
   #advance(limit: number, mostOwed: number): number {
-    if (this.demand <= mostOwed) return 0;
+    if (this.isAlone || this.demand <= mostOwed) return 0;
     const affordable = Math.max(0, Math.floor((limit - this.#total) * MAX_ADVANCED));
     return Math.min(2 * this.demand - this.waiting.length, affordable);
   }

@@ -72,10 +72,9 @@ export interface Engine extends EngineShard {
   /**
    * Adds to counts that all nodes share and that end with their window, and takes what a limit
    * leaves of them, in one round trip. It is meant for limits, where losing a count with its store
-   * does no harm. Returns the tallies in the order of the additions; undefined where that shard
-   * alone is away.
+   * does no harm. Returns the tallies in the order of the additions.
    */
-  tally(additions: readonly Addition[]): Promise<readonly (Tally | undefined)[]>;
+  tally(additions: readonly Addition[]): Promise<readonly Tally[]>;
 
   /**
    * Calls `listener` when frames may not have arrived: when the link was away and is proven again,

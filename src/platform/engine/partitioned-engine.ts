@@ -94,15 +94,11 @@ export class PartitionedEngine implements Engine {
     );
   }
 
-  tally(additions: readonly Addition[]): Promise<readonly (Tally | undefined)[]> {
+  tally(additions: readonly Addition[]): Promise<Tally[]> {
     return this.#byShard(
       additions,
       ({ key }) => key,
-      async (engine, some): Promise<readonly (Tally | undefined)[]> => {
-        const unknown = some.map(() => undefined);
-        // The others do not wait for one that is away.
-        return engine.healthy ? engine.tally(some).catch(() => unknown) : unknown;
-      },
+      (engine, some) => engine.tally(some),
     );
   }
 
