@@ -128,8 +128,8 @@ export async function openMessaging(
   const reminders = new Reminders(REMINDED_MESSAGES, { database, watch, log });
   disposer.add('reminders of scheduled messages', reminders, (it) => it.close());
   const encoded = {
-    messages: new EncodedRows(MESSAGES, { engine, metrics }),
-    notifications: new EncodedRows(NOTIFICATIONS, { engine, metrics }),
+    messages: new EncodedRows(MESSAGES, { rights, metrics }),
+    notifications: new EncodedRows(NOTIFICATIONS, { rights, metrics }),
   };
   for (const rows of Object.values(encoded)) {
     disposer.add('encoded rows', rows, (it) => it.close());

@@ -135,11 +135,11 @@ t.test('what is removed while a large row is encoded is not kept', async (t) => 
 });
 
 t.test('nothing is kept while other nodes cannot announce what to remove', async (t) => {
-  const { rows, stored, engine, bytes, page } = open();
+  const { rows, stored, rights, bytes, page } = open();
   stored.push(note('a', 1));
   await twice(rows, page());
   t.ok((await bytes()) > 0);
-  engine.inDoubt = true;
+  rights.inDoubt = true;
   await until(async () => (await bytes()) === 0, { what: 'an empty cache' });
   t.strictSame(shown(await rows.read(page())), ['a 1']);
   t.equal(await bytes(), 0);
@@ -240,7 +240,7 @@ async function twice<Page>(rows: { read(page: Page): Promise<unknown> }, page: P
 
 /** A cache over rows in memory, with the reads that pages made of them. */
 function open(maxBytes?: number) {
-  const engine = { inDoubt: false };
+  const rights = { inDoubt: false };
   const metrics = createMetrics();
   const stored: Note[] = [];
   const reads: string[] = [];
@@ -252,7 +252,7 @@ function open(maxBytes?: number) {
       isVersioned: ({ isStreaming }) => isStreaming !== true,
       subjectOf: ({ id, subject }) => subject ?? id,
     },
-    { engine, metrics, ...(maxBytes !== undefined && { maxBytes }) },
+    { rights, metrics, ...(maxBytes !== undefined && { maxBytes }) },
   );
   t.teardown(() => rows.close());
   const read = <T>(what: string, result: T): T => {
@@ -274,7 +274,7 @@ function open(maxBytes?: number) {
     ...fields,
   });
   const bytes = async () => (await metrics.encodedRowBytes.get()).values[0]?.value;
-  return { rows, stored, reads, engine, bytes: async () => (await bytes()) ?? 0, page };
+  return { rows, stored, reads, rights, bytes: async () => (await bytes()) ?? 0, page };
 }
 
 function shown(rows: readonly { readonly json: string }[]): string[] {

@@ -5,8 +5,8 @@ import { MAX_PAGE_BYTES } from '../../contract/protocol/lists.ts';
 import { formAt } from '../../contract/protocol/schema/forms.ts';
 import { ageOf, isNewerThan } from '../../contract/protocol/schema/since.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
+import type { Rights } from '../../platform/access/rights.ts';
 import { bounded } from '../../platform/bounded.ts';
-import type { Engine } from '../../platform/engine/engine.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 
 /** A row as the statement of a page returns it at first. */
@@ -91,7 +91,8 @@ export interface RowPage<Row, Key> {
 }
 
 export interface EncodedRowsOptions {
-  readonly engine: Pick<Engine, 'inDoubt'>;
+  /** Announce what to remove. */
+  readonly rights: Pick<Rights, 'inDoubt'>;
   readonly metrics: Pick<Metrics, 'encodedRowReads' | 'encodedRowBytes'>;
   /** Default: MAX_BYTES. */
   readonly maxBytes?: number;
@@ -106,7 +107,7 @@ export interface EncodedRowsOptions {
  */
 export class EncodedRows<Row extends RowKey & LargeText, Links> {
   readonly #kind: RowKind<Row, Links>;
-  readonly #engine: EncodedRowsOptions['engine'];
+  readonly #rights: EncodedRowsOptions['rights'];
   readonly #metrics: EncodedRowsOptions['metrics'];
   readonly #entries: LRUCache<string, Entry<Links>>;
   /** The pages that were read recently, by name, and whether their rows were kept. */
@@ -117,9 +118,9 @@ export class EncodedRows<Row extends RowKey & LargeText, Links> {
   #removals = 0;
   #watch: NodeJS.Timeout | undefined;
 
-  constructor(kind: RowKind<Row, Links>, { engine, metrics, maxBytes = MAX_BYTES }: EncodedRowsOptions) {
+  constructor(kind: RowKind<Row, Links>, { rights, metrics, maxBytes = MAX_BYTES }: EncodedRowsOptions) {
     this.#kind = kind;
-    this.#engine = engine;
+    this.#rights = rights;
     this.#metrics = metrics;
     this.#entries = new LRUCache({
       maxSize: maxBytes,
@@ -217,7 +218,7 @@ export class EncodedRows<Row extends RowKey & LargeText, Links> {
       if (unitsOf(one) > LARGE_UNITS) await nextTurn();
     }
     // After the last wait: what was removed meanwhile must not be cached again.
-    const isCurrent = removals === this.#removals && !this.#engine.inDoubt;
+    const isCurrent = removals === this.#removals && !this.#rights.inDoubt;
     const isKept = keeps && isCurrent && units <= maxUnits;
     for (const { row, encoded: one } of isKept ? encoded : []) {
       if (isVersioned(row)) this.#keep(row, form, one);
@@ -254,7 +255,7 @@ export class EncodedRows<Row extends RowKey & LargeText, Links> {
   /** Runs while something is cached. */
   #check(): void {
     this.#watch = undefined;
-    if (this.#engine.inDoubt) this.clear();
+    if (this.#rights.inDoubt) this.clear();
     if (this.#entries.size > 0) this.#watch = setTimeout(() => this.#check(), WATCH_MS).unref();
   }
 
@@ -307,7 +308,7 @@ const MAX_MISSING = 8;
 const MAX_PAGES = 1_000;
 /** The memory of an entry beside its JSON. */
 const ENTRY_BYTES = 600;
-/** How often the engine's health is checked while rows are cached, in milliseconds. */
+/** Milliseconds between looks whether removals are announced, while rows are cached. */
 const WATCH_MS = 500;
 
 function placeOf({ version, customer }: Form): number {

@@ -47,12 +47,17 @@ export class Rights {
     });
   }
 
+  /** Whether an announcement may fail to arrive: on this node, or one of another. */
+  get inDoubt(): boolean {
+    return this.#engine.shardOf(CHANNEL).inDoubt;
+  }
+
   /**
-   * Milliseconds for which a right may be used without reading it again: one second while its link
-   * is in doubt, because an announcement may never arrive.
+   * Milliseconds for which a right may be used without reading it again: one second while
+   * announcements are in doubt.
    */
   get maxAgeMs(): number {
-    return this.#engine.shardOf(CHANNEL).inDoubt ? IN_DOUBT_MAX_AGE_MS : MAX_AGE_MS;
+    return this.inDoubt ? IN_DOUBT_MAX_AGE_MS : MAX_AGE_MS;
   }
 
   /**
