@@ -2,7 +2,7 @@ import { avatarRoutes } from '../core/accounts/avatars/avatar-routes.ts';
 import { purgeRefreshTokens } from '../core/accounts/sessions/token-pairs.ts';
 import { fileRoutes } from '../core/attachments/file-routes.ts';
 import { filesOrigin } from '../core/attachments/files-origin.ts';
-import { isDeleted, purgeUploads } from '../core/attachments/uploads.ts';
+import { isDeleted, purgeUploads, requireUpload } from '../core/attachments/uploads.ts';
 import { externalIds } from '../core/resources/external-ids.ts';
 import { consolePageRoutes } from '../edge/console/page-routes.ts';
 import { consoleRoutes } from '../edge/console/routes.ts';
@@ -109,7 +109,12 @@ export async function openServing(
       }),
       ...consolePageRoutes({ filesOrigin: filesOrigin(config.s3) }),
       ...upgradeRoutes(),
-      ...(files === undefined ? {} : fileRoutes(files, metrics, (key) => isDeleted(database, key))),
+      ...(files === undefined
+        ? {}
+        : fileRoutes(files, metrics, {
+            isDeleted: (key) => isDeleted(database, key),
+            requireUpload: (key) => requireUpload(database, key),
+          })),
       ...avatarRoutes(avatars),
       ...features.publicRoutes,
       ...probes.health,

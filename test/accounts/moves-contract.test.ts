@@ -32,6 +32,13 @@ t.test('until changes are refused, a move changes nothing', async (t) => {
   t.equal((await change()).status, 201);
 });
 
+/** A URL of before the move, whose bytes would stay behind. */
+const upload = await app.call<{ url: string; headers: Record<string, string> }>(
+  'POST',
+  '/v1/messaging/attachments/upload-url',
+  { body: { filename: 'a.txt', content_type: 'text/plain', size_bytes: 1 } },
+);
+
 for (const state of ['closing', 'fenced'] as const) {
   t.test(`${state}: changes are refused for a moment, reads go on`, async (t) => {
     await move(state);
@@ -43,6 +50,7 @@ for (const state of ['closing', 'fenced'] as const) {
     t.equal((await app.call('POST', '/v1/realtime/poll', { ...asked, ...preview() })).status, 200);
     const unknown = await app.call('GET', USERS, { token: gone });
     t.equal(unknown.body.error.code, 'invalid_credentials', 'others learn nothing');
+    t.equal((await put()).status, 503, 'bytes of a file');
     await othersGoOn(t);
   });
 }
@@ -108,6 +116,7 @@ t.test('left: every request about the account is answered with where it is', asy
     t.equal(answer.status, 421, what);
     t.match(answer.body, MOVED, what);
   }
+  t.match(await (await put()).json(), MOVED, 'bytes of a file');
   await othersGoOn(t);
 });
 
@@ -129,6 +138,7 @@ t.test('arriving: nothing is answered yet', async (t) => {
 t.test('arrived: it is used like all others', async (t) => {
   await move('arrived');
   await answered(201, change);
+  t.equal((await put()).status, 204);
   t.equal((await app.call('GET', USERS, { token: gone })).status, 401);
 });
 
@@ -187,6 +197,11 @@ function answered(status: number, request: () => Promise<Answer>): Promise<Answe
 }
 
 type Answer = Awaited<ReturnType<typeof change>>;
+
+function put(): Promise<Response> {
+  const { url, headers } = upload.body;
+  return fetch(url, { method: 'PUT', headers, body: 'x' });
+}
 
 let groups = 0;
 

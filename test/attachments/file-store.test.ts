@@ -24,13 +24,15 @@ interface FileGround extends StoreGround {
   readonly port: number;
 }
 
+const KNOWN = { isDeleted: async () => false, requireUpload: async () => {} };
+
 async function open(t: Test, options: FixtureOptions = {}): Promise<FileGround> {
   const directory = join(freshDirectory(t), 'uploads');
   let baseUrl = '';
   const now = () => ground.nowMs;
   const urls = new FileUrls({ secret: 'a secret of all nodes', baseUrl: () => baseUrl, now });
   const store = new FileStore({ directory, urls, now });
-  const publicRoutes = fileRoutes(store, createMetrics(), async () => false, now);
+  const publicRoutes = fileRoutes(store, createMetrics(), KNOWN, now);
   const fixture = await serve(t, { ...options, publicRoutes });
   baseUrl = fixture.url;
   const ground = { store, directory, port: fixture.port, nowMs: NOON_MS };

@@ -23,10 +23,11 @@ export interface TestCell extends TestApp {
   admin(...args: string[]): Promise<object>;
 }
 
-/** Starts two installations that accounts may move between; `env` is that of the first one. */
+/** Starts two installations that accounts may move between, with the environment of each. */
 export async function startCells(
   t: Teardown,
   env: Readonly<Record<string, string>> = {},
+  envOfSecond: Readonly<Record<string, string>> = {},
 ): Promise<readonly [TestCell, TestCell]> {
   const first = await startCell(t, (await startPostgres(t)).url, env);
   const { url } = await startPostgres(t);
@@ -36,7 +37,7 @@ export async function startCells(
     await database.query(WRITE_SECRET, name, value);
   }
   await database.close();
-  return [first, await startCell(t, url)];
+  return [first, await startCell(t, url, envOfSecond)];
 }
 
 /** Lets the source remove what is left of an account now, instead of within two minutes. */

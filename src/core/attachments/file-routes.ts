@@ -10,8 +10,13 @@ import { contentDisposition } from './download-name.ts';
 import type { FileStore } from './file-store.ts';
 import { FILES_PATH } from './file-urls.ts';
 
-/** Returns whether the file of this key was deleted, although its bytes may still exist. */
-export type IsDeleted = (key: string) => Promise<boolean>;
+/** What the database knows of the files. */
+export interface KnownFiles {
+  /** Returns whether the file of this key was deleted, although its bytes may still exist. */
+  readonly isDeleted: (key: string) => Promise<boolean>;
+  /** Rejects with an ApiError unless bytes may be uploaded under this key. */
+  readonly requireUpload: (key: string) => Promise<void>;
+}
 
 /**
  * The targets of a FileStore's signed URLs. The signature is the credential: no header is required.
@@ -19,13 +24,13 @@ export type IsDeleted = (key: string) => Promise<boolean>;
 export function fileRoutes(
   files: FileStore,
   metrics: Pick<Metrics, 'uploadBytes'>,
-  isDeleted: IsDeleted,
+  known: KnownFiles,
   now: () => number = Date.now,
 ): PublicRoutes {
   return {
     [`${FILES_PATH}*`]: {
-      get: (request) => download(files, isDeleted, request, now()),
-      put: (request) => takeIn(files, metrics, request),
+      get: (request) => download(files, known, request, now()),
+      put: (request) => takeIn(files, metrics, known, request),
     },
   };
 }
@@ -33,7 +38,7 @@ export function fileRoutes(
 /** The signed URL decides how the bytes are sent; only the file's existence is looked up. */
 async function download(
   files: FileStore,
-  isDeleted: IsDeleted,
+  { isDeleted }: KnownFiles,
   { path, query }: PublicRequest,
   nowMs: number,
 ): Promise<PublicAnswer> {
@@ -57,10 +62,11 @@ async function download(
   };
 }
 
-/** Returns 204. Everything that depends only on the head is checked before a byte is read. */
+/** Returns 204. Everything else is checked before a byte is read. */
 async function takeIn(
   files: FileStore,
   metrics: Pick<Metrics, 'uploadBytes'>,
+  { requireUpload }: KnownFiles,
   request: PutRequest,
 ): Promise<PublicAnswer> {
   const { key, fields } = files.urls.verify('PUT', request.path, request.query);
@@ -77,6 +83,7 @@ async function takeIn(
     const message = 'The upload was created for another Content-Type.';
     throw new ApiError('validation_failed', message, { param: 'Content-Type' });
   }
+  await requireUpload(key);
   await files.write(key, request.body, sizeBytes);
   metrics.uploadBytes.inc(sizeBytes);
   return { status: 204, body: null };

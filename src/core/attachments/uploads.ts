@@ -1,11 +1,13 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { ATTACHABLE_HOURS } from '../../contract/protocol/resources/upload.ts';
+import { requireHere, requireUnmoved } from '../../platform/access/account-moves.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { addJob } from '../../platform/db/queue/queue.ts';
 import { defineTopic } from '../../platform/db/queue/topic.ts';
+import type { MoveState } from '../../platform/db/tables/cell-tables.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { Holdings } from '../resources/holdings.ts';
 import type { ObjectStore } from './storage.ts';
@@ -121,6 +123,20 @@ export async function addRemoval(tx: Tx): Promise<void> {
 }
 
 /**
+ * Throws ApiError unless bytes may be uploaded under this key: `resource_not_found` without an
+ * upload, and what changes of its account are refused with while that account moves. The bytes
+ * would stay behind.
+ */
+export async function requireUpload(db: Db, key: string): Promise<void> {
+  const [found] = await db.query(READ_UPLOAD, key);
+  if (found === undefined) throw new ApiError('resource_not_found', 'This upload no longer exists.');
+  const { state, cell } = found;
+  const move = state === null ? undefined : { state, cell: cell! };
+  requireHere(move);
+  requireUnmoved(move);
+}
+
+/**
  * Returns whether links to the file answer 410: nothing refers or can refer to it again, or
  * everything that does was deleted with its conversation or its account.
  */
@@ -181,6 +197,10 @@ const READ_UPLOADS = statement<[accountId: string, keys: readonly string[], acto
     WHERE s3_key = ANY($2) AND account_id = $1 AND withdrawn_at IS NULL
       AND ($3::text IS NULL OR actor_id = $3)
       AND created_at > clock_timestamp() - interval '${ATTACHABLE_HOURS} hours'`;
+
+const READ_UPLOAD = statement<[key: string], { state: MoveState | null; cell: string | null }>('read-upload')`
+    SELECT m.state, m.cell FROM uploads u LEFT JOIN account_moves m USING (account_id)
+    WHERE u.s3_key = $1`;
 
 /** One hour more than attaching is allowed, so that a send admitted just in time has committed. */
 const IS_OVERDUE = `attached_at IS NULL AND (
