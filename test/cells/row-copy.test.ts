@@ -48,7 +48,8 @@ async function openCell(t: Test): Promise<(run: (cell: Cell) => Promise<void>) =
 
 function write(cell: Cell, id: string, sequence: number): Promise<void> {
   return cell.run(`
-    INSERT INTO ${TABLE} VALUES ('${id}', '${ID}', now(), ${sequence}, NULL, 0, now(), 0, NULL, 0, 0, false, now())
+    INSERT INTO ${TABLE}
+    VALUES ('${id}', '${ID}', now(), ${sequence}, NULL, 0, now(), 0, NULL, 0, 0, false, now())
     ON CONFLICT (conversation_id) DO UPDATE SET last_sequence = excluded.last_sequence`);
 }
 

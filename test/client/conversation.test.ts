@@ -383,6 +383,13 @@ t.test('a file is uploaded with progress and sent', async (t) => {
   const image = await plain.upload(new Blob(['png'], { type: 'image/png' }), { filename: 'a.png' });
   t.match(image, { kind: 'image', filename: 'a.png', size_bytes: 3 });
   await t.rejects(plain.upload(new Blob([])), { name: 'ParleyError', status: 422 });
+  let refusals = 1;
+  const moved = open(t, {
+    fetch: async (input, init) =>
+      init?.method === 'PUT' && refusals-- > 0 ? new Response(null, { status: 421 }) : fetch(input, init),
+  });
+  const arrived = await moved.upload(new File(['hi'], 'b.txt', { type: 'text/plain' }));
+  t.match(arrived, { filename: 'b.txt' }, 'after a URL of the cell that the account has left');
   const aborter = new AbortController();
   const aborted = conversation.upload(file, {
     signal: aborter.signal,

@@ -62,7 +62,7 @@ async function download(
   };
 }
 
-/** Returns 204. Everything else is checked before a byte is read. */
+/** Returns 204. What can be refused is refused before a byte is read. */
 async function takeIn(
   files: FileStore,
   metrics: Pick<Metrics, 'uploadBytes'>,

@@ -1,13 +1,17 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { ATTACHABLE_HOURS } from '../../contract/protocol/resources/upload.ts';
-import { requireHere, requireUnmoved } from '../../platform/access/account-moves.ts';
+import {
+  type MoveColumns,
+  moveOf,
+  requireHere,
+  requireUnmoved,
+} from '../../platform/access/account-moves.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { addJob } from '../../platform/db/queue/queue.ts';
 import { defineTopic } from '../../platform/db/queue/topic.ts';
-import type { MoveState } from '../../platform/db/tables/cell-tables.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { Holdings } from '../resources/holdings.ts';
 import type { ObjectStore } from './storage.ts';
@@ -124,14 +128,12 @@ export async function addRemoval(tx: Tx): Promise<void> {
 
 /**
  * Throws ApiError unless bytes may be uploaded under this key: `resource_not_found` without an
- * upload, and what changes of its account are refused with while that account moves. The bytes
- * would stay behind.
+ * upload; while its account moves, when they would stay behind, what its changes are refused with.
  */
 export async function requireUpload(db: Db, key: string): Promise<void> {
   const [found] = await db.query(READ_UPLOAD, key);
   if (found === undefined) throw new ApiError('resource_not_found', 'This upload no longer exists.');
-  const { state, cell } = found;
-  const move = state === null ? undefined : { state, cell: cell! };
+  const move = moveOf(found);
   requireHere(move);
   requireUnmoved(move);
 }
@@ -198,7 +200,7 @@ const READ_UPLOADS = statement<[accountId: string, keys: readonly string[], acto
       AND ($3::text IS NULL OR actor_id = $3)
       AND created_at > clock_timestamp() - interval '${ATTACHABLE_HOURS} hours'`;
 
-const READ_UPLOAD = statement<[key: string], { state: MoveState | null; cell: string | null }>('read-upload')`
+const READ_UPLOAD = statement<[key: string], MoveColumns>('read-upload')`
     SELECT m.state, m.cell FROM uploads u LEFT JOIN account_moves m USING (account_id)
     WHERE u.s3_key = $1`;
 

@@ -12,6 +12,16 @@ export interface AccountMove {
   readonly cell: string;
 }
 
+/** Returns what the columns of a LEFT JOIN say; undefined for an account that never moved. */
+export function moveOf({ state, cell }: MoveColumns): AccountMove | undefined {
+  return state === null ? undefined : { state, cell: cell! };
+}
+
+export interface MoveColumns {
+  readonly state: MoveState | null;
+  readonly cell: string | null;
+}
+
 /**
  * Throws ApiError for an account that is in use elsewhere: `account_in_other_cell` once it has
  * left, `service_unavailable` before it has arrived.
@@ -51,9 +61,9 @@ export class Whereabouts {
     const { database, homeCell } = this.#options;
     try {
       const [found] = await database.checks.query(READ, accountId);
-      const { state, cell, known } = found!;
-      if (state !== null) requireHere({ state, cell: cell! });
-      if (known || state !== null || homeCell === null) return refusal;
+      const move = moveOf(found!);
+      requireHere(move);
+      if (found!.known || move !== undefined || homeCell === null) return refusal;
       return inOtherCell(homeCell);
     } catch (error) {
       // Without Postgres the refusal stands.
@@ -64,10 +74,7 @@ export class Whereabouts {
 
 const UNKNOWN: ReadonlySet<number> = new Set([401, 404]);
 
-const READ = statement<
-  [accountId: string],
-  { readonly state: MoveState | null; readonly cell: string | null; readonly known: boolean }
->('read-whereabouts')`
+const READ = statement<[accountId: string], MoveColumns & { readonly known: boolean }>('read-whereabouts')`
     SELECT m.state, m.cell, EXISTS (SELECT FROM accounts WHERE id = $1) AS known
     FROM (VALUES (1)) one LEFT JOIN account_moves m ON m.account_id = $1`;
 

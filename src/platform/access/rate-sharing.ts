@@ -56,17 +56,13 @@ export class RateSharing {
 
   /** Shards answer side by side, and one that does not costs the others PATIENCE_MS once. */
   async #exchange(take: (limiter: RateLimiter) => readonly Exchange[]): Promise<void> {
-    const byShard = new Map<EngineShard, Taken[]>();
-    for (const [name, limiter] of this.#named) {
-      for (const exchange of take(limiter)) {
-        const addition = { ...exchange.addition, key: `${name}:${exchange.addition.key}` };
-        const shard = this.#engine.shardOf(addition.key);
-        const taken = { limiter, exchange, addition };
-        const others = byShard.get(shard);
-        if (others === undefined) byShard.set(shard, [taken]);
-        else others.push(taken);
-      }
-    }
+    const all = this.#named.flatMap(([name, limiter]) =>
+      take(limiter).map((exchange) => ({
+        ...{ limiter, exchange },
+        addition: { ...exchange.addition, key: `${name}:${exchange.addition.key}` },
+      })),
+    );
+    const byShard = Map.groupBy(all, ({ addition }) => this.#engine.shardOf(addition.key));
     await Promise.all(
       [...byShard].map(async ([shard, taken]) => {
         const tallies = await this.#ask(
@@ -98,10 +94,3 @@ export class RateSharing {
 }
 
 type SharedCounts = Pick<Engine, 'tally' | 'shardOf'>;
-
-interface Taken {
-  readonly limiter: RateLimiter;
-  readonly exchange: Exchange;
-  /** With a key that is of this limiter alone. */
-  readonly addition: Addition;
-}

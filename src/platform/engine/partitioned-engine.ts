@@ -167,13 +167,7 @@ export class PartitionedEngine implements Engine {
     idOf: (item: Item) => string,
     ask: (engine: RedisEngine, some: readonly Item[]) => Promise<readonly Answer[]>,
   ): Promise<Answer[]> {
-    const indexes = new Map<RedisEngine, number[]>();
-    for (const [index, item] of items.entries()) {
-      const engine = this.shardOf(idOf(item));
-      const some = indexes.get(engine);
-      if (some === undefined) indexes.set(engine, [index]);
-      else some.push(index);
-    }
+    const indexes = Map.groupBy(items.keys(), (index) => this.shardOf(idOf(items[index]!)));
     const answers: Answer[] = [];
     await Promise.all(
       [...indexes].map(async ([engine, some]) => {

@@ -89,7 +89,8 @@ export async function put(
     } catch (cause) {
       signal.throwIfAborted();
       const error = lost(cause);
-      if ((error.status ?? 500) < 500 || tries === MOST_TRIES) throw error;
+      const isPassing = (error.status ?? 500) >= 500 || error.status === ACCOUNT_MOVED;
+      if (!isPassing || tries === MOST_TRIES) throw error;
     }
   }
 }
@@ -135,5 +136,7 @@ function putByXhr(
 }
 
 const MOST_TRIES = 3;
+/** The next URL is of the cell that has the account now. */
+const ACCOUNT_MOVED = 421;
 
 const PLATFORM: { readonly XMLHttpRequest?: XhrConstructor } = globalThis as object;
