@@ -1,13 +1,22 @@
 import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
+import { NumberTaken } from '../../src/core/messages/timeline/locked-write.ts';
 import { Numbers } from '../../src/core/messages/timeline/numbers.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Querier } from '../../src/platform/db/connection/handle.ts';
 import { EngineUnavailableError, type NumberRequest } from '../../src/platform/engine/engine.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
-import { addConversation, createGround, log, numbers, openWritePath, outgoing } from '../support/timeline.ts';
+import {
+  addConversation,
+  createGround,
+  type Ground,
+  log,
+  numbers,
+  openWritePath,
+  outgoing,
+} from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 
 t.test(
@@ -116,7 +125,7 @@ t.test('twenty concurrent resends on two nodes make one message, and each caller
   t.equal(new Set(answers.map(({ row }) => row.id)).size, 1);
   t.equal(new Set(answers.map(({ row }) => row.body)).size, 1, 'the original, whatever else was sent');
   t.equal(answers.filter(({ resent }) => !resent).length, 1);
-  await until(async () => (await numbers(ground)).every(({ sequence }, index) => sequence === index + 1), {
+  await until(() => hasNoHole(ground), {
     what: 'a settled timeline',
   });
   t.equal((await numbers(ground)).filter(({ status }) => status === 'sent').length, 1);
@@ -283,13 +292,7 @@ t.test('numbers whose answer was lost with the counters are void at once', async
     return !counters.wasLostLast;
   };
   await until(isCountedAgain, { what: 'the counters to be used again' });
-  await until(
-    async () => {
-      const rows = await numbers(ground);
-      return rows.every(({ sequence }, index) => sequence === index + 1);
-    },
-    { what: 'no hole' },
-  );
+  await until(() => hasNoHole(ground), { what: 'no hole' });
 });
 
 t.test('a node without counters beside one with them: no number twice, and few collisions', async (t) => {
@@ -317,16 +320,33 @@ t.test('a node without counters beside one with them: no number twice, and few c
   t.equal(new Set(taken).size, 400);
   const rows = await numbers(ground);
   t.equal(rows.filter(({ status }) => status === 'sent').length, 400);
-  t.strictSame(
-    rows.map(({ sequence }) => sequence),
-    rows.map((_, index) => index + 1),
-    'no hole',
-  );
+  await until(() => hasNoHole(ground), { what: 'no hole' });
   for (const { metrics } of nodes) {
     const { value } = (await metrics.numberCollisions.get()).values[0]!;
     // Three flushes may be under way at the moment of the first.
     t.ok(value <= 3 * (seconds + 1), `${value} collisions in ${seconds.toFixed(1)} s`);
   }
+});
+
+t.test('a node without counters that lost its number twice leaves numbers out, and voids them', async (t) => {
+  const ground = await createGround(t);
+  const cutOff = new Counters();
+  cutOff.isAway = true;
+  const busy = openWritePath(ground, new Counters());
+  const { lockedWrites } = openWritePath(ground, cutOff);
+  const taken: number[] = [];
+  await lockedWrites.numbered(ground.conversationId, async (_tx, _conversation, take) => {
+    taken.push(await take(1));
+    if (taken.length > 2) return;
+    await busy.writePath.append(outgoing(ground));
+    throw new NumberTaken();
+  });
+  t.strictSame(taken, [1, 2, 7]);
+  await until(async () => (await numbers(ground)).length === 6, { what: 'the voids' });
+  t.ok(await hasNoHole(ground));
+  const { row } = await busy.writePath.append(outgoing(ground));
+  t.equal(row.sequence, 7, 'the other node goes on behind the voids');
+  t.equal((await busy.metrics.numberCollisions.get()).values[0]!.value, 1);
 });
 
 t.test('what needs the lock of its conversation goes on without counters', async (t) => {
@@ -454,4 +474,8 @@ class Counters extends MemoryEngine {
     if (this.losesAnswers) throw new EngineUnavailableError();
     return firsts;
   }
+}
+
+async function hasNoHole(ground: Ground): Promise<boolean> {
+  return (await numbers(ground)).every(({ sequence }, index) => sequence === index + 1);
 }

@@ -67,6 +67,17 @@ export async function insertMessages(
   return [...inserted.values()];
 }
 
+/**
+ * Bounds the waits of a transaction that inserts several messages under a lock. A flush of another
+ * node, without the lock, may have used the same numbers in another order: it waits for this
+ * transaction then, and this one for it. Rows that are tried alone cannot cross.
+ */
+export async function waitShortly(tx: Querier): Promise<void> {
+  await tx.query(WAIT_SHORTLY);
+}
+
+const WAIT_SHORTLY = statement('wait-shortly')`SET LOCAL lock_timeout = '100ms'`;
+
 function encodeMessages(messages: readonly NumberedMessage[]): Buffer {
   const into = JsonBytes.begin();
   into.add('[');

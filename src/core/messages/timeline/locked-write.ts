@@ -116,7 +116,7 @@ export class LockedWrites {
     if (!maySend()) throw unavailable('This node does not hold its lock on the database.');
     return this.#turns.run(conversationId, async () => {
       for (let numbering = 1; numbering <= MAX_NUMBERINGS; numbering++) {
-        const numbers: TakenNumbers = { conversationId, taken: [] };
+        const numbers: TakenNumbers = { conversationId, numbering, taken: [] };
         try {
           const { result, committed } = await database.transaction(async (tx) =>
             work(tx, await lockConversation(tx, conversationId), numbers),
@@ -166,10 +166,10 @@ export class LockedWrites {
   }
 
   /** Returns the first of `count` consecutive numbers. */
-  async #takeNumbers(tx: Tx, { conversationId, taken }: TakenNumbers, count: number): Promise<number> {
-    const { firsts, areCounted } = await this.#options.numbers.takeLocked(tx, [
-      { stream: conversationId, count },
-    ]);
+  async #takeNumbers(tx: Tx, numbers: TakenNumbers, count: number): Promise<number> {
+    const { conversationId, numbering, taken } = numbers;
+    const claims = [{ stream: conversationId, count }];
+    const { firsts, areCounted } = await this.#options.numbers.takeLocked(tx, claims, numbering);
     const first = firsts[0]!;
     if (areCounted) for (let n = 0; n < count; n++) taken.push({ conversationId, sequence: first + n });
     return first;
@@ -179,6 +179,8 @@ export class LockedWrites {
 /** The counted numbers of one transaction. Those that it took without using them are voided. */
 interface TakenNumbers {
   readonly conversationId: string;
+  /** The attempt, from 1. */
+  readonly numbering: number;
   readonly taken: SequenceNumber[];
 }
 

@@ -32,6 +32,10 @@ export interface Taken {
  * Nodes with and without counters may write into one conversation at the same time. A node whose
  * number was taken therefore works under the lock for a second, where it raises the counter to the
  * last number in Postgres before it takes one: two nodes collide at most once a second.
+ *
+ * A node without counters can lose every time to a busy one, whose flushes under way have the very
+ * numbers behind the last one in Postgres. From the third attempt on it leaves numbers out and
+ * voids them, so that the other node collides and works under the lock.
  */
 export class Numbers {
   readonly #options: NumbersOptions;
@@ -74,14 +78,16 @@ export class Numbers {
     };
   }
 
-  /** Takes numbers of conversations that `tx` has locked. */
-  async takeLocked(tx: Querier, claims: readonly NumberRequest[]): Promise<Taken> {
-    if (claims.some(({ stream }) => this.#isAway(stream))) return this.#takeFromPostgres(tx, claims);
+  /** Takes numbers of conversations that `tx` has locked. `numbering` counts attempts, from 1. */
+  async takeLocked(tx: Querier, claims: readonly NumberRequest[], numbering: number): Promise<Taken> {
+    if (claims.some(({ stream }) => this.#isAway(stream))) {
+      return this.#takeFromPostgres(tx, claims, numbering);
+    }
     try {
       const behind = claims.some(({ stream }) => this.#needsFloor(stream));
       return behind ? await this.#countFrom(tx, claims) : await this.count(tx, claims);
     } catch (error) {
-      if (error instanceof EngineUnavailableError) return this.#takeFromPostgres(tx, claims);
+      if (error instanceof EngineUnavailableError) return this.#takeFromPostgres(tx, claims, numbering);
       throw error;
     }
   }
@@ -98,13 +104,15 @@ export class Numbers {
     return this.#contended.has(conversationId) || this.#uncounted.has(conversationId);
   }
 
-  async #takeFromPostgres(tx: Querier, claims: readonly NumberRequest[]): Promise<Taken> {
+  async #takeFromPostgres(tx: Querier, claims: readonly NumberRequest[], numbering: number): Promise<Taken> {
     const floored = await withFloors(tx, claims);
+    const leftOut = numbering <= 2 ? 0 : 4 ** (numbering - 2);
+    for (const { stream, floor } of floored) this.#void(stream, floor, floor + leftOut + 1);
     for (const { stream, count } of claims) {
       if (!this.#uncounted.has(stream)) this.#uncounted.set(stream, 0);
       this.#options.metrics.numbersWithoutCounters.inc(count);
     }
-    return { firsts: floored.map(({ floor }) => floor + 1), areCounted: false };
+    return { firsts: floored.map(({ floor }) => floor + leftOut + 1), areCounted: false };
   }
 
   /** Raises the counters to the last numbers in Postgres first. */
@@ -114,19 +122,20 @@ export class Numbers {
     for (const [index, { stream, floor }] of floored.entries()) {
       const lost = this.#uncounted.get(stream) ?? 0;
       this.#uncounted.delete(stream);
-      if (lost > 0) this.#voidLost(stream, floor, firsts[index]!);
+      // Numbers that were lost with an answer of the counters.
+      if (lost > 0) this.#void(stream, floor, firsts[index]!);
     }
     return { firsts, areCounted: true };
   }
 
-  /** Readers would wait a second for numbers that were lost with an answer of the counters. */
-  #voidLost(conversationId: string, head: number, first: number): void {
-    const lost = Array.from({ length: first - head - 1 }, (_, n) => ({
+  /** Voids the numbers between the two, for which readers would wait a second. */
+  #void(conversationId: string, head: number, first: number): void {
+    const between = Array.from({ length: first - head - 1 }, (_, n) => ({
       conversationId,
       sequence: head + 1 + n,
     }));
     // If this fails, readers settle the numbers.
-    if (lost.length > 0) this.#options.timeline.void(lost).catch(() => {});
+    if (between.length > 0) this.#options.timeline.void(between).catch(() => {});
   }
 
   async #reserve(claims: readonly NumberRequest[]): Promise<readonly (number | null)[]> {

@@ -2,7 +2,6 @@ import { unavailable } from '../../../contract/protocol/errors.ts';
 import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import type { Querier } from '../../../platform/db/connection/handle.ts';
 import type { PipelinedConnection } from '../../../platform/db/connection/pipelined-connection.ts';
-import { statement } from '../../../platform/db/connection/statement.ts';
 import { isFenced, isUnavailable } from '../../../platform/db/connection/unavailable.ts';
 import { EngineUnavailableError, type NumberRequest } from '../../../platform/engine/engine.ts';
 import type { Logger } from '../../../platform/log.ts';
@@ -11,7 +10,7 @@ import { readBlockedIds } from '../../conversations/blocks.ts';
 import { lockConversations } from '../../conversations/conversation-store.ts';
 import { type MessageRow, readMessagesById } from '../../resources/message.ts';
 import { readMessagesByClientId } from '../store.ts';
-import { type InsertedMessage, insertMessages, type NumberedMessage } from './insert-store.ts';
+import { type InsertedMessage, insertMessages, type NumberedMessage, waitShortly } from './insert-store.ts';
 import type { NewMessage } from './new-message.ts';
 import type { Taken } from './numbers.ts';
 import {
@@ -247,7 +246,9 @@ export class WritePath {
       for (let numbering = 1; open.length > 0; numbering++) {
         if (numbering > MAX_NUMBERINGS) throw unavailable('No free sequence number was found.');
         const isFree = writer !== undefined && numbering === 1;
-        open = isFree ? await this.#writeFree(open, numbers, writer) : await this.#writeLocked(open, numbers);
+        open = isFree
+          ? await this.#writeFree(open, numbers, writer)
+          : await this.#writeLocked(open, numbers, numbering);
         if (open.length === 0) break;
         // Entries that were not written used up their numbers: the voids are written while the
         // originals are looked for.
@@ -270,7 +271,7 @@ export class WritePath {
     try {
       await this.#number(entries, numbers, (claims) => source.count(database.pipeline, claims));
     } catch (error) {
-      if (error instanceof EngineUnavailableError) return this.#writeLocked(entries, numbers);
+      if (error instanceof EngineUnavailableError) return this.#writeLocked(entries, numbers, 1);
       throw error;
     }
     return this.#insert(entries, async (some, plans) => {
@@ -280,7 +281,11 @@ export class WritePath {
   }
 
   /** Locks the conversations, leaves out resends and numbers the others, in one transaction. */
-  #writeLocked(entries: readonly Pending[], numbers: TakenNumber[]): Promise<readonly Pending[]> {
+  #writeLocked(
+    entries: readonly Pending[],
+    numbers: TakenNumber[],
+    numbering: number,
+  ): Promise<readonly Pending[]> {
     const { database, numbers: source } = this.#options;
     return this.#insert(entries, async (some, plans) => {
       const written = await database.transaction(async (tx) => {
@@ -288,9 +293,9 @@ export class WritePath {
         const originals = await this.#readOriginals(messagesOf(some), tx);
         const fresh = some.filter((_, index) => originals[index] === undefined);
         if (fresh.length === 0) return undefined;
-        await this.#number(fresh, numbers, (claims) => source.takeLocked(tx, claims));
+        await this.#number(fresh, numbers, (claims) => source.takeLocked(tx, claims, numbering));
         const numbered = numberedOf(fresh, plans);
-        if (fresh.length > 1) await tx.query(WAIT_SHORTLY);
+        if (fresh.length > 1) await waitShortly(tx);
         return { fresh, numbered, inserted: await insertMessages(tx, numbered) };
       });
       if (written === undefined) return some;
@@ -457,12 +462,6 @@ export class WritePath {
     });
   }
 }
-
-/**
- * A flush of another node, without the lock, may have used the same numbers in another order: it
- * waits for this transaction then, and this one for it. Rows that are tried alone cannot cross.
- */
-const WAIT_SHORTLY = statement('wait-shortly')`SET LOCAL lock_timeout = '100ms'`;
 
 interface Pending {
   readonly outgoing: Outgoing;
