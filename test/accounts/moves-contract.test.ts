@@ -25,19 +25,20 @@ const other = {
 const gone = newApiKey().key;
 const MOVED = { error: { code: 'account_in_other_cell', type: 'invalid_request_error', cell_url: CELL } };
 
-t.test('until changes are refused, a move changes nothing', async (t) => {
-  await move('leaving');
-  t.equal((await change()).status, 201);
-  await move('arrived');
-  t.equal((await change()).status, 201);
-});
-
 /** A URL of before the move, whose bytes would stay behind. */
 const upload = await app.call<{ url: string; headers: Record<string, string> }>(
   'POST',
   '/v1/messaging/attachments/upload-url',
   { body: { filename: 'a.txt', content_type: 'text/plain', size_bytes: 1 } },
 );
+let groups = 0;
+
+t.test('until changes are refused, a move changes nothing', async (t) => {
+  await move('leaving');
+  t.equal((await change()).status, 201);
+  await move('arrived');
+  t.equal((await change()).status, 201);
+});
 
 for (const state of ['closing', 'fenced'] as const) {
   t.test(`${state}: changes are refused for a moment, reads go on`, async (t) => {
@@ -202,8 +203,6 @@ function put(): Promise<Response> {
   const { url, headers } = upload.body;
   return fetch(url, { method: 'PUT', headers, body: 'x' });
 }
-
-let groups = 0;
 
 function change() {
   return app.call<Refusal>('POST', '/v1/messaging/groups', { body: { name: `Crew ${++groups}` } });
