@@ -223,6 +223,20 @@ t.test('PUT of a conversation adds members, and cannot make it another one', asy
   const direct = { type: 'direct_message', participants: [user(grace.id), user(vera.id)] };
   t.equal(await refusal('PUT', at, { body: direct }), '409 resource_conflict type');
 
+  const named = (await call<Made>('PUT', at, { body: { title: 'Order 7', participants: [customer] } })).body;
+  t.match(
+    named,
+    { id: made.id, type: 'group', audience: 'customer', title: 'Order 7' },
+    'absent fields stay',
+  );
+  t.equal(named.participants.length, 3);
+  t.equal((await call<Made>('PUT', at, { body: {} })).body.title, 'Order 7');
+  const fresh = '/v1/messaging/conversations/ext:fresh';
+  t.equal(await refusal('PUT', fresh, { body: { title: 'Order 8' } }), '400 missing_field type');
+  const alone = { type: 'direct_message' };
+  t.equal(await refusal('PUT', fresh, { body: alone }), '400 missing_field participants');
+  t.equal(await refusal('PUT', fresh, { body: { ...alone, title: 'x' } }), '422 validation_failed title');
+
   const dm = '/v1/messaging/conversations/ext:dm';
   const twice = [
     await call<Made>('PUT', dm, { body: direct }),
@@ -236,6 +250,9 @@ t.test('PUT of a conversation adds members, and cannot make it another one', asy
     await refusal('PUT', '/v1/messaging/conversations/ext:dm2', { body: direct }),
     '409 resource_conflict external_id',
   );
+  const marked = (await call<Made>('PUT', dm, { body: { metadata: { order: '7' } } })).body;
+  t.match(marked, { type: 'direct_message', metadata: { order: '7' } });
+  t.equal(await refusal('PUT', dm, { body: { title: 'x' } }), '422 validation_failed title');
   await call('DELETE', dm);
   t.equal(await refusal('PUT', dm, { body: direct }), '410 resource_gone id');
 });

@@ -374,11 +374,27 @@ t.test('without DATABASE_URL it uses the embedded Postgres, running or not', asy
   t.ok(await isValidApiKey(database, id, JSON.parse(second.stdout).key));
 });
 
-async function open(t: Teardown) {
+t.test('a list of Redis is put to use where several are possible', async (t) => {
+  for (const [environment, reason] of [
+    [{}, 'redis use needs REDIS_URL'],
+    [
+      { REDIS_URL: 'redis+cluster://127.0.0.1:1,127.0.0.1:2' },
+      'a Redis Cluster says itself which servers it has',
+    ],
+  ] as const) {
+    const { admin, database } = await open(t, environment);
+    const refused = await refusal(admin('redis', 'use'));
+    t.type(refused, UsageError);
+    t.match(refused, { message: reason });
+    t.strictSame(await database.kysely.selectFrom('settings').where('name', '=', 'redis_list').execute(), []);
+  }
+});
+
+async function open(t: Teardown, environment: Readonly<Record<string, string>> = {}) {
   const { url } = await createTestDatabase(t);
   const database = await openDatabase({ url, log });
   t.teardown(() => database.close());
-  const config = readConfig({ DATABASE_URL: url });
+  const config = readConfig({ DATABASE_URL: url, ...environment });
   const admin = async (...args: string[]) =>
     ({ ...(await runAdmin(args, config, log)) }) as Record<string, unknown>;
   return { database, admin };

@@ -27,7 +27,7 @@ import {
 import { reachesCustomers } from '../resources/metadata.ts';
 import { readableConversation } from './access.ts';
 import type { ConversationDirectory } from './directory.ts';
-import { checkNewConversation, putConversation, startConversation } from './start-conversation.ts';
+import { checkNewConversation, checkPut, putConversation, startConversation } from './start-conversation.ts';
 import { setLegalHold, updateConversation } from './update-conversation.ts';
 
 export function conversationRoutes(database: Database, directory: ConversationDirectory): Route[] {
@@ -97,13 +97,13 @@ export function conversationRoutes(database: Database, directory: ConversationDi
       permission: 'messaging:create',
       own: { permission: 'messaging:update', of: 'a conversation that is there' },
       // Members of a case, and the title that its customer is shown.
-      reachesOutside: ({ type }) => type === 'group',
+      reachesOutside: ({ type }) => type !== 'direct_message',
       query: ConversationQuery,
       upserts: true,
       body: PutConversationBody,
-      rules({ principal, params, body }) {
+      rules({ params, body }) {
         putIdOf(params);
-        checkNewConversation(principal, body);
+        checkPut(body);
       },
       status: 201,
       mayExist: true,

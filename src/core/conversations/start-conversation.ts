@@ -1,14 +1,16 @@
 import { ApiError, invalid, notFound, repeated } from '../../contract/protocol/errors.ts';
-import type {
-  CreateConversationBody,
-  PutConversationBody,
+import {
+  type CreateConversationBody,
+  type PutConversationBody,
+  PutDirectMessageBody,
 } from '../../contract/protocol/resources/conversation.ts';
 import type { ParticipantInput } from '../../contract/protocol/resources/participant.ts';
+import { compile } from '../../contract/protocol/schema/validation.ts';
 import { requirePermission } from '../../platform/access/authorize.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { externalIdTaken } from '../accounts/actors.ts';
-import { createOrChange } from '../accounts/external-ids.ts';
+import { createOrChange, requiredToCreate } from '../accounts/external-ids.ts';
 import { audit } from '../audit/audit.ts';
 import { enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
@@ -36,6 +38,11 @@ export function checkNewConversation(principal: Principal, body: CreateConversat
   if (principal.customer) checkOfCustomer(principal, body);
   else if (body.type === 'direct_message') checkDirect(principal, body);
   else checkGroup(body);
+}
+
+/** Checks a body of PUT by itself. Throws `missing_field` or `validation_failed`. */
+export function checkPut(body: PutConversationBody): void {
+  if (body.type === 'direct_message') ofDirectMessage(body);
 }
 
 /**
@@ -79,7 +86,9 @@ export async function putConversation(
     ...{ accountId, kind: 'conversation', externalId },
     create() {
       requirePermission(principal, 'messaging:create');
-      return startConversation(tx, principal, { ...body, external_id: externalId });
+      const whole = { ...requireWhole(body), external_id: externalId };
+      checkNewConversation(principal, whole);
+      return startConversation(tx, principal, whole);
     },
     async change(id) {
       requirePermission(principal, 'messaging:update');
@@ -89,6 +98,14 @@ export async function putConversation(
   return found;
 }
 
+/** Throws `missing_field` for what only a conversation that is there may leave out. */
+function requireWhole(body: PutConversationBody): CreateConversationBody {
+  const type = requiredToCreate('type', body.type, 'conversation');
+  if (type === 'group') return { ...body, type };
+  const direct = ofDirectMessage(body);
+  return { ...direct, participants: requiredToCreate('participants', direct.participants, 'conversation') };
+}
+
 async function mergeConversation(
   tx: Tx,
   principal: Principal,
@@ -96,23 +113,36 @@ async function mergeConversation(
   body: PutConversationBody,
 ): Promise<ConversationRow> {
   const { conversation } = await lockConversationAsMember(tx, principal, id);
-  requireSame(conversation, body, ['type', 'audience']);
-  const { topic, metadata } = body;
-  const ofBoth = { ...(topic && { topic }), ...(metadata && { metadata }) };
-  if (body.type === 'direct_message') {
-    const { directKey } = await directInput(tx, principal, body);
-    if (directKey !== conversation.direct_key) {
-      throw conflict('participants', 'The conversation with this external_id is between other users.');
-    }
-    return updateConversation(tx, principal, id, ofBoth);
+  requireSame(conversation, body, ['type', 'audience', 'group_id', 'inbox_id']);
+  if (conversation.type === 'direct_message') {
+    const { type, participants } = ofDirectMessage({ ...body, type: conversation.type });
+    if (participants !== undefined) await requirePair(tx, principal, conversation, { type, participants });
+  } else {
+    const { participants = [] } = body;
+    checkRoster(participants, conversation.audience);
+    await joinMissing(tx, principal, id, participants, prefixOf);
   }
-  requireSame(conversation, body, ['group_id', 'inbox_id']);
-  const { title, participants = [] } = body;
-  await joinMissing(tx, principal, id, participants, prefixOf);
+  const { title, topic, metadata } = body;
   return updateConversation(tx, principal, id, {
     ...(title !== undefined && { title }),
-    ...ofBoth,
+    ...(topic && { topic }),
+    ...(metadata && { metadata }),
   });
+}
+
+const ofDirectMessage = compile(PutDirectMessageBody);
+
+/** Throws `resource_conflict` if the direct message is between others than the body names. */
+async function requirePair(
+  tx: Tx,
+  principal: Principal,
+  conversation: ConversationRow,
+  body: DirectBody,
+): Promise<void> {
+  checkDirect(principal, body);
+  const { directKey } = await directInput(tx, principal, body);
+  if (directKey === conversation.direct_key) return;
+  throw conflict('participants', 'The conversation with this external_id is between other users.');
 }
 
 function requireSame<Body extends object>(
@@ -197,11 +227,7 @@ async function directInput(tx: Tx, principal: Principal, body: DirectBody): Prom
 
 function checkGroup({ participants, audience = 'internal', inbox_id, widget_id }: GroupBody): void {
   if (widget_id !== undefined) throw invalid('widget_id', 'Only a customer opens a case through a widget.');
-  for (const [index, input] of (participants ?? []).entries()) {
-    checkInput(input, prefixOf(index));
-    if (input.type === 'customer' && audience !== 'customer') throw internalOnly(prefixOf(index));
-  }
-  requireDistinct(participants ?? []);
+  checkRoster(participants ?? [], audience);
   if (inbox_id === undefined) return;
   if (audience !== 'customer') {
     throw invalid('inbox_id', 'Only a conversation with the audience customer can have an inbox.');
@@ -209,6 +235,14 @@ function checkGroup({ participants, audience = 'internal', inbox_id, widget_id }
   if (!participants?.some(({ type }) => type === 'customer')) {
     throw invalid('participants', 'A case with an inbox needs a customer, whom its mail goes to.');
   }
+}
+
+function checkRoster(participants: readonly ParticipantInput[], audience: string): void {
+  for (const [index, input] of participants.entries()) {
+    checkInput(input, prefixOf(index));
+    if (input.type === 'customer' && audience !== 'customer') throw internalOnly(prefixOf(index));
+  }
+  requireDistinct(participants);
 }
 
 function checkDirect({ actor }: Principal, { participants }: DirectBody): void {

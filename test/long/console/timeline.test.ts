@@ -58,7 +58,7 @@ t.test('grouping, days, the unread line, and who has read', async (t) => {
   await until(async () => (await readOf(id)) === 3, { what: 'the message is unread again' });
   await send(id, grace, { body: 'One more' });
   await message(page, 'One more').waitFor();
-  t.equal((await linesOf(page)).indexOf('New'), 5, 'the line is there now');
+  await until(async () => (await linesOf(page)).indexOf('New') === 5, { what: 'the line to be there now' });
   t.equal(await readOf(id), 3, 'and it stays unread while the conversation is open');
   await closeAll(page, other);
 });

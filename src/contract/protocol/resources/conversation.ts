@@ -178,14 +178,30 @@ describe(GroupInput, {
 export const CreateConversationBody = ByType([DirectMessageInput, GroupInput]);
 export type CreateConversationBody = Static<typeof CreateConversationBody>;
 
-const PutDirectMessageInput = Body(DIRECT_MESSAGE);
-describe(PutDirectMessageInput, DIRECT_MESSAGE_TEXTS);
-const PutGroupInput = Body(GROUP);
-describe(PutGroupInput, GROUP_TEXTS);
-
-/** What PUT states of a conversation: what Create Conversation does but for its external id. */
-export const PutConversationBody = ByType([PutDirectMessageInput, PutGroupInput]);
+/**
+ * What PUT states of a conversation. Fields that are absent stay, its type among them, so that the
+ * type of the one that is there decides which fields it may have.
+ */
+export const PutConversationBody = Body({
+  ...GROUP,
+  type: Type.Optional(OneOf(['direct_message', 'group'])),
+});
 export type PutConversationBody = Static<typeof PutConversationBody>;
+describe(PutConversationBody, {
+  ...GROUP_TEXTS,
+  type: 'Required to create. A conversation that is there keeps its type.',
+  audience: 'Direct messages are `internal`, and `customer` makes a customer case. Default `internal`.',
+  title: 'Title of a group.',
+  participants:
+    'Members to be. Those that are none yet join a group; a direct message has the users that it was created with.',
+});
+
+/** What PUT states of a direct message. */
+export const PutDirectMessageBody = Body({
+  ...DIRECT_MESSAGE,
+  participants: Type.Optional(DIRECT_MESSAGE.participants),
+});
+describe(PutDirectMessageBody, DIRECT_MESSAGE_TEXTS);
 
 /** Body of Update Conversation (docs/contract.md#updating-a-conversation): null clears. */
 export const UpdateConversationBody = Body({
