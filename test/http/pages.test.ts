@@ -104,7 +104,7 @@ t.test('no sheet of the pages has a colour, a face or a size of its own', async 
   }
 });
 
-t.test('text has enough contrast, in light and dark', async (t) => {
+t.test('text and fields have enough contrast, in light and dark', async (t) => {
   const style = await (await fetch(`${app.baseUrl}/docs/assets/tokens.css`)).text();
   const colors = new Map(
     [...style.matchAll(/--(\w+): light-dark\((#\w{6}), (#\w{6})\)/g)].map(([, name, light, dark]) => [
@@ -121,6 +121,10 @@ t.test('text has enough contrast, in light and dark', async (t) => {
         const ratio = contrast(colors.get(text)![index], colors.get(ground)![index]);
         t.ok(ratio >= 4.5, `${scheme}: ${text} on ${ground} is ${ratio.toFixed(2)} (WCAG 2.2 asks for 4.5)`);
       }
+    }
+    for (const ground of ['ground', 'raised', 'sunken', 'hover', 'note']) {
+      const ratio = contrast(colors.get('edge')![index], colors.get(ground)![index]);
+      t.ok(ratio >= 3, `${scheme}: edge on ${ground} is ${ratio.toFixed(2)} (WCAG 2.2 asks for 3)`);
     }
   }
 });

@@ -4,7 +4,7 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { FrameLocator, Page } from 'playwright-core';
+import type { FrameLocator, Locator, Page } from 'playwright-core';
 import t from 'tap';
 import type { List } from '../../../src/contract/protocol/lists.ts';
 import type { ChatMessage } from '../../../src/contract/protocol/resources/chat-message.ts';
@@ -306,13 +306,33 @@ t.test('what stands on a colour of the widget can be seen on it', async (t) => {
       const [color, ground] = look.map(hexOf) as [string, string];
       t.equal(ground, colors[colorScheme]);
       t.ok(contrast(color, ground) >= 3, `${color} on ${ground}`);
+      // A key that does nothing shows where the focus is.
+      await button.press('Shift');
+      const [ring, beside] = await ringOf(button);
+      t.ok(contrast(ring, beside) >= 3, `a ring of ${ring} beside ${beside}`);
     }
     await page.close();
   }
   t.strictSame(problems, []);
 });
 
-/** Returns `#rrggbb` for `rgb(…)`. */
+/**
+ * Returns the colours of the ring of a focused button and of what is beside it: of the panel in the
+ * frame, and a second ring on pages that the widget does not know.
+ */
+async function ringOf(button: Locator): Promise<[string, string]> {
+  const look = (await button.evaluate(
+    inPage(`
+      const { outlineStyle, outlineColor, boxShadow } = getComputedStyle(element);
+      if (outlineStyle !== 'solid') return [];
+      const panel = element.closest('.chat');
+      return [outlineColor, panel ? getComputedStyle(panel).backgroundColor : boxShadow];
+    `),
+  )) as string[];
+  return look.map(hexOf) as [string, string];
+}
+
+/** Returns `#rrggbb` for the first `rgb(…)` of a text. */
 function hexOf(color: string): string {
   const parts = color.match(/\d+/g)!.slice(0, 3);
   return `#${parts.map((part) => Number(part).toString(16).padStart(2, '0')).join('')}`;

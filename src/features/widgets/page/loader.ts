@@ -27,10 +27,11 @@ const listeners = new Set<(unread: number) => void>();
 const host = document.createElement('div');
 const shadow = host.attachShadow({ mode: 'open' });
 const style = new CSSStyleSheet();
+// The ring of the focus has two colours, of which one is seen on any page.
 style.replaceSync(`
 :host{all:initial}
 button{position:fixed;inset-block-end:20px;inset-inline-end:20px;z-index:2147483000;width:56px;height:56px;border:0;border-radius:50%;padding:0;background:${ground};color:${readableOn(ground)};cursor:pointer;box-shadow:0 4px 16px rgb(0 0 0/.25)}
-button:focus-visible{outline:3px solid;outline-offset:3px}
+button:focus-visible{outline:3px solid #fff;box-shadow:0 0 0 6px #101417}
 svg{display:block;margin:auto}
 b{position:absolute;inset-block-start:-4px;inset-inline-end:-4px;min-width:20px;padding:0 5px;border-radius:10px;background:#a3302b;color:#fff;font:600 12px/20px system-ui,sans-serif}
 b:empty{display:none}

@@ -73,8 +73,9 @@ function Ways({
   const copies = of('cc');
   return (
     <p class="mail-ways">
-      <Icon of={Mail} size={14} />
-      <span>From {from}</span>
+      <span>
+        <Icon of={Mail} size={14} /> From {from}
+      </span>
       {of('to').length > 0 && <span>to {of('to').join(', ')}</span>}
       {copies.length > 0 && <span>copy to {copies.join(', ')}</span>}
       {direction === 'in' && verdict?.result === 'fail' && (
