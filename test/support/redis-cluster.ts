@@ -1,13 +1,13 @@
 import { channelIn, PARTITIONS, partitionOf, redisName } from '../../src/platform/engine/channels.ts';
 import { readClusterView, SLOTS } from '../../src/platform/engine/cluster-slots.ts';
 import { freePort } from './free-port.ts';
-import { redisClient, startRedis, type TestRedis } from './redis.ts';
+import { type RedisLogin, type RedisSettings, redisClient, startRedis, type TestRedis } from './redis.ts';
 import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
-/** A Redis Cluster of three masters with a replica each. */
+/** A Redis Cluster of three masters, with a replica each unless its options say otherwise. */
 export interface TestCluster {
-  /** As REDIS_URL takes it. */
+  /** As REDIS_URL takes it, without credentials. */
   readonly url: string;
   readonly servers: readonly TestRedis[];
   /** The master that has what belongs to this id. */
@@ -28,14 +28,26 @@ export interface TestCluster {
   ): Promise<{ readonly to: TestRedis; readonly atMs: number }>;
   /** Resolves when so many nodes listen there to what nodes say to each other in this partition. */
   areHeard(server: TestRedis, id: string, nodes: number): Promise<void>;
+  /** Sends a command as the operator. */
+  call<T>(server: TestRedis, name: string, ...args: (string | number)[]): Promise<T>;
+}
+
+export interface TestClusterOptions {
+  readonly hasReplicas?: boolean;
+  readonly settings?: RedisSettings;
+  /** How the operator connects. */
+  readonly operator?: RedisLogin;
 }
 
 export type ClusterFailover = 'killed' | 'hung' | 'switched over';
 
-export async function startRedisCluster(t: Teardown): Promise<TestCluster> {
+export async function startRedisCluster(
+  t: Teardown,
+  { hasReplicas = true, settings = {}, operator = {} }: TestClusterOptions = {},
+): Promise<TestCluster> {
   const servers: TestRedis[] = [];
   const busPorts: number[] = [];
-  for (let index = 0; index < 6; index++) {
+  for (let index = 0; index < (hasReplicas ? 6 : 3); index++) {
     const busPort = await freePort();
     busPorts.push(busPort);
     servers.push(
@@ -45,10 +57,11 @@ export async function startRedisCluster(t: Teardown): Promise<TestCluster> {
         'cluster-node-timeout': 1_000,
         'cluster-require-full-coverage': 'no',
         'cluster-replica-validity-factor': 0,
+        ...settings,
       }),
     );
   }
-  const clients = new Map(servers.map((server) => [server, redisClient(t, server.port)]));
+  const clients = new Map(servers.map((server) => [server, redisClient(t, server.port, operator)]));
   const call = <T>(server: TestRedis, name: string, ...args: (string | number)[]): Promise<T> =>
     clients.get(server)!.call(name, ...args) as Promise<T>;
   const first = servers[0]!;
@@ -94,8 +107,9 @@ export async function startRedisCluster(t: Teardown): Promise<TestCluster> {
     }
     throw new Error('the master has no replica');
   };
+  const credentials = operator.password === undefined ? [] : ['AUTH2', 'default', operator.password];
   const cluster: TestCluster = {
-    url: `redis+cluster://${servers
+    url: `${first.url.replace(/:.*/, '+cluster:')}//${servers
       .slice(0, 3)
       .map(({ port }) => `127.0.0.1:${port}`)
       .join(',')}`,
@@ -134,7 +148,8 @@ export async function startRedisCluster(t: Teardown): Promise<TestCluster> {
         return (
           new Set(
             ports.filter((port) => typeof port === 'number' && servers.some((one) => one.port === port)),
-          ).size === 3
+          ).size ===
+          servers.length - 3
         );
       };
       await until(areSettled, { what: 'the cluster to be whole' });
@@ -150,7 +165,8 @@ export async function startRedisCluster(t: Teardown): Promise<TestCluster> {
       for (;;) {
         const keys = await call<string[]>(from, 'CLUSTER', 'GETKEYSINSLOT', slot, 100);
         if (keys.length === 0) break;
-        await call(from, 'MIGRATE', '127.0.0.1', to.port, '', 0, 500, 'REPLACE', 'KEYS', ...keys);
+        const more = ['REPLACE', ...credentials, 'KEYS', ...keys];
+        await call(from, 'MIGRATE', '127.0.0.1', to.port, '', 0, 500, ...more);
       }
       await call(to, 'CLUSTER', 'SETSLOT', slot, 'NODE', ids.get(to)!);
       const atMs = performance.now();
@@ -184,6 +200,7 @@ export async function startRedisCluster(t: Teardown): Promise<TestCluster> {
       };
       await until(count, { what: 'the nodes to listen at the new master' });
     },
+    call,
   };
   await cluster.isReady();
   return cluster;

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import { findOnPath, findProgram } from './debian-program.ts';
 import { freePort } from './free-port.ts';
 import type { Teardown } from './teardown.ts';
@@ -37,7 +37,13 @@ export interface TestRedis {
 /** Settings of redis.conf. */
 export type RedisSettings = Readonly<Record<string, string | number>>;
 
-/** Starts a server for this test alone; it ends with the test, and on Linux with its process. */
+/** Where it has TLS, and a password for the operator (the user `default`). */
+export type RedisLogin = Pick<RedisOptions, 'password' | 'tls'>;
+
+/**
+ * Starts a server for this test alone; it ends with the test, and on Linux with its process. One
+ * that is given a certificate (`tls-cert-file`) listens with TLS alone.
+ */
 export async function startRedis(t: Teardown, settings: RedisSettings = {}): Promise<TestRedis> {
   const program = await findRedis();
   const directory = await mkdtemp(join(tmpdir(), 'parley-redis-'));
@@ -54,7 +60,7 @@ export async function startRedis(t: Teardown, settings: RedisSettings = {}): Pro
     await rm(directory, { recursive: true, force: true });
   });
   return {
-    url: `redis://127.0.0.1:${port}`,
+    url: `${hasTls(settings) ? 'rediss' : 'redis'}://127.0.0.1:${port}`,
     port,
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
@@ -93,12 +99,20 @@ function launch(
   port: number,
   settings: RedisSettings,
 ): Promise<ChildProcess> {
-  const options = { bind: '127.0.0.1', port, dir: directory, save: '', appendonly: 'no', databases: 16 };
+  const listening = hasTls(settings) ? { port: 0, 'tls-port': port } : { port };
+  const options = { bind: '127.0.0.1', dir: directory, save: '', appendonly: 'no', databases: 16 };
   // A replica has what its master had at once.
-  const args = Object.entries({ ...options, 'repl-diskless-sync-delay': 0, ...settings }).flatMap(
-    ([name, value]) => [`--${name}`, String(value)],
-  );
+  const args = Object.entries({
+    ...listening,
+    ...options,
+    'repl-diskless-sync-delay': 0,
+    ...settings,
+  }).flatMap(([name, value]) => [`--${name}`, String(value)]);
   return launchRedis(program, args);
+}
+
+function hasTls(settings: RedisSettings): boolean {
+  return 'tls-cert-file' in settings;
 }
 
 /** Resolves when a server, or a sentinel, has started. It ends with this process. */
@@ -135,13 +149,16 @@ export function findRedis(): Promise<string> {
 }
 
 /** Waits for no connection: what is asked while the server is away fails at once. */
-export function redisClient(t: Teardown, port: number): Redis {
-  const redis = new Redis(port, {
+export function redisClient(t: Teardown, port: number, login: RedisLogin = {}): Redis {
+  const redis = new Redis({
+    port,
+    host: '127.0.0.1',
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: 500,
     retryStrategy: () => 50,
     enableReadyCheck: false,
+    ...login,
   });
   redis.on('error', () => {});
   t.teardown(() => redis.disconnect());

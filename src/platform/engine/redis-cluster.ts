@@ -8,7 +8,7 @@ import type { NoticesOf } from './engine.ts';
 import { NODE_ID_BYTES } from './envelope.ts';
 import { PartitionedEngine } from './partitioned-engine.ts';
 import { type RedisAddress, serverOf } from './redis-address.ts';
-import { describe, readClusterNodes } from './redis-connection.ts';
+import { describe, isRefusal, readClusterNodes } from './redis-connection.ts';
 import { RedisEngine } from './redis-engine.ts';
 
 export interface RedisClusterOptions {
@@ -37,6 +37,8 @@ export class RedisCluster extends PartitionedEngine {
   readonly #closing = new Set<Promise<void>>();
   /** Until when to say of partitions that they moved. */
   readonly #movedUntilMs = new Map<number, number>();
+  /** What the log has said since all was well. */
+  #said = '';
 
   /** Rejects with one line that says what keeps the cluster from being used. */
   static async connect(options: RedisClusterOptions): Promise<RedisCluster> {
@@ -60,7 +62,7 @@ export class RedisCluster extends PartitionedEngine {
         return holder.cluster;
       } catch (error) {
         await Promise.all([...masters.values()].map((master) => master.close()));
-        if (performance.now() < deadlineMs && !REFUSAL.test(describe(error))) {
+        if (performance.now() < deadlineMs && !isRefusal(error)) {
           log.warn({ err: error }, 'the Redis Cluster cannot be used yet: trying again');
           await delay(RETRY_MS);
           continue;
@@ -91,7 +93,7 @@ export class RedisCluster extends PartitionedEngine {
     this.#looking = new Loop({
       intervalMs: LOOK_EVERY_MS,
       run: () => this.#round(),
-      onError: (error) => options.log.warn({ err: error }, 'following the Redis Cluster failed'),
+      onError: (error) => this.#warn(error, 'following the Redis Cluster failed'),
     });
   }
 
@@ -118,6 +120,7 @@ export class RedisCluster extends PartitionedEngine {
     const nowMs = performance.now();
     this.#sayMoved(nowMs);
     const isCalm = !this.#isStray && this.healthy && !this.inDoubt;
+    if (isCalm) this.#said = '';
     if (isCalm && nowMs - this.#readMs < CALM_LOOK_EVERY_MS) return;
     this.#isStray = false;
     const view = await this.#ask();
@@ -180,8 +183,17 @@ export class RedisCluster extends PartitionedEngine {
       this.#masters.set(at, master);
       this.follow(master);
     } catch (error) {
-      this.#options.log.debug({ err: error, at }, 'a master of the Redis Cluster cannot be used yet');
+      const what = 'a master of the Redis Cluster cannot be used yet';
+      if (isRefusal(error)) this.#warn(error, what);
+      else this.#options.log.debug({ err: error, at }, what);
     }
+  }
+
+  /** Rounds follow each other closely, and mostly fail for the same reason. */
+  #warn(error: unknown, what: string): void {
+    if (this.#said === describe(error)) return;
+    this.#said = describe(error);
+    this.#options.log.warn({ err: error }, what);
   }
 
   #sayMoved(nowMs: number): void {
@@ -237,7 +249,9 @@ async function askServers(address: RedisAddress, servers: Iterable<string>): Pro
   }));
   const view = await readViews(asked);
   if (view.servers.length > 0) return view;
-  await Promise.any(asked);
+  await Promise.any(asked).catch((error) => {
+    throw new Error(describe(error));
+  });
   throw new Error('no server of it knows any');
 }
 
@@ -257,7 +271,5 @@ const APART_MS = 100;
 /** Other nodes follow within this time, most of them at once. */
 const MOVED_FOR_MS = 10_000;
 const SAID_WITHIN_MS = 1_000;
-/** What is not over in a moment, unlike a failover. */
-const REFUSAL = /WRONGPASS|NOAUTH|NOPERM|cluster support disabled|it is version/;
 const PATIENCE_MS = 10_000;
 const RETRY_MS = 250;

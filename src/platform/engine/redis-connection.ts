@@ -20,6 +20,8 @@ const CONNECTION = {
   autoResendUnfulfilledCommands: false,
   // Left to Subscriptions: in ioredis, an answer that times out is an unhandled rejection.
   autoResubscribe: false,
+  // Otherwise each connection asks for one right more.
+  disableClientInfo: true,
   // A master that became a replica: the address now belongs to another server, or Sentinel knows
   // it.
   reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),
@@ -46,7 +48,12 @@ export function connectionTo(
     connectionName,
     ...(isWatched && { ...SENTINEL, sentinelRetryStrategy: () => (isOpened() ? RETRY_MS : null) }),
   };
-  return typeof target === 'string' ? new Redis(target, options) : new Redis({ ...options, ...target });
+  const connection =
+    typeof target === 'string' ? new Redis(target, options) : new Redis({ ...options, ...target });
+  // A TLS socket that refuses a certificate while it is being ended reports two errors. ioredis
+  // listens to the first, and the second would end the process.
+  connection.on('error', () => connection.stream?.on('error', () => {}));
+  return connection;
 }
 
 /** What a server of a cluster says of all of them (CLUSTER NODES). */
@@ -133,12 +140,20 @@ export function isPassing({ message }: Error, { isWatched }: RedisAddress): bool
   ).test(message);
 }
 
+/** Whether an operator has to mend it: it is not over in a moment, unlike a failover. */
+export function isRefusal(error: unknown): boolean {
+  return REFUSAL.test(describe(error));
+}
+
+const REFUSAL =
+  /WRONGPASS|NOAUTH|NOPERM|user executing the script|certificate|cluster support disabled|it is version/;
+
 /** Whether another server of the cluster may have the slot, or will have it in a moment. */
 export function isStray(error: unknown): boolean {
   return /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|READONLY) |non local key/.test(describe(error));
 }
 
 export function describe(reason: unknown): string {
-  if (reason instanceof AggregateError) return reason.errors.map(describe).join(', ');
+  if (reason instanceof AggregateError) return [...new Set(reason.errors.map(describe))].join(', ');
   return reason instanceof Error ? reason.message : String(reason);
 }

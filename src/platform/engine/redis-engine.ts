@@ -263,6 +263,7 @@ export class RedisEngine implements Engine {
   async #open(): Promise<void> {
     await Promise.all([this.#commands.connect(), this.#subscriber.connect()]);
     this.serverVersion = await redis.requireVersion(this.#commands);
+    await this.#scripts.rehearse(this.#own.proof);
     await this.#link.open();
     this.#isOpened = true;
     this.#announce();
@@ -296,8 +297,10 @@ export class RedisEngine implements Engine {
     connection.on('error', (error) => {
       // A sentinel has said more.
       if (this.#lastError !== undefined && /^All sentinels/.test(error.message)) return;
+      const isKnown = this.#lastError?.message === error.message;
       this.#lastError = redis.withoutArguments(error);
-      this.#log.debug({ err: this.#lastError }, 'redis connection');
+      const level = this.#isOpened && !isKnown && redis.isRefusal(error) ? 'warn' : 'debug';
+      this.#log[level]({ err: this.#lastError }, 'redis connection');
     });
     connection.on('close', () =>
       this.#link.broken(this.#lastError ?? new Error('the connection to Redis closed')),

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { redisName } from './channels.ts';
 import type { Addition, NumberRequest, Tally } from './engine.ts';
+import { isRefusal } from './redis-connection.ts';
 
 /** Scripts that Redis runs as one step, over one connection. */
 export class RedisScripts {
@@ -35,6 +36,16 @@ export class RedisScripts {
     const answer = await this.#run(TALLY, keys, amounts);
     const rows = answer as [total: number, taken: number, window: number, leftMs: number][];
     return rows.map(([total, taken, window, leftMs]) => ({ total, taken, window, leftMs }));
+  }
+
+  /**
+   * Rejects if the user lacks a right that the others need: nodes would go on without what they do.
+   */
+  async rehearse(id: string): Promise<void> {
+    const names = [redisName('seq', id), redisName('tally', id), redisName('ch', id)];
+    await this.#run(REHEARSAL, names, []).catch((error) => {
+      if (isRefusal(error)) throw error;
+    });
   }
 
   #run(
@@ -92,6 +103,17 @@ for i = 1, #KEYS do
   if type(answer) == 'table' then refused = answer end
 end
 return refused or redis.call('TIME')`;
+
+/** Calls what the others call. KEYS: two that nothing else has, and a channel without listeners. */
+const REHEARSAL = `
+for i = 1, 2 do
+  redis.call('SET', KEYS[i], 0)
+  redis.call('INCRBY', KEYS[i], 0)
+  redis.call('PEXPIRE', KEYS[i], 1000)
+  for _, name in ipairs({ 'GET', 'PEXPIRETIME', 'PTTL', 'DEL' }) do redis.call(name, KEYS[i]) end
+end
+redis.call('SPUBLISH', KEYS[3], '')
+return redis.call('TIME')`;
 
 /**
  * Adds to windows. KEYS: the windows. ARGV, five for each: the addition, the window to which it

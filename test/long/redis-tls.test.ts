@@ -1,0 +1,146 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { pino } from 'pino';
+import t from 'tap';
+import { readRedisUrl, serverOf } from '../../src/platform/engine/redis-address.ts';
+import { RedisCluster } from '../../src/platform/engine/redis-cluster.ts';
+import { connectionTo, end } from '../../src/platform/engine/redis-connection.ts';
+import { newChannel } from '../engine/contract.ts';
+import { freshDirectory, ROOT } from '../start/parley.ts';
+import { makeSignedCertificate } from '../support/certificate.ts';
+import { startNode } from '../support/node.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { startRedisCluster } from '../support/redis-cluster.ts';
+import { until } from '../support/until.ts';
+
+/** A cluster with TLS alone, under a private authority, and a user with the rights of the docs. */
+
+const { ca, cert, key } = await makeSignedCertificate(freshDirectory(t), '127.0.0.1');
+const cluster = await startRedisCluster(t, {
+  hasReplicas: false,
+  settings: {
+    ...{ 'tls-ca-cert-file': ca, 'tls-cert-file': cert, 'tls-key-file': key },
+    ...{ 'tls-cluster': 'yes', 'tls-auth-clients': 'no', requirepass: 'operator' },
+  },
+  operator: { password: 'operator', tls: { ca: readFileSync(ca) } },
+});
+const url = cluster.url.replace('//', '//parley:secret@');
+const address = readRedisUrl(url)![0]!;
+const rules = documentedRules();
+await letIn(rules);
+const log = pino({ level: 'silent' });
+const connect = (to = url) => RedisCluster.connect({ address: readRedisUrl(to)![0]!, log });
+
+t.test('a private authority is refused until Node is given it', async (t) => {
+  t.match(url, /^rediss\+cluster:/);
+  await t.rejects(
+    connect(),
+    /^cannot use the Redis Cluster at ((?!secret)[^\n])*: self-signed certificate in certificate chain; have/,
+  );
+  // The second error of such a socket must not end the process.
+  for (let n = 0; n < 20; n++) {
+    const connection = connectionTo(serverOf(address, address.cluster![0]!), 'parley-test', () => false);
+    const connecting = connection.connect().catch(() => {});
+    while (connection.stream === undefined) await new Promise<void>((done) => process.nextTick(done));
+    // The handshake comes next.
+    await once(connection.stream, 'connect');
+    await end(connection);
+    await connecting;
+  }
+  // As NODE_EXTRA_CA_CERTS does it for the nodes below.
+  setDefaultCACertificates([...getCACertificates(), readFileSync(ca, 'utf8')]);
+});
+
+t.test('a wrong password is refused with the reason', async (t) => {
+  await t.rejects(
+    connect(url.replace('secret', 'wrong')),
+    /^cannot use ((?!wrong)[^\n])*: WRONGPASS [^,\n]*; have/,
+  );
+});
+
+t.test('of the rights in the docs none can be left out', async (t) => {
+  for (const rule of rules.filter((rule) => /^[~&+]/.test(rule))) {
+    await letIn(rules.filter((one) => one !== rule));
+    await forgetDenials();
+    const engine = await connect().catch((error: Error) => error);
+    if (engine instanceof Error) t.match(engine.message, /NOPERM|user executing the script/, rule);
+    else {
+      t.ok(['+info', '+ping', '+client|setname', '+sunsubscribe'].includes(rule), `${rule} is found missing`);
+      (await engine.subscribe(newChannel(), () => {})).unsubscribe();
+      await until(async () => rule === '+ping' || (await denials()).length > 0, { what: `a use of ${rule}` });
+      await engine.close();
+    }
+    t.not((await denials()).length, 0, rule);
+  }
+  await letIn(rules);
+});
+
+t.test('two nodes over it', async (t) => {
+  await forgetDenials();
+  const { url: databaseUrl } = await createTestDatabase(t);
+  const start = () => startNode(t, { databaseUrl, redisUrl: url, env: { NODE_EXTRA_CA_CERTS: ca } });
+  const [one, other] = await Promise.all([start(), start()]);
+  const conversationId = one.demo.conversations.group;
+  const listener = await other.listen(conversationId, { token: one.demo.users.ada.access_token });
+  let sent = 0;
+  const arrives = async (what: string) => {
+    const { status, body } = await one.send(conversationId);
+    t.equal(status, 201, what);
+    sent += 1;
+    await until(() => listener.sequences().includes(Number(body.sequence)), { what });
+  };
+  await arrives('a message');
+
+  const { to } = await cluster.migrate(conversationId);
+  await arrives('a message during the move');
+  await cluster.areHeard(to, conversationId, 2);
+  await areWhole();
+  await arrives('a message after the move');
+  t.same(await denials(), [], 'the rights suffice');
+
+  await Promise.all(cluster.servers.map((server) => cluster.call(server, 'ACL', 'DELUSER', 'parley')));
+  await Promise.all([one, other].map((node) => node.running.logs(/WRONGPASS/)));
+  await arrives('a message without the user');
+  await letIn(rules);
+  await areWhole();
+  await arrives('a message with the user again');
+  t.equal(new Set(listener.sequences()).size, listener.sequences().length, 'none came twice');
+  t.equal(listener.created().length, sent);
+  t.equal(listener.closeCode, undefined, 'on the socket of the beginning');
+  for (const { running } of [one, other]) {
+    const lines = running.stderr.split('\n').filter((line) => line.includes('WRONGPASS'));
+    t.ok(lines.length < 20, `it is said ${lines.length} times`);
+  }
+
+  async function areWhole() {
+    const healthy = () => Promise.all([one, other].map((node) => node.metric('parley_engine_healthy')));
+    await until(async () => (await healthy()).every(Boolean), {
+      what: 'all links',
+    });
+  }
+});
+
+/** The words behind the name of the user, as Redis gets them from the shell. */
+function documentedRules(): string[] {
+  const text = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+  const [, rules = ''] = /^redis-cli ACL SETUSER parley (.*)$/m.exec(text) ?? [];
+  return rules.replaceAll("'", '').split(' ');
+}
+
+async function letIn(rules: readonly string[]): Promise<void> {
+  const letIn = cluster.servers.map((server) =>
+    cluster.call(server, 'ACL', 'SETUSER', 'parley', 'reset', ...rules),
+  );
+  await Promise.all(letIn);
+}
+
+async function denials(): Promise<unknown[]> {
+  const logs = cluster.servers.map((server) => cluster.call<unknown[]>(server, 'ACL', 'LOG'));
+  return (await Promise.all(logs)).flat();
+}
+
+async function forgetDenials(): Promise<void> {
+  await Promise.all(cluster.servers.map((server) => cluster.call(server, 'ACL', 'LOG', 'RESET')));
+}
