@@ -4,6 +4,7 @@ import t from 'tap';
 import { Activity } from '../../src/contract/client/conversation/view/activity.ts';
 import type { LiveConversation } from '../../src/contract/client/index.ts';
 import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
+import type { EventOf } from '../../src/contract/protocol/socket/event-data.ts';
 import { Cases } from '../messages/cases.ts';
 import { startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
@@ -213,7 +214,7 @@ t.test('who is no member any more when all are read has no position', async (t) 
   const host = { actors: new Map(), actor: () => null, timing: { after: () => () => {} } };
   const core = { id: 'cnv_1', host, changed: (what: string) => changes.push(what) };
   const activity = new Activity(core as unknown as ConstructorParameters<typeof Activity>[0]);
-  const member = (actor_id: string, last_read_sequence: number) =>
+  const member = (actor_id: string, last_read_sequence: number | null) =>
     ({ actor_id, last_read_sequence, membership: 'active' }) as Participant;
   activity.join([member('act_1', 4), member('act_2', 2)]);
   activity.join([member('act_2', 3)]);
@@ -222,6 +223,14 @@ t.test('who is no member any more when all are read has no position', async (t) 
   t.strictSame(
     [...activity.reads.values()].map(({ sequence }) => sequence),
     [3],
+  );
+  activity.doubt();
+  activity.receive({ event: 'read', data: { actor_id: 'act_1', sequence: 7 } } as EventOf<'read'>);
+  activity.join([member('act_1', 5), member('act_2', null)], true);
+  t.strictSame(
+    [...activity.reads].map(([id, { sequence }]) => [id, sequence]),
+    [['act_1', 7]],
+    'of a new membership',
   );
   t.strictSame(new Set(changes), new Set(['reads']));
 });

@@ -34,6 +34,13 @@ function rowOf(row) {
   ].join(' ');
 }
 
+/** Why an act of the page itself has failed is known to no other page. */
+function draftOf(card) {
+  const copy = card.cloneNode(true);
+  for (const problem of all('.problem', copy)) problem.remove();
+  return textOf(copy);
+}
+
 /**
  * The label has author, time and text. Name and picture are left out: a row has them by what stood
  * above it when the conversation was opened, as the unread line did.
@@ -89,13 +96,15 @@ globalThis.shown = {
       ended: lines('.timeline-empty'),
       messages: all('.timeline-rows [data-message]').map(messageOf).toReversed(),
       typing: lines('.typing-line').filter((text) => text !== ''),
-      drafts: lines('.draft-card'),
+      drafts: all('.draft-card').map(draftOf),
       scheduled: lines('.scheduled-list summary, .scheduled-row'),
       refused: lines('.conversation .composer-refused'),
       thread: lines('.thread-pane-count, .side-pane-empty'),
       replies: all('.thread-pane [data-message]').map(messageOf).toReversed(),
       // How far a member has read is said in other words where the message is not loaded.
-      details: lines('.side-pane[aria-label="Details"] :is(h3, p, li:not(.readers > li), dt, dd)'),
+      details: lines(
+        '.side-pane[aria-label="Details"] :is(h3, p:not(.problem), li:not(.readers > li), dt, dd)',
+      ),
     };
   },
 

@@ -11,6 +11,11 @@ export class Activity {
   readonly #core: Pick<ViewCore, 'id' | 'host' | 'changed'>;
   readonly #typing = new Map<string, () => void>();
   readonly #reads = new Map<string, number>();
+  /**
+   * Actors whose positions are of before a break: a membership may have ended in it, and another
+   * one begun, which has a position of its own.
+   */
+  readonly #unsure = new Set<string>();
   #presence: ReadonlyMap<string, PresenceStatus> = new Map();
   #shownTyping: readonly Actor[] | undefined;
   #shownReads: ReadonlyMap<string, ReadPosition> | undefined;
@@ -54,7 +59,7 @@ export class Activity {
    */
   join(members: readonly Participant[], isAll = false): void {
     for (const id of isAll ? [...this.#reads.keys()] : []) {
-      if (members.some(({ actor_id: known }) => known === id)) continue;
+      if (!this.#unsure.delete(id) && members.some(({ actor_id: known }) => known === id)) continue;
       this.#reads.delete(id);
       this.#readsChanged();
     }
@@ -87,8 +92,9 @@ export class Activity {
     this.#setTyping(actorId, false);
   }
 
-  /** The connection was lost: the next one brings the presence of all again. */
-  forgetPresence(): void {
+  /** The connection was lost: the next one brings the presence and the positions of all again. */
+  doubt(): void {
+    for (const id of this.#reads.keys()) this.#unsure.add(id);
     if (this.#presence.size === 0) return;
     this.#presence = new Map();
     this.#core.changed('presence');
@@ -110,7 +116,7 @@ export class Activity {
     this.close();
     this.#reads.clear();
     this.#readsChanged();
-    this.forgetPresence();
+    this.doubt();
   }
 
   #setTyping(id: string, isTyping: boolean): void {
@@ -126,6 +132,7 @@ export class Activity {
   }
 
   #setRead(id: string, sequence: number): void {
+    this.#unsure.delete(id);
     if (this.#reads.get(id) === sequence) return;
     this.#reads.set(id, sequence);
     this.#readsChanged();

@@ -134,7 +134,7 @@ export class ConversationView
       () => this.#gaps.close(),
       host.actors.onLearned((actorId) => this.#learned(actorId)),
       host.onState((state) => {
-        if (state === 'connecting' || state === 'offline') this.#activity.forgetPresence();
+        if (state === 'connecting' || state === 'offline') this.#activity.doubt();
       }),
     ];
     owner.changed('people');
