@@ -11,5 +11,12 @@ export async function databaseUrlOf(
 ): Promise<string> {
   if (databaseUrl !== null) return databaseUrl;
   const postgres = await startEmbeddedPostgres({ dataDir, durable: true, log });
-  return disposer.add('postgres', postgres, (it) => it.stop()).url;
+  const { url } = disposer.add('postgres', postgres, (it) => it.stop());
+  return `${url}?connect_timeout=${EMBEDDED_CONNECT_S}`;
 }
+
+/**
+ * It stands on the machine of one person, where a busy moment right after the start made the first
+ * connection take longer than the second that a request waits elsewhere.
+ */
+const EMBEDDED_CONNECT_S = 5;

@@ -24,6 +24,8 @@ export interface RedisAwayOptions extends Seeded {
   readonly awayMs: number;
   /** Messages a second, of both nodes, into one conversation. */
   readonly perSecond: number;
+  /** Whether it fails where the others, or a new master, are slow: on a quiet machine. */
+  readonly judgesSpeed?: boolean;
 }
 
 export interface RedisAwayFigures extends Found {
@@ -66,7 +68,7 @@ export interface RedisAwayFigures extends Found {
  */
 export const redisAway = campaign({
   words: ['', 'cut-off', 'sentinel', 'several', 'cluster'],
-  whole: (_seed, word) => WHOLE[word as keyof typeof WHOLE],
+  whole: (_seed, word) => ({ ...WHOLE[word as keyof typeof WHOLE], judgesSpeed: true }),
   run,
 });
 
@@ -150,10 +152,13 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
     .filter(({ name }) => name === 'another shard stopped')
     .map((period) => ({ ...period, toMs: period.fromMs + awayMs }));
   const othersP99Ms = { before: within(calm), stopped: within(stopped) };
-  if (othersP99Ms.stopped > Math.max(1.2 * othersP99Ms.before, othersP99Ms.before + 10)) {
+  if (
+    options.judgesSpeed &&
+    othersP99Ms.stopped > Math.max(1.2 * othersP99Ms.before, othersP99Ms.before + 10)
+  ) {
     problems.push(`p99 ${othersP99Ms.stopped} ms beside a stopped shard, ${othersP99Ms.before} ms before`);
   }
-  if (usedMs > (redisCluster === undefined ? IN_TIME_MS : IN_TIME_OF_CLUSTER_MS))
+  if (options.judgesSpeed && usedMs > (redisCluster === undefined ? IN_TIME_MS : IN_TIME_OF_CLUSTER_MS))
     problems.push(`a new master was used ${Math.round(usedMs)} ms after its promotion`);
   const voids = await sum(nodes, 'parley_voids_total');
   if (voids > acknowledged.length / 100) problems.push(`${voids} voids for ${acknowledged.length} messages`);
