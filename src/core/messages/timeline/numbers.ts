@@ -106,6 +106,7 @@ export class Numbers {
 
   async #takeFromPostgres(tx: Querier, claims: readonly NumberRequest[], numbering: number): Promise<Taken> {
     const floored = await withFloors(tx, claims);
+    // 4, 16, 64, 256: in the end more than the flushes of another node that are under way have.
     const leftOut = numbering <= 2 ? 0 : 4 ** (numbering - 2);
     for (const { stream, floor } of floored) this.#void(stream, floor, floor + leftOut + 1);
     for (const { stream, count } of claims) {
