@@ -52,9 +52,7 @@ t.test('grouping, days, the unread line, and who has read', async (t) => {
   await message(other, 'While the reader looks').waitFor();
   await other.getByText('Read by Ada Lovelace').waitFor();
 
-  await row(page, second).hover();
-  await page.getByRole('button', { name: 'More actions' }).click();
-  await page.getByRole('menuitem', { name: 'Mark unread from here' }).click();
+  await menu(page, second, 'Mark unread from here');
   await until(async () => (await readOf(id)) === 3, { what: 'the message is unread again' });
   await send(id, grace, { body: 'One more' });
   await message(page, 'One more').waitFor();
@@ -520,8 +518,18 @@ function message(page: Page, text: string): Locator {
 async function act(page: Page, id: string, name: string): Promise<void> {
   // Behind another page it would get one frame a second, and each step waits for several.
   await page.bringToFront();
-  await row(page, id).hover();
-  await row(page, id).getByRole('button', { name, exact: true }).click();
+  const button = row(page, id).getByRole('button', { name, exact: true });
+  // A line that appears moves the row away from the pointer, and its buttons go with the pointer.
+  await until(
+    async () => {
+      await row(page, id).hover();
+      return await button.click({ timeout: 5_000 }).then(
+        () => true,
+        () => false,
+      );
+    },
+    { what: `"${name}" to be clicked` },
+  );
 }
 
 async function menu(page: Page, id: string, name: string): Promise<void> {
