@@ -457,6 +457,41 @@ t.test('connect rejects with one line that names the Redis, the reason and the r
   );
 });
 
+t.test('a right that a running node loses is logged once, until the link has come back', async (t) => {
+  const server = await startRedis(t);
+  const operator = await connectRaw(t, server.url);
+  const setUser = (...rules: string[]) => operator.call('ACL', 'SETUSER', 'ada', ...rules);
+  await setUser('on', '>hunter2', '~*', '&*', '+@all');
+  const lines: string[] = [];
+  const { a, b } = await connectNodes(t, server.url.replace('//', '//ada:hunter2@'), lines);
+  const channel = newChannel();
+  const refused = (command: string) =>
+    lines.filter((line) => line.includes('Redis refuses this node') && line.includes(`'${command}'`)).length;
+  const publishes = () =>
+    a.publish(channel, makeFrame(1)).then(
+      () => true,
+      () => false,
+    );
+
+  await setUser('-eval');
+  for (let n = 0; n < 5; n++) t.equal(await publishes(), false);
+  await until(() => refused('eval') === 2, { what: 'both nodes to log it' });
+  t.ok(a.healthy && b.healthy, 'the proofs of the link need another right');
+  await setUser('+eval');
+  await until(publishes, { what: 'a frame, without a restart' });
+
+  await setUser('-spublish');
+  await until(() => !a.healthy && !b.healthy, { what: 'links without their proofs' });
+  await until(() => lines.some((line) => line.includes('reconnecting')), { what: 'new connections' });
+  t.equal(refused('spublish'), 2);
+  await setUser('+spublish');
+  await until(() => a.healthy && b.healthy, { what: 'whole links' });
+  await until(publishes, { what: 'a frame' });
+  await setUser('-eval');
+  await until(() => refused('eval') === 4, { what: 'both nodes to log it again' });
+  t.notMatch(lines.join(''), /hunter2/);
+});
+
 async function connectNodes(t: Test, url: string, lines: string[] = []): Promise<Nodes> {
   const log = pino({ level: 'info' }, { write: (line) => lines.push(line) });
   const [a, b] = await Promise.all([RedisEngine.connect({ url, log }), RedisEngine.connect({ url, log })]);

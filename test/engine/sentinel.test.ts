@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import type { Missed } from '../../src/platform/engine/engine.ts';
@@ -62,7 +64,35 @@ t.test('sentinels that know no such master, or are away, are named', async (t) =
   const wrong = group.url.replace(/[^/]+$/, 'another');
   await t.rejects(connect(wrong), /another: .*No such master.*REDIS_URL/);
   const away = 'redis+sentinel://:hunter2@127.0.0.1:1,127.0.0.1:2/mymaster';
-  await t.rejects(connect(away), /^cannot use Redis at ((?!hunter2)[^\n])*sentinel 127.0.0.1:2 because/);
+  await t.rejects(
+    connect(away),
+    /^cannot use Redis at ((?!hunter2)[^\n])*sentinel 127.0.0.1:2 because connect ECONNREFUSED/,
+  );
+});
+
+t.test('a sentinel that is away is asked again and again, and nothing is printed', async (t) => {
+  let asked = 0;
+  const away = createServer((socket) => {
+    asked += 1;
+    socket.resetAndDestroy();
+  });
+  t.teardown(() => away.close());
+  away.listen(0, '127.0.0.1');
+  await once(away, 'listening');
+  const printed: unknown[] = [];
+  const { error } = console;
+  console.error = (...line) => printed.push(line);
+  t.teardown(() => {
+    console.error = error;
+  });
+  const { port } = away.address() as AddressInfo;
+  const engine = await RedisEngine.connect({
+    url: group.url.replace('/mymaster', `,127.0.0.1:${port}$&`),
+    log,
+  });
+  t.teardown(() => engine.close());
+  await until(() => asked >= 6, { what: 'three attempts of each connection' });
+  t.strictSame(printed, []);
 });
 
 t.test('addresses are read, and their secrets are not shown', async (t) => {

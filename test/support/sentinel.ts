@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { freePort } from './free-port.ts';
-import { findRedis, launchRedis, redisClient, startRedis, type TestRedis } from './redis.ts';
+import { findRedis, launchRedis, type RedisLogin, redisClient, startRedis, type TestRedis } from './redis.ts';
 import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
@@ -57,10 +57,27 @@ export async function failOver(group: SentinelGroup, cause: FailoverCause, nodes
 const MASTER = 'mymaster';
 const DOWN_AFTER_MS = 1_000;
 
-export async function startSentinelGroup(t: Teardown): Promise<SentinelGroup> {
-  const servers = await Promise.all([startRedis(t), startRedis(t)]);
+/** Of servers and sentinels with TLS alone, and a password each. */
+export interface SentinelSecrets {
+  /** Paths of PEM files. */
+  readonly certificate: { readonly ca: string; readonly cert: string; readonly key: string };
+  readonly password: string;
+  readonly sentinelPassword: string;
+}
+
+export async function startSentinelGroup(t: Teardown, secrets?: SentinelSecrets): Promise<SentinelGroup> {
+  const { certificate, password, sentinelPassword } = secrets ?? {};
+  const tls = certificate && {
+    ...{ 'tls-ca-cert-file': certificate.ca, 'tls-cert-file': certificate.cert },
+    ...{ 'tls-key-file': certificate.key, 'tls-replication': 'yes', 'tls-auth-clients': 'no' },
+  };
+  const login = async (password: string | undefined): Promise<RedisLogin> =>
+    certificate && password !== undefined ? { password, tls: { ca: await readFile(certificate.ca) } } : {};
+  const settings = { ...tls, ...(password !== undefined && { requirepass: password, masterauth: password }) };
+  const servers = await Promise.all([startRedis(t, settings), startRedis(t, settings)]);
   const [first] = servers;
-  const clients = new Map(servers.map((server) => [server, redisClient(t, server.port)]));
+  const asOperator = await login(password);
+  const clients = new Map(servers.map((server) => [server, redisClient(t, server.port, asOperator)]));
   const call = <T>(server: TestRedis, ...[name, ...args]: [string, ...(string | number)[]]): Promise<T> =>
     clients.get(server)!.call(name, ...args) as Promise<T>;
   const other = (server: TestRedis) => servers.find((one) => one !== server)!;
@@ -74,12 +91,18 @@ export async function startSentinelGroup(t: Teardown): Promise<SentinelGroup> {
     });
   };
   await follow(servers[1]);
-  const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(t, first.port)));
-  const asked = sentinels.map((port) => redisClient(t, port));
+  const watching = {
+    ...tls,
+    ...(sentinelPassword !== undefined && { requirepass: sentinelPassword }),
+    ...(password !== undefined && { [`sentinel auth-pass ${MASTER}`]: password }),
+  };
+  const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(t, first.port, watching)));
+  const asWatcher = await login(sentinelPassword);
+  const asked = sentinels.map((port) => redisClient(t, port, asWatcher));
   const facts = async (sentinel: Redis, ...args: string[]) =>
     pairs((await sentinel.call('SENTINEL', ...args)) as string[]);
   const group: SentinelGroup = {
-    url: `redis+sentinel://${sentinels.map((port) => `127.0.0.1:${port}`).join(',')}/${MASTER}`,
+    url: `${first.url.replace(/:.*/, '+sentinel:')}//${sentinels.map((port) => `127.0.0.1:${port}`).join(',')}/${MASTER}`,
     sentinels,
     servers,
     async roles() {
@@ -129,17 +152,22 @@ export async function startSentinelGroup(t: Teardown): Promise<SentinelGroup> {
   return group;
 }
 
-async function startSentinel(t: Teardown, masterPort: number): Promise<number> {
+async function startSentinel(
+  t: Teardown,
+  masterPort: number,
+  settings: Readonly<Record<string, string>>,
+): Promise<number> {
   const directory = await mkdtemp(join(tmpdir(), 'parley-sentinel-'));
   const port = await freePort();
   const file = join(directory, 'sentinel.conf');
   const lines = [
-    `port ${port}`,
+    ...('tls-cert-file' in settings ? ['port 0', `tls-port ${port}`] : [`port ${port}`]),
     'bind 127.0.0.1',
     `dir ${directory}`,
     `sentinel monitor ${MASTER} 127.0.0.1 ${masterPort} 2`,
     `sentinel down-after-milliseconds ${MASTER} ${DOWN_AFTER_MS}`,
     `sentinel failover-timeout ${MASTER} 5000`,
+    ...Object.entries(settings).map((setting) => setting.join(' ')),
   ];
   await writeFile(file, lines.join('\n'));
   const child = await launchRedis(await findRedis(), [file, '--sentinel']);

@@ -10,6 +10,7 @@ import { PartitionedEngine } from './partitioned-engine.ts';
 import { type RedisAddress, serverOf } from './redis-address.ts';
 import { describe, isRefusal, readClusterNodes } from './redis-connection.ts';
 import { RedisEngine } from './redis-engine.ts';
+import { Warnings } from './warnings.ts';
 
 export interface RedisClusterOptions {
   readonly address: RedisAddress;
@@ -37,8 +38,7 @@ export class RedisCluster extends PartitionedEngine {
   readonly #closing = new Set<Promise<void>>();
   /** Until when to say of partitions that they moved. */
   readonly #movedUntilMs = new Map<number, number>();
-  /** What the log has said since all was well. */
-  #said = '';
+  readonly #warnings: Warnings;
 
   /** Rejects with one line that says what keeps the cluster from being used. */
   static async connect(options: RedisClusterOptions): Promise<RedisCluster> {
@@ -87,13 +87,14 @@ export class RedisCluster extends PartitionedEngine {
       view.masters.map((at) => masters.get(at!)!),
     );
     this.#options = options;
+    this.#warnings = new Warnings(options.log);
     this.#masters = masters;
     this.#servers = view.servers;
     for (const master of masters.values()) this.follow(master);
     this.#looking = new Loop({
       intervalMs: LOOK_EVERY_MS,
       run: () => this.#round(),
-      onError: (error) => this.#warn(error, 'following the Redis Cluster failed'),
+      onError: (error) => this.#warnings.add(error, 'following the Redis Cluster failed'),
     });
   }
 
@@ -120,7 +121,7 @@ export class RedisCluster extends PartitionedEngine {
     const nowMs = performance.now();
     this.#sayMoved(nowMs);
     const isCalm = !this.#isStray && this.healthy && !this.inDoubt;
-    if (isCalm) this.#said = '';
+    if (isCalm) this.#warnings.clear();
     if (isCalm && nowMs - this.#readMs < CALM_LOOK_EVERY_MS) return;
     this.#isStray = false;
     const view = await this.#ask();
@@ -184,16 +185,9 @@ export class RedisCluster extends PartitionedEngine {
       this.follow(master);
     } catch (error) {
       const what = 'a master of the Redis Cluster cannot be used yet';
-      if (isRefusal(error)) this.#warn(error, what);
+      if (isRefusal(error)) this.#warnings.add(error, what);
       else this.#options.log.debug({ err: error, at }, what);
     }
-  }
-
-  /** Rounds follow each other closely, and mostly fail for the same reason. */
-  #warn(error: unknown, what: string): void {
-    if (this.#said === describe(error)) return;
-    this.#said = describe(error);
-    this.#options.log.warn({ err: error }, what);
   }
 
   #sayMoved(nowMs: number): void {

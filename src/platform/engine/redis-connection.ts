@@ -1,6 +1,7 @@
 import { TLSSocket } from 'node:tls';
 import { Redis, type RedisOptions } from 'ioredis';
 import type { RedisAddress } from './redis-address.ts';
+import { SentinelConnector } from './redis-sentinels.ts';
 
 /** Longest pause between two attempts to connect. */
 const RETRY_MS = 250;
@@ -29,6 +30,7 @@ const CONNECTION = {
 
 /** Every sentinel is listened to, since one may learn of a new master seconds after another. */
 const SENTINEL = {
+  Connector: SentinelConnector,
   failoverDetector: true,
   sentinelCommandTimeout: 500,
   sentinelReconnectStrategy: () => 1_000,

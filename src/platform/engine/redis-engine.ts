@@ -29,6 +29,7 @@ import * as redis from './redis-connection.ts';
 import { RedisLink } from './redis-link.ts';
 import { inScripts, microseconds, RedisScripts } from './redis-scripts.ts';
 import { Subscriptions } from './subscriptions.ts';
+import { Warnings } from './warnings.ts';
 
 export interface RedisEngineOptions {
   /** One address of REDIS_URL; Redis 7 or newer (sharded publish/subscribe). */
@@ -82,6 +83,7 @@ export class RedisEngine implements Engine {
   #isOpened = false;
   #closing: Promise<void> | undefined;
   #lastError: Error | undefined;
+  readonly #warnings: Warnings;
 
   /**
    * Rejects with one line that names the Redis, the reason and the remedy: at once if it refuses,
@@ -125,6 +127,7 @@ export class RedisEngine implements Engine {
     this.#uncounted = new Sealer(nodeId, 0);
     this.#log = log;
     this.#dropped = new DroppedFrames(log);
+    this.#warnings = new Warnings(log);
     this.#notices = notices;
     this.#roundTrip = metrics?.redisRoundTrip;
     const connection = (role: string) =>
@@ -136,7 +139,7 @@ export class RedisEngine implements Engine {
       this.#subscriptions.settle(channel).catch(() => {});
     });
     this.#subscriptions = new Subscriptions({
-      wanted: (channel) => this.#isOwn(channel) || this.#channels.has(channel),
+      wanted: (channel) => this.#own.all.has(channel) || this.#channels.has(channel),
       allWanted: () => [...this.#own.all, ...this.#channels.names()],
       join: (channels) => this.#join(channels),
       joined: (channels, atUs) => this.#arrivals.joined(channels, atUs),
@@ -154,6 +157,7 @@ export class RedisEngine implements Engine {
         redis.reset(this.#subscriber);
       },
       recovered: (healthySinceMs) => {
+        this.#warnings.clear();
         const sinceMs = Math.max(Math.min(healthySinceMs, this.#wholeBeforeMs), this.#lookedMs);
         this.#wholeBeforeMs = Number.POSITIVE_INFINITY;
         this.#missed({ reason: 'link', frames: 0, channels: undefined, sinceMs });
@@ -294,20 +298,18 @@ export class RedisEngine implements Engine {
 
   #watch(connection: Redis): void {
     // ioredis reports every attempt of its retries; the two lines of the link say enough.
-    connection.on('error', (error) => {
+    const note = (error: Error) => {
       // A sentinel has said more.
       if (this.#lastError !== undefined && /^All sentinels/.test(error.message)) return;
-      const isKnown = this.#lastError?.message === error.message;
       this.#lastError = redis.withoutArguments(error);
-      const level = this.#isOpened && !isKnown && redis.isRefusal(error) ? 'warn' : 'debug';
-      this.#log[level]({ err: this.#lastError }, 'redis connection');
-    });
+      this.#log.debug({ err: this.#lastError }, 'redis connection');
+      this.#report(error);
+    };
+    connection.on('error', note);
+    connection.on('sentinelError', note);
     connection.on('close', () =>
       this.#link.broken(this.#lastError ?? new Error('the connection to Redis closed')),
     );
-    connection.on('sentinelError', (error: Error) => {
-      this.#lastError = error;
-    });
     // ioredis gives up if it hears of a new master while it asks for the address of one.
     connection.on('end', () => setTimeout(() => this.#connectAgain(connection), RETRY_MS).unref());
     let earlier: string | undefined;
@@ -372,7 +374,7 @@ export class RedisEngine implements Engine {
       return await answer;
     } catch (error) {
       this.#link.check();
-      this.#reportStray(error);
+      this.#report(error);
       throw new EngineUnavailableError(redis.withoutArguments(error));
     }
   }
@@ -402,7 +404,7 @@ export class RedisEngine implements Engine {
       this.#arrivals.joining(channels);
       return microseconds(await this.#commands.time());
     } catch (error) {
-      this.#reportStray(error);
+      this.#report(error);
       throw redis.withoutArguments(error);
     }
   }
@@ -413,8 +415,10 @@ export class RedisEngine implements Engine {
     return Promise.all(bySlot(channels).map((some) => send(some.map(channelName))));
   }
 
-  #reportStray(error: unknown): void {
+  /** Something failed whose remedy is another server of the cluster, or an operator. */
+  #report(error: unknown): void {
     if (redis.isStray(error)) this.#inCluster?.onStray();
+    else if (this.#isOpened && redis.isRefusal(error)) this.#warnings.add(error, 'Redis refuses this node');
   }
 
   #forget(): void {
@@ -436,16 +440,12 @@ export class RedisEngine implements Engine {
     for (const listener of [...this.#missedListeners]) listener(missed);
   }
 
-  #isOwn(channel: string): boolean {
-    return this.#own.all.has(channel);
-  }
-
   #sendProof(proof: string): void {
     this.#sent = { proof, atMs: performance.now() };
     // A failure needs no other handling: the proof does not come back, which the link watches.
     this.#commands
       .spublish(channelName(this.#own.proof), this.#uncounted.seal(0, Buffer.from(proof)))
-      .catch((error) => this.#reportStray(error));
+      .catch((error) => this.#report(error));
   }
 
   #receive(name: Buffer, message: Buffer): void {
