@@ -68,6 +68,14 @@ t.test('sentinels that know no such master, or are away, are named', async (t) =
     connect(away),
     /^cannot use Redis at ((?!hunter2)[^\n])*sentinel 127.0.0.1:2 because connect ECONNREFUSED/,
   );
+  const lines: string[] = [];
+  const warnings = pino({ level: 'warn' }, { write: (line) => lines.push(line) });
+  const unknown = 'redis+sentinel://sentinel.invalid/mymaster';
+  await t.rejects(
+    RedisEngine.connect({ url: unknown, log: warnings, patienceMs: 2_000 }),
+    /ENOTFOUND|EAI_AGAIN/,
+  );
+  t.match(lines.join(''), /trying again/, 'its name may be known in a moment');
 });
 
 t.test('a sentinel that is away is asked again and again, and nothing is printed', async (t) => {

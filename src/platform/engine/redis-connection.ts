@@ -135,12 +135,11 @@ export function withoutArguments(error: unknown): Error {
  * a failover under way. Refusals have other texts.
  */
 export function isPassing({ message }: Error, { isWatched }: RedisAddress): boolean {
-  return (
-    isWatched
-      ? /timed out|ETIMEDOUT|no proof|lost meanwhile|ECONNREFUSED|closed|unreachable/
-      : /timed out|ETIMEDOUT|no proof|lost meanwhile/
-  ).test(message);
+  return LATE.test(message) || (isWatched && AWAY.test(message));
 }
+
+const LATE = /timed out|ETIMEDOUT|no proof|lost meanwhile/;
+const AWAY = /ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|closed|unreachable/;
 
 /** Whether an operator has to mend it: it is not over in a moment, unlike a failover. */
 export function isRefusal(error: unknown): boolean {
