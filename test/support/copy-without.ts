@@ -7,11 +7,15 @@ const ROOT = resolve(import.meta.dirname, '../..');
 
 /**
  * Copies src/, and what else of the checkout is named, without a feature: without its folder, and
- * its two lines in the list. The dependencies are those of the checkout.
+ * its two lines in the list. The dependencies are those of the checkout. What is built comes only
+ * where it is named: another test may build it meanwhile, and a folder that vanishes ends a process
+ * in `cpSync` without a filter (nodejs/node#63970).
  */
 export function copyWithout(folder: string, directory: string, more: readonly string[] = []): void {
   for (const entry of ['src', 'package.json', 'tsconfig.json', ...more]) {
-    cpSync(join(ROOT, entry), join(directory, entry), { recursive: true });
+    const from = join(ROOT, entry);
+    const filter = (path: string) => path === from || !/\/dist(-\w+)?$/.test(path);
+    cpSync(from, join(directory, entry), { recursive: true, filter });
   }
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
   rmSync(join(directory, 'src/features', folder), { recursive: true });
