@@ -19,10 +19,10 @@ import { until } from '../support/until.ts';
 
 const { ca, cert, key } = await makeSignedCertificate(freshDirectory(t), '127.0.0.1');
 const cluster = await startRedisCluster(t, {
-  hasReplicas: false,
   settings: {
     ...{ 'tls-ca-cert-file': ca, 'tls-cert-file': cert, 'tls-key-file': key },
-    ...{ 'tls-cluster': 'yes', 'tls-auth-clients': 'no', requirepass: 'operator' },
+    ...{ 'tls-cluster': 'yes', 'tls-replication': 'yes', 'tls-auth-clients': 'no' },
+    ...{ requirepass: 'operator', masterauth: 'operator' },
   },
   operator: { password: 'operator', tls: { ca: readFileSync(ca) } },
 });
@@ -98,6 +98,18 @@ t.test('two nodes over it', async (t) => {
   await cluster.areHeard(to, conversationId, 2);
   await areWhole();
   await arrives('a message after the move');
+
+  for (const cause of ['switched over', 'killed'] as const) {
+    const master = await cluster.masterOf(conversationId);
+    const { to: promoted } = await cluster.failOver(master, cause);
+    await cluster.areHeard(promoted, conversationId, 2);
+    await areWhole();
+    await arrives(`a message after: ${cause}`);
+    // A server that was killed has forgotten the user.
+    await master.start();
+    await cluster.isReady();
+    await letIn(rules);
+  }
   t.same(await denials(), [], 'the rights suffice');
 
   await Promise.all(cluster.servers.map((server) => cluster.call(server, 'ACL', 'DELUSER', 'parley')));
