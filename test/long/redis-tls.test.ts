@@ -10,8 +10,8 @@ import { connectionTo, end } from '../../src/platform/engine/redis-connection.ts
 import { newChannel } from '../engine/contract.ts';
 import { freshDirectory, ROOT } from '../start/parley.ts';
 import { makeSignedCertificate } from '../support/certificate.ts';
-import { startNode } from '../support/node.ts';
-import { createTestDatabase } from '../support/postgres.ts';
+import { startClusterOver } from '../support/cluster.ts';
+import { ClusterReader } from '../support/cluster-reader.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
 import { until } from '../support/until.ts';
 
@@ -79,32 +79,24 @@ t.test('of the rights in the docs none can be left out', async (t) => {
 
 t.test('two nodes over it', async (t) => {
   await forgetDenials();
-  const { url: databaseUrl } = await createTestDatabase(t);
-  const start = () => startNode(t, { databaseUrl, redisUrl: url, env: { NODE_EXTRA_CA_CERTS: ca } });
-  const [one, other] = await Promise.all([start(), start()]);
-  const conversationId = one.demo.conversations.group;
-  const listener = await other.listen(conversationId, { token: one.demo.users.ada.access_token });
-  let sent = 0;
-  const arrives = async (what: string) => {
-    const { status, body } = await one.send(conversationId);
-    t.equal(status, 201, what);
-    sent += 1;
-    await until(() => listener.sequences().includes(Number(body.sequence)), { what });
-  };
-  await arrives('a message');
+  const redis = { ...cluster.servers[0]!, url };
+  const over = await startClusterOver(t, redis, { NODE_EXTRA_CA_CERTS: ca });
+  const { nodes, conversationId } = over;
+  const reader = await ClusterReader.open(t, over);
+  await reader.arrives('a message');
 
   const { to } = await cluster.migrate(conversationId);
-  await arrives('a message during the move');
+  await reader.arrives('a message during the move');
   await cluster.areHeard(to, conversationId, 2);
-  await areWhole();
-  await arrives('a message after the move');
+  await reader.areWhole();
+  await reader.arrives('a message after the move');
 
   for (const cause of ['switched over', 'killed'] as const) {
     const master = await cluster.masterOf(conversationId);
     const { to: promoted } = await cluster.failOver(master, cause);
     await cluster.areHeard(promoted, conversationId, 2);
-    await areWhole();
-    await arrives(`a message after: ${cause}`);
+    await reader.areWhole();
+    await reader.arrives(`a message after: ${cause}`);
     // A server that was killed has forgotten the user.
     await master.start();
     await cluster.isReady();
@@ -113,24 +105,15 @@ t.test('two nodes over it', async (t) => {
   t.same(await denials(), [], 'the rights suffice');
 
   await Promise.all(cluster.servers.map((server) => cluster.call(server, 'ACL', 'DELUSER', 'parley')));
-  await Promise.all([one, other].map((node) => node.running.logs(/WRONGPASS/)));
-  await arrives('a message without the user');
+  await Promise.all(nodes.map((node) => node.running.logs(/WRONGPASS/)));
+  await reader.arrives('a message without the user');
   await letIn(rules);
-  await areWhole();
-  await arrives('a message with the user again');
-  t.equal(new Set(listener.sequences()).size, listener.sequences().length, 'none came twice');
-  t.equal(listener.created().length, sent);
-  t.equal(listener.closeCode, undefined, 'on the socket of the beginning');
-  for (const { running } of [one, other]) {
+  await reader.areWhole();
+  await reader.arrives('a message with the user again');
+  reader.gotEachOnce();
+  for (const { running } of nodes) {
     const lines = running.stderr.split('\n').filter((line) => line.includes('WRONGPASS'));
     t.ok(lines.length < 20, `it is said ${lines.length} times`);
-  }
-
-  async function areWhole() {
-    const healthy = () => Promise.all([one, other].map((node) => node.metric('parley_engine_healthy')));
-    await until(async () => (await healthy()).every(Boolean), {
-      what: 'all links',
-    });
   }
 });
 

@@ -5,10 +5,9 @@ import t from 'tap';
 import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { makeSignedCertificate } from '../support/certificate.ts';
-import { startNode } from '../support/node.ts';
-import { createTestDatabase } from '../support/postgres.ts';
+import { startClusterOver } from '../support/cluster.ts';
+import { ClusterReader } from '../support/cluster-reader.ts';
 import { failOver, startSentinelGroup } from '../support/sentinel.ts';
-import { until } from '../support/until.ts';
 
 /** Servers and sentinels with TLS alone, under a private authority, and a password of each kind. */
 
@@ -36,32 +35,17 @@ t.test('an authority or a password that is wrong is refused with the reason', as
 });
 
 t.test('two nodes over it, while the master fails over', async (t) => {
-  const { url: databaseUrl } = await createTestDatabase(t);
-  const env = { NODE_EXTRA_CA_CERTS: certificate.ca };
-  const start = () => startNode(t, { databaseUrl, redisUrl: url, env });
-  const nodes = await Promise.all([start(), start()]);
-  const [one, other] = nodes;
-  const conversationId = one.demo.conversations.group;
-  const listener = await other.listen(conversationId, { token: one.demo.users.ada.access_token });
-  let sent = 0;
-  const arrives = async (what: string) => {
-    const { status, body } = await one.send(conversationId);
-    t.equal(status, 201, what);
-    sent += 1;
-    await until(() => listener.sequences().includes(Number(body.sequence)), { what });
-  };
-
-  await arrives('a message');
+  const redis = { ...group.servers[0], url };
+  const cluster = await startClusterOver(t, redis, { NODE_EXTRA_CA_CERTS: certificate.ca });
+  const reader = await ClusterReader.open(t, cluster);
+  await reader.arrives('a message');
   for (const cause of ['master killed', 'master hung', 'switched over'] as const) {
-    await failOver(group, cause, nodes.length);
-    await arrives(`a message after: ${cause}`);
-    const healthy = () => Promise.all(nodes.map((node) => node.metric('parley_engine_healthy')));
-    await until(async () => (await healthy()).every(Boolean), { what: `whole links after: ${cause}` });
-    await arrives('a message over the new master');
+    await failOver(group, cause, cluster.nodes.length);
+    await reader.arrives(`a message after: ${cause}`);
+    await reader.areWhole();
+    await reader.arrives('a message over the new master');
   }
-  t.equal(new Set(listener.sequences()).size, listener.sequences().length, 'none came twice');
-  t.equal(listener.created().length, sent);
-  t.equal(listener.closeCode, undefined, 'on the socket of the beginning');
+  reader.gotEachOnce();
 });
 
 function urlWith(password: string, sentinelPassword: string): string {
