@@ -6,6 +6,7 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path/posix';
 import t from 'tap';
+import { importsOf } from './support/imports.ts';
 
 /** Path from the root of the checkout → content. */
 type Files = ReadonlyMap<string, string>;
@@ -322,25 +323,6 @@ function heavyClient(files: Files): string[] {
   const seen = new Set<string>();
   for (const path of files.keys()) if (path.startsWith('src/contract/client/')) visit(path, seen);
   return [...found];
-}
-
-interface Import {
-  readonly specifier: string;
-  readonly isType: boolean;
-}
-
-/** Static, re-exporting, bare and dynamic imports alike. */
-function importsOf(text: string): Import[] {
-  const found: Import[] = [];
-  for (const [, words = '', specifier = ''] of text.matchAll(
-    /^\s*((?:import|export)\b[^'"`;]*?\bfrom|import)\s*['"]([^'"]+)['"]/gm,
-  )) {
-    found.push({ specifier, isType: /^(import|export)\s+type\b/.test(words) });
-  }
-  for (const [, specifier = ''] of text.matchAll(/\bimport\s*\(\s*['"`]([^'"`]+)['"`]/g)) {
-    found.push({ specifier, isType: false });
-  }
-  return found;
 }
 
 /** Files right in app/ compose the others, and are one area. */

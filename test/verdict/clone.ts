@@ -1,0 +1,46 @@
+/**
+ * `npm run verdict [-- --part <n>] [-- --empty-cache]`: does what `.ci/run` does after a push, on a
+ * clone of HEAD in a scratch folder, which has nothing that was installed or built here.
+ */
+
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const args = process.argv.slice(2);
+
+const dirty = execFileSync('git', ['status', '--porcelain'], { cwd: ROOT, encoding: 'utf8' });
+if (dirty !== '') {
+  process.stderr.write(`The verdict is on HEAD, and these files are not committed:\n${dirty}`);
+  process.exit(2);
+}
+const scratch = mkdtempSync(join(tmpdir(), 'parley-verdict-'));
+process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
+// Documents that some checkouts have beside them.
+const shared = join(ROOT, '../shared');
+if (existsSync(shared)) symlinkSync(realpathSync(shared), join(scratch, 'shared'));
+const clone = join(scratch, 'parley');
+execFileSync('git', ['clone', '--quiet', ROOT, clone]);
+const env = environment();
+if (args.includes('--empty-cache')) env.npm_config_cache = join(scratch, 'npm-cache');
+const run = spawn('bash', ['.ci/run', ...args.filter((arg) => arg !== '--empty-cache')], {
+  cwd: clone,
+  env,
+  stdio: ['ignore', 'inherit', 'inherit'],
+});
+// Ctrl-C reaches all of them; this process ends last, and removes the folder.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void run.kill(signal));
+run.once('close', (code) => process.exit(code ?? 1));
+
+/** That of the terminal: without what npm adds for a script of this checkout. */
+function environment(): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_(?!config_)|npm_config_local|INIT_CWD)/.test(name),
+  );
+  const paths = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((path) => !path.endsWith('node_modules/.bin'));
+  return { ...Object.fromEntries(own), PATH: paths.join(delimiter) };
+}

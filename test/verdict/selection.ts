@@ -1,0 +1,89 @@
+/**
+ * Which of the long tests the verdict runs: those whose inputs changed, and an eighth of the rest in
+ * turn.
+ */
+
+import type { Change } from './changes.ts';
+import type { Inputs } from './inputs.ts';
+
+export interface Choice {
+  readonly file: string;
+  readonly runs: boolean;
+  readonly why: string;
+}
+
+/** The rest is run in as many verdicts, if each number comes up. */
+export const PARTS = 8;
+
+/**
+ * Nothing that a test of test/long/ could notice: checked by the suite, or by types and lint in
+ * every verdict. Test files and the bench count for those alone that import or name them. What is
+ * not listed here, and not known otherwise, counts for all.
+ */
+const NO_INPUT: readonly RegExp[] = [
+  /^(docs|bench|test|examples)\//,
+  /^[^/]+\.md$/,
+  /\/README\.md$/,
+  /^(LICENSE|\.gitignore|\.dockerignore|Dockerfile|docker-compose\.yml|biome\.json|redocly\.yaml)$/,
+  /^tsconfig[\w.]*\.json$/,
+];
+
+/** Parts of the code that two versions of this project share: the database, the queue and frames. */
+const SHARED_WITH_EARLIER: readonly RegExp[] = [
+  /^migrations\//,
+  /^src\/platform\/(db|engine)\//,
+  /^src\/core\/messages\/timeline\//,
+  /^src\/app\/jobs\//,
+  /^src\/features\/search\//,
+  /^src\/contract\/protocol\/(versions|socket\/)/,
+];
+
+/** `part`: from 0 to `PARTS` − 1. `files`: the long tests, each with its inputs. */
+export function choose(
+  files: ReadonlyMap<string, Inputs>,
+  changes: readonly Change[],
+  part: number,
+): Choice[] {
+  const choices: Choice[] = [];
+  let others = 0;
+  for (const [file, inputs] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const change = changes.find((one) => isInput(inputs, one));
+    if (change !== undefined) {
+      choices.push({ file, runs: true, why: `changed: ${nameOf(change)}` });
+      continue;
+    }
+    if (inputs.runsEarlier) {
+      choices.push({
+        file,
+        runs: false,
+        why: 'it runs an earlier version, and nothing that both share changed',
+      });
+      continue;
+    }
+    const turn = others % PARTS;
+    others += 1;
+    const runs = turn === part;
+    const why = runs ? `in its turn, part ${part} of ${PARTS}` : `no input changed; its turn is part ${turn}`;
+    choices.push({ file, runs, why });
+  }
+  return choices;
+}
+
+export function isInput(inputs: Inputs, change: Change): boolean {
+  if ('package' in change) {
+    if (change.users === undefined) return true;
+    if (inputs.startsNode && change.users.some(({ production }) => production)) return true;
+    return change.users.some(({ name }) => inputs.packages.has(name));
+  }
+  const { path } = change;
+  if (inputs.files.has(path)) return true;
+  if (NO_INPUT.some((pattern) => pattern.test(path))) return false;
+  if (inputs.runsEarlier) return SHARED_WITH_EARLIER.some((pattern) => pattern.test(path));
+  if (!path.startsWith('src/') && !path.startsWith('migrations/') && !path.startsWith('bin/')) return true;
+  if (!inputs.startsNode) return false;
+  return !inputs.unrelated.some((area) => path === area || path.startsWith(`${area}/`));
+}
+
+function nameOf(change: Change): string {
+  return 'package' in change ? `the package ${change.package}` : change.path;
+}
