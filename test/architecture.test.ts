@@ -134,6 +134,11 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
     pattern: /^export const \w+ = statement\b/m,
   },
   {
+    what: 'a declaration that others see without an import',
+    where: /^src\/features\//,
+    pattern: /\bdeclare\s+(global|module)\b/,
+  },
+  {
     what: 'the inside of pino or prom-client',
     where: /^src\//,
     pattern: /\bsymbols\.\w+Sym\b|\bhashMap\b|\bbucketValues\b/,
@@ -523,6 +528,7 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
     "export const READ = statement('read')`SELECT`;",
     /a statement for others/,
   ],
+  'a global of a feature': ['src/features/mail/a.ts', 'declare global {}', /others see without an import/],
   'the inside of a library': [
     'src/platform/log.ts',
     'const bound = log[symbols.chindingsSym];',

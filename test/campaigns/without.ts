@@ -84,7 +84,7 @@ async function run(t: Teardown, options: WithoutOptions, random: Random): Promis
   const copy = freshDirectory(t);
   const left = ['src', 'package.json', 'tsconfig.json', 'node_modules', '.git', '.data', '.tap'];
   const rest = readdirSync(ROOT).filter((entry) => !left.includes(entry));
-  copyWithout(feature, copy, [...rest, ...globSync('src/**/dist', { cwd: ROOT })]);
+  copyWithout([feature], copy, [...rest, ...globSync('src/**/dist', { cwd: ROOT })]);
   const problems: string[] = [];
   if (types) {
     const found = await compile(copy);
