@@ -1,4 +1,8 @@
-/** That each feature can be left out: its folder, and its two lines in src/app/features.ts. */
+/**
+ * That each feature can be left out: its folder, and its two lines in src/app/features.ts.
+ *
+ * Without influence: src/edge/console/page, src/features/widgets/page, src/platform/ui.
+ */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

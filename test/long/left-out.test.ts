@@ -1,5 +1,9 @@
 /**
  * What a node does without each feature: the others go on, and nothing of it grows or is retried.
+ *
+ * Without influence: src/app/admin, src/app/demo, src/app/supervise.ts, src/app/supervisor,
+ * src/app/tail.ts, src/contract/client, src/edge/console, src/features/widgets/page,
+ * src/platform/http/documents/pages, src/platform/ui.
  */
 
 import { randomUUID } from 'node:crypto';

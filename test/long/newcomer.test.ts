@@ -1,6 +1,12 @@
 /**
  * `npm start` as a stranger meets it: what it prints works when pasted, and nothing is left when it
  * ends.
+ *
+ * Without influence: src/app/admin, src/app/supervise.ts, src/app/supervisor,
+ * src/contract/client/ai, src/contract/client/react, src/core/installation, src/core/registration,
+ * src/edge/console, src/features/cells, src/features/compliance, src/features/identity,
+ * src/features/import, src/features/search, src/features/widgets/frame, src/features/widgets/page,
+ * src/platform/http/documents/pages, src/platform/ui.
  */
 
 import { readFileSync, realpathSync, statSync } from 'node:fs';

@@ -1,4 +1,8 @@
-/** Whether the next Node could run Parley. */
+/**
+ * Whether the next Node could run Parley.
+ *
+ * Without influence: src/edge/console/page, src/features/widgets/page, src/platform/ui.
+ */
 
 import t from 'tap';
 import { runProgram } from '../start/parley.ts';

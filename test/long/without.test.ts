@@ -1,3 +1,11 @@
+/**
+ * A build without a feature, in use: the campaign, in short.
+ *
+ * Without influence: src/app/demo, src/app/supervise.ts, src/app/supervisor, src/app/tail.ts,
+ * src/contract/client, src/edge/console, src/features/widgets/page,
+ * src/platform/http/documents/pages, src/platform/ui.
+ */
+
 import t from 'tap';
 import { without } from '../campaigns/without.ts';
 
