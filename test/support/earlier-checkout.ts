@@ -13,7 +13,8 @@ export interface EarlierCheckout {
 }
 
 /**
- * Extracts a commit into a directory of this test, with today's dependencies if they are the same.
+ * Extracts a commit into a directory of this test, with today's dependencies if those of a node are
+ * the same: what was for development then is not needed.
  * A clone without the commit fails the test: skipped, it would be missed by everyone whose checks
  * clone shallowly.
  */
@@ -31,11 +32,36 @@ export async function checkOutEarlier(t: Teardown, commit: string): Promise<Earl
   const archive = join(freshDirectory(t), 'commit.tar');
   await run('git', ['archive', '--format=tar', `--output=${archive}`, commit], { cwd: ROOT });
   await run('tar', ['-x', '-f', archive, '-C', root]);
-  const lock = (directory: string) => readFileSync(join(directory, 'package-lock.json'), 'utf8');
-  if (lock(root) === lock(ROOT)) {
+  const today = packagesOf(ROOT);
+  const needed = Object.entries(packagesOf(root)).filter(([path, it]) => isOfNode(path, it));
+  if (needed.every(([path, it]) => identityOf(today[path]) === identityOf(it))) {
     symlinkSync(realpathSync(join(ROOT, 'node_modules')), join(root, 'node_modules'));
-  } else await run('npm', ['ci'], { cwd: root });
+  } else await run('npm', ['ci', '--omit=dev'], { cwd: root });
   return { root, command: [process.execPath, join(root, 'bin/parley.cjs'), 'start'] };
 }
 
 const run = promisify(execFile);
+
+type Packages = Readonly<Record<string, Package>>;
+
+interface Package {
+  readonly version?: string;
+  readonly integrity?: string;
+  readonly link?: boolean;
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+}
+
+/** Returns what a lock file holds, by path. */
+function packagesOf(directory: string): Packages {
+  return JSON.parse(readFileSync(join(directory, 'package-lock.json'), 'utf8')).packages;
+}
+
+/** The packages of the registry that are not installed for development alone. */
+function isOfNode(path: string, { link, dev, devOptional }: Package): boolean {
+  return path.startsWith('node_modules/') && !link && !dev && !devOptional;
+}
+
+function identityOf({ version, integrity }: Package = {}): string {
+  return `${version} ${integrity}`;
+}
