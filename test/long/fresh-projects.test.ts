@@ -14,7 +14,7 @@
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { freshDirectory, ROOT, runProgram, startParley } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
 import { startChromium } from '../support/chromium.ts';
@@ -26,6 +26,7 @@ import { nodeOf } from './next-node.ts';
 const PROJECTS = join(ROOT, 'test/fresh-projects');
 const app = await startTestApp(t);
 const { account_id: account, api_key: token } = app.demo;
+const browser = await startChromium(t);
 const tarball = Buffer.from(await (await fetch(`${app.baseUrl}/v1/client.tgz`)).arrayBuffer());
 
 t.test('npm run pack:client writes the tarball into the checkout, and prints its name last', async (t) => {
@@ -115,22 +116,33 @@ t.test('no project: a page imports /v1/client.js, under the policy of /docs', as
   await until(async () => (await read()) === 1, { what: 'the socket of the page' });
 });
 
-/** Opens a page in a browser of its own, which ends with the test. */
+/** Opens a page, which ends with the test. */
 async function open(t: Teardown, url: string): Promise<Page> {
-  const browser = await startChromium(t);
   const page = await browser.newPage();
+  t.teardown(() => page.close());
   await page.goto(url);
   return page;
 }
 
-/** Returns a directory with the project, its packages and that of the SDK. */
-async function installed(t: Teardown, name: string): Promise<string> {
+/** Returns a directory with the project, the packages of its lock file and that of the SDK. */
+async function installed(t: Test, name: string): Promise<string> {
   const directory = freshDirectory(t);
   cpSync(join(PROJECTS, name), directory, { recursive: true });
   writeFileSync(join(directory, 'parley-client.tgz'), tarball);
-  await npm(directory, ['ci', '--ignore-scripts']);
   await npm(directory, ['install', '--no-save', '--ignore-scripts', './parley-client.tgz']);
+  const { 'node_modules/parley-client': ours, ...others } = packagesIn(
+    join(directory, 'node_modules/.package-lock.json'),
+  );
+  t.match(ours, /^sha512-/);
+  t.match(packagesIn(join(directory, 'package-lock.json')), others, 'the others are those of the lock file');
   return directory;
+}
+
+/** Returns the digest of each package of a lock file, by its path. */
+function packagesIn(file: string): Record<string, string | undefined> {
+  const { packages } = JSON.parse(readFileSync(file, 'utf8')) as { packages: object };
+  const digests = Object.entries(packages).map(([path, { integrity }]) => [path, integrity]);
+  return Object.fromEntries(digests);
 }
 
 /**
@@ -139,7 +151,7 @@ async function installed(t: Teardown, name: string): Promise<string> {
 async function npm(directory: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(NODE_OPTIONS$|_?TAP)/.test(name));
   const quiet = { npm_config_audit: 'false', npm_config_fund: 'false', npm_config_update_notifier: 'false' };
-  const all = { ...Object.fromEntries(inherited), ...quiet, ...env };
+  const all = { ...Object.fromEntries(inherited), ...quiet, npm_config_prefer_offline: 'true', ...env };
   const { code, stdout, stderr } = await runProgram('npm', args, all, directory);
   if (code !== 0) throw new Error(`npm ${args.join(' ')}: ${stdout}${stderr}`);
   return stdout;
