@@ -42,7 +42,9 @@ const EARLIER_SDK = 'src/contract/client/index.ts';
 const checkout = await checkOutEarlier(t, EARLIER);
 const { url: databaseUrl } = await startPostgres(t);
 const redis = await startRedis(t);
-const options = { databaseUrl, redisUrl: redis.url, env: { PARLEY_FETCH_ALLOW: '127.0.0.1' } };
+// Nodes stop while sockets are open: in a moment, not in ten seconds.
+const env = { PARLEY_FETCH_ALLOW: '127.0.0.1', PARLEY_DRAIN_MS: '500' };
+const options = { databaseUrl, redisUrl: redis.url, env };
 const earlier = await startNode(t, { ...options, earlier: checkout });
 const conversationId = earlier.demo.conversations.group;
 

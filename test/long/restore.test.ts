@@ -35,7 +35,9 @@ t.test(
     const newest = original.at(NEWEST_VERSION);
     await newest.call('PUT', `/v1/messaging/messages/${body.id}/reactions/%F0%9F%91%8D`);
     await newest.call('POST', `/v1/messaging/messages/${body.id}/actions/pin`);
-    const { cursor } = await original.listen(conversationId);
+    const { cursor, socket } = await original.listen(conversationId);
+    // A node that stops gives its sockets ten seconds.
+    socket.terminate();
     await original.kill('SIGTERM');
 
     // What a restored dump is: the same rows in a database of its own, with transactions that are
