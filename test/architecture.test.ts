@@ -7,6 +7,7 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path/posix';
 import t from 'tap';
 import { importsOf } from './support/imports.ts';
+import { longFiles, suiteFiles } from './verdict/sets.ts';
 
 /** Path from the root of the checkout → content. */
 type Files = ReadonlyMap<string, string>;
@@ -186,19 +187,17 @@ t.test('the image and the servers of the bench have the flags of npm start', asy
   for (const text of [compiled, command, ofBench]) t.strictSame(text.match(/--[\w-]+=\d+/g), flags, text);
 });
 
-t.test('npm test leaves out test/long alone, and npm run test:all leaves out nothing', async (t) => {
+t.test('each test file is in npm test or in test/long/, and none in both', (t) => {
   const root = resolve(import.meta.dirname, '..');
-  const { scripts, tap } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const all = /^tap --include='(.+)'$/.exec(scripts['test:all'])?.[1] ?? '';
-  const listed = (include: readonly string[]) => globSync(include, { cwd: root }).sort();
-  const everything = listed(['test/**/*.test.ts']);
-  t.equal(scripts.test, 'tap');
-  t.strictSame(listed([all]), everything);
-  const quick = new Set(listed(tap.include));
-  const missing = everything.filter((path) => !quick.has(path));
-  t.strictSame(missing, listed(['test/long/**/*.test.ts']));
-  t.ok(missing.length > 10);
-  t.match(readFileSync(join(root, '.ci/run'), 'utf8'), 'npm run -s test:all');
+  const [suite, long] = [suiteFiles(root), longFiles(root)];
+  const together = [...suite, ...long].flatMap((file) => {
+    const [, folder] = /^await runTogether\('([\w/-]+)'/m.exec(readFileSync(join(root, file), 'utf8')) ?? [];
+    return folder === undefined ? [] : globSync(`test/${folder}/*.test.ts`, { cwd: root });
+  });
+  const everything = globSync('test/**/*.test.ts', { cwd: root });
+  t.strictSame([...suite, ...long, ...together].sort(), everything.sort());
+  t.ok(suite.length > 10 && long.length > 10);
+  t.end();
 });
 
 /** Returns a line for each problem, with its file. */

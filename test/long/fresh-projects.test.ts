@@ -3,12 +3,9 @@
  * (test/fresh-projects/), gets the tarball that a server offers, is type-checked, built, and run
  * against that server. And a page without any of that.
  *
- * Without influence: src/app/admin, src/app/demo, src/app/supervise.ts, src/app/supervisor,
- * src/app/tail.ts, src/core/installation, src/core/registration, src/edge/console,
- * src/features/agents/models, src/features/agents/replies, src/features/agents/runs,
- * src/features/agents/tools, src/features/cells, src/features/compliance, src/features/identity,
- * src/features/import, src/features/mail, src/features/platform-events, src/features/search,
- * src/features/widgets, src/platform/outbound, src/platform/ui.
+ * Without influence: OPERATION, PAGES, ANSWERS, src/core/installation, src/features/cells,
+ * src/features/compliance, src/features/identity, src/features/import, src/features/mail,
+ * src/features/platform-events, src/features/search, src/platform/outbound.
  */
 
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,12 +1,7 @@
 /**
  * Queues that this version and the one before share: the campaign, in short.
  *
- * Without influence: src/app/admin, src/app/demo, src/app/supervise.ts, src/app/supervisor,
- * src/app/tail.ts, src/contract/client, src/core/registration, src/edge/console,
- * src/features/agents/models, src/features/agents/replies, src/features/agents/runs,
- * src/features/agents/tools, src/features/cells, src/features/identity, src/features/import,
- * src/features/platform-events, src/features/search, src/features/widgets,
- * src/platform/http/documents/pages, src/platform/ui.
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client.
  */
 
 import t from 'tap';

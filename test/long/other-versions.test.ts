@@ -2,12 +2,9 @@
  * Nodes of the release before, of this one and of a later one beside each other, over one Postgres
  * and one Redis, as during an upgrade and where one is taken back (docs/operations.md#upgrading).
  *
- * Without influence: src/app/demo, src/app/supervise.ts, src/app/supervisor, src/app/tail.ts,
- * src/contract/client/ai, src/contract/client/react, src/core/registration, src/edge/console,
- * src/features/agents/models, src/features/agents/replies, src/features/agents/runs,
- * src/features/agents/tools, src/features/cells, src/features/identity, src/features/import,
- * src/features/mail, src/features/platform-events, src/features/search, src/features/widgets,
- * src/platform/http/documents/pages, src/platform/ui.
+ * Without influence: ASIDE, PAGES, ANSWERS, src/app/demo, src/app/supervise.ts, src/app/supervisor,
+ * src/app/tail.ts, src/contract/client/ai, src/contract/client/react, src/core/registration,
+ * src/features/mail.
  */
 
 import { promises as fs, readFileSync } from 'node:fs';

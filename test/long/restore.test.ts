@@ -1,12 +1,8 @@
 /**
  * What a start does with a database that was restored from a dump, or has moved.
  *
- * Without influence: src/app/admin, src/app/demo, src/app/supervise.ts, src/app/supervisor,
- * src/app/tail.ts, src/contract/client, src/core/installation, src/core/registration,
- * src/edge/console, src/features/agents/models, src/features/agents/replies,
- * src/features/agents/runs, src/features/agents/tools, src/features/cells, src/features/identity,
- * src/features/import, src/features/mail, src/features/platform-events, src/features/search,
- * src/features/widgets, src/platform/http/documents/pages, src/platform/outbound, src/platform/ui.
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
+ * src/features/mail, src/platform/outbound.
  */
 
 import pg from 'pg';

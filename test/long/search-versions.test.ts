@@ -2,12 +2,9 @@
  * A node of the version before, which searches blocks of messages, beside one of this version,
  * which searches entries of messages: both find what either has, and neither finds what is gone.
  *
- * Without influence: src/app/admin, src/app/demo, src/app/supervise.ts, src/app/supervisor,
- * src/app/tail.ts, src/contract/client, src/core/registration, src/edge/console,
- * src/features/agents/models, src/features/agents/replies, src/features/agents/runs,
- * src/features/agents/tools, src/features/cells, src/features/identity, src/features/import,
- * src/features/mail, src/features/platform-events, src/features/widgets,
- * src/platform/http/documents/pages, src/platform/outbound, src/platform/ui.
+ * Without influence: OPERATION, PAGES, ANSWERS, src/contract/client, src/features/cells,
+ * src/features/identity, src/features/import, src/features/mail, src/features/platform-events,
+ * src/platform/http/documents/pages, src/platform/outbound.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -1,6 +1,8 @@
-import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path/posix';
 import { importsOf } from '../support/imports.ts';
+import { AREAS } from './areas.ts';
 
 /** What can change the result of a test. */
 export interface Inputs {
@@ -18,19 +20,24 @@ export interface Inputs {
 
 /** Modules by which a test runs the server: in its own process, or as another one. */
 const NODE = /^(src\/app\/(app|main|run-node)\.ts|test\/start\/parley\.ts|test\/support\/node\.ts)$/;
-const EARLIER = 'test/support/earlier-checkout.ts';
+const EARLIER = /^test\/support\/earlier-checkout\.ts$/;
 /** What tap loads into each test file (package.json, tap). */
 const EVERY_FILE = 'test/support/quick-tap.js';
-/** `Without influence: src/edge/console, src/features/mail.` in the first comment of a test. */
+/** `Without influence: PAGES, src/features/mail.` in the first comment of a test (areas.ts). */
 const UNRELATED = /\bWithout influence:([^.]*(?:\.[a-z][^.]*)*)\.(?:\s|$)/;
 
 /** Finds what tests depend on, by their imports and by the paths that they spell out. */
 export class InputFinder {
   readonly #root: string;
+  /** All files of the checkout: what is installed or built comes from them. */
+  readonly #all: ReadonlySet<string>;
+  readonly #folders = new Map<string, string[]>();
   readonly #reached = new Map<string, { readonly files: readonly string[]; readonly packages: string[] }>();
 
   constructor(root: string) {
     this.#root = root;
+    const args = ['ls-files', '--cached', '--others', '--exclude-standard', '-z'];
+    this.#all = new Set(execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\0'));
   }
 
   inputsOf(test: string): Inputs {
@@ -44,7 +51,7 @@ export class InputFinder {
       packages,
       startsNode,
       unrelated: (unrelated[0] ?? []).filter((area) => unrelated.every((areas) => areas.includes(area))),
-      runsEarlier: files.has(EARLIER),
+      runsEarlier: [...files].some((path) => EARLIER.test(path)),
     };
   }
 
@@ -68,7 +75,7 @@ export class InputFinder {
   #partsOf(test: string): readonly string[] {
     const [, folder] = /^await runTogether\('([\w/-]+)'/m.exec(this.#read(test)) ?? [];
     if (folder === undefined) return [test];
-    return globSync(`test/${folder}/*.test.ts`, { cwd: this.#root }).sort();
+    return this.#inside(`test/${folder}`).filter((file) => file.endsWith('.test.ts'));
   }
 
   #reachedFrom(path: string) {
@@ -83,10 +90,11 @@ export class InputFinder {
         if (specifier.startsWith('.')) files.add(join(dirname(path), specifier));
         else packages.push(packageOf(specifier));
       }
-      // Paths outside src/ only: there they are routes and the like.
-      if (!path.startsWith('src/')) for (const found of this.#spelledOut(path, text)) files.add(found);
+      // In src/ such strings are routes and the like, and in test/verdict/ they are data.
+      if (!/^(src|test\/verdict)\//.test(path))
+        for (const found of this.#spelledOut(path, text)) files.add(found);
     }
-    const reached = { files: [...files].filter((file) => this.#isFile(file)), packages };
+    const reached = { files: [...files].filter((file) => this.#all.has(file)), packages };
     this.#reached.set(path, reached);
     return reached;
   }
@@ -99,27 +107,25 @@ export class InputFinder {
       const isFolder = name.includes('/') || FOLDERS.has(name);
       if (!/\.[a-z]+$/.test(name) && !isFolder) continue;
       for (const from of [dirname(path), 'test/support', '']) {
-        const target = join(from, name.replace(/^\//, ''));
-        if (target.startsWith('..') || target.startsWith('/') || !existsSync(join(this.#root, target)))
-          continue;
-        if (this.#isFile(target)) found.push(target);
-        else if (isFolder) {
-          found.push(
-            ...globSync(`${target}/**/*.*`, { cwd: this.#root }).filter((file) => !/\/dist[/-]/.test(file)),
-          );
-        }
-        break;
+        const target = join(from, name.replace(/^\//, '')).replace(/\/$/, '');
+        const named = this.#all.has(target) ? [target] : isFolder ? this.#inside(target) : [];
+        found.push(...named);
+        if (named.length > 0) break;
       }
     }
     return found;
   }
 
-  #isFile(path: string): boolean {
-    return statSync(join(this.#root, path), { throwIfNoEntry: false })?.isFile() ?? false;
+  #inside(folder: string): string[] {
+    const known = this.#folders.get(folder);
+    if (known !== undefined) return known;
+    const inside = [...this.#all].filter((path) => path.startsWith(`${folder}/`));
+    this.#folders.set(folder, inside);
+    return inside;
   }
 
   #read(path: string): string {
-    return this.#isFile(path) ? readFileSync(join(this.#root, path), 'utf8') : '';
+    return this.#all.has(path) ? readFileSync(join(this.#root, path), 'utf8') : '';
   }
 }
 
@@ -129,10 +135,8 @@ const FOLDERS: ReadonlySet<string> = new Set(['src', 'bench', 'examples', 'docs'
 function unrelatedOf(text: string): readonly string[] {
   const [comment = ''] = /\/\*\*[\s\S]*?\*\//.exec(text) ?? [];
   const [, list = ''] = UNRELATED.exec(comment.replace(/\n \* ?/g, ' ')) ?? [];
-  return list
-    .split(',')
-    .map((area) => area.trim())
-    .filter((area) => area !== '');
+  const names = list.split(',').map((name) => name.trim());
+  return names.flatMap((name) => AREAS[name] ?? (name === '' ? [] : name));
 }
 
 function packageOf(specifier: string): string {

@@ -28,14 +28,16 @@ const NO_INPUT: readonly RegExp[] = [
   /^tsconfig[\w.]*\.json$/,
 ];
 
-/** Parts of the code that two versions of this project share: the database, the queue and frames. */
+/** What two versions of this project share: the schema, stored forms, the queue, and frames. */
 const SHARED_WITH_EARLIER: readonly RegExp[] = [
   /^migrations\//,
   /^src\/platform\/(db|engine)\//,
-  /^src\/core\/messages\/timeline\//,
-  /^src\/app\/jobs\//,
-  /^src\/features\/search\//,
-  /^src\/contract\/protocol\/(versions|socket\/)/,
+  /^src\/core\/(events|features|installation|messages\/(timeline|editing|schedules))\//,
+  /\/outbox-topics\.ts$/,
+  /^src\/app\/(jobs\/|left-out\.ts)/,
+  /^src\/edge\/gateway\/(stream|catch-up)\//,
+  /^src\/features\/(search|webhooks|mail|compliance)\//,
+  /^src\/contract\/(client\/|protocol\/(versions|schema|socket\/|resources\/))/,
 ];
 
 /** `part`: from 0 to `PARTS` − 1. `files`: the long tests, each with its inputs. */
@@ -78,10 +80,9 @@ export function isInput(inputs: Inputs, change: Change): boolean {
   const { path } = change;
   if (inputs.files.has(path)) return true;
   if (NO_INPUT.some((pattern) => pattern.test(path))) return false;
+  if (!/^(src|bin|migrations)\//.test(path)) return true;
   if (inputs.runsEarlier) return SHARED_WITH_EARLIER.some((pattern) => pattern.test(path));
-  if (!path.startsWith('src/') && !path.startsWith('migrations/') && !path.startsWith('bin/')) return true;
-  if (!inputs.startsNode) return false;
-  return !inputs.unrelated.some((area) => path === area || path.startsWith(`${area}/`));
+  return inputs.startsNode && !inputs.unrelated.some((area) => path === area || path.startsWith(`${area}/`));
 }
 
 function nameOf(change: Change): string {
