@@ -8,6 +8,7 @@ import { type BenchDatabase, checkpoint, drainOutbox, startPostgres } from './li
 import { comparisonRow } from './lib/row.ts';
 import { SendStand } from './lib/send-stand.ts';
 import { ServerProcess } from './lib/server-process.ts';
+import { until } from './lib/until.ts';
 import type { Session, Work } from './lib/work.ts';
 
 /**
@@ -121,12 +122,12 @@ export async function removeWebhooks({ database }: BenchDatabase): Promise<void>
   });
 }
 
-/** A block counts only if its events were sent. */
+/** A block counts only if its events were sent; the last of them may be on their way. */
 async function requireDeliveries({ database }: BenchDatabase): Promise<void> {
-  const { rows } = await database.pool.query(
-    `SELECT (SELECT count(*) FROM webhook_deliveries WHERE status <> 'delivered') AS open,
-      (SELECT count(*) FROM webhook_deliveries) AS made`,
-  );
-  const { open, made } = rows[0]!;
-  if (Number(made) === 0 || Number(open) > 0) throw new Error(`${open} of ${made} events were not delivered`);
+  const count = async (where: string) => {
+    const { rows } = await database.pool.query(`SELECT count(*) FROM webhook_deliveries ${where}`);
+    return Number(rows[0]!.count);
+  };
+  if ((await count('')) === 0) throw new Error('no events were delivered');
+  await until(async () => (await count("WHERE status <> 'delivered'")) === 0, 'all events to be delivered');
 }

@@ -5,6 +5,7 @@
  * conversation and of the recipient.
  */
 
+import { inspect } from 'node:util';
 import { createAdapter } from '@socket.io/redis-adapter';
 import Fastify from 'fastify';
 import { Redis } from 'ioredis';
@@ -12,6 +13,7 @@ import pg from 'pg';
 import { Server } from 'socket.io';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { connectionOptions } from '../../src/platform/db/connection/connection-options.ts';
+import { insertOf, type SendSample } from '../lib/insert-script.ts';
 import { listening } from './delivery-loop.ts';
 
 /** The runner's first message. */
@@ -21,6 +23,8 @@ export interface WrittenStart {
   readonly accountId: string;
   /** A message as Parley answers it: those of this server have the same fields. */
   readonly shape: Readonly<Record<string, unknown>>;
+  /** The rows that a send of Parley leaves. */
+  readonly sample: SendSample;
   /** The actor behind each token. */
   readonly callers: Readonly<Record<string, Caller>>;
   /** The actors in each conversation. */
@@ -72,26 +76,28 @@ await pool.query({
 
 const SHOWN =
   'id, conversation_id, sequence, kind, status, visibility, body, client_message_id, created_at, updated_at';
+/** The columns that a send of Parley fills, with the same values but for what is of this send. */
+const message = insertOf('messages', start.sample.message, {
+  ...{ id: '$1', account_id: '$2', conversation_id: '$3', sequence: 'head.sequence', body: '$4' },
+  ...{ sender_id: '$5', author_id: '$5', client_message_id: '$6' },
+});
 const INSERT_MESSAGE = {
   name: 'insert-message',
   text: `
     WITH head AS (UPDATE conversation_heads SET sequence = sequence + 1 WHERE id = $3 RETURNING sequence)
-    INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, body, sender_id,
-      author_id, client_message_id, created_at, updated_at)
-    SELECT $1, $2, $3, head.sequence, 'chat', 'sent', 'internal', $4, $5, $5, $6, statement_timestamp(),
-      statement_timestamp()
-    FROM head
+    ${message.into} SELECT ${message.values} FROM head
     ON CONFLICT (conversation_id, author_id, client_message_id) WHERE client_message_id IS NOT NULL DO NOTHING
     RETURNING ${SHOWN}`,
 };
+const notification = insertOf('notifications', start.sample.notification, {
+  ...{ id: 'notification_id($1, $2, r.id)', account_id: '$3', recipient_id: 'r.id', title: '$4' },
+  ...{ body: 'left($5, 140)', sender_id: '$6', resource_id: '$7', message_id: '$2' },
+  ...{ created_at: '$1', updated_at: '$1' },
+});
 const INSERT_NOTIFICATIONS = {
   name: 'insert-notifications',
   text: `
-    INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id, sender_type,
-      resource_type, resource_id, message_id, created_at, updated_at)
-    SELECT notification_id($1, $2, r.id), $3, r.id, 'chat.message', $4, left($5, 140), $6, 'user', 'entity', $7, $2,
-      $1, $1
-    FROM unnest($8::text[]) AS r(id)
+    ${notification.into} SELECT ${notification.values} FROM unnest($8::text[]) AS r(id)
     RETURNING id, recipient_id, category, title, body, status, priority, resource_id, message_id, created_at,
       updated_at`,
 };
@@ -138,13 +144,18 @@ async function send(sender: Caller, recipients: string[], conversation: string, 
   }
 }
 
-const text = { type: 'string' } as const;
-const FIELDS: Readonly<Record<string, object>> = {
-  ...Object.fromEntries(Object.keys(start.shape).map((name) => [name, { type: ['string', 'null'] }])),
-  ...{ sequence: { type: 'integer' }, mentions: { type: 'array', items: text } },
-  sender: { type: 'object', properties: { id: text, type: text, name: text } },
-};
-const MESSAGE = { type: 'object', properties: FIELDS };
+/**
+ * The schema of a value as Parley answered it. Nothing here says which fields a message has: what
+ * the contract adds to them is written as well.
+ */
+function schemaOf(value: unknown): object {
+  if (Array.isArray(value)) return { type: 'array', items: value.length === 0 ? {} : schemaOf(value[0]) };
+  if (typeof value === 'boolean' || typeof value === 'number') return { type: typeof value };
+  if (value === null || typeof value !== 'object') return { type: ['string', 'null'] };
+  const fields = Object.entries(value).map(([name, field]) => [name, schemaOf(field)]);
+  return { type: 'object', properties: Object.fromEntries(fields) };
+}
+
 const BODY = {
   type: 'object',
   required: ['body'],
@@ -161,9 +172,14 @@ interface Body {
 }
 
 const app = Fastify();
+// The load stops at the first refusal, and says its status alone.
+app.setErrorHandler((error, _request, reply) => {
+  process.stderr.write(`${inspect(error)}\n`);
+  return reply.code(500).send({});
+});
 app.post<{ Params: { id: string }; Body: Body }>(
   '/v1/messaging/conversations/:id/messages',
-  { schema: { body: BODY, response: { 201: MESSAGE } } },
+  { schema: { body: BODY, response: { 201: schemaOf(start.shape) } } },
   async (request, reply) => {
     const sender = callers.get(tokenOf(request.headers.authorization));
     if (sender === undefined) return reply.code(401).send({});
@@ -172,8 +188,8 @@ app.post<{ Params: { id: string }; Body: Body }>(
     if (roster === undefined || !roster.includes(sender.id)) return reply.code(404).send({});
     const recipients = roster.filter((actor) => actor !== sender.id);
     const { message, notifications } = await send(sender, recipients, id, request.body);
-    const actor = { sender, sender_id: sender.id, author_id: sender.id };
-    const shown = { ...start.shape, ...message, ...actor, sent_at: message.created_at };
+    // All sends are of the caller whose message the shape is.
+    const shown = { ...start.shape, ...message, sent_at: message.created_at };
     if (notifications.length > 0) io.to(id).emit('message.created', shown);
     for (const { recipient_id: recipient, ...notification } of notifications) {
       io.to(recipient).emit('notification.created', { object: 'notification', ...notification, sender });

@@ -9,6 +9,7 @@ import { inspect } from 'node:util';
 import pg from 'pg';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { connectionOptions } from '../../src/platform/db/connection/connection-options.ts';
+import { insertOf, type SendSample } from '../lib/insert-script.ts';
 import { listening } from './delivery-loop.ts';
 
 /** The runner's first message. */
@@ -17,6 +18,8 @@ export interface FloorStart {
   readonly accountId: string;
   /** A message as Parley answers it: those of this server have the same fields. */
   readonly shape: object;
+  /** The rows that a send of Parley leaves. */
+  readonly sample: SendSample;
   readonly senderId: string;
   readonly recipientId: string;
   /** The number of the last message in every conversation. */
@@ -36,22 +39,27 @@ const client = new pg.Client(
 );
 await client.connect();
 
+/** The columns that a send of Parley fills, with the same values but for what is of this send. */
+const message = insertOf('messages', start.sample.message, {
+  ...{ id: 'i.id', account_id: '$1', conversation_id: 'i.conversation_id', sequence: 'i.sequence' },
+  ...{ body: 'i.body', sender_id: '$2', author_id: '$2', client_message_id: 'i.key' },
+  ...{ created_at: '$4::timestamptz', updated_at: '$4::timestamptz' },
+});
+const notification = insertOf('notifications', start.sample.notification, {
+  ...{ id: 'notification_id($4::timestamptz, id, $3)', account_id: '$1', recipient_id: '$3' },
+  ...{ body: 'left(body, 140)', sender_id: '$2', resource_id: 'conversation_id', message_id: 'id' },
+  ...{ created_at: '$4::timestamptz', updated_at: '$4::timestamptz' },
+});
 const INSERT = {
   name: 'insert',
   text: `
     WITH m AS (
-      INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, body, sender_id,
-        author_id, client_message_id, created_at, updated_at)
-      SELECT i.id, $1, i.conversation_id, i.sequence, 'chat', 'sent', 'internal', i.body, $2, $2, i.key, $4::timestamptz, $4::timestamptz
+      ${message.into} SELECT ${message.values}
       FROM unnest($5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[])
         AS i(id, conversation_id, sequence, body, key)
       RETURNING id, conversation_id, body
     )
-    INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id, sender_type,
-      resource_type, resource_id, message_id, created_at, updated_at)
-    SELECT notification_id($4::timestamptz, id, $3), $1, $3, 'chat.message', 'Demo', left(body, 140), $2, 'user',
-      'entity', conversation_id, id, $4::timestamptz, $4::timestamptz
-    FROM m`,
+    ${notification.into} SELECT ${notification.values} FROM m`,
 };
 
 const sequences = new Map<string, number>();

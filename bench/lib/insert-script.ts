@@ -83,7 +83,11 @@ const MESSAGE = {
 const RECIPIENT = "('act_pgbench00000000000000' || (99 + r)::text)";
 const NOTIFICATION_ID = "('ntf_' || lpad(:sequence::text, 21, '0') || (99 + r)::text)";
 
-function insertOf(table: string, row: SampleRow, own: Readonly<Record<string, string>>) {
+/**
+ * Returns the parts of an INSERT with the columns that a row fills, and its values; `own`:
+ * expressions in their place, by column.
+ */
+export function insertOf(table: string, row: SampleRow, own: Readonly<Record<string, string>>) {
   const columns = row.flatMap(({ name, type, value }) => {
     if (value === null) return [];
     return [[name, own[name] ?? OF_THE_INSERT[type] ?? literal(value, type)]];

@@ -34,13 +34,14 @@ export async function openWritten(
   const { demo } = stand.product;
   const redis = await startRedis({ teardown: (release) => void disposer.add('redis', undefined, release) });
   const { ids, sender, recipient } = await openConversations(stand);
-  const { answer } = await stand.sample('direct');
+  const { answer, ...sample } = await stand.sample('direct');
   const { grace } = demo.users;
   const start = {
     databaseUrl: stand.database.url,
     redisUrl: redis.url,
     accountId: demo.account_id,
     shape: JSON.parse(answer),
+    sample,
     callers: {
       [demo.api_key]: { id: sender, type: 'api_key', name: 'Demo key' },
       [grace.access_token]: { id: grace.id, type: 'user', name: 'Grace' },
@@ -67,11 +68,12 @@ export async function openFloor(
   options: Options = {},
 ): Promise<SendControl> {
   const { ids, sender, recipient } = await openConversations(stand);
-  const { answer } = await stand.sample('direct');
+  const { answer, ...sample } = await stand.sample('direct');
   const start = {
     databaseUrl: stand.database.url,
     accountId: stand.product.demo.account_id,
     shape: JSON.parse(answer),
+    sample,
     senderId: sender,
     recipientId: recipient,
     lastSequence: HISTORY,

@@ -62,10 +62,12 @@ const rights = await Rights.open(engine);
 const directory = new ConversationDirectory(database, rights);
 const settings = new SettingsOfUsers(database, rights);
 const timeline = new Timeline(database, engine, metrics);
+const fanout = new Fanout(app, metrics);
+fanout.addVersion(CURRENT_VERSION);
 const streams = new Streams({
   metrics,
   ...{ database, files, engine, timeline, directory, log },
-  broadcast: new Fanout(app, metrics).broadcast,
+  broadcast: fanout.broadcast,
   limits: config.socket,
   presence: new Presence({
     engine,
