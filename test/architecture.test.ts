@@ -168,13 +168,18 @@ t.test('the checkout keeps to its layers and rules', async (t) => {
 t.test('tests that are not run file by file are run together', async (t) => {
   const { tap } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../package.json'), 'utf8'));
   const folder = join(import.meta.dirname, 'by-folder');
-  const runners = readdirSync(folder).map((name) => {
-    const [, directory] =
-      /^await runTogether\('(\w+)'\);$/m.exec(readFileSync(join(folder, name), 'utf8')) ?? [];
-    t.equal(name, `${directory}.test.ts`);
-    return directory;
-  });
-  t.strictSame(tap.exclude, [`test/{${runners.sort().join(',')}}/**`], 'package.json, tap');
+  const runners = new Map<string, string[]>();
+  for (const name of readdirSync(folder).sort()) {
+    const call = /^await runTogether\('(\w+)'(?:, (\{ part: \d, of: \d \}))?\);$/m;
+    const [, directory = '', part = ''] = call.exec(readFileSync(join(folder, name), 'utf8')) ?? [];
+    runners.set(directory, [...(runners.get(directory) ?? []), part]);
+    t.match(name, new RegExp(`^${directory}(-\\d)?\\.test\\.ts$`));
+  }
+  for (const [directory, parts] of runners) {
+    const all = parts.length === 1 ? [''] : parts.map((_, n) => `{ part: ${n + 1}, of: ${parts.length} }`);
+    t.strictSame(parts, all, directory);
+  }
+  t.strictSame(tap.exclude, [`test/{${[...runners.keys()].sort().join(',')}}/**`], 'package.json, tap');
 });
 
 t.test('the image and the servers of the bench have the flags of npm start', async (t) => {
@@ -195,7 +200,7 @@ t.test('each test file is in npm test or in test/long/, and none in both', (t) =
     return folder === undefined ? [] : globSync(`test/${folder}/*.test.ts`, { cwd: root });
   });
   const everything = globSync('test/**/*.test.ts', { cwd: root });
-  t.strictSame([...suite, ...long, ...together].sort(), everything.sort());
+  t.strictSame([...suite, ...long, ...new Set(together)].sort(), everything.sort());
   t.ok(suite.length > 10 && long.length > 10);
   t.end();
 });

@@ -9,7 +9,7 @@ import { startChromium } from '../support/chromium.ts';
 import { servePage } from '../support/served-page.ts';
 
 t.test('10,000 events into 50 conversations: at most one render a list and frame', async (t) => {
-  const url = await servePage(t, join(import.meta.dirname, '../client/react-page.js'));
+  const url = await servePage(t, join(import.meta.dirname, 'client/react-page.js'));
   const app = await startTestApp(t, { PARLEY_ALLOWED_ORIGINS: url });
   const browser = await startChromium(t);
   const page = await browser.newPage();

@@ -71,9 +71,11 @@ export async function startTestApp(
     PARLEY_RATE_LIMIT: 'off',
     ...env,
   });
-  const app = await withoutWelcome(() => startApp({ ...options, config, log }));
+  // A third of the processor time of a start; test/start/ has it, as nodes that are processes do.
+  const app = await withoutWelcome(() => startApp({ rehearses: false, ...options, config, log }));
   t.teardown(() => app.close());
-  const database = await openDatabase({ url, log });
+  // As few connections as one of many processes has: each costs the server some 8 ms of a core.
+  const database = await openDatabase({ url, log, processes: 16 });
   t.teardown(() => database.close());
   const demo = { ...readDemoFile(demoFilePath(dataDir))!, service_version: DEFAULT_VERSION };
   const contract = await Contract.of(app.baseUrl);

@@ -5,7 +5,9 @@ export type Change =
   | { readonly path: string }
   | {
       readonly package: string;
-      /** The packages that package.json names and that need it; undefined: the tools of every test. */
+      /**
+       * The packages that package.json names and that need it; undefined: the tools of every test.
+       */
       readonly users: readonly { readonly name: string; readonly production: boolean }[] | undefined;
     };
 

@@ -99,7 +99,9 @@ export class InputFinder {
     return reached;
   }
 
-  /** Files, and the files of folders, that strings of a test name: children, fixtures, documents. */
+  /**
+   * Files, and the files of folders, that strings of a test name: children, fixtures, documents.
+   */
   #spelledOut(path: string, text: string): string[] {
     const found: string[] = [];
     const code = text.replace(/^(import|export)\b[^;]*?\bfrom '[^']*';/gm, '');

@@ -68,7 +68,9 @@ class ControlGroup {
     return undefined;
   }
 
-  /** Returns the command behind a shell that enters the group first, so that nothing runs outside. */
+  /**
+   * Returns the command behind a shell that enters the group first, so that nothing runs outside.
+   */
   entering(command: readonly string[]): [string, ...string[]] {
     return [
       '/bin/sh',

@@ -16,7 +16,9 @@ export interface FileResult {
   readonly skipped: readonly string[];
   /** By the file that has the assertion, where several run together. */
   readonly failures: ReadonlyMap<string, readonly Failure[]>;
-  /** How the process ended, if not by itself and with a summary: what it did not say may be worse. */
+  /**
+   * How the process ended, if not by itself and with a summary: what it did not say may be worse.
+   */
   readonly crash: string | undefined;
   /** What it printed that is no result, such as a log; the end of it. */
   readonly noise: string;

@@ -1,6 +1,6 @@
 /**
- * Which of the long tests the verdict runs: those whose inputs changed, and an eighth of the rest in
- * turn.
+ * Which of the long tests the verdict runs: those whose inputs changed, and an eighth of the rest
+ * in turn.
  */
 
 import type { Change } from './changes.ts';

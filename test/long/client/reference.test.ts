@@ -11,10 +11,10 @@ import type {
   SdkName,
   SdkReference,
   Signature,
-} from '../../src/platform/http/documents/pages/sdk-reference.ts';
-import { startTestApp } from '../support/app.ts';
-import { builtClient } from '../support/built-client.ts';
-import { startChromium } from '../support/chromium.ts';
+} from '../../../src/platform/http/documents/pages/sdk-reference.ts';
+import { startTestApp } from '../../support/app.ts';
+import { builtClient } from '../../support/built-client.ts';
+import { startChromium } from '../../support/chromium.ts';
 
 const PACKAGE = builtClient();
 const { name: packageName, exports } = json('package.json') as {

@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('http');
+await runTogether('http', { part: 1, of: 3 });

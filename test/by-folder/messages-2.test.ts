@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('client');
+await runTogether('messages', { part: 2, of: 2 });

@@ -2,9 +2,9 @@
 
 import { createElement as h, StrictMode } from 'react';
 import { createRoot, hydrateRoot } from 'react-dom/client';
-import { connect } from '../../src/contract/client/index.ts';
-import { ParleyProvider } from '../../src/contract/client/react/index.ts';
-import { App, most, renders, resetCounts } from './react-parts.ts';
+import { connect } from '../../../src/contract/client/index.ts';
+import { ParleyProvider } from '../../../src/contract/client/react/index.ts';
+import { App, most, renders, resetCounts } from '../../client/react-parts.ts';
 
 /** The requests over the sockets of this page, as `type conversation`. */
 const requests = [];

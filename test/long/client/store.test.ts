@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { rolldown } from 'rolldown';
 import t from 'tap';
-import { startTestApp } from '../support/app.ts';
-import { startChromium } from '../support/chromium.ts';
-import type { Teardown } from '../support/teardown.ts';
-import { until } from '../support/until.ts';
-import { openNetwork } from './network.ts';
-import { OpenConversations } from './open-conversations.ts';
+import { openNetwork } from '../../client/network.ts';
+import { OpenConversations } from '../../client/open-conversations.ts';
+import { startTestApp } from '../../support/app.ts';
+import { startChromium } from '../../support/chromium.ts';
+import type { Teardown } from '../../support/teardown.ts';
+import { until } from '../../support/until.ts';
 
 /** A page of a person's browser that has `chat` of store-page.ts. */
 class Tab {
