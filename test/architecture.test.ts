@@ -144,6 +144,52 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
     where: /^src\//,
     pattern: /\bsymbols\.\w+Sym\b|\bhashMap\b|\bbucketValues\b/,
   },
+  {
+    what: 'a text taken for markup',
+    where: BROWSER,
+    pattern:
+      /\b((inner|outer)HTML|srcdoc|insertAdjacentHTML|dangerouslySetInnerHTML|createContextualFragment|DOMParser|(set|parse)HTML\w*)\b|\bdocument\s*\.\s*write/i,
+  },
+];
+/**
+ * The addresses that pages give to links, pictures, frames and windows, by file: the server has
+ * made each or `isSafeAddress` has looked at it. All else that people write reaches a page as text,
+ * so that test/long/ shows every hostile text once, and not in every view.
+ */
+const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
+  'src/edge/console/page/administration/parts/audit-head.tsx': [
+    `\`data:application/json,\${encodeURIComponent(JSON.stringify(proof.head))}\``,
+  ],
+  'src/edge/console/page/administration/parts/export-file.tsx': ['item.url'],
+  'src/edge/console/page/installation/checks.tsx': ['docs_url'],
+  'src/edge/console/page/mail/mail-parts.tsx': ['mail.source_url'],
+  'src/edge/console/page/panes/customers.tsx': [`\`mailto:\${customer?.email ?? actor?.handle}\``],
+  'src/edge/console/page/panes/files.tsx': ['url'],
+  'src/edge/console/page/runs/artifact-link.tsx': ['artifact.url'],
+  'src/edge/console/page/session/sign-in.tsx': ['beginAt(id)'],
+  'src/edge/console/page/shell/link.tsx': ['pathOf(to)'],
+  'src/edge/console/page/shell/page-title.ts': [
+    'plain',
+    `\`data:image/svg+xml,\${encodeURIComponent(svg)}\``,
+  ],
+  'src/edge/console/page/timeline/message-attachments.tsx': ['attachment.url!', 'url'],
+  'src/edge/console/page/timeline/picture-view.tsx': ["url ?? ''"],
+  'src/features/widgets/page/chat/bubble-files.tsx': ['preview', 'address'],
+  'src/features/widgets/page/loader.ts': [
+    "createElement('iframe')",
+    `\`\${origin}/widget/frame?\${new URLSearchParams({ account, widget })}\``,
+  ],
+  'src/platform/ui/avatar.tsx': ['url'],
+  'src/platform/ui/markdown.tsx': ['href'],
+  'src/platform/ui/upload-list.tsx': ['previewUrl'],
+};
+/** How code gives an address, but for one that an attribute spells out. */
+const ADDRESS_GIVEN: readonly RegExp[] = [
+  /(?<![\w-])(?:href|src|srcset|poster|ping|formaction|xlink:?href)=\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}/gi,
+  /\.(?:href|src|srcset|action|location)\s*\??\??=(?!=)\s*([^;]+)/g,
+  /(?:\blocation\.(?:assign|replace)|\b(?:window|globalThis)\.open|\bopenWindow)\(([^;]*)\)/g,
+  /\b((?:setAttribute|createElement|h)\('(?:href|src|on\w+|a|base|embed|iframe|object|script|style)'[^;\n]*?\))/g,
+  /(?<![\w`])(<(?:base|embed|iframe|meta|object|script|style|form\b[^>]*\saction=)\b[^;]*)/g,
 ];
 const JUNK_DRAWER = /(^|-)(utils?|helpers?|common|misc|types|managers?)$/;
 /**
@@ -211,7 +257,7 @@ function violations(files: Files): string[] {
   for (const [path, text] of files) {
     // This file spells out what it forbids.
     if (path === 'test/architecture.test.ts') continue;
-    found.push(...misplacedWords(path, text));
+    found.push(...misplacedWords(path, text), ...unknownAddresses(path, text));
     if (!path.startsWith('src/')) continue;
     found.push(...misplacedName(path), ...misplacedLength(path, text));
     for (const { specifier } of importsOf(text)) found.push(...misplacedImport(path, specifier));
@@ -224,6 +270,15 @@ function misplacedWords(path: string, text: string): string[] {
   return FORBIDDEN.filter(
     ({ where, comments, pattern }) => where.test(path) && pattern.test(comments ? text : code),
   ).map(({ what }) => `${path} has ${what}`);
+}
+
+function unknownAddresses(path: string, text: string): string[] {
+  if (!BROWSER.test(path)) return [];
+  const code = withoutComments(text);
+  const given = ADDRESS_GIVEN.flatMap((pattern) => [...code.matchAll(pattern)]).map(([, one = '']) => one);
+  return given
+    .filter((address) => !ADDRESSES[path]?.includes(address))
+    .map((address) => `${path} gives an address that is in no list: ${address}`);
 }
 
 function misplacedName(path: string): string[] {
@@ -538,6 +593,81 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
     'const bound = log[symbols.chindingsSym];',
     /the inside of pino/,
   ],
+  'a text taken for markup': [
+    'src/edge/console/page/a.tsx',
+    'element.innerHTML = message.body;',
+    /a text taken for markup/,
+  ],
+  'markup in place of an element': [
+    'src/platform/ui/a.tsx',
+    'element.outerHTML = message.body;',
+    /a text taken for markup/,
+  ],
+  'markup of a frame': [
+    'src/features/widgets/page/a.tsx',
+    'const a = { srcdoc: message.body };',
+    /a text taken for markup/,
+  ],
+  'markup beside an element': [
+    'src/platform/ui/a.ts',
+    "element.insertAdjacentHTML('beforeend', text);",
+    /a text taken for markup/,
+  ],
+  'markup in a view': [
+    'src/platform/ui/a.tsx',
+    'const a = <p dangerouslySetInnerHTML={{ __html: text }} />;',
+    /a text taken for markup/,
+  ],
+  'markup written into the page': [
+    'src/edge/console/page/a.ts',
+    'document.write(text);',
+    /a text taken for markup/,
+  ],
+  'markup that is parsed': [
+    'src/edge/console/page/a.ts',
+    "const a = new DOMParser().parseFromString(text, 'text/html');",
+    /a text taken for markup/,
+  ],
+  'a link that is in no list': [
+    'src/edge/console/page/a.tsx',
+    'const a = <a href={customer.site}>{customer.name}</a>;',
+    /in no list: customer\.site/,
+  ],
+  'a second link of a file that has one': [
+    'src/platform/ui/markdown.tsx',
+    `const a = <><a href={href}>x</a><a href={\`\${token.raw}\`}>y</a></>;`,
+    /in no list: `\$\{token\.raw\}`/,
+  ],
+  'a picture that is in no list': [
+    'src/features/widgets/page/a.tsx',
+    'const a = <img src={persona.picture} alt="" />;',
+    /in no list: persona\.picture/,
+  ],
+  'an address that is assigned': [
+    'src/edge/console/page/a.ts',
+    'link.href = item.url;',
+    /in no list: item\.url/,
+  ],
+  'a page that is left': [
+    'src/edge/console/page/a.ts',
+    'location.assign(item.url);',
+    /in no list: item\.url/,
+  ],
+  'a window that is opened': [
+    'src/edge/console/page/a.ts',
+    'window.open(item.url);',
+    /in no list: item\.url/,
+  ],
+  'an attribute that is set': [
+    'src/edge/console/page/a.ts',
+    "link.setAttribute('href', item.url);",
+    /in no list: setAttribute/,
+  ],
+  'a frame of another page': [
+    'src/edge/console/page/a.tsx',
+    'const a = <iframe title="Shop" />;',
+    /in no list: <iframe/,
+  ],
   'a junk drawer': ['src/platform/http/utils.ts', '', /is called utils/],
   'another one': ['src/platform/http/string-helper.ts', '', /is called string-helper/],
   'a junk directory': ['src/platform/http/common/a.ts', '', /is called common/],
@@ -627,6 +757,10 @@ t.test('finds nothing in what is right', async (t) => {
     ['src/contract/protocol/codes.ts', 'export const CODES = {} as const;'],
     ['src/contract/protocol/error-types-of-postgres.ts', ''],
     ['src/platform/http/long.ts', long],
+    [
+      'src/platform/ui/markdown.tsx',
+      'const a = <><a href={href}>{text}</a><a href="#main">x</a></>;\nconst same = shown.href === location.href;',
+    ],
   ]);
   t.strictSame(violations(files), []);
 });
