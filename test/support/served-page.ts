@@ -27,6 +27,8 @@ export async function servePage(
   const server = createServer(({ url = '/' }, response) => {
     const chunk = chunks.find(({ fileName }) => url === `/${fileName}`);
     response.setHeader('content-type', chunk === undefined ? 'text/html' : 'text/javascript');
+    // A page that is loaded again need not get it, nor compile it, again.
+    if (chunk !== undefined) response.setHeader('cache-control', 'max-age=3600');
     response.end(chunk?.code ?? html);
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
@@ -52,7 +54,7 @@ async function bundled(input: string, code: string | undefined, mode: string): P
     ],
     transform: { define: { 'process.env.NODE_ENV': JSON.stringify(mode) } },
   });
-  const { output } = await build.generate({ format: 'es' });
+  const { output } = await build.generate({ format: 'es', minify: true });
   await build.close();
   const chunks = output.filter((one) => one.type === 'chunk');
   return chunks.toSorted((a, b) => Number(b.isEntry) - Number(a.isEntry));
