@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContext, Page } from 'playwright-core';
 import { startChromium } from './chromium.ts';
@@ -36,6 +37,12 @@ export class ConsoleBrowser {
     return page;
   }
 
+  /** Shows another place of the console in a page, without loading it again. */
+  async go(page: Page, path: string): Promise<void> {
+    const url = JSON.stringify(`/console/${path}`);
+    await page.evaluate(`history.pushState(null, '', ${url}); dispatchEvent(new PopStateEvent('popstate'))`);
+  }
+
   /** Collects the problems of a page. */
   watch(page: Page): void {
     page.on('pageerror', (error) => this.problems.push(error.stack ?? error.message));
@@ -50,15 +57,34 @@ export function inPage(code: string) {
   return new Function('element', code) as (element: unknown) => unknown;
 }
 
-/** Returns the findings of axe-core in the page, serious ones and worse, one line each. */
-export async function seriousFindings(page: Page): Promise<string[]> {
+/** The rules of axe-core that look at colours: all others find the same in every theme. */
+export const COLOUR_RULES = ['color-contrast', 'link-in-text-block'] as const;
+
+/** Returns the serious findings of axe-core in the page in both themes, one line each. */
+export async function findingsInThemes(page: Page): Promise<string[]> {
+  await page.emulateMedia({ colorScheme: 'light' });
+  const light = await seriousFindings(page);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  const dark = await seriousFindings(page, COLOUR_RULES);
+  await page.emulateMedia({ colorScheme: null });
+  return [...light.map((one) => `light: ${one}`), ...dark.map((one) => `dark: ${one}`)];
+}
+
+/**
+ * Returns the findings of axe-core in the page, serious ones and worse, one line each. `rules`: the
+ * only ones to look at.
+ */
+export async function seriousFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
   // As an extension's script would be, so that the content policy of the page does not refuse it.
   const session = await page.context().newCDPSession(page);
-  const { readFile } = await import('node:fs/promises');
-  const source = await readFile(fileURLToPath(import.meta.resolve('axe-core')), 'utf8');
-  await session.send('Runtime.evaluate', { expression: `${source};undefined` });
+  const { result: there } = await session.send('Runtime.evaluate', { expression: 'typeof axe' });
+  if (there.value === 'undefined') {
+    axeSource ??= await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+    await session.send('Runtime.evaluate', { expression: `${axeSource};undefined` });
+  }
+  const options = { resultTypes: ['violations'], ...(rules !== undefined && { runOnly: rules }) };
   const { result } = await session.send('Runtime.evaluate', {
-    expression: `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+    expression: `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) =>
       JSON.stringify(violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html))))`,
     awaitPromise: true,
@@ -67,3 +93,5 @@ export async function seriousFindings(page: Page): Promise<string[]> {
   await session.detach();
   return JSON.parse(String(result.value));
 }
+
+let axeSource: string | undefined;

@@ -80,12 +80,6 @@ globalThis.xss = {
     ]);
   },
 
-  /** Shows another place of the console without loading it again. */
-  go(path) {
-    history.pushState(null, '', path);
-    dispatchEvent(new PopStateEvent('popstate'));
-  },
-
   /** Scrolls a box by most of its height. */
   scroll(selector, by) {
     const box = document.querySelector(selector);

@@ -1,7 +1,7 @@
 /** The bell of the console, its page, the settings and web push, in a real browser. */
 
 import type { Page } from 'playwright-core';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import type { List } from '../../../src/contract/protocol/lists.ts';
 import type { NotificationSettings } from '../../../src/contract/protocol/resources/notification-settings.ts';
 import type { PushSubscription } from '../../../src/contract/protocol/resources/push-subscription.ts';
@@ -9,7 +9,7 @@ import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { Conversations } from '../../conversations/fixture.ts';
 import { Cases } from '../../messages/cases.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';
-import { ConsoleBrowser, seriousFindings } from '../../support/console-page.ts';
+import { ConsoleBrowser, findingsInThemes } from '../../support/console-page.ts';
 import { deviceIn, startPushService } from '../../support/push-service.ts';
 import { until } from '../../support/until.ts';
 
@@ -34,7 +34,7 @@ t.test('the bell counts and shows what arrives, on every page of a person', asyn
   await row.waitFor();
   await until(async () => (await summary()).unseen === 0, { what: 'what was shown is seen' });
   t.equal((await summary()).unread, 1);
-  await themes(t, one);
+  t.strictSame(await findingsInThemes(one), []);
 
   t.comment('the arrow keys move, Escape closes, and the focus comes back');
   await cases.sent(group, { body: 'It is here.' });
@@ -90,7 +90,7 @@ t.test('the page: filters, marks, what was put away, and earlier ones', async (t
   await page.getByText('There is nothing here.').waitFor();
   await main.getByRole('button', { name: 'Put away', exact: true }).click();
   await until(async () => (await rows.count()) === 1, { what: 'what was put away' });
-  await themes(t, page);
+  t.strictSame(await findingsInThemes(page), []);
   await main.getByRole('button', { name: 'Mark all as read' }).click();
   await page.getByText('Everything is read.').waitFor();
   t.equal((await summary()).unread, 0);
@@ -126,7 +126,7 @@ t.test('the settings: all that the server has', async (t) => {
       'order.updated': { socket: true, push: true, mail: false },
     },
   });
-  await themes(t, page);
+  t.strictSame(await findingsInThemes(page), []);
   await page.getByRole('button', { name: 'Resume' }).click();
   await page.getByText('Push and mail come as they are set.').waitFor();
   t.comment('a change that the server refuses is taken back');
@@ -156,7 +156,7 @@ t.test('web push: turned on, shown by the worker, a click leads to the message',
   t.equal((await subscriptions()).length, 1);
   const worker = await working;
   t.equal(worker.url(), `${app.baseUrl}/console/push-worker.js`);
-  await themes(t, page);
+  t.strictSame(await findingsInThemes(page), []);
 
   await cases.sent(group, { body: 'Are you there?' });
   await until(() => device.received.length > 0, { what: 'a push' });
@@ -249,13 +249,5 @@ async function notify(count: number, category: string): Promise<void> {
     await call('POST', '/v1/messaging/notifications', {
       body: { recipient_ids: [ada.id], category, title: `News ${n}` },
     });
-  }
-}
-
-/** axe finds nothing serious in either theme. */
-async function themes(t: Test, page: Page): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    t.strictSame(await seriousFindings(page), [], colorScheme);
   }
 }

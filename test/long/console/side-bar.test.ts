@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Locator, Page } from 'playwright-core';
 import t from 'tap';
 import { startTestApp } from '../../support/app.ts';
-import { ConsoleBrowser, seriousFindings } from '../../support/console-page.ts';
+import { COLOUR_RULES, ConsoleBrowser, seriousFindings } from '../../support/console-page.ts';
 import { until } from '../../support/until.ts';
 
 const app = await startTestApp(t);
@@ -246,8 +246,7 @@ t.test('narrow: one part, a way back with the focus, and nothing to scroll sidew
   await page.locator('.side-bar').waitFor();
   await page.locator('#main').waitFor({ state: 'hidden' });
   for (const path of ['', `c/${conversations.group}`, 'search?q=anchor', 'settings', 'work']) {
-    await page.goto(`${app.baseUrl}/console/${path}`);
-    await page.locator('.shell').waitFor();
+    await browser.go(page, path);
     const root = 'document.documentElement';
     t.equal(await page.evaluate(`${root}.scrollWidth`), await page.evaluate(`${root}.clientWidth`), path);
   }
@@ -262,9 +261,9 @@ t.test('narrow: one part, a way back with the focus, and nothing to scroll sidew
 
 t.test('themes: kept by the browser; no serious findings of axe in any', async (t) => {
   const page = await browser.open('ada', 'settings');
-  for (const [label, scheme] of [
-    ['Dark', 'dark'],
-    ['Light', 'light'],
+  for (const [label, scheme, rules] of [
+    ['Dark', 'dark', undefined],
+    ['Light', 'light', COLOUR_RULES],
   ] as const) {
     await page.goto(`${app.baseUrl}/console/settings`);
     await page.getByLabel(label, { exact: true }).check();
@@ -276,11 +275,11 @@ t.test('themes: kept by the browser; no serious findings of axe in any', async (
       'also after a reload',
     );
     await rows(page).first().waitFor();
-    t.strictSame(await seriousFindings(page), [], `settings, ${label}`);
-    await page.goto(`${app.baseUrl}/console/search?q=anchor`);
+    t.strictSame(await seriousFindings(page, rules), [], `settings, ${label}`);
+    await browser.go(page, 'search?q=anchor');
     await page.locator('.search-hit').first().waitFor();
-    t.strictSame(await seriousFindings(page), [], `search, ${label}`);
-    await page.goto(`${app.baseUrl}/console/`);
+    t.strictSame(await seriousFindings(page, rules), [], `search, ${label}`);
+    await browser.go(page, '');
     await rows(page).first().waitFor();
     for (const [key, what] of [
       ['Control+k', 'palette'],
@@ -290,17 +289,17 @@ t.test('themes: kept by the browser; no serious findings of axe in any', async (
       await page.keyboard.press(key);
       await page.locator('dialog[open]').waitFor();
       if (key === 'Control+k') await page.locator('.palette-item').nth(3).waitFor();
-      t.strictSame(await seriousFindings(page), [], `${what}, ${label}`);
+      t.strictSame(await seriousFindings(page, rules), [], `${what}, ${label}`);
       await page.keyboard.press('Escape');
       await page.locator('dialog[open]').waitFor({ state: 'detached' });
     }
     await rows(page).first().click({ button: 'right' });
     await page.getByRole('menu').waitFor();
-    t.strictSame(await seriousFindings(page), [], `menu, ${label}`);
+    t.strictSame(await seriousFindings(page, rules), [], `menu, ${label}`);
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: /Break the network/ }).click();
     await page.locator('.banner[data-look=offline]').waitFor();
-    t.strictSame(await seriousFindings(page), [], `offline, ${label}`);
+    t.strictSame(await seriousFindings(page, rules), [], `offline, ${label}`);
     await page.getByRole('button', { name: 'Mend it' }).click();
     await page.locator('.banner[data-look=live]').waitFor();
   }

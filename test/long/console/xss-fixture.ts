@@ -12,9 +12,11 @@ export class XssConsole {
   readonly app: TestApp;
   readonly page: Page;
   readonly watch: XssWatch;
+  readonly #browser: ConsoleBrowser;
 
-  private constructor(app: TestApp, page: Page, watch: XssWatch) {
+  private constructor(app: TestApp, browser: ConsoleBrowser, page: Page, watch: XssWatch) {
     this.app = app;
+    this.#browser = browser;
     this.page = page;
     this.watch = watch;
   }
@@ -23,7 +25,7 @@ export class XssConsole {
     const app = await startTestApp(t, { PARLEY_FETCH_ALLOW: '127.0.0.1', ...env });
     const browser = await ConsoleBrowser.start(t, app.baseUrl);
     const watch = await XssWatch.on(browser.context, [app.baseUrl]);
-    return new XssConsole(app, await browser.open('ada'), watch);
+    return new XssConsole(app, browser, await browser.open('ada'), watch);
   }
 
   /** A call that must succeed: by the key of the account, unless the options say otherwise. */
@@ -35,8 +37,8 @@ export class XssConsole {
   }
 
   /** Shows a place of the console, without loading the page again. */
-  async go(path: string): Promise<void> {
-    await this.page.evaluate(`xss.go(${JSON.stringify(`/console/${path}`)})`);
+  go(path: string): Promise<void> {
+    return this.#browser.go(this.page, path);
   }
 
   /** Loads every page of the list in the main part. */
