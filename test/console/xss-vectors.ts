@@ -194,3 +194,16 @@ export const XSS_VECTORS: readonly string[] = [
 export const XSS_NAMES: readonly string[] = XSS_VECTORS.filter(
   (vector) => vector.length <= 120 && !/\p{Cc}|[\u2028\u2029]/u.test(vector),
 );
+
+/**
+ * One text of each kind, for the views that show texts as the page of all of them does: each view
+ * has text nodes alone, as test/architecture.test.ts demands.
+ */
+export const XSS_KINDS: readonly string[] = [
+  `"><img src=x onerror=${RUN}>`,
+  `<svg onload=${RUN}>`,
+  `<script>${RUN}</script>`,
+  `</title><script>${RUN}</script>`,
+  `javascript:${RUN}`,
+  `&lt;img src=x onerror=${RUN}&gt;`,
+];

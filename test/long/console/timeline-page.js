@@ -52,21 +52,4 @@ globalThis.timeline = {
   },
 
   longTasks: () => tasks,
-
-  /**
-   * Sends the events that handlers of hostile texts wait for. Returns what links and elements there
-   * are.
-   */
-  provoke() {
-    for (const element of document.querySelectorAll('.message-main *')) {
-      for (const type of ['mouseover', 'focusin', 'pointerenter', 'animationstart', 'error', 'load']) {
-        element.dispatchEvent(new Event(type, { bubbles: true }));
-      }
-    }
-    const links = [...document.querySelectorAll('.timeline a[href]')];
-    return {
-      addresses: [...new Set(links.map(({ protocol }) => protocol))],
-      elements: document.querySelectorAll('.timeline :is(script, iframe, object, embed, form, style)').length,
-    };
-  },
 };

@@ -1,11 +1,12 @@
 /**
  * Hostile texts that come in from outside: mail through its HTTP door, files and their names, what
- * models answer, archives that are imported, what is pushed to a browser. Each is shown by the
- * console in a real browser, and none may run.
+ * models answer, archives that are imported, what is pushed to a browser. All of them go through
+ * one page of the console in a real browser, as Markdown, as mail and as names of files; the other
+ * views show one of each kind. None may run.
  */
 
 import nodemailer from 'nodemailer';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { List } from '../../../src/contract/protocol/lists.ts';
 import type { AgentRun } from '../../../src/contract/protocol/resources/agent-run.ts';
 import type { ChatMessage } from '../../../src/contract/protocol/resources/chat-message.ts';
@@ -14,7 +15,7 @@ import type { MailReceipt } from '../../../src/contract/protocol/resources/email
 import type { UploadUrl } from '../../../src/contract/protocol/resources/upload.ts';
 import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { shownName } from '../../../src/platform/ui/shown-name.ts';
-import { XSS_NAMES, XSS_VECTORS } from '../../console/xss-vectors.ts';
+import { XSS_KINDS, XSS_NAMES, XSS_VECTORS } from '../../console/xss-vectors.ts';
 import { ended, startImport, tarred } from '../../import/samples.ts';
 import { signed } from '../../mail/arrivals.ts';
 import { callsAt } from '../../support/app.ts';
@@ -31,37 +32,72 @@ const { ada, grace } = app.demo.users;
 const CONVERSATIONS = '/v1/messaging/conversations';
 const ALL = XSS_VECTORS.join('\n\n');
 
-t.test('mail: subjects, names, texts, HTML, quotes, ids, and names of files', async (t) => {
-  await shown.ok('POST', '/v1/messaging/inboxes', {
-    body: { name: 'Support', address: 'help@demo.example' },
-  });
-  const composed = nodemailer.createTransport({ streamTransport: true, buffer: true });
-  const idOf = (index: number) =>
-    `<${index}-${XSS_NAMES[index]!.replace(/[^!-~]|[<>@]/g, '_')}@customers.example>`;
-  const arrive = async (name: string, index: number) => {
-    const vector = XSS_VECTORS[index]!;
-    const { message } = await composed.sendMail({
-      from: { name, address: 'cleo@customers.example' },
-      to: { name, address: 'help@demo.example' },
-      cc: { name, address: 'otto@customers.example' },
-      ...{ subject: name, messageId: idOf(index) },
-      ...(index > 0 && { inReplyTo: idOf(0), references: idOf(0) }),
-      // Every other one has nothing but HTML.
-      ...(index % 2 === 0 && { text: `${vector}\n\nOn Monday, ${name} wrote:\n> ${vector}\n-- \n${vector}` }),
-      html: `<p>${vector}</p><blockquote type="cite">${vector}</blockquote>`,
-      attachments: [{ filename: name, content: vector, contentType: 'text/html' }],
+t.test(
+  'every text on one page: Markdown, and mail with its subject, names, HTML, quotes, ids and files',
+  async (t) => {
+    await shown.ok('POST', '/v1/messaging/inboxes', {
+      body: { name: 'Support', address: 'help@demo.example' },
     });
-    return (await receive(message as Buffer)).mails[0]!.conversation_id;
-  };
-  const conversation = await arrive(XSS_NAMES[0]!, 0);
-  const others = await each(XSS_NAMES.slice(1), (name, index) => arrive(name, index + 1));
-  t.strictSame([...new Set(others)], [conversation], 'they are one thread');
-  await page.setViewportSize({ width: 1_400, height: 2_000 });
-  await shown.go(`c/${conversation}?pane=details`);
-  await page.locator('.mail-parts').first().waitFor();
-  await watch.lookThrough(page, '.timeline-scroll', XSS_NAMES, -1);
-  shown.nothingRan(t);
-});
+    const composed = nodemailer.createTransport({ streamTransport: true, buffer: true });
+    const idOf = (index: number) =>
+      `<${index}-${XSS_NAMES[index]!.replace(/[^!-~]|[<>@]/g, '_')}@customers.example>`;
+    const arrive = async (name: string, index: number) => {
+      const vector = XSS_VECTORS[index]!;
+      const { message } = await composed.sendMail({
+        from: { name, address: 'cleo@customers.example' },
+        to: { name, address: 'help@demo.example' },
+        cc: { name, address: 'otto@customers.example' },
+        ...{ subject: name, messageId: idOf(index) },
+        ...(index > 0 && { inReplyTo: idOf(0), references: idOf(0) }),
+        // Every other one has nothing but HTML.
+        ...(index % 2 === 0 && {
+          text: `${vector}\n\nOn Monday, ${name} wrote:\n> ${vector}\n-- \n${vector}`,
+        }),
+        html: `<p>${vector}</p><blockquote type="cite">${vector}</blockquote>`,
+        attachments: [{ filename: name, content: vector, contentType: 'text/html' }],
+      });
+      return (await receive(message as Buffer)).mails[0]!.conversation_id;
+    };
+    const conversation = await arrive(XSS_NAMES[0]!, 0);
+    const others = await each(XSS_NAMES.slice(1), (name, index) => arrive(name, index + 1));
+    t.strictSame([...new Set(others)], [conversation], 'they are one thread');
+    await each(XSS_VECTORS, (body) =>
+      shown.ok('POST', `${CONVERSATIONS}/${conversation}/messages`, {
+        token: ada.access_token,
+        body: { body, client_message_id: crypto.randomUUID() },
+      }),
+    );
+    await page.setViewportSize({ width: 1_400, height: 2_000 });
+    await shown.go(`c/${conversation}?pane=details`);
+    await page.locator('.message').first().waitFor();
+    // What ada wrote stands below the mail, and is passed on the way up.
+    await watch.lookThrough(page, '.timeline-scroll', XSS_NAMES, -1);
+    shown.nothingRan(t);
+
+    t.comment('as downloaded');
+    const files: string[] = [];
+    let next: string | null = `${CONVERSATIONS}/${conversation}/messages?limit=100&include[]=attachments`;
+    while (next !== null) {
+      const { data, page_info }: List<ChatMessage> = await shown.ok('GET', next);
+      files.push(...data.flatMap(({ attachments }) => (attachments ?? []).map(({ url }) => url!)));
+      next = page_info.next_page_url;
+    }
+    t.equal(files.length, XSS_NAMES.length);
+    for (const url of files) await isDownloaded(t, url);
+  },
+);
+
+/** Checks that a browser neither shows a file nor takes its name for anything else. */
+async function isDownloaded(t: Test, url: string): Promise<void> {
+  const { headers } = await fetch(url);
+  t.match(
+    headers.get('Content-Disposition'),
+    /^attachment; filename="[^"\\]*"(; filename\*=UTF-8''[\w%.~!$&+^`|-]*)?$/,
+  );
+  t.equal(headers.get('Content-Security-Policy'), "default-src 'none'; sandbox");
+  t.equal(headers.get('X-Content-Type-Options'), 'nosniff');
+  t.match(headers.get('Content-Type'), /^application\/octet-stream$/);
+}
 
 async function receive(raw: Buffer): Promise<MailReceipt> {
   const answer = await fetch(`${app.baseUrl}/v1/mail/inbound`, {
@@ -76,7 +112,7 @@ t.test('names of files: in the timeline, in the list, as a picture, as downloade
   const { id } = await shown.ok<Conversation>('POST', CONVERSATIONS, {
     ...{ token: ada.access_token, body: { type: 'group', title: 'Files', participants: [] } },
   });
-  const sent = await each(XSS_NAMES, async (filename, index) => {
+  const sent = await each(XSS_KINDS, async (filename, index) => {
     const kind = index % 2 === 0 ? 'file' : 'image';
     const content_type = kind === 'file' ? 'text/html' : 'image/svg+xml';
     const content = `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(1)</script></svg>`;
@@ -99,7 +135,7 @@ t.test('names of files: in the timeline, in the list, as a picture, as downloade
   });
   await shown.go(`c/${id}?pane=details`);
   // None of them can disguise its end.
-  const names = XSS_NAMES.map(shownName);
+  const names = XSS_KINDS.map(shownName);
   await watch.lookThrough(page, '.timeline-scroll', names, -1);
   await page
     .getByRole('button', { name: /^Open / })
@@ -109,41 +145,25 @@ t.test('names of files: in the timeline, in the list, as a picture, as downloade
   await watch.look(page, []);
   await page.keyboard.press('Escape');
   const files = page.locator('.side-pane');
-  for (let turn = 0; turn < XSS_NAMES.length / 10 - 1; turn++) {
-    const rows = await files.locator('.files li').count();
-    await files.getByRole('button', { name: 'Show more' }).click();
-    await until(async () => (await files.locator('.files li').count()) > rows, { what: 'more files' });
-  }
+  await files.locator('.files li').first().waitFor();
   await watch.look(page, names);
-  for (const { attachments } of sent) {
-    const { headers } = await fetch(attachments![0]!.url!);
-    t.match(
-      headers.get('Content-Disposition'),
-      /^attachment; filename="[^"\\]*"(; filename\*=UTF-8''[\w%.~!$&+^`|-]*)?$/,
-    );
-    t.equal(headers.get('Content-Security-Policy'), "default-src 'none'; sandbox");
-    t.equal(headers.get('X-Content-Type-Options'), 'nosniff');
-    t.match(headers.get('Content-Type'), /^application\/octet-stream$/);
-  }
+  for (const { attachments } of sent) await isDownloaded(t, attachments![0]!.url!);
   shown.nothingRan(t);
 });
-
-/** As many calls as a turn of a model may have. */
-const CALLS = 16;
 
 t.test('what a model writes, calls and gets, while it grows and when it waits', async (t) => {
   const roles = await shown.ok<{ data: { id: string; name: string }[] }>('GET', '/v1/roles');
   const role_id = roles.data.find(({ name }) => name === 'admin')!.id;
   const agent = await shown.ok<{ id: string; actor_id: string }>('POST', '/v1/ai/agents', {
     body: {
-      ...{ name: XSS_NAMES[0], slug: 'hostile', category_code: 'support', trigger_type: 'chat', role_id },
+      ...{ name: XSS_KINDS[0], slug: 'hostile', category_code: 'support', trigger_type: 'chat', role_id },
       config: {
         endpoint_tool_slugs: ['create-group', 'list-groups'],
         endpoint_tool_review: { 'create-group': true },
       },
     },
   });
-  await each(XSS_NAMES, (name) => shown.ok('POST', '/v1/messaging/groups', { body: { name } }));
+  await each(XSS_KINDS, (name) => shown.ok('POST', '/v1/messaging/groups', { body: { name } }));
   const { id } = await shown.ok<Conversation>('POST', CONVERSATIONS, {
     token: ada.access_token,
     body: {
@@ -156,18 +176,16 @@ t.test('what a model writes, calls and gets, while it grows and when it waits', 
   });
   await shown.go(`c/${id}`);
   const args = Object.fromEntries(XSS_VECTORS.map((text, index) => [`${index} ${text}`, text]));
-  const calls = XSS_NAMES.map((name) => ({ name, arguments: { body: { name } } }));
+  const calls = XSS_KINDS.map((name) => ({ name, arguments: { body: { name } } }));
   models.reply({
     ...{ text: ALL.match(/[\s\S]{1,40}/g)!, tokensPerSecond: 200 },
     calls: [{ name: 'list-groups', arguments: { query: { limit: 100 } } }],
   });
-  for (let from = 0; from < calls.length; from += CALLS) {
-    models.reply({ calls: calls.slice(from, from + CALLS) });
-  }
+  models.reply({ calls });
   models.reply({ calls: [{ name: 'no-such-tool', arguments: args }] });
   models.reply({
     text: 'Some groups.',
-    calls: [{ name: 'create-group', arguments: { body: { name: XSS_NAMES.slice(0, 3).join(' ') } } }],
+    calls: [{ name: 'create-group', arguments: { body: { name: XSS_KINDS.slice(0, 3).join(' ') } } }],
   });
   models.reply(ALL);
   await shown.ok('POST', `${CONVERSATIONS}/${id}/messages`, {
@@ -175,7 +193,7 @@ t.test('what a model writes, calls and gets, while it grows and when it waits', 
     body: { body: 'Go', client_message_id: crypto.randomUUID(), mentions: [agent.actor_id] },
   });
   await page.locator('[data-message] .run-parts-writing').first().waitFor();
-  for (let turn = 0; turn < 20; turn++) await watch.look(page, []);
+  for (let turn = 0; turn < 5; turn++) await watch.look(page, []);
   const runs = () => shown.ok<{ data: AgentRun[] }>('GET', `/v1/ai/agents/${agent.id}/runs`);
   const run = await until(
     async () =>
@@ -185,7 +203,7 @@ t.test('what a model writes, calls and gets, while it grows and when it waits', 
   t.comment(run.status, run.error_message);
   await shown.go(`c/${id}?pane=run:${run.id}`);
   await page.getByRole('button', { name: 'Approve' }).first().waitFor();
-  await watch.look(page, XSS_NAMES);
+  await watch.look(page, XSS_KINDS);
   await page.getByRole('button', { name: 'Approve' }).first().click();
   await until(async () => (await runs()).data[0]!.status === 'completed', { what: 'the end' });
   await watch.look(page, []);
@@ -196,21 +214,21 @@ t.test('what a model writes, calls and gets, while it grows and when it waits', 
 });
 
 t.test('an archive: names of people and channels, descriptions, topics, texts', async (t) => {
-  const ids = XSS_NAMES.map((_, index) => index + 1);
+  const ids = XSS_KINDS.map((_, index) => index + 1);
   const person = (id: number, full_name: string, email: string) => ({
     ...{ id, full_name, delivery_email: email, email, is_active: true, is_bot: false, role: 400 },
   });
   const own = 1_000;
   const archive = await tarred({
     'harbor/realm.json': {
-      zerver_realm: [{ id: 1, string_id: 'harbor', name: XSS_NAMES[0] }],
+      zerver_realm: [{ id: 1, string_id: 'harbor', name: XSS_KINDS[0] }],
       zerver_userprofile: [
-        ...ids.map((id) => person(id, XSS_NAMES[id - 1]!, `u${id}@harbor.example`)),
+        ...ids.map((id) => person(id, XSS_KINDS[id - 1]!, `u${id}@harbor.example`)),
         person(own, 'Ada', ada.email),
       ],
       ...{ zerver_userprofile_mirrordummy: [], zerver_userprofile_crossrealm: [], zerver_reaction: [] },
       zerver_stream: ids.map((id) => ({
-        ...{ id, name: XSS_NAMES[id - 1], description: XSS_VECTORS[id - 1] },
+        ...{ id, name: XSS_KINDS[id - 1], description: XSS_KINDS[id - 1] },
         ...{ invite_only: false, deactivated: false },
       })),
       zerver_recipient: ids.map((id) => ({ id, type: 2, type_id: id })),
@@ -221,7 +239,7 @@ t.test('an archive: names of people and channels, descriptions, topics, texts', 
     },
     'harbor/messages-000001.json': {
       zerver_message: ids.map((id) => ({
-        ...{ id, sender: id, recipient: id, subject: XSS_NAMES[id - 1], content: XSS_VECTORS[id - 1] },
+        ...{ id, sender: id, recipient: id, subject: XSS_KINDS[id - 1], content: XSS_KINDS[id - 1] },
         date_sent: 1_600_000_000 + id,
       })),
       zerver_usermessage: [],
@@ -238,11 +256,11 @@ t.test('an archive: names of people and channels, descriptions, topics, texts', 
   await watch.look(page, []);
   await shown.go('administration/people');
   await shown.showAll();
-  await watch.look(page, XSS_NAMES);
+  await watch.look(page, XSS_KINDS);
   const { data } = await shown.ok<List<Conversation>>('GET', `${CONVERSATIONS}?limit=100`);
-  const imported = data.filter(({ title }) => XSS_NAMES.includes(title ?? ''));
-  t.ok(imported.length > 50, `${imported.length} channels`);
-  for (const { id: one, title } of imported.filter((_, index) => index % 3 === 0)) {
+  const imported = data.filter(({ title }) => XSS_KINDS.includes(title ?? ''));
+  t.equal(imported.length, XSS_KINDS.length);
+  for (const { id: one, title } of imported) {
     await shown.go(`c/${one}?pane=details`);
     // In the head, as the title, and as the name of the author and member.
     await watch.look(page, [title!], 3);
@@ -262,13 +280,13 @@ t.test('pushes: what the browser shows, and where a click leads', async (t) => {
   await page.getByLabel(/^Show notifications while the console is closed/).click();
   const worker = await working;
   await page.getByText('This browser shows them while no window').waitFor();
-  await each(XSS_NAMES, (title, n) =>
+  await each(XSS_KINDS, (title) =>
     shown.ok('POST', '/v1/messaging/notifications', {
-      body: { recipient_ids: [ada.id], category: 'order.updated', title, body: XSS_VECTORS[n] },
+      body: { recipient_ids: [ada.id], category: 'order.updated', title, body: title },
     }),
   );
   const titles = () => new Set(device.received.map(({ payload }) => payload.title));
-  await until(() => XSS_NAMES.every((name) => titles().has(name)), { what: 'every push' });
+  await until(() => XSS_KINDS.every((name) => titles().has(name)), { what: 'every push' });
   // The worker shows nothing while a window of the console has the focus.
   await page.goto(`${app.baseUrl}/docs`);
   const pushed = await worker.evaluate(
@@ -292,11 +310,7 @@ t.test('pushes: what the browser shows, and where a click leads', async (t) => {
     },
     device.received.map(({ payload }) => JSON.stringify(payload)),
   );
-  t.strictSame(
-    new Map(pushed),
-    new Map(XSS_NAMES.map((name, n) => [name, XSS_VECTORS[n]])),
-    'as texts, whole',
-  );
+  t.strictSame(new Map(pushed), new Map(XSS_KINDS.map((name) => [name, name])), 'as texts, whole');
 
   t.comment('a click, as if even the ids were hostile');
   const opened = await worker.evaluate(async (texts) => {
@@ -318,7 +332,7 @@ t.test('pushes: what the browser shows, and where a click leads', async (t) => {
   t.equal(opened.length, XSS_VECTORS.length);
   const scope = `${app.baseUrl}/console/`;
   for (const address of opened) t.ok(address.startsWith(`${scope}?conversation=`), address);
-  for (const address of opened.filter((_, index) => index % 10 === 0)) {
+  for (const address of opened.slice(0, 1)) {
     await page.goto(`${address}&as=ada`);
     await page.locator('.shell').waitFor();
     await watch.look(page, []);
@@ -335,9 +349,9 @@ t.test('pushes: what the browser shows, and where a click leads', async (t) => {
         (globalThis as unknown as EventTarget).dispatchEvent(event);
       }
     },
-    [...XSS_VECTORS],
+    [...XSS_KINDS],
   );
-  const last = encodeURIComponent(XSS_VECTORS.at(-1)!);
+  const last = encodeURIComponent(XSS_KINDS.at(-1)!);
   await until(() => page.url().includes(last), { what: () => `the last click has led to ${page.url()}` });
   await watch.look(page, []);
   shown.nothingRan(t);
