@@ -213,19 +213,25 @@ t.test('the checkout keeps to its layers and rules', async (t) => {
 
 t.test('tests that are not run file by file are run together', async (t) => {
   const { tap } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../package.json'), 'utf8'));
-  const folder = join(import.meta.dirname, 'by-folder');
-  const runners = new Map<string, string[]>();
-  for (const name of readdirSync(folder).sort()) {
-    const call = /^await runTogether\('(\w+)'(?:, (\{ part: \d, of: \d \}))?\);$/m;
-    const [, directory = '', part = ''] = call.exec(readFileSync(join(folder, name), 'utf8')) ?? [];
-    runners.set(directory, [...(runners.get(directory) ?? []), part]);
-    t.match(name, new RegExp(`^${directory}(-\\d)?\\.test\\.ts$`));
-  }
-  for (const [directory, parts] of runners) {
-    const all = parts.length === 1 ? [''] : parts.map((_, n) => `{ part: ${n + 1}, of: ${parts.length} }`);
-    t.strictSame(parts, all, directory);
-  }
-  t.strictSame(tap.exclude, [`test/{${[...runners.keys()].sort().join(',')}}/**`], 'package.json, tap');
+  const excluded = ['', 'long/'].map((above) => {
+    const folder = join(import.meta.dirname, above, 'by-folder');
+    // Folder → the parts of it that are run.
+    const parts = new Map<string, string[]>();
+    for (const name of readdirSync(folder).sort()) {
+      const [, directory = '', part = '', of = ''] =
+        /^await runTogether\('([\w/]+)'(?:, (\d), (\d))?\);$/m.exec(
+          readFileSync(join(folder, name), 'utf8'),
+        ) ?? [];
+      t.equal(`${above}${name}`, `${directory}${part && `-${part}`}.test.ts`);
+      parts.set(directory, [...(parts.get(directory) ?? []), part && `${part} of ${of}`]);
+    }
+    for (const [directory, found] of parts) {
+      const all = found.map((_, index) => `${index + 1} of ${found.length}`);
+      t.strictSame(found, found.length === 1 ? [''] : all, `all parts of ${directory}`);
+    }
+    return `test/${above}{${[...parts.keys()].map((directory) => basename(directory)).join(',')}}/**`;
+  });
+  t.strictSame(tap.exclude, excluded, 'package.json, tap');
 });
 
 t.test('the image and the servers of the bench have the flags of npm start', async (t) => {

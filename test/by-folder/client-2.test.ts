@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('client', { part: 2, of: 4 });
+await runTogether('client', 2, 4);

@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('client', { part: 3, of: 4 });
+await runTogether('client', 3, 4);

@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('client', { part: 4, of: 4 });
+await runTogether('client', 4, 4);

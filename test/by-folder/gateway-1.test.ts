@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('gateway', { part: 1, of: 2 });
+await runTogether('gateway', 1, 2);

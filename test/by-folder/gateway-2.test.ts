@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('gateway', { part: 2, of: 2 });
+await runTogether('gateway', 2, 2);

@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('http', { part: 1, of: 3 });
+await runTogether('http', 1, 3);

@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('http', { part: 2, of: 3 });
+await runTogether('http', 2, 3);

@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('messages', { part: 2, of: 2 });
+await runTogether('messages', 2, 2);

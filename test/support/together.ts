@@ -15,13 +15,11 @@ import './app.ts';
 
 /**
  * The callers are in test/by-folder/, whose name comes early in the alphabet: tap starts files in
- * that order, and these take the longest. `directory`: of test/. package.json (tap, exclude) keeps
- * its files from being run alone as well.
- *
- * A folder that takes more than a quarter of the whole run has several callers, each with every
- * second file (or third …), so that nobody has to balance them by hand.
+ * that order, and these take the longest; for folders of test/long/ in test/long/by-folder/.
+ * `directory`: of test/. `part`, `of`: every so many of its files, where one process would take too
+ * long. package.json (tap, exclude) keeps its files from being run alone as well.
  */
-export async function runTogether(directory: string, { part, of } = { part: 1, of: 1 }): Promise<void> {
+export async function runTogether(directory: string, part = 1, of = 1): Promise<void> {
   const folder = join(import.meta.dirname, '..', directory);
   const names = readdirSync(folder).filter((name) => name.endsWith('.test.ts'));
   for (const name of names.sort().filter((_, index) => index % of === part - 1)) {
