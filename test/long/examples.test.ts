@@ -1,4 +1,10 @@
-/** The examples, each as a reader runs it beside a server with the demo account. */
+/**
+ * The examples, each as a reader runs it beside a server with the demo account.
+ *
+ * Without influence: OPERATION, PAGES, src/contract/client/ai, src/core/installation,
+ * src/features/cells, src/features/compliance, src/features/identity, src/features/import,
+ * src/features/mail, src/features/search, src/platform/http/documents/pages.
+ */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,9 @@
-/** The hooks for React in a real browser under load. */
+/**
+ * The hooks for React in a real browser under load.
+ *
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client/ai,
+ * src/core/installation, src/features/mail, src/platform/outbound.
+ */
 
 import { join } from 'node:path';
 import t from 'tap';

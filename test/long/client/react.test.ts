@@ -1,4 +1,9 @@
-/** The hooks for React in a real browser, against the real server. */
+/**
+ * The hooks for React in a real browser, against the real server.
+ *
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client/ai,
+ * src/core/installation, src/features/mail, src/platform/outbound.
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

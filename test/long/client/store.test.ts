@@ -1,5 +1,8 @@
 /**
  * The store in IndexedDB, in a real browser: reloads, killed tabs, two tabs, sign-out, no space.
+ *
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client/ai,
+ * src/contract/client/react, src/core/installation, src/features/mail, src/platform/outbound.
  */
 
 import { createServer } from 'node:http';

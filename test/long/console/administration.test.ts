@@ -1,4 +1,9 @@
-/** The administration of the console, as an admin of the demo account uses it in a real browser. */
+/**
+ * The administration of the console, as an admin of the demo account uses it in a real browser.
+ *
+ * Without influence: OPERATION, src/contract/client/ai, src/features/cells,
+ * src/features/platform-events, src/features/search, src/platform/http/documents/pages.
+ */
 
 import type { Page } from 'playwright-core';
 import t from 'tap';

@@ -1,4 +1,10 @@
-/** What people write, in a real browser: how it is typed, for whom it is, and when it is sent. */
+/**
+ * What people write, in a real browser: how it is typed, for whom it is, and when it is sent.
+ *
+ * Without influence: OPERATION, ASIDE, src/contract/client/ai, src/core/installation,
+ * src/edge/console/page/administration, src/edge/console/page/installation,
+ * src/features/compliance, src/features/widgets.
+ */
 
 import type { Page } from 'playwright-core';
 import t from 'tap';

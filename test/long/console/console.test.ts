@@ -1,4 +1,10 @@
-/** The console as a visitor of the demo account finds it, in a real browser. */
+/**
+ * The console as a visitor of the demo account finds it, in a real browser.
+ *
+ * Without influence: OPERATION, src/contract/client/ai, src/features/cells,
+ * src/features/compliance, src/features/identity, src/features/import,
+ * src/features/platform-events, src/platform/http/documents/pages.
+ */
 
 import t from 'tap';
 import { startTestApp } from '../../support/app.ts';

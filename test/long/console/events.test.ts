@@ -1,3 +1,10 @@
+/**
+ * Without influence: OPERATION, src/contract/client/ai, src/edge/console/page/administration,
+ * src/edge/console/page/installation, src/features/cells, src/features/identity,
+ * src/features/import, src/features/platform-events, src/features/widgets,
+ * src/platform/http/documents/pages.
+ */
+
 import t from 'tap';
 import { console as campaign } from '../../campaigns/console.ts';
 

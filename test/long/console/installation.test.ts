@@ -1,4 +1,10 @@
-/** The page of operators: live figures, and what needs attention; to all others nothing. */
+/**
+ * The page of operators: live figures, and what needs attention; to all others nothing.
+ *
+ * Without influence: OPERATION, ANSWERS, src/contract/client/ai, src/features/cells,
+ * src/features/compliance, src/features/identity, src/features/platform-events,
+ * src/features/widgets, src/platform/http/documents/pages.
+ */
 
 import type { Page } from 'playwright-core';
 import t from 'tap';

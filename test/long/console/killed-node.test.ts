@@ -1,4 +1,10 @@
-/** A node that is killed while a person writes, in a real browser. */
+/**
+ * A node that is killed while a person writes, in a real browser.
+ *
+ * Without influence: OPERATION, ASIDE, ANSWERS, src/contract/client/ai, src/core/installation,
+ * src/edge/console/page/administration, src/edge/console/page/installation,
+ * src/features/compliance, src/features/mail, src/features/widgets.
+ */
 
 import type { Page } from 'playwright-core';
 import t from 'tap';

@@ -1,4 +1,10 @@
-/** The bell of the console, its page, the settings and web push, in a real browser. */
+/**
+ * The bell of the console, its page, the settings and web push, in a real browser.
+ *
+ * Without influence: OPERATION, ASIDE, src/contract/client/ai, src/core/installation,
+ * src/edge/console/page/administration, src/edge/console/page/installation,
+ * src/features/compliance, src/features/widgets.
+ */
 
 import type { Page } from 'playwright-core';
 import t from 'tap';

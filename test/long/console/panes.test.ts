@@ -1,4 +1,9 @@
-/** What stands beside and inside a conversation of the console, in a real browser. */
+/**
+ * What stands beside and inside a conversation of the console, in a real browser.
+ *
+ * Without influence: OPERATION, ASIDE, src/contract/client/ai, src/core/installation,
+ * src/edge/console/page/administration, src/edge/console/page/installation, src/features/widgets.
+ */
 
 import nodemailer from 'nodemailer';
 import type { Locator, Page } from 'playwright-core';

@@ -1,4 +1,10 @@
-/** The list of conversations, search, themes and the banner of the console, in a real browser. */
+/**
+ * The list of conversations, search, themes and the banner of the console, in a real browser.
+ *
+ * Without influence: OPERATION, ANSWERS, src/contract/client/ai, src/features/cells,
+ * src/features/identity, src/features/import, src/features/mail, src/features/platform-events,
+ * src/features/widgets, src/platform/http/documents/pages.
+ */
 
 import { randomUUID } from 'node:crypto';
 import type { Locator, Page } from 'playwright-core';

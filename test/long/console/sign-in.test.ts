@@ -1,4 +1,11 @@
-/** Signing in to the console: by an invitation, an API key, and at an identity provider. */
+/**
+ * Signing in to the console: by an invitation, an API key, and at an identity provider.
+ *
+ * Without influence: OPERATION, ANSWERS, src/contract/client/ai, src/core/installation,
+ * src/features/cells, src/features/compliance, src/features/import, src/features/mail,
+ * src/features/platform-events, src/features/push, src/features/search, src/features/webhooks,
+ * src/features/widgets, src/platform/http/documents/pages.
+ */
 
 import type { BrowserContext, Page } from 'playwright-core';
 import t from 'tap';

@@ -1,4 +1,12 @@
-/** The timeline of the console, in a real browser: what it shows, does, and where it stands. */
+/**
+ * The timeline of the console, in a real browser: what it shows, does, and where it stands.
+ *
+ * Without influence: src/app/admin, src/app/supervise.ts, src/app/supervisor, src/app/tail.ts,
+ * src/contract/client/ai, src/core/installation, src/core/registration,
+ * src/edge/console/page/administration, src/edge/console/page/installation, src/features/cells,
+ * src/features/identity, src/features/import, src/features/platform-events, src/features/widgets,
+ * src/platform/http/documents/pages.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';

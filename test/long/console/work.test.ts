@@ -1,4 +1,10 @@
-/** The page of the console with what waits for a person, in a real browser. */
+/**
+ * The page of the console with what waits for a person, in a real browser.
+ *
+ * Without influence: OPERATION, ASIDE, src/contract/client/ai, src/core/installation,
+ * src/edge/console/page/administration, src/edge/console/page/installation,
+ * src/features/compliance, src/features/widgets.
+ */
 
 import t from 'tap';
 import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';

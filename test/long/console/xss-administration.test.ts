@@ -2,6 +2,9 @@
  * Hostile texts in the administration of the console: lists, pages and forms that are made from the
  * OpenAPI document. One of each kind is shown in a real browser, and none may run or become an
  * element.
+ *
+ * Without influence: OPERATION, src/contract/client/ai, src/features/cells, src/features/import,
+ * src/features/platform-events, src/features/search, src/platform/http/documents/pages.
  */
 
 import t from 'tap';

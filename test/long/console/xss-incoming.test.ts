@@ -3,6 +3,10 @@
  * models answer, archives that are imported, what is pushed to a browser. All of them go through
  * one page of the console in a real browser, as Markdown, as mail and as names of files; the other
  * views show one of each kind. None may run.
+ *
+ * Without influence: OPERATION, src/contract/client/ai, src/core/installation, src/features/cells,
+ * src/features/compliance, src/features/identity, src/features/platform-events,
+ * src/features/search, src/features/widgets.
  */
 
 import nodemailer from 'nodemailer';

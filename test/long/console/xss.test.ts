@@ -2,6 +2,9 @@
  * Hostile texts around conversations: titles, people, reasons, drafts, notifications, searches. One
  * of each kind is shown by the console in a real browser, and none may run or become an element;
  * xss-incoming.test.ts has all of them on one page.
+ *
+ * Without influence: OPERATION, src/contract/client/ai, src/features/cells, src/features/identity,
+ * src/features/import, src/features/platform-events.
  */
 
 import t from 'tap';

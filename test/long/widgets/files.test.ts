@@ -1,4 +1,10 @@
-/** Files of visitors in the widget, in a real browser: chosen, dropped, pasted, and what fails. */
+/**
+ * Files of visitors in the widget, in a real browser: chosen, dropped, pasted, and what fails.
+ *
+ * Without influence: OPERATION, ASIDE, ANSWERS, src/contract/client/ai, src/core/installation,
+ * src/edge/console/page/administration, src/edge/console/page/installation,
+ * src/features/compliance, src/features/mail.
+ */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

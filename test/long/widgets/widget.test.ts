@@ -1,5 +1,10 @@
 /**
  * The widget on pages of a shop, in a real browser: the loader, the frame, and who visitors are.
+ *
+ * Without influence: OPERATION, ANSWERS, src/contract/client/ai, src/core/installation,
+ * src/edge/console/page/administration, src/edge/console/page/installation, src/features/cells,
+ * src/features/compliance, src/features/import, src/features/platform-events, src/features/search,
+ * src/platform/http/documents/pages.
  */
 
 import { createServer } from 'node:http';

@@ -2,6 +2,11 @@
  * Hostile texts in the widget, in a real browser: what visitors and the team write, what an admin
  * sets, and what a hostile page hands over. None may run or become an element, in the frame or on
  * the page of the shop.
+ *
+ * Without influence: OPERATION, ANSWERS, src/contract/client/ai, src/core/installation,
+ * src/edge/console, src/features/cells, src/features/compliance, src/features/import,
+ * src/features/mail, src/features/platform-events, src/features/search,
+ * src/platform/http/documents/pages.
  */
 
 import { createServer } from 'node:http';
