@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { Disposer } from '../../src/platform/lifecycle.ts';
+import type { Timing } from './pairs.ts';
 import { currentLoad, writeResult } from './result-file.ts';
 import type { Row } from './row.ts';
 import { Unfinished } from './unfinished.ts';
@@ -11,6 +12,8 @@ export interface RunOptions {
   readonly full: boolean;
   /** Forgets what an interrupted run has measured. */
   readonly afresh: boolean;
+  /** In place of that of full or short runs. */
+  readonly timing?: Timing;
 }
 
 export interface RunResult {
@@ -48,7 +51,8 @@ export class Runner {
     this.#running?.close().catch((error: unknown) => this.#options.say(String(error)));
   }
 
-  async run(works: readonly Work[], { full, afresh }: RunOptions): Promise<RunResult> {
+  async run(works: readonly Work[], options: RunOptions): Promise<RunResult> {
+    const { full, afresh } = options;
     const { results, fingerprint, say } = this.#options;
     mkdirSync(results, { recursive: true });
     const path = join(results, 'unfinished.json');
@@ -59,7 +63,7 @@ export class Runner {
     const failed: string[] = [];
     for (const work of works) {
       try {
-        rows.push(...(kept.work(work.name) ?? (await this.#measure(work, full, kept))).rows);
+        rows.push(...(kept.work(work.name) ?? (await this.#measure(work, options, kept))).rows);
       } catch (error) {
         if (this.#interrupted) break;
         say(`${work.name} has no figures: ${inspect(error)}`);
@@ -71,7 +75,8 @@ export class Runner {
   }
 
   /** Everything that the work started is gone when this settles, whatever became of it. */
-  async #measure(work: Work, full: boolean, kept: Unfinished): Promise<Findings> {
+  async #measure(work: Work, options: RunOptions, kept: Unfinished): Promise<Findings> {
+    const { full, timing = full ? TIMINGS.full : TIMINGS.short } = options;
     const { results, say } = this.#options;
     const startedAt = new Date();
     const loadBefore = currentLoad();
@@ -80,7 +85,7 @@ export class Runner {
     const parts: Findings[] = [];
     const session: Session = {
       full,
-      timing: full ? TIMINGS.full : TIMINGS.short,
+      timing,
       disposer,
       say,
       part: async (name, measure) => {

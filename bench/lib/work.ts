@@ -49,8 +49,12 @@ export interface Findings {
 
 export type Facts = Readonly<Record<string, string | number>>;
 
-/** Three pairs of short blocks show whether something broke, ten of long ones how fast it is. */
+/**
+ * Ten pairs of long blocks show how fast it is, three of short ones whether something broke, and one
+ * of a fraction of a second whether it runs at all (test/long/bench.test.ts).
+ */
 export const TIMINGS = {
   full: { pairs: 10, blockMs: 6_000, warmupMs: 4_000 },
   short: { pairs: 3, blockMs: 2_000, warmupMs: 500 },
+  brief: { pairs: 1, blockMs: 300, warmupMs: 100 },
 } as const satisfies Readonly<Record<string, Timing>>;
