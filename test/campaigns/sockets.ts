@@ -1,7 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Transport } from '../../src/contract/client/index.ts';
 import { answered } from '../support/answered.ts';
-import { BLOCKS, type Block, BlockingProxy } from '../support/blocking-proxy.ts';
 import { historyProblems, type Received } from '../support/check-delivery.ts';
 import { createGroup } from '../support/cluster.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';
@@ -17,38 +15,32 @@ import { SocketClient } from '../support/socket-client.ts';
 import { storedMessages } from '../support/stored-messages.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
+import { WAYS, type WayName, Ways } from '../support/ways.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-/**
- * Ways to the nodes: clients of the SDK behind a proxy that behaves so. Without one, sockets of the
- * protocol itself, without a proxy.
- */
-const WAYS = {
-  streams: { block: 'refusing', transports: ['websocket', 'stream'] },
-  'streams-mute': { block: 'mute to sockets', transports: ['websocket', 'stream'] },
-  polls: { block: 'buffering', transports: ['websocket', 'poll'] },
-  'polls-mute': { block: 'mute', transports: ['websocket', 'stream', 'poll'] },
-  /** The proxies behave in another way every few seconds. */
-  changing: { block: 'open', transports: ['websocket', 'stream', 'poll'] },
-} as const satisfies Readonly<Record<string, Way>>;
-
-interface Way {
-  readonly block: Block;
-  readonly transports: readonly Transport[];
-}
-
 export interface SocketsOptions extends Seeded {
-  readonly way?: keyof typeof WAYS;
+  readonly ways: readonly WayName[];
+  /** Clients of each way. */
   readonly sockets: number;
   readonly conversations: number;
   readonly messages: number;
   /** Over how long the messages are spread, and the faults with them. */
   readonly seconds: number;
-  /** Two nodes go meanwhile: one is asked to stop, the other is killed. Both come back. */
-  readonly restarts: boolean;
+  /**
+   * How often each kind of fault strikes at least: messages are sent in the same rhythm until then.
+   * Default: as chance has it.
+   */
+  readonly strikes?: number;
+  /**
+   * How often two nodes go meanwhile: one is asked to stop, the other is killed, and the next time
+   * the other way round. They come back.
+   */
+  readonly restarts: number;
 }
 
 export interface SocketsFigures extends Found {
+  /** Messages that were to be sent, beside the changes. */
+  readonly messages: number;
   readonly acknowledged: number;
   /** Sends that were refused or not answered, and tried again. */
   readonly retried: number;
@@ -60,10 +52,10 @@ export interface SocketsFigures extends Found {
   readonly compared: Readonly<Record<string, number>>;
   /** Events that were left out on the way to a node. */
   readonly losses: Readonly<Record<string, number>>;
-  /** Times that a socket came back. */
-  readonly reconnected: number;
-  /** Connections of the SDK, by transport. */
-  readonly transports: Readonly<Record<string, number>>;
+  /** Times that a client came back, by way. */
+  readonly reconnected: Readonly<Record<string, number>>;
+  /** Connections of the SDK, by way and transport. */
+  readonly transports: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** Frames between nodes that were overtaken by later ones. */
   readonly overtaken: number;
   readonly faults: Readonly<Record<string, number>>;
@@ -81,10 +73,10 @@ export const sockets = campaign({
   whole: (_, word) => ({
     conversations: 50,
     seconds: 120,
-    restarts: true,
+    restarts: 1,
     ...(word === ''
-      ? { sockets: 200, messages: 20_000 }
-      : { way: word as keyof typeof WAYS, sockets: 40, messages: 6_000 }),
+      ? { ways: ['sockets' as const], sockets: 200, messages: 20_000 }
+      : { ways: [word as WayName], sockets: 40, messages: 6_000 }),
   }),
   run,
 });
@@ -100,12 +92,11 @@ async function run(t: Teardown, options: SocketsOptions): Promise<SocketsFigures
 
   const sending = ground.send();
   const breaking = ground.breakThings(clients);
-  const restarting = options.restarts ? ground.restartNodes() : undefined;
-  await Promise.all([sending, breaking, restarting]);
+  await Promise.all([sending, breaking, ground.restartNodes()]);
   await ground.end();
 
   const readers = clients.map((client, index) => ({
-    name: `socket ${index}`,
+    name: `${ground.wayOf(index)} ${index}`,
     shown: () => client.shown,
     conversationIds: new Set(client.history.keys()),
     ...(ground.hasNotifications(index) && { actorId: ground.adaId }),
@@ -120,10 +111,11 @@ async function run(t: Teardown, options: SocketsOptions): Promise<SocketsFigures
     .catch((error: Error) => problems.push(error.message));
   for (const client of clients) client.stop();
   for (const [index, client] of clients.entries()) {
-    problems.push(...client.problems.map((problem) => `socket ${index}: ${problem}`));
+    const name = `${ground.wayOf(index)} ${index}`;
+    problems.push(...client.problems.map((problem) => `${name}: ${problem}`));
     for (const [id, history] of client.history) {
       const wrong = historyProblems(history, stored.get(id) ?? []);
-      problems.push(...wrong.map((problem) => `socket ${index}, ${id}: ${problem}`));
+      problems.push(...wrong.map((problem) => `${name}, ${id}: ${problem}`));
     }
   }
   const acknowledged = [...ground.acknowledged, ...ground.quiet.acknowledged];
@@ -135,25 +127,33 @@ async function run(t: Teardown, options: SocketsOptions): Promise<SocketsFigures
   if (ids.size !== acknowledged.length + rename) {
     problems.push(`${acknowledged.length} acknowledged and ${rename} renames, ${ids.size} in Postgres`);
   }
-  const transports: Record<string, number> = {};
-  for (const client of clients) {
-    const connected = client instanceof SdkReader ? client.connected : {};
-    for (const [name, count] of Object.entries(connected)) transports[name] = (transports[name] ?? 0) + count;
+  const transports: Record<string, Record<string, number>> = {};
+  const reconnected: Record<string, number> = {};
+  for (const [index, client] of clients.entries()) {
+    const way = ground.wayOf(index);
+    reconnected[way] = (reconnected[way] ?? 0) + Math.max(0, client.connections - 1);
+    if (client instanceof SocketClient) continue;
+    transports[way] ??= {};
+    for (const [name, count] of Object.entries(client.connected)) {
+      transports[way][name] = (transports[way][name] ?? 0) + count;
+    }
   }
   const histories = clients.flatMap(({ history }) => [...history.values()]);
+  // A frame to a node is lost only while a client is connected, and between two polls none is.
+  const losesAll = options.ways.some((way) => transports[way]?.poll === undefined);
   return {
+    messages: ground.messages,
     acknowledged: acknowledged.length,
     retried: ground.retried,
     delivered: histories.reduce((sum, { length }) => sum + length, 0),
     changes: ground.changes,
     compared,
     losses: ground.losses.byEvent,
-    reconnected: clients.reduce((sum, { connections }) => sum + Math.max(0, connections - 1), 0),
+    reconnected,
     transports,
     overtaken: ground.links.reduce((sum, { counts }) => sum + counts.held, 0),
     faults: ground.faults,
-    // A frame to a node is lost only while a client is connected, and between two polls none is.
-    problems: [...problems, ...differing, ...(transports.poll ? [] : ground.losses.problems())],
+    problems: [...problems, ...differing, ...(losesAll ? ground.losses.problems() : [])],
   };
 }
 
@@ -171,6 +171,8 @@ const CHANGED_OF = 20;
 const RENAMED_OF = 200;
 /** As long as effects are late at times, which are sent while some clients are away. */
 const MOST_AWAY_MS = 15_000;
+/** Series of faults side by side: those of links and those of sockets. */
+const SERIES = 2;
 /** Clients take a cursor from each. */
 const HEARTBEAT_MS = 2_000;
 const SENDERS = 16;
@@ -184,18 +186,21 @@ class Ground {
   /** Ids of messages that were answered 201. */
   readonly acknowledged: string[] = [];
   retried = 0;
+  messages = 0;
   readonly databaseUrl: string;
   readonly losses = new Losses();
   readonly #options: SocketsOptions;
   readonly #random: Random;
   readonly #nodes: TestNode[];
   readonly #restart: (index: number) => Promise<TestNode>;
-  readonly #proxies: readonly BlockingProxy[];
+  readonly #ways: Ways;
   readonly #conversationIds: string[] = [];
   readonly #changed: Record<string, number> = {};
   #quiet: QuietWrites | undefined;
   /** Everything is acknowledged, or something never will be. */
   #isSent = false;
+  /** Series of faults of which each has struck as often as it must. */
+  readonly #struck = new Set<object>();
 
   static async start(t: Teardown, options: SocketsOptions): Promise<Ground> {
     const { url: databaseUrl } = await createTestDatabase(t);
@@ -216,12 +221,8 @@ class Ground {
       });
     nodes.push(...(await Promise.all([start(0), start(1)])));
     disorder(links);
-    const proxies: BlockingProxy[] = [];
-    if (options.way !== undefined) {
-      const { block } = WAYS[options.way];
-      for (const { baseUrl } of nodes) proxies.push(await BlockingProxy.start(t, baseUrl, block));
-    }
-    const ground = new Ground(options, { links, nodes, proxies, start, databaseUrl });
+    const ways = await Ways.start(t, options.ways, nodes);
+    const ground = new Ground(options, { links, nodes, ways, start, databaseUrl });
     await ground.#createConversations(t);
     return ground;
   }
@@ -231,7 +232,7 @@ class Ground {
     parts: {
       links: FaultProxy[];
       nodes: TestNode[];
-      proxies: readonly BlockingProxy[];
+      ways: Ways;
       start: (index: number) => Promise<TestNode>;
       databaseUrl: string;
     },
@@ -240,7 +241,7 @@ class Ground {
     this.#random = new Random(options.seed);
     this.links = parts.links;
     this.#nodes = parts.nodes;
-    this.#proxies = parts.proxies;
+    this.#ways = parts.ways;
     this.#restart = parts.start;
     this.databaseUrl = parts.databaseUrl;
   }
@@ -260,6 +261,11 @@ class Ground {
     return sum;
   }
 
+  wayOf(index: number): WayName {
+    const { ways, sockets } = this.#options;
+    return ways[Math.floor(index / sockets)]!;
+  }
+
   /** Half of the sockets are ada's, half a key's. */
   hasNotifications(index: number): boolean {
     return index % 2 === 0;
@@ -267,7 +273,8 @@ class Ground {
 
   /** All see everything; ada has notifications of what is quiet, for the rest she sends herself. */
   connect(t: Teardown): Reader[] {
-    return Array.from({ length: this.#options.sockets }, (_, index) => {
+    const { ways, sockets } = this.#options;
+    return Array.from({ length: ways.length * sockets }, (_, index) => {
       const random = new Random(this.#options.seed * 1_000 + index);
       const chosen = Array.from({ length: SUBSCRIPTIONS }, () => random.pick(this.#conversationIds));
       const conversationIds = [...new Set([...chosen, random.pick(this.quiet.conversationIds)])];
@@ -280,12 +287,12 @@ class Ground {
   #reader(index: number, conversationIds: readonly string[], random: Random): Reader {
     const tokenOf = ({ demo }: TestNode) =>
       this.hasNotifications(index) ? demo.users.ada.access_token : demo.api_key;
-    const { way } = this.#options;
-    if (way !== undefined) {
+    const way = this.wayOf(index);
+    if (way !== 'sockets') {
       const [node] = this.#nodes;
       const { account_id: account } = node!.demo;
       const { transports } = WAYS[way];
-      const url = () => random.pick(this.#proxies).url;
+      const url = () => this.#ways.url(way, random);
       return new SdkReader({ url, account, token: tokenOf(node!), conversationIds, transports });
     }
     const address = () => {
@@ -298,11 +305,12 @@ class Ground {
 
   /** Each at its time, again and again under the same client id until it is acknowledged. */
   async send(): Promise<void> {
-    const { messages, seconds } = this.#options;
+    const { messages, seconds, strikes = 0 } = this.#options;
     const startedAt = performance.now();
-    let next = 0;
+    const isOver = () => this.messages >= messages && (strikes === 0 || this.#struck.size === SERIES);
     const work = async (): Promise<void> => {
-      for (let n = next++; n < messages; n = next++) {
+      while (!isOver()) {
+        const n = this.messages++;
         const inMs = startedAt + (n * seconds * 1_000) / messages - performance.now();
         if (inMs > 0) await pause(inMs);
         const conversationId = this.#random.pick(this.#conversationIds);
@@ -334,28 +342,27 @@ class Ground {
         },
         new Random(this.#options.seed + 8),
       ),
-      this.#options.way === 'changing' && this.#changeProxies(new Random(this.#options.seed + 9)),
+      this.#ways.change(new Random(this.#options.seed + 9), {
+        isOver: () => this.#isSent,
+        changed: (block) => this.#count(`proxy ${block}`),
+      }),
     ]);
   }
 
-  /** Each proxy in turn: open connections are cut, or held back from then on. */
-  async #changeProxies(random: Random): Promise<void> {
-    const blocks = Object.keys(BLOCKS) as Block[];
-    while (!this.#isSent) {
-      const proxy = random.pick(this.#proxies);
-      proxy.block = random.pick(blocks);
-      if (random.below(2) === 0) proxy.cut();
-      this.#count(`proxy ${proxy.block}`);
-      await pause(1_000 + random.below(2_000));
-    }
-  }
-
   /**
-   * One goes when a third is sent, asked to; the other at two thirds, killed, also where the first
-   * is not back yet.
+   * Spread over what is sent: one goes, asked to; the other, killed, also where the first is not
+   * back yet.
    */
   async restartNodes(): Promise<void> {
-    await Promise.all([this.#replace(0, 'SIGTERM', 1 / 3), this.#replace(1, 'SIGKILL', 2 / 3)]);
+    const { restarts } = this.#options;
+    const part = 1 / (2 * restarts + 1);
+    const replace = async (index: 0 | 1) => {
+      for (let n = 0; n < restarts; n++) {
+        const signal = (n + index) % 2 === 0 ? 'SIGTERM' : 'SIGKILL';
+        await this.#replace(index, signal, (2 * n + index + 1) * part);
+      }
+    };
+    await Promise.all([replace(0), replace(1)]);
   }
 
   /**
@@ -393,11 +400,14 @@ class Ground {
     faults: Readonly<Record<string, () => Promise<void> | void>>,
     random: Random,
   ): Promise<void> {
+    const { strikes = 0 } = this.#options;
+    const owed = Array.from({ length: strikes }, () => Object.keys(faults)).flat();
     while (!this.#isSent) {
-      const name = random.pick(Object.keys(faults));
+      const [name = random.pick(Object.keys(faults))] = owed.splice(random.below(owed.length), 1);
       this.#count(name);
       await faults[name]?.();
-      await pause(200 + random.below(800));
+      if (owed.length === 0) this.#struck.add(faults);
+      await pause(200 + random.below(strikes > 0 ? 300 : 800));
     }
   }
 
@@ -413,8 +423,7 @@ class Ground {
     this.#nodes[index] = await until(() => this.#restart(index).catch(() => undefined), {
       what: 'the node to start again',
     });
-    const proxy = this.#proxies[index];
-    if (proxy !== undefined) proxy.target = this.#nodes[index].baseUrl;
+    this.#ways.lead(index, this.#nodes[index].baseUrl);
   }
 
   async #createConversations(t: Teardown): Promise<void> {

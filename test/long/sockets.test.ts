@@ -2,29 +2,27 @@ import t from 'tap';
 import { sockets } from '../campaigns/sockets.ts';
 import { historyProblems, type Received } from '../support/check-delivery.ts';
 
-t.test('a short run of the campaign of sockets', async (t) => {
-  const options = { sockets: 20, conversations: 8, messages: 240, seconds: 3, restarts: true };
-  const figures = await sockets(t, { seed: 7, ...options });
-  t.same(figures.problems, [], JSON.stringify(figures));
-  t.equal(figures.acknowledged, 240 + (figures.changes.send ?? 0));
-  for (const kind of KINDS) t.ok(figures.compared[kind], `${kind} was compared`);
-  t.ok(figures.reconnected >= 20, 'both nodes went: every socket had to reconnect');
-  t.ok(figures.overtaken > 0, 'frames came out of order');
-});
-
-for (const way of ['streams', 'streams-mute', 'polls', 'polls-mute', 'changing'] as const) {
-  t.test(`a short run behind proxies: ${way}`, async (t) => {
-    const restarts = !way.endsWith('mute');
-    const options = { sockets: 8, conversations: 6, messages: 120, seconds: 3, restarts };
-    const figures = await sockets(t, { seed: 7, way, ...options });
-    t.same(figures.problems, [], JSON.stringify(figures));
-    t.equal(figures.acknowledged, 120 + (figures.changes.send ?? 0));
-    for (const kind of KINDS) t.ok(figures.compared[kind], `${kind} was compared`);
-    const used = Object.keys(figures.transports);
-    if (way === 'changing') t.ok(used.length > 1, used.join());
-    else t.strictSame(used, [way.startsWith('streams') ? 'stream' : 'poll']);
+t.test('a short run of the campaign of sockets, on every way at once', async (t) => {
+  const ways = ['sockets', 'streams', 'streams-mute', 'polls', 'polls-mute', 'changing'] as const;
+  const figures = await sockets(t, {
+    ...{ seed: 7, ways, sockets: 6, conversations: 6, messages: 240, seconds: 8 },
+    ...{ strikes: 2, restarts: 2 },
   });
-}
+  t.same(figures.problems, [], JSON.stringify(figures));
+  t.ok(figures.messages >= 240);
+  t.equal(figures.acknowledged, figures.messages + (figures.changes.send ?? 0));
+  for (const kind of KINDS) t.ok(figures.compared[kind], `${kind} was compared`);
+  t.ok(figures.reconnected.sockets! >= 6, 'both nodes went: every socket had to reconnect');
+  t.ok(figures.overtaken > 0, 'frames came out of order');
+  for (const [fault, count] of Object.entries(figures.faults)) {
+    t.ok(count >= 2 || fault.startsWith('proxy '), `${fault}: ${count} times`);
+  }
+  t.strictSame([figures.faults.SIGTERM, figures.faults.SIGKILL], [2, 2]);
+  const used = (way: string) => Object.keys(figures.transports[way]!);
+  for (const way of ['streams', 'streams-mute']) t.strictSame(used(way), ['stream'], way);
+  for (const way of ['polls', 'polls-mute']) t.strictSame(used(way), ['poll'], way);
+  t.ok(used('changing').length > 1, used('changing').join());
+});
 
 const KINDS = ['edit', 'deletion', 'notification.created', 'notification.updated', 'conversation.updated'];
 
