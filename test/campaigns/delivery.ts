@@ -16,6 +16,8 @@ import { campaign, type Found, type Seeded } from './campaign.ts';
 export interface DeliveryOptions extends Seeded {
   /** One after the other. */
   readonly faults: readonly FaultName[];
+  /** Default: one of its own. Its nodes have a link to Redis each. */
+  readonly cluster?: Cluster;
 }
 
 export interface DeliveryFigures extends Found {
@@ -46,7 +48,7 @@ export const delivery = campaign({ whole: (seed) => ({ faults: anyFaults(seed, 4
 
 async function run(t: Teardown, options: DeliveryOptions, random: Random): Promise<DeliveryFigures> {
   const { seed, faults } = options;
-  const cluster = await startClusterBehindLinks(t, seed);
+  const cluster = options.cluster ?? (await startClusterBehindLinks(t, seed));
   const { conversationId } = cluster;
   const counts: Record<string, number> = {};
   const quiet = await QuietWrites.start(t, {

@@ -24,8 +24,15 @@ export interface RedisAwayOptions extends Seeded {
   readonly awayMs: number;
   /** Messages a second, of both nodes, into one conversation. */
   readonly perSecond: number;
-  /** Whether it fails where the others, or a new master, are slow: on a quiet machine. */
+  /**
+   * Whether it fails where the others, or a new master, are slow: on a quiet machine. Otherwise no
+   * time passes between two faults but that of some sends.
+   */
   readonly judgesSpeed?: boolean;
+  /** Default: one of its own, as the faults need it. */
+  readonly ground?: Partial<Pick<Ground, 'group' | 'several' | 'redisCluster'>> & {
+    readonly cluster: Cluster;
+  };
 }
 
 export interface RedisAwayFigures extends Found {
@@ -73,37 +80,26 @@ export const redisAway = campaign({
 });
 
 async function run(t: Teardown, options: RedisAwayOptions, random: Random): Promise<RedisAwayFigures> {
-  const { seed, faults, awayMs, perSecond } = options;
-  const isWatched = faults.some((name) => name in FAILOVERS);
-  const group = isWatched ? await startSentinelGroup(t) : undefined;
-  const redisCluster = faults.some((name) => name in OF_CLUSTER) ? await startRedisCluster(t) : undefined;
-  const areSeveral = faults.some((name) => name in CHANGES);
-  const several = areSeveral ? await Promise.all([startRedis(t), startRedis(t)]) : [];
-  const cluster = await (() => {
-    if (group !== undefined) return startClusterOver(t, { ...group.servers[0], url: group.url });
-    if (redisCluster !== undefined)
-      return startClusterOver(t, { ...redisCluster.servers[0]!, url: redisCluster.url });
-    if (several[0] !== undefined)
-      return startClusterOver(t, { ...several[0], url: urlOf(several, ['a', 'b']) });
-    return startClusterBehindLinks(t, seed);
-  })();
+  const { faults, awayMs, perSecond } = options;
+  const { cluster, group, several = [], redisCluster } = options.ground ?? (await startGround(t, options));
   const { nodes, conversationId } = cluster;
   const listeners = await Promise.all(nodes.map((node) => node.listen(conversationId)));
   const loads = nodes.map(
-    (node, index) => new PacedSends(t, node, conversationId, `n${index}`, perSecond / 2),
+    (node, index) => new PacedSends(t, node, conversationId, `away${index}`, perSecond / 2),
   );
   const keys = new EndingKeys(t, nodes);
-  await until(() => loads.every((load) => load.sent.length > 100), { what: 'some sends' });
+  await until(() => loads.every((load) => load.sent.length > SENDS_BETWEEN), { what: 'some sends' });
 
   // What is compared with a time of faults must be as long.
-  if (redisCluster !== undefined) await pause(awayMs);
+  if (options.judgesSpeed) await pause(awayMs);
+  const counted = { voids: -(await sum(nodes, VOIDS)), withoutCounters: -(await sum(nodes, WITHOUT)) };
   const periods: Period[] = [];
   const calm: Period[] = [];
   const counts: Record<string, number> = {};
   const collisions: Record<string, { count: number; seconds: number }> = {};
   let usedMs = 0;
   for (const name of faults) {
-    if (name === 'another shard stopped') {
+    if (options.judgesSpeed && name === 'another shard stopped') {
       const fromMs = performance.now();
       await pause(awayMs);
       calm.push({ name, fromMs, toMs: performance.now() });
@@ -116,8 +112,12 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
     const toMs = performance.now();
     periods.push({ name, fromMs, toMs });
     await until(async () => (await sum(nodes, 'parley_engine_healthy')) === 2, { what: 'both links' });
+    const answered = loads.map((load) => load.sent.length);
+    await until(() => loads.every((load, index) => load.sent.length > answered[index]! + SENDS_BETWEEN), {
+      what: 'sends behind the fault',
+    });
     // So long is the other node in doubt, and a conversation contended.
-    await pause(Math.min(awayMs, 2_000));
+    if (options.judgesSpeed) await pause(Math.min(awayMs, 2_000));
     collisions[name] ??= { count: 0, seconds: 0 };
     const of = collisions[name];
     of.count += (await sum(nodes, 'parley_number_collisions_total')) - before;
@@ -160,7 +160,9 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
   }
   if (options.judgesSpeed && usedMs > (redisCluster === undefined ? IN_TIME_MS : IN_TIME_OF_CLUSTER_MS))
     problems.push(`a new master was used ${Math.round(usedMs)} ms after its promotion`);
-  const voids = await sum(nodes, 'parley_voids_total');
+  counted.voids += await sum(nodes, VOIDS);
+  counted.withoutCounters += await sum(nodes, WITHOUT);
+  const { voids } = counted;
   if (voids > acknowledged.length / 100) problems.push(`${voids} voids for ${acknowledged.length} messages`);
   return {
     faults: counts,
@@ -172,9 +174,8 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
       away: p99(sent.filter(isAway)),
       firstSecond: p99(sent.filter(inFirstSecond)),
     },
-    voids,
+    ...counted,
     collisions,
-    withoutCounters: await sum(nodes, 'parley_numbers_without_counters_total'),
     staleKeyMs: Math.round(keys.staleMs),
     keysDeleted: keys.deleted,
     slowestMs: Math.round(slowestMs),
@@ -182,6 +183,25 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
     othersP99Ms,
     problems,
   };
+}
+
+/** Starts the nodes and the Redis that these faults need. */
+async function startGround(t: Teardown, { seed, faults }: RedisAwayOptions) {
+  if (faults.some((name) => name in FAILOVERS)) {
+    const group = await startSentinelGroup(t);
+    return { group, cluster: await startClusterOver(t, { ...group.servers[0], url: group.url }) };
+  }
+  if (faults.some((name) => name in OF_CLUSTER)) {
+    const redisCluster = await startRedisCluster(t);
+    const redis = { ...redisCluster.servers[0]!, url: redisCluster.url };
+    return { redisCluster, cluster: await startClusterOver(t, redis) };
+  }
+  if (faults.some((name) => name in CHANGES)) {
+    const several = await Promise.all([startRedis(t), startRedis(t)]);
+    const redis = { ...several[0], url: urlOf(several, ['a', 'b']) };
+    return { several, cluster: await startClusterOver(t, redis) };
+  }
+  return { cluster: await startClusterBehindLinks(t, seed) };
 }
 
 interface Period {
@@ -194,10 +214,16 @@ interface Period {
 const IN_TIME_MS = 3_000;
 const IN_TIME_OF_CLUSTER_MS = 2_000;
 
+const VOIDS = 'parley_voids_total';
+const WITHOUT = 'parley_numbers_without_counters_total';
+
+/** Sends of each node behind a fault, before the next one. */
+const SENDS_BETWEEN = 10;
+
 interface Ground extends Cluster {
-  readonly group: SentinelGroup | undefined;
+  readonly group?: SentinelGroup | undefined;
   readonly several: readonly TestRedis[];
-  readonly redisCluster: TestCluster | undefined;
+  readonly redisCluster?: TestCluster | undefined;
 }
 
 /** Resolves when it is over; a failover with the time until both nodes used the new master. */

@@ -3,11 +3,12 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { pino } from 'pino';
 import t from 'tap';
 import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
+import { redisAway } from '../campaigns/redis-away.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { makeSignedCertificate } from '../support/certificate.ts';
-import { startClusterOver } from '../support/cluster.ts';
+import { onFreshGroup, startClusterOver } from '../support/cluster.ts';
 import { ClusterReader } from '../support/cluster-reader.ts';
-import { failOver, startSentinelGroup } from '../support/sentinel.ts';
+import { startSentinelGroup } from '../support/sentinel.ts';
 
 /** Servers and sentinels with TLS alone, under a private authority, and a password of each kind. */
 
@@ -34,17 +35,19 @@ t.test('an authority or a password that is wrong is refused with the reason', as
   await refused(urlWith('hunter2', 'watcher'), /WRONGPASS/);
 });
 
-t.test('two nodes over it, while the master fails over', async (t) => {
+t.test('two nodes over it: a short run of the campaign in which the master fails over', async (t) => {
   const redis = { ...group.servers[0], url };
   const cluster = await startClusterOver(t, redis, { NODE_EXTRA_CA_CERTS: certificate.ca });
   const reader = await ClusterReader.open(t, cluster);
   await reader.arrives('a message');
-  for (const cause of ['master killed', 'master hung', 'switched over'] as const) {
-    await failOver(group, cause, cluster.nodes.length);
-    await reader.arrives(`a message after: ${cause}`);
-    await reader.areWhole();
-    await reader.arrives('a message over the new master');
-  }
+  const figures = await redisAway(t, {
+    ...{ seed: 4, faults: ['master hung', 'switched over', 'master killed'] as const },
+    ...{ awayMs: 2_000, perSecond: 30 },
+    ground: { cluster: await onFreshGroup(cluster), group },
+  });
+  t.same(figures.problems, [], JSON.stringify(figures));
+  await reader.areWhole();
+  await reader.arrives('a message over the last master');
   reader.gotEachOnce();
 });
 

@@ -1,6 +1,10 @@
+/** Faults of one Redis, and of the links to it, under two nodes: one cluster for all of them. */
+
 import { Redis } from 'ioredis';
 import t from 'tap';
 import { redisName } from '../../../src/platform/engine/channels.ts';
+import { delivery } from '../../campaigns/delivery.ts';
+import { redisAway } from '../../campaigns/redis-away.ts';
 import { checkCluster, Load, onFreshGroup, startClusterBehindLinks } from '../../support/cluster.ts';
 import { until } from '../../support/until.ts';
 
@@ -102,3 +106,26 @@ for (const fault of ['stopped', 'hung'] as const) {
     }
   });
 }
+
+t.test('a short run of the delivery campaign', async (t) => {
+  const figures = await delivery(t, {
+    seed: 7,
+    faults: ['some frames lost', 'restarted', 'all frames lost', 'hung'],
+    cluster: await onFreshGroup(shared),
+  });
+  t.same(figures.problems, [], JSON.stringify(figures));
+  t.ok(figures.acknowledged > 100);
+});
+
+t.test('a short run of the campaign without Redis', async (t) => {
+  const figures = await redisAway(t, {
+    seed: 3,
+    faults: ['cut off', 'killed', 'hung', 'wiped', 'cut off', 'wiped'],
+    awayMs: 2_000,
+    perSecond: 40,
+    ground: { cluster: await onFreshGroup(shared) },
+  });
+  t.same(figures.problems, [], JSON.stringify(figures));
+  t.ok(figures.withoutCounters > 50);
+  t.ok(figures.keysDeleted > 3);
+});

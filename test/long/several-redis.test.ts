@@ -1,0 +1,13 @@
+import t from 'tap';
+import { redisAway } from '../campaigns/redis-away.ts';
+
+t.test('a short run of the campaign over several Redis, of which one is left out and added', async (t) => {
+  const figures = await redisAway(t, {
+    seed: 5,
+    faults: ['one hung', 'one left out', 'one added', 'another left out'],
+    awayMs: 2_000,
+    perSecond: 30,
+  });
+  t.same(figures.problems, [], JSON.stringify(figures));
+  t.ok(figures.keysDeleted > 3);
+});
