@@ -1,6 +1,9 @@
 /**
  * Streams and polls over whole nodes with one Postgres and one Redis: what is sent while clients
  * change nodes arrives once and in order (docs/realtime.md#without-websockets).
+ *
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
+ * src/features/mail, src/platform/outbound.
  */
 
 import t from 'tap';

@@ -1,3 +1,10 @@
+/**
+ * Without influence: PAGES, src/app/demo, src/app/supervise.ts, src/app/supervisor,
+ * src/app/tail.ts, src/contract/client, src/core/installation, src/core/registration,
+ * src/features/cells, src/features/identity, src/features/import,
+ * src/platform/http/documents/pages.
+ */
+
 import t from 'tap';
 import { SWEEPING_ENV } from '../campaigns/account.ts';
 import { forgotten } from '../campaigns/forgotten.ts';

@@ -1,4 +1,9 @@
-/** A part of the campaign `feeds`: random histories against a model. */
+/**
+ * A part of the campaign `feeds`: random histories against a model.
+ *
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
+ * src/features/mail, src/platform/outbound.
+ */
 
 import t from 'tap';
 import { feeds } from '../campaigns/feeds.ts';

@@ -1,4 +1,9 @@
-/** A disk without room: a small file system of its own under one table, and under the uploads. */
+/**
+ * A disk without room: a small file system of its own under one table, and under the uploads.
+ *
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
+ * src/features/mail, src/platform/outbound.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -1,3 +1,9 @@
+/**
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client/ai,
+ * src/contract/client/react, src/core/installation, src/features/compliance, src/features/mail,
+ * src/platform/outbound.
+ */
+
 import t from 'tap';
 import { gracefulRestart } from '../campaigns/graceful-restart.ts';
 

@@ -1,3 +1,7 @@
+/**
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation.
+ */
+
 import t from 'tap';
 import { mailOut } from '../campaigns/mail-out.ts';
 

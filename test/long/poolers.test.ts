@@ -1,4 +1,9 @@
-/** Nodes whose Postgres is behind a pooler with its own defaults. */
+/**
+ * Nodes whose Postgres is behind a pooler with its own defaults.
+ *
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
+ * src/features/mail, src/platform/outbound.
+ */
 
 import pg from 'pg';
 import t from 'tap';

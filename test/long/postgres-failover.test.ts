@@ -1,3 +1,8 @@
+/**
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
+ * src/features/compliance, src/features/mail, src/platform/outbound.
+ */
+
 import t from 'tap';
 import { postgresFailover } from '../campaigns/postgres-failover.ts';
 

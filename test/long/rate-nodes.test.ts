@@ -1,3 +1,10 @@
+/**
+ * Without influence: OPERATION, ASIDE, PAGES, src/contract/client, src/core/inbox,
+ * src/core/installation, src/core/messages, src/core/notifications, src/edge/gateway,
+ * src/features/agents, src/features/compliance, src/features/mail, src/features/push,
+ * src/features/webhooks, src/platform/outbound.
+ */
+
 import t from 'tap';
 import { startCluster } from '../support/cluster.ts';
 

@@ -1,3 +1,9 @@
+/**
+ * Without influence: ASIDE, PAGES, ANSWERS, src/app/demo, src/app/supervise.ts, src/app/supervisor,
+ * src/app/tail.ts, src/contract/client, src/core/registration, src/features/compliance,
+ * src/features/mail, src/platform/outbound.
+ */
+
 import t from 'tap';
 import { redisAway } from '../campaigns/redis-away.ts';
 

@@ -1,3 +1,8 @@
+/**
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client/ai,
+ * src/contract/client/react, src/features/mail, src/platform/outbound.
+ */
+
 import t from 'tap';
 import { sockets } from '../campaigns/sockets.ts';
 import { historyProblems, type Received } from '../support/check-delivery.ts';

@@ -1,4 +1,10 @@
-/** Several nodes on one port, under one supervisor, as real processes. */
+/**
+ * Several nodes on one port, under one supervisor, as real processes.
+ *
+ * Without influence: ASIDE, PAGES, ANSWERS, src/app/admin, src/app/demo, src/app/tail.ts,
+ * src/contract/client/ai, src/contract/client/react, src/core/registration, src/features/mail,
+ * src/platform/outbound.
+ */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';

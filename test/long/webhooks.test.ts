@@ -1,3 +1,8 @@
+/**
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
+ * src/features/mail.
+ */
+
 import t from 'tap';
 import { webhooks } from '../campaigns/webhooks.ts';
 

@@ -1,5 +1,8 @@
 /**
  * The inbox over two nodes: a node that dies before its rows are written, and walks beside writes.
+ *
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client/ai,
+ * src/contract/client/react, src/core/installation, src/features/mail, src/platform/outbound.
  */
 
 import { isDeepStrictEqual } from 'node:util';

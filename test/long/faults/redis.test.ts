@@ -1,4 +1,10 @@
-/** Faults of one Redis, and of the links to it, under two nodes: one cluster for all of them. */
+/**
+ * Faults of one Redis, and of the links to it, under two nodes: one cluster for all of them.
+ *
+ * Without influence: ASIDE, PAGES, ANSWERS, src/app/demo, src/app/supervise.ts, src/app/supervisor,
+ * src/app/tail.ts, src/contract/client, src/core/registration, src/features/mail,
+ * src/platform/outbound.
+ */
 
 import { Redis } from 'ioredis';
 import t from 'tap';
