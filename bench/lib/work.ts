@@ -50,8 +50,8 @@ export interface Findings {
 export type Facts = Readonly<Record<string, string | number>>;
 
 /**
- * Ten pairs of long blocks show how fast it is, three of short ones whether something broke, and one
- * of a fraction of a second whether it runs at all (test/long/bench.test.ts).
+ * Ten pairs of long blocks show how fast it is, three of short ones whether something broke, and
+ * one of a fraction of a second whether it runs at all (test/long/bench.test.ts).
  */
 export const TIMINGS = {
   full: { pairs: 10, blockMs: 6_000, warmupMs: 4_000 },

@@ -1,3 +1,12 @@
+/**
+ * Without influence: src/app/demo, src/app/supervise.ts, src/app/supervisor, src/app/tail.ts,
+ * src/contract/client/ai, src/contract/client/react, src/core/installation, src/core/registration,
+ * src/edge/console, src/features/agents/models, src/features/agents/tools,
+ * src/features/import/archives, src/features/mail/reading, src/features/mail/transports,
+ * src/features/widgets/frame, src/features/widgets/page, src/platform/http/documents/pages,
+ * src/platform/ui.
+ */
+
 import t from 'tap';
 import { cells } from '../campaigns/cells.ts';
 

@@ -1,6 +1,8 @@
 /**
  * Works of the bench have figures, for ours and for every control, in blocks of a fraction of a
  * second.
+ *
+ * Without influence: OPERATION, ASIDE, PAGES, src/features/mail.
  */
 
 import t from 'tap';

@@ -1,4 +1,12 @@
-/** Two installations behind one balancer, as docs/operations.md#cells configures it. */
+/**
+ * Two installations behind one balancer, as docs/operations.md#cells configures it.
+ *
+ * Without influence: ANSWERS, src/app/demo, src/app/supervise.ts, src/app/supervisor,
+ * src/app/tail.ts, src/contract/client/ai, src/contract/client/react, src/core/installation,
+ * src/core/registration, src/edge/console, src/features/compliance, src/features/import,
+ * src/features/platform-events, src/features/search, src/platform/http/documents/pages,
+ * src/platform/ui.
+ */
 
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

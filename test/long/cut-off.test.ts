@@ -1,4 +1,9 @@
-/** A node commits while its link to Redis is away: every client receives the change. */
+/**
+ * A node commits while its link to Redis is away: every client receives the change.
+ *
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/features/mail,
+ * src/platform/outbound.
+ */
 
 import pg from 'pg';
 import t from 'tap';

@@ -2,7 +2,7 @@
  * Mail from a mailbox, with a real IMAP server: taken once, in the face of everything that breaks
  * off.
  *
- * Without influence: src/features/agents, src/features/cells, src/features/compliance,
+ * Without influence: ANSWERS, src/features/agents, src/features/cells, src/features/compliance,
  * src/features/identity, src/features/import, src/features/platform-events, src/features/push,
  * src/features/search, src/features/webhooks, src/features/widgets, src/platform/outbound.
  */

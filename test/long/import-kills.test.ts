@@ -1,5 +1,5 @@
 /**
- * Without influence: PAGES, src/app/demo, src/app/supervise.ts, src/app/supervisor,
+ * Without influence: PAGES, ANSWERS, src/app/demo, src/app/supervise.ts, src/app/supervisor,
  * src/app/tail.ts, src/contract/client, src/core/installation, src/core/registration,
  * src/edge/gateway, src/features/agents, src/features/cells, src/features/compliance,
  * src/features/identity, src/features/mail, src/features/platform-events, src/features/push,

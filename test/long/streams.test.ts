@@ -1,3 +1,8 @@
+/**
+ * Without influence: OPERATION, ASIDE, PAGES, src/contract/client/ai, src/contract/client/react,
+ * src/features/mail.
+ */
+
 import t from 'tap';
 import { streams } from '../campaigns/streams.ts';
 

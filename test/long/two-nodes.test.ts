@@ -1,4 +1,9 @@
-/** Short runs of campaigns over two nodes, one cluster for all of them. */
+/**
+ * Short runs of campaigns over two nodes, one cluster for all of them.
+ *
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/features/mail,
+ * src/platform/outbound.
+ */
 
 import t from 'tap';
 import { sealedUnderKills } from '../campaigns/audit.ts';

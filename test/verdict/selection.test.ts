@@ -36,7 +36,7 @@ const EXPECTED: Readonly<Record<string, readonly [runs: readonly string[], rests
   ],
   'src/edge/gateway/stream/open-stream.ts': [
     ['sockets', 'streams', 'slow-readers', 'answer-nodes', 'by-folder/console-1'],
-    'next-node',
+    'faults/links',
   ],
   'src/platform/engine/redis-engine.ts': [
     ['faults/links', 'faults/redis', 'redis-tls', 'sentinel-tls', 'other-versions'],

@@ -1,3 +1,8 @@
+/**
+ * Without influence: OPERATION, ASIDE, PAGES, src/contract/client/ai, src/contract/client/react,
+ * src/features/mail.
+ */
+
 import pg from 'pg';
 import t from 'tap';
 import { agentKills } from '../../campaigns/agent-kills.ts';

@@ -1,6 +1,9 @@
 /**
  * Single deliveries between nodes are lost on a link that stays up: readers get them all the same,
  * on the open socket.
+ *
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/features/mail,
+ * src/platform/outbound.
  */
 
 import pg from 'pg';

@@ -1,3 +1,8 @@
+/**
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
+ * src/features/mail, src/platform/outbound.
+ */
+
 import pg from 'pg';
 import t from 'tap';
 import { checkCluster, Load, onFreshGroup, startCluster } from '../../support/cluster.ts';

@@ -1,3 +1,8 @@
+/**
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
+ * src/features/mail, src/platform/outbound.
+ */
+
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { deliveryProblems } from '../../support/check-delivery.ts';
