@@ -6,7 +6,7 @@ import { historyProblems, type Received } from '../support/check-delivery.ts';
 import type { Random } from '../support/random.ts';
 import { SdkReader } from '../support/sdk-reader.ts';
 import type { Teardown } from '../support/teardown.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 export interface CellsOptions extends Seeded {
@@ -191,8 +191,13 @@ class MovingAccount {
     return [...found, ...historyProblems(history(), stored)].map((problem) => `${this.id}: ${problem}`);
   }
 
+  /** Gives up after a minute: a load that outlives its installations would keep the test from ending. */
   async #send(key: string): Promise<void> {
+    const startedAt = performance.now();
     for (;;) {
+      if (performance.now() - startedAt > PATIENCE_MS) {
+        throw new Error(`${key} of ${this.id} was not acknowledged within a minute: ${this.#refusal}`);
+      }
       const answer = await this.#try(key).catch((error: unknown) => {
         this.#refusal = String(error);
       });

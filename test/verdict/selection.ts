@@ -21,7 +21,7 @@ export const PARTS = 8;
  * not listed here, and not known otherwise, counts for all.
  */
 const NO_INPUT: readonly RegExp[] = [
-  /^(docs|bench|test|examples)\//,
+  /^(docs|bench|test|examples|\.ci)\//,
   /^[^/]+\.md$/,
   /\/README\.md$/,
   /^(LICENSE|\.gitignore|\.dockerignore|Dockerfile|docker-compose\.yml|biome\.json|redocly\.yaml)$/,
