@@ -19,6 +19,8 @@ export interface CellsOptions extends Seeded {
   readonly kills: number;
   /** Whether the accounts move back. */
   readonly isReturn: boolean;
+  /** Default: two of its own. */
+  readonly installations?: readonly [TestCell, TestCell];
 }
 
 export interface CellsFigures extends Found {
@@ -43,10 +45,10 @@ export const cells = campaign({
 
 async function run(
   t: Teardown,
-  { accounts, messages, perSecond, kills, isReturn }: CellsOptions,
+  { accounts, messages, perSecond, kills, isReturn, installations }: CellsOptions,
   random: Random,
 ): Promise<CellsFigures> {
-  const [first, second] = await startCells(t);
+  const [first, second] = installations ?? (await startCells(t));
   const all: MovingAccount[] = [];
   for (let n = 0; n < accounts; n++) all.push(await MovingAccount.create(t, n, [first, second]));
   for (const account of all) await account.send(messages);

@@ -19,6 +19,8 @@ export interface StreamsOptions extends Seeded {
    * of the first replies.
    */
   readonly readers: number;
+  /** Default: one of its own. Its agents have the models `first` and `second`. */
+  readonly cluster?: AgentCluster;
 }
 
 export interface StreamsFigures extends Found {
@@ -98,7 +100,7 @@ class Ground {
 
   static async start(t: Teardown, options: StreamsOptions): Promise<Ground> {
     const { seed } = options;
-    const cluster = await AgentCluster.startBehindLinks(t, seed, 'first', 'second');
+    const cluster = options.cluster ?? (await AgentCluster.startBehindLinks(t, seed, 'first', 'second'));
     const doors: FaultProxy[] = [];
     for (const { baseUrl } of cluster.nodes) {
       const door = await FaultProxy.start({ target: { port: Number(new URL(baseUrl).port) } });

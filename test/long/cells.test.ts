@@ -1,11 +1,6 @@
 /**
- * Two installations behind one balancer, as docs/operations.md#cells configures it.
- *
- * Without influence: ANSWERS, src/app/demo, src/app/supervise.ts, src/app/supervisor,
- * src/app/tail.ts, src/contract/client/ai, src/contract/client/react, src/core/installation,
- * src/core/registration, src/edge/console, src/features/compliance, src/features/import,
- * src/features/platform-events, src/features/search, src/platform/http/documents/pages,
- * src/platform/ui.
+ * Two installations: accounts that move between them, and both behind one balancer, as
+ * docs/operations.md#cells configures it.
  */
 
 import { spawn } from 'node:child_process';
@@ -16,6 +11,7 @@ import { WebSocket } from 'ws';
 import { connect } from '../../src/contract/client/connect.ts';
 import { writeMove } from '../../src/core/accounts/moves.ts';
 import type { MoveState } from '../../src/platform/db/tables/cell-tables.ts';
+import { cells } from '../campaigns/cells.ts';
 import { freshDirectory, ROOT } from '../start/parley.ts';
 import type { TestApp } from '../support/app.ts';
 import { startCells } from '../support/cells.ts';
@@ -43,6 +39,15 @@ const { port } = await startNginxWith(t, (own) =>
     .replace('b-1:8080', new URL(b.baseUrl).host),
 );
 const balancer = `http://127.0.0.1:${port}`;
+
+t.test('a slice of the campaign: accounts move while messages are sent', async (t) => {
+  const { problems, moves, acknowledged } = await cells(t, {
+    ...{ seed: 1, accounts: 3, messages: 30, perSecond: 30, kills: 1, isReturn: false },
+    installations: [a, b],
+  });
+  t.strictSame(problems, []);
+  t.ok(moves === 3 && acknowledged > 90, `${moves} moves, ${acknowledged} messages`);
+});
 
 t.test('requests and sockets go to the cell of their account', async (t) => {
   for (const { demo } of [a, b]) {

@@ -11,7 +11,7 @@ t.test('a short run of the campaign with a standby', async (t) => {
     seed: 5,
     failovers: 2,
     perSecond: 30,
-    betweenMs: 2_000,
+    betweenMs: 1_000,
     backWithinMs: 60_000,
   });
   t.same(figures.problems, [], JSON.stringify(figures));

@@ -6,6 +6,7 @@
 import pg from 'pg';
 import t from 'tap';
 import { agentKills } from '../../campaigns/agent-kills.ts';
+import { streams } from '../../campaigns/streams.ts';
 import { AgentCluster, ReplyReader, transcript } from '../../support/agent-cluster.ts';
 import { FaultProxy } from '../../support/fault-proxy.ts';
 import { until } from '../../support/until.ts';
@@ -77,6 +78,13 @@ t.test(
     for (const index of [0, 1, 3, 4]) t.strictSame(readers[index]?.matched, [true], `reader ${index}`);
   },
 );
+
+t.test('a short run of the campaign of streams', async (t) => {
+  const figures = await streams(t, { seed: 3, conversations: 2, questions: 2, readers: 4, cluster });
+  t.strictSame(figures.problems, [], JSON.stringify(figures));
+  t.equal(figures.replies, 6);
+  t.ok(figures.whole > 0 && figures.overtaken > 0, JSON.stringify(figures));
+});
 
 t.test(
   'a node that is killed while its agents write leaves nothing streaming, and no reader behind',

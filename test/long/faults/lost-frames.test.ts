@@ -1,6 +1,6 @@
 /**
- * Single deliveries between nodes are lost on a link that stays up: readers get them all the same,
- * on the open socket.
+ * Single deliveries between nodes are lost on a link that stays up, or a node commits while its link
+ * is away: readers get everything all the same, on the open socket.
  *
  * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/features/mail,
  * src/platform/outbound.
@@ -179,7 +179,7 @@ t.test('no cursor passes a loss that is not repaired yet', async (t) => {
   await blocker.query('BEGIN; LOCK TABLE notifications IN ACCESS EXCLUSIVE MODE');
   const { heartbeats } = reader;
   // Longer than the ten seconds by which every cursor is older than what was delivered.
-  await until(() => reader.heartbeats > heartbeats + 75, { what: '15 s of heartbeats', timeoutMs });
+  await until(() => reader.heartbeats > heartbeats + 60, { what: '12 s of heartbeats', timeoutMs });
   const isLost = !has(reader, 'held');
   reader.socket.terminate();
   await blocker.query('COMMIT');
@@ -229,6 +229,51 @@ t.test('presence that is lost is requested', async (t) => {
   );
   t.pass('it came');
   for (const { socket } of [reader, other]) socket.terminate();
+});
+
+t.test('a deletion by a node that is cut off reaches the readers of the other one, once', async (t) => {
+  const conversationId = far.demo.conversations.group;
+  const sql = new pg.Client({ connectionString: databaseUrl });
+  await sql.connect();
+  t.teardown(() => sql.end());
+  const isOutboxEmpty = async () => (await sql.query('SELECT FROM outbox')).rowCount === 0;
+  const stays = await far.listen(conversationId);
+  const leaves = await far.listen(conversationId);
+  const { body } = await near.send(conversationId);
+  const id = String(body.id);
+  await until(() => [stays, leaves].every((listener) => listener.created().length > 0), {
+    what: 'the message',
+  });
+  await until(isOutboxEmpty, { what: 'its effects' });
+
+  link!.refuse();
+  const deleted = await near.call('DELETE', `/v1/messaging/messages/${id}`);
+  t.equal(deleted.status, 200);
+  leaves.socket.terminate();
+  await until(() => deletions(stays).length > 0, { what: 'the deletion, read from Postgres' });
+  await until(isOutboxEmpty, { what: 'all that the deletion causes' });
+  const { heartbeats, cursor } = stays;
+  // Longer than the ten seconds by which every cursor is older than what was delivered.
+  await until(() => stays.heartbeats > heartbeats + 60, { what: '12 s of heartbeats' });
+  t.not(stays.cursor, cursor, 'cursors go on while a node is cut off');
+  t.same(deletions(stays), [id], 'it is not sent again');
+
+  const resumed = async (from: string) => {
+    const back = await far.listen(conversationId, { cursor: from, afterSequence: Number(body.sequence) });
+    back.socket.terminate();
+    return back;
+  };
+  const back = await resumed(leaves.cursor);
+  t.same(deletions(back), [id], 'a client without a socket receives it when it resumes');
+  t.ok(
+    back.frames.some(({ event, data }) => event === 'notification.updated' && data?.status === 'dismissed'),
+    'and that of its notification',
+  );
+  link!.accept();
+  await until(async () => (await near.metric('parley_engine_healthy')) === 1, { what: 'the link' });
+  t.same(deletions(stays), [id]);
+  t.same(deletions(await resumed(stays.cursor)), [], 'a later cursor is behind it');
+  stays.socket.terminate();
 });
 
 /**
@@ -293,4 +338,11 @@ function kindOf({ message }: Pushed): number | undefined {
 
 function isWithin(expected: object, actual: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(expected).every(([name, value]) => actual[name] === value);
+}
+
+/** The messages that the listener was sent as deleted. */
+function deletions({ frames }: Listener): unknown[] {
+  return frames
+    .filter(({ event, data }) => event === 'message.updated' && typeof data?.deleted_at === 'string')
+    .map(({ data }) => data!.id);
 }
