@@ -193,7 +193,10 @@ class MovingAccount {
     return [...found, ...historyProblems(history(), stored)].map((problem) => `${this.id}: ${problem}`);
   }
 
-  /** Gives up after a minute: a load that outlives its installations would keep the test from ending. */
+  /**
+   * Gives up after a minute: a load that outlives its installations would keep the test from
+   * ending.
+   */
   async #send(key: string): Promise<void> {
     const startedAt = performance.now();
     for (;;) {

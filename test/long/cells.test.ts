@@ -1,6 +1,11 @@
 /**
  * Two installations: accounts that move between them, and both behind one balancer, as
  * docs/operations.md#cells configures it.
+ *
+ * Without influence: src/app/demo, src/app/supervise.ts, src/app/supervisor, src/app/tail.ts,
+ * src/contract/client/ai, src/contract/client/react, src/core/installation, src/core/registration,
+ * src/edge/console, src/features/agents/models, src/features/agents/tools,
+ * src/platform/http/documents/pages, src/platform/ui.
  */
 
 import { spawn } from 'node:child_process';

@@ -128,7 +128,7 @@ function plant(
       'build:tests': good,
     },
     // The same plugins, for which tap is built, and without what our own tests load.
-    tap: { ...tap, 'test-env': [], exclude: [], timeout: 3 },
+    tap: { ...tap, 'test-env': [], exclude: [], timeout: 30 },
   };
   const all = {
     'package.json': JSON.stringify(settings),

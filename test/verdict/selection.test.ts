@@ -31,11 +31,11 @@ const EXPECTED: Readonly<Record<string, readonly [runs: readonly string[], rests
     'left-out',
   ],
   'src/core/messages/timeline/write-path.ts': [
-    ['two-nodes', 'streams', 'faults/nodes', 'other-versions', 'postgres-failover'],
+    ['two-nodes', 'faults/agents', 'faults/postgres', 'other-versions', 'postgres-failover'],
     'faults/links',
   ],
   'src/edge/gateway/stream/open-stream.ts': [
-    ['sockets', 'streams', 'slow-readers', 'answer-nodes', 'by-folder/console-1'],
+    ['sockets', 'two-nodes', 'slow-readers', 'answer-nodes', 'by-folder/console-1'],
     'faults/links',
   ],
   'src/platform/engine/redis-engine.ts': [
@@ -45,7 +45,7 @@ const EXPECTED: Readonly<Record<string, readonly [runs: readonly string[], rests
   'src/features/mail/incoming/accept.ts': [['mail-in', 'imap-poller', 'by-folder/console-1'], 'restore'],
   'src/features/import/job/walk.ts': [['import-kills', 'by-folder/console-1'], 'fresh-projects'],
   'src/app/supervisor/supervisor.ts': [['supervisor'], 'client/store'],
-  'src/features/cells/account-move.ts': [['account-moves', 'cells'], 'search-versions'],
+  'src/features/cells/account-move.ts': [['cells'], 'search-versions'],
 };
 
 const pathOf = (name: string) => `test/long/${name}.test.ts`;

@@ -1,6 +1,6 @@
 /**
- * Single deliveries between nodes are lost on a link that stays up, or a node commits while its link
- * is away: readers get everything all the same, on the open socket.
+ * Single deliveries between nodes are lost on a link that stays up, or a node commits while its
+ * link is away: readers get everything all the same, on the open socket.
  *
  * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/features/mail,
  * src/platform/outbound.
