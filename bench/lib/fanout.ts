@@ -196,8 +196,8 @@ async function sampleFrame({ demo, port, headers }: Product, conversation: strin
       socket.on('error', reject);
       socket.on('message', (bytes: Buffer) => {
         const text = bytes.toString();
-        const { type }: { type: string } = JSON.parse(text);
-        if (type === 'event') return resolve(text);
+        const { type, event }: { type: string; event?: string } = JSON.parse(text);
+        if (event === 'message.created') return resolve(text);
         if (type === 'ready') {
           socket.send(JSON.stringify({ type: 'subscribe', id: '1', conversation_id: conversation }));
         }

@@ -51,7 +51,7 @@ export type Facts = Readonly<Record<string, string | number>>;
 
 /**
  * Ten pairs of long blocks show how fast it is, three of short ones whether something broke, and
- * one of a fraction of a second whether it runs at all (test/long/bench.test.ts).
+ * one of a fraction of a second whether it runs at all (test/bench/brief.ts).
  */
 export const TIMINGS = {
   full: { pairs: 10, blockMs: 6_000, warmupMs: 4_000 },

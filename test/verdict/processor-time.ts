@@ -18,19 +18,18 @@ export interface Measured {
 }
 
 export interface Command {
-  readonly env?: NodeJS.ProcessEnv;
   readonly stdio?: StdioOptions;
   readonly onStart?: (child: ChildProcess) => void;
 }
 
 export async function measured(
   command: readonly [string, ...string[]],
-  { env = process.env, stdio = 'inherit', onStart }: Command = {},
+  { stdio = 'inherit', onStart }: Command = {},
 ): Promise<Measured> {
   const started = performance.now();
   const group = ControlGroup.make();
   const [file, ...args] = group?.entering(command) ?? command;
-  const child = spawn(file, args, { env, stdio });
+  const child = spawn(file, args, { stdio });
   const meter = group ?? ProcessTable.follow(child.pid);
   onStart?.(child);
   const code = await new Promise<number | null>((resolve, reject) => {

@@ -20,7 +20,7 @@ const SUBJECTS = new Set([
 /** The same of what no chance decides: seeds, hashes, types, documents and the schema. */
 const CERTAIN = new Set([
   ...['architecture', 'docs', 'verdict', 'migrations', 'openapi', 'asyncapi', 'golden', 'typed', 'types'],
-  ...['versions', 'pages', 'reference', 'fuzz', 'features', 'chain', 'hash'],
+  ...['bench', 'versions', 'pages', 'reference', 'fuzz', 'features', 'chain', 'hash'],
 ]);
 
 /** What a test imports if it draws by a seed, or is a short run of a campaign. */
