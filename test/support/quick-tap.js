@@ -9,8 +9,8 @@
  *   file.
  *
  * Without these two lines test/by-folder/conversations.test.ts and access.test.ts take 19.6 s of
- * processor time in place of 16.9 s: 16 % more, and the whole suite has to stay below six minutes
- * on two cores.
+ * processor time in place of 16.9 s: 16 % more, and the whole suite is to take 450 s of it
+ * (test/verdict/README.md).
  */
 
 import asyncHooks from 'node:async_hooks';

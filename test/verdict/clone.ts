@@ -17,7 +17,9 @@ if (dirty !== '') {
   process.exit(2);
 }
 const scratch = mkdtempSync(join(tmpdir(), 'parley-verdict-'));
-process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
+// Servers that end a few seconds after their tests may still write into it.
+const removal = { recursive: true, force: true, maxRetries: 20, retryDelay: 500 };
+process.once('exit', () => rmSync(scratch, removal));
 // Documents that some checkouts have beside them.
 const shared = join(ROOT, '../shared');
 if (existsSync(shared)) symlinkSync(realpathSync(shared), join(scratch, 'shared'));
