@@ -45,24 +45,31 @@ function perOperation(before: Seconds, after: Seconds, operations: number): Proc
   return Object.fromEntries(parts);
 }
 
-/**
- * The fields of `/proc/<pid>/stat` that count processor time. `reaped`: of children that have
- * ended.
- */
-export function parseStat(stat: string): { readonly own: number; readonly reaped: number; parent: number } {
+export interface Stat {
+  readonly parent: number;
+  readonly session: number;
+  /** In ticks since the machine started: together with its number, it tells processes apart. */
+  readonly startedAt: number;
+  /** Seconds of processor time of the process itself. */
+  readonly own: number;
+  /** The same of the children that it has waited for, and of theirs. */
+  readonly reaped: number;
+}
+
+/** Returns what `/proc/<pid>/stat` says of a process and its processor time. */
+export function parseStat(stat: string): Stat {
   // The second field is the program's name in parentheses, which may contain spaces and parentheses
   // itself.
   const fields = stat
     .slice(stat.lastIndexOf(') ') + 2)
     .split(' ')
     .map(Number);
-  const [parent = 0, user = 0, system = 0, reapedUser = 0, reapedSystem = 0] = [1, 11, 12, 13, 14].map(
-    (index) => fields[index],
-  );
+  const at = (index: number) => fields[index] ?? 0;
+  const [user, system, reapedUser, reapedSystem] = [at(11), at(12), at(13), at(14)];
   return {
+    ...{ parent: at(1), session: at(3), startedAt: at(19) },
     own: (user + system) / TICKS_PER_SECOND,
     reaped: (reapedUser + reapedSystem) / TICKS_PER_SECOND,
-    parent,
   };
 }
 

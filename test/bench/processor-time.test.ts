@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 
 t.test('reads the fields of a process whose name has spaces and parentheses', async (t) => {
   const stat = '42 (a (b) c) S 7 42 42 0 -1 4194304 1 2 3 4 150 50 30 20 20 0 1 0 9 1000 100';
-  t.same(parseStat(stat), { own: 2, reaped: 0.5, parent: 7 });
+  t.same(parseStat(stat), { own: 2, reaped: 0.5, parent: 7, session: 42, startedAt: 9 });
 });
 
 t.test('time of children counts while they run and when they have ended', async (t) => {

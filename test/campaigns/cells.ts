@@ -6,7 +6,7 @@ import { historyProblems, type Received } from '../support/check-delivery.ts';
 import type { Random } from '../support/random.ts';
 import { SdkReader } from '../support/sdk-reader.ts';
 import type { Teardown } from '../support/teardown.ts';
-import { PATIENCE_MS, until } from '../support/until.ts';
+import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 export interface CellsOptions extends Seeded {
@@ -101,6 +101,8 @@ class MovingAccount {
   /** Where requests go; a refusal says where else. */
   #url: string;
   #count = 0;
+  /** Set with the end of the test, which may have failed in the middle of a load. */
+  #isOver = false;
   #failure: Error | undefined;
   /** The last answer that was not 201, and of which cell. */
   #refusal = '';
@@ -140,7 +142,10 @@ class MovingAccount {
     this.#url = cells[0].url;
     const conversationIds = [conversationId];
     this.#reader = new SdkReader({ url: () => this.#url, account: id, token: key, conversationIds });
-    t.teardown(() => this.#reader.stop());
+    t.teardown(() => {
+      this.#isOver = true;
+      this.#reader.stop();
+    });
   }
 
   /** Sends messages one after the other, each until it is acknowledged. */
@@ -193,16 +198,8 @@ class MovingAccount {
     return [...found, ...historyProblems(history(), stored)].map((problem) => `${this.id}: ${problem}`);
   }
 
-  /**
-   * Gives up after a minute: a load that outlives its installations would keep the test from
-   * ending.
-   */
   async #send(key: string): Promise<void> {
-    const startedAt = performance.now();
-    for (;;) {
-      if (performance.now() - startedAt > PATIENCE_MS) {
-        throw new Error(`${key} of ${this.id} was not acknowledged within a minute: ${this.#refusal}`);
-      }
+    while (!this.#isOver) {
       const answer = await this.#try(key).catch((error: unknown) => {
         this.#refusal = String(error);
       });

@@ -122,12 +122,14 @@ const SESSIONS = `
   WHERE application_name = 'parley' AND wait_event IS DISTINCT FROM 'SyncRep'`;
 
 /** Resolves with the time at which the node has answered a send with 201, asked all the time. */
-async function isBack(node: TestNode, conversationId: string): Promise<number> {
-  for (;;) {
-    const answer = await node.send(conversationId).catch(() => undefined);
-    if (answer?.status === 201) return performance.now();
-    await pause(20);
-  }
+function isBack(node: TestNode, conversationId: string): Promise<number> {
+  return until(
+    async () => {
+      const answer = await node.send(conversationId).catch(() => undefined);
+      return answer?.status === 201 ? performance.now() : undefined;
+    },
+    { what: 'a node to accept sends again' },
+  );
 }
 
 /** Sockets and pages of both nodes. What each shows under a number is the same, always. */

@@ -1,5 +1,5 @@
 /**
- * What a start does with a database that was restored from a dump, or has moved.
+ * A node starts on a database that was restored from a dump, or has moved.
  *
  * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
  * src/features/mail, src/platform/outbound.

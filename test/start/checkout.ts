@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isForNode, lockedPackages } from '../support/lock-file.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { freshDirectory, ROOT } from './parley.ts';
 
@@ -40,15 +41,10 @@ export function copyCheckout(t: Teardown, owner?: Owner): string {
 
 /** Those that are installed for more than development, each with what is nested in it. */
 function packages(): string[] {
-  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
-  return Object.entries(packages)
-    .filter(([path, { dev, devOptional }]) => NOT_NESTED.test(path) && !dev && !devOptional)
+  return Object.entries(lockedPackages(ROOT))
+    .filter(([path, it]) => NOT_NESTED.test(path) && isForNode(it))
     .map(([path]) => path)
     .filter((path) => existsSync(join(ROOT, path)));
-}
-
-interface Lock {
-  readonly packages: Readonly<Record<string, { readonly dev?: boolean; readonly devOptional?: boolean }>>;
 }
 
 const NOT_NESTED = /^node_modules\/(?!.*\/node_modules\/)/;

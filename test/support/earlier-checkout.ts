@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, realpathSync, symlinkSync } from 'node:fs';
+import { realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freshDirectory, ROOT } from '../start/parley.ts';
+import { identityOf, isForNode, lockedPackages } from './lock-file.ts';
 import type { Teardown } from './teardown.ts';
 
 /** The code of an earlier commit of this repository, which can be run beside that of today. */
@@ -32,8 +33,10 @@ export async function checkOutEarlier(t: Teardown, commit: string): Promise<Earl
   const archive = join(freshDirectory(t), 'commit.tar');
   await run('git', ['archive', '--format=tar', `--output=${archive}`, commit], { cwd: ROOT });
   await run('tar', ['-x', '-f', archive, '-C', root]);
-  const today = packagesOf(ROOT);
-  const needed = Object.entries(packagesOf(root)).filter(([path, it]) => isOfNode(path, it));
+  const today = lockedPackages(ROOT);
+  const needed = Object.entries(lockedPackages(root)).filter(
+    ([path, it]) => path.startsWith('node_modules/') && !it.link && isForNode(it),
+  );
   if (needed.every(([path, it]) => identityOf(today[path]) === identityOf(it))) {
     symlinkSync(realpathSync(join(ROOT, 'node_modules')), join(root, 'node_modules'));
   } else await run('npm', ['ci', '--omit=dev'], { cwd: root });
@@ -41,27 +44,3 @@ export async function checkOutEarlier(t: Teardown, commit: string): Promise<Earl
 }
 
 const run = promisify(execFile);
-
-type Packages = Readonly<Record<string, Package>>;
-
-interface Package {
-  readonly version?: string;
-  readonly integrity?: string;
-  readonly link?: boolean;
-  readonly dev?: boolean;
-  readonly devOptional?: boolean;
-}
-
-/** Returns what a lock file holds, by path. */
-function packagesOf(directory: string): Packages {
-  return JSON.parse(readFileSync(join(directory, 'package-lock.json'), 'utf8')).packages;
-}
-
-/** The packages of the registry that are not installed for development alone. */
-function isOfNode(path: string, { link, dev, devOptional }: Package): boolean {
-  return path.startsWith('node_modules/') && !link && !dev && !devOptional;
-}
-
-function identityOf({ version, integrity }: Package = {}): string {
-  return `${version} ${integrity}`;
-}

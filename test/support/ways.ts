@@ -5,7 +5,7 @@ import type { TestNode } from './node.ts';
 import type { Random } from './random.ts';
 import type { Teardown } from './teardown.ts';
 
-/** What clients of the SDK find on their way to the nodes: a proxy that behaves so. */
+/** Clients of the SDK reach the nodes through a proxy that behaves in one of these ways. */
 export const WAYS = {
   streams: { block: 'refusing', transports: ['websocket', 'stream'] },
   'streams-mute': { block: 'mute to sockets', transports: ['websocket', 'stream'] },

@@ -22,7 +22,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'src/features/search',
     'src/platform/http/documents/pages',
   ],
-  /** What runs in browsers. */
+  /** Code that runs in browsers. */
   PAGES: ['src/edge/console', 'src/features/widgets', 'src/platform/ui'],
   /** How an agent comes to its answer. */
   ANSWERS: [

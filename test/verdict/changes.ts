@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { identityOf, type LockedPackages, lockedPackages } from '../support/lock-file.ts';
 
-/** What is not as it was: a file, or a package that package-lock.json has in another version. */
+/** A file that is not as it was, or a package of which package-lock.json has another copy. */
 export type Change =
   | { readonly path: string }
   | {
@@ -30,51 +33,41 @@ export function changesSince(root: string, base: string): Change[] {
     ...git(root, ['diff', '--name-only', '--no-renames', '-z', base]).split('\0'),
     ...git(root, ['ls-files', '--others', '--exclude-standard', '-z']).split('\0'),
   ].filter((path) => path !== '');
-  const at = (path: string) => JSON.parse(git(root, ['show', `${base}:${path}`]));
-  const now = (path: string) => JSON.parse(git(root, ['show', `HEAD:${path}`]));
+  const before = (path: string) => JSON.parse(git(root, ['show', `${base}:${path}`]));
   return paths.flatMap((path): Change[] => {
-    if (path === 'package-lock.json') return changedPackages(at(path), now(path));
+    if (path === 'package-lock.json') return changedPackages(before(path).packages, lockedPackages(root));
     // Its dependencies are those of the lock file.
-    if (path === 'package.json') return settingsOf(at(path)) === settingsOf(now(path)) ? [] : [{ path }];
+    if (path === 'package.json') {
+      const now = JSON.parse(readFileSync(join(root, path), 'utf8'));
+      return settingsOf(before(path)) === settingsOf(now) ? [] : [{ path }];
+    }
     return [{ path }];
   });
-}
-
-interface Lock {
-  readonly packages: Readonly<Record<string, LockEntry>>;
-}
-
-interface LockEntry {
-  readonly version?: string;
-  readonly resolved?: string;
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly devDependencies?: Readonly<Record<string, string>>;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
 /** The tools that run every test. */
 const TOOLS: ReadonlySet<string> = new Set(['tap', 'node']);
 
 /** Returns the packages of which a copy differs, with the direct dependencies that reach them. */
-export function changedPackages(before: Lock, now: Lock): Change[] {
-  const versionsIn = ({ packages }: Lock) => {
+export function changedPackages(before: LockedPackages, now: LockedPackages): Change[] {
+  const copiesIn = (packages: LockedPackages) => {
     const found = new Map<string, Set<string>>();
-    for (const [path, { version = '' }] of Object.entries(packages)) {
+    for (const [path, it] of Object.entries(packages)) {
       const name = path.split('node_modules/').at(-1) ?? '';
-      if (path.includes('node_modules/')) found.set(name, (found.get(name) ?? new Set()).add(version));
+      if (path.includes('node_modules/')) found.set(name, (found.get(name) ?? new Set()).add(identityOf(it)));
     }
     return found;
   };
-  const [was, is] = [versionsIn(before), versionsIn(now)];
+  const [was, is] = [copiesIn(before), copiesIn(now)];
   const names = new Set([...was.keys(), ...is.keys()]);
-  const textOf = (versions: ReadonlySet<string> | undefined) => [...(versions ?? [])].sort().join(' ');
+  const textOf = (copies: ReadonlySet<string> | undefined) => [...(copies ?? [])].sort().join(' ');
   const changed = [...names].filter((name) => textOf(was.get(name)) !== textOf(is.get(name)));
   return changed.map((name) => ({ package: name, users: usersOf(name, [before, now]) }));
 }
 
-function usersOf(changed: string, locks: readonly Lock[]) {
+function usersOf(changed: string, locks: readonly LockedPackages[]) {
   const users = new Map<string, boolean>();
-  for (const { packages } of locks) {
+  for (const packages of locks) {
     const { dependencies = {}, optionalDependencies = {}, devDependencies = {} } = packages[''] ?? {};
     const needed = new Map<string, Set<string>>();
     for (const [path, entry] of Object.entries(packages)) {
@@ -99,7 +92,7 @@ function usersOf(changed: string, locks: readonly Lock[]) {
 
 const DEPENDENCIES = ['dependencies', 'devDependencies', 'optionalDependencies'];
 
-/** package.json without the versions of dependencies, and without scripts that start no test. */
+/** Returns package.json without the versions of dependencies, as a text to compare. */
 function settingsOf(text: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(Object.entries(text).filter(([name]) => !DEPENDENCIES.includes(name)));
 }

@@ -36,7 +36,7 @@ const run = spawn('bash', ['.ci/run', ...args.filter((arg) => arg !== '--empty-c
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void run.kill(signal));
 run.once('close', (code) => process.exit(code ?? 1));
 
-/** That of the terminal: without what npm adds for a script of this checkout. */
+/** Returns the environment of the terminal: npm adds to it for a script of this checkout. */
 function environment(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
     ([name]) => !/^(npm_(?!config_)|npm_config_local|INIT_CWD)/.test(name),

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path/posix';
 import { importsOf } from '../support/imports.ts';
 import { AREAS } from './areas.ts';
 
-/** What can change the result of a test. */
+/** The things that can change the result of a test. */
 export interface Inputs {
   /** Files of the checkout that it imports, reads or runs, itself and its support included. */
   readonly files: ReadonlySet<string>;
@@ -21,7 +21,7 @@ export interface Inputs {
 /** Modules by which a test runs the server: in its own process, or as another one. */
 const NODE = /^(src\/app\/(app|main|run-node)\.ts|test\/start\/parley\.ts|test\/support\/node\.ts)$/;
 const EARLIER = /^test\/support\/earlier-checkout\.ts$/;
-/** What tap loads into each test file (package.json, tap). */
+/** The module that tap loads into each test file (package.json, tap). */
 const EVERY_FILE = 'test/support/quick-tap.js';
 /** `Without influence: PAGES, src/features/mail.` in the first comment of a test (areas.ts). */
 const UNRELATED = /\bWithout influence:([^.]*(?:\.[a-z][^.]*)*)\.(?:\s|$)/;

@@ -6,8 +6,9 @@
  */
 
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseStat, type Stat } from '../../bench/lib/processor-time.ts';
 
 export interface Measured {
   /** Exit code; null if a signal ended the command. */
@@ -30,15 +31,15 @@ export async function measured(
   const group = ControlGroup.make();
   const [file, ...args] = group?.entering(command) ?? command;
   const child = spawn(file, args, { stdio });
-  const meter = group ?? ProcessTable.follow(child.pid);
+  const table = group === undefined ? ProcessTable.follow(child.pid) : undefined;
   onStart?.(child);
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
-  meter?.end();
+  table?.end();
   const wallMs = performance.now() - started;
-  return { code, wallMs, processorMs: () => meter?.processorMs() ?? null };
+  return { code, wallMs, processorMs: () => (group ?? table)?.processorMs() ?? null };
 }
 
 /** A control group of version 2, or of version 1 with the controller cpuacct. */
@@ -53,6 +54,7 @@ class ControlGroup {
   /** Returns undefined where this user may make none. */
   static make(): ControlGroup | undefined {
     for (const parent of parentGroups()) {
+      removeEarlier(parent);
       const directory = join(parent, `parley-${process.pid}-${ControlGroup.#made++}`);
       try {
         mkdirSync(directory);
@@ -80,10 +82,6 @@ class ControlGroup {
     ];
   }
 
-  end(): void {
-    // What outlives the command still counts.
-  }
-
   processorMs(): number {
     try {
       const stat = readFileSync(join(this.#directory, 'cpu.stat'), 'utf8');
@@ -98,6 +96,19 @@ class ControlGroup {
       rmdirSync(this.#directory);
     } catch {
       // The kernel keeps it as long as something runs in it.
+    }
+  }
+}
+
+/** Removes the groups of runs that have ended, in which something still ran at their end. */
+function removeEarlier(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const [, pid] = /^parley-(\d+)-\d+$/.exec(name) ?? [];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    try {
+      rmdirSync(join(parent, name));
+    } catch {
+      // Something runs in it still.
     }
   }
 }
@@ -130,20 +141,8 @@ function parentGroups(): string[] {
 
 /** How often `/proc` is read. What lives shorter is known by its parent, which waited for it. */
 const SAMPLE_MS = 1_000;
-/** Ticks a second in `/proc/<pid>/stat`: the same on each Linux that Node runs on. */
-const TICKS = 100;
-
-interface Entry {
-  readonly parent: number;
-  readonly session: number;
-  /** Milliseconds of the process itself. */
-  readonly own: number;
-  /** Milliseconds of the children that it has waited for, and of theirs. */
-  readonly waited: number;
-}
-
 /** Processes by `<pid> <start time>`, so that a number that is used again is another process. */
-type Processes = ReadonlyMap<string, Entry>;
+type Processes = ReadonlyMap<string, Omit<Stat, 'startedAt'>>;
 
 /**
  * Adds up the processes of `/proc` that a command started: its descendants, and everything in a
@@ -178,21 +177,21 @@ export class ProcessTable {
     const now = this.#ours(all);
     // What a parent has waited for is in the parent's own figure from then on.
     const absorbed = new Map<number, number>();
-    for (const [key, { waited }] of now)
-      absorbed.set(pidOf(key), waited - (this.#seen.get(key)?.waited ?? 0));
-    for (const [key, { parent, own, waited }] of this.#seen) {
+    for (const [key, { reaped }] of now)
+      absorbed.set(pidOf(key), reaped - (this.#seen.get(key)?.reaped ?? 0));
+    for (const [key, { parent, own, reaped }] of this.#seen) {
       if (now.has(key)) continue;
-      const known = Math.min(own + waited, absorbed.get(parent) ?? 0);
+      const known = Math.min(own + reaped, absorbed.get(parent) ?? 0);
       absorbed.set(parent, (absorbed.get(parent) ?? 0) - known);
-      this.#gone += own + waited - known;
+      this.#gone += own + reaped - known;
     }
     this.#seen = now;
   }
 
   processorMs(): number {
-    let sum = this.#gone;
-    for (const { own, waited } of this.#seen.values()) sum += own + waited;
-    return sum;
+    let seconds = this.#gone;
+    for (const { own, reaped } of this.#seen.values()) seconds += own + reaped;
+    return seconds * 1_000;
   }
 
   #ours(all: Processes): Processes {
@@ -217,28 +216,18 @@ function pidOf(key: string): number {
 }
 
 function readProcesses(): Processes {
-  const found = new Map<string, Entry>();
-  let names: string[] = [];
+  const found = new Map<string, Stat>();
   try {
-    names = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    for (const name of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+      try {
+        const stat = parseStat(readFileSync(`/proc/${name}/stat`, 'utf8'));
+        found.set(`${name} ${stat.startedAt}`, stat);
+      } catch {
+        // It has ended since.
+      }
+    }
   } catch {
     // Another system.
-  }
-  for (const name of names) {
-    try {
-      const text = readFileSync(`/proc/${name}/stat`, 'utf8');
-      // After the name of the program, which may hold anything.
-      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-      const ms = (index: number) => (Number(fields[index]) * 1_000) / TICKS;
-      found.set(`${name} ${fields[19]}`, {
-        parent: Number(fields[1]),
-        session: Number(fields[3]),
-        own: ms(11) + ms(12),
-        waited: ms(13) + ms(14),
-      });
-    } catch {
-      // It has ended since.
-    }
   }
   return found;
 }

@@ -38,6 +38,7 @@ function timesOf(wallMs: number, processorMs: number | null): string {
   return processorMs === null ? wall : `${wall} (${(processorMs / 1_000).toFixed(1)} core-s)`;
 }
 
-function indented(text: string): string {
+/** Returns a text that stands below a line. */
+export function indented(text: string): string {
   return text.trimEnd().replace(/^/gm, '    ');
 }

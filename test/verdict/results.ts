@@ -7,7 +7,7 @@ export interface Failure {
   readonly diagnostics: string;
 }
 
-/** What one process of a run had to say: a test file, or several that run together. */
+/** The results of one process of a run: a test file, or several that run together. */
 export interface FileResult {
   /** Its path in the checkout, such as `test/messages/send-contract.test.ts`. */
   readonly file: string;
@@ -20,7 +20,7 @@ export interface FileResult {
    * How the process ended, if not by itself and with a summary: what it did not say may be worse.
    */
   readonly crash: string | undefined;
-  /** What it printed that is no result, such as a log; the end of it. */
+  /** The end of its output that is no result, such as a log. */
   readonly noise: string;
 }
 
@@ -76,10 +76,10 @@ const NOTHING: Omit<FileResult, 'file'> = {
   noise: '',
 };
 
-/** What tap adds to a test that did not come to its end. */
+/** Assertions that tap adds to a test that did not come to its end. */
 const BROKEN_OFF = ['test unfinished', 'timeout!'];
 /** A subtest that is a file, where several run together (test/support/together.ts). */
-const RUNS_TOGETHER = /^([\w/-]+\.test\.ts)( › |$)/;
+const RUNS_TOGETHER = /^[\w/-]+\.test\.ts$/;
 
 /** Characters; what came before is of no use to a reader of a failure. */
 const MAX_NOISE = 20_000;
@@ -100,9 +100,10 @@ class FileReader {
   resultOf({ name: file, ok, time, diag }: Result): FileResult {
     const failures = new Map<string, Failure[]>();
     for (const { path, diagnostics } of this.#failed) {
-      const [, together] = RUNS_TOGETHER.exec(path[0] ?? '') ?? [];
-      const key = together === undefined ? file : `test/${together}`;
-      const name = path.slice(together === undefined || path.length === 1 ? 0 : 1).join(' › ');
+      const [first = '', ...rest] = path;
+      const isTogether = RUNS_TOGETHER.test(first);
+      const key = isTogether ? `test/${first}` : file;
+      const name = (isTogether && rest.length > 0 ? rest : path).join(' › ');
       failures.set(key, [...(failures.get(key) ?? []), { name, diagnostics }]);
     }
     return {

@@ -8,14 +8,13 @@ import { resolve } from 'node:path';
 import { baseCommit, changesSince, commitCount } from './changes.ts';
 import { InputFinder } from './inputs.ts';
 import { fixedLoopMs, measured } from './processor-time.ts';
-import { describeFailures, describeTimes, type Part } from './report.ts';
+import { describeFailures, describeTimes, indented, type Part } from './report.ts';
 import { type FileResult, ResultReader } from './results.ts';
 import { filesForSecondRun, MOST_FLAKY } from './second-run.ts';
 import { choose, PARTS } from './selection.ts';
 import { longFiles, suiteFiles } from './sets.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const SECOND_RUN = 'second run';
 const USAGE = 'node test/verdict/run.ts suite | everything | verdict [--part <n>]\n';
 
 const [set = '', ...options] = process.argv.slice(2);
@@ -29,6 +28,7 @@ async function main(): Promise<void> {
     process.stderr.write(USAGE);
     process.exit(2);
   }
+  const part = partAsked();
   const loopMs = fixedLoopMs();
   const installed = process.env.VERDICT_INSTALLED;
   // Not for what is tested.
@@ -42,8 +42,9 @@ async function main(): Promise<void> {
     await check('lint', ['npm', 'run', '-s', 'lint']);
   }
   await check('build', ['npm', 'run', '-s', 'build:tests']);
-  await test('suite', suiteFiles(ROOT));
-  if (set !== 'suite') await test('long', set === 'verdict' ? chosenFiles() : longFiles(ROOT));
+  results.push(...(await test('suite', suiteFiles(ROOT))));
+  if (set === 'verdict') results.push(...(await test('long', chosenFiles(part))));
+  if (set === 'everything') results.push(...(await test('long', longFiles(ROOT))));
   await secondRun();
   count();
   say(describeTimes(parts, loopMs, fixedLoopMs()));
@@ -84,7 +85,6 @@ async function test(name: string, files: readonly string[], jobs?: number): Prom
   });
   parts.push({ name, ...times });
   const found = reader.end();
-  if (name !== SECOND_RUN) results.push(...found);
   const isBad = found.some(({ failures, crash }) => crash !== undefined || failures.size > 0);
   say(describeFailures(found));
   if (code !== 0 && !isBad) {
@@ -96,14 +96,18 @@ async function test(name: string, files: readonly string[], jobs?: number): Prom
   return found;
 }
 
-/** Says which of the long tests run, which do not, and why. */
-function chosenFiles(): string[] {
-  const count = commitCount(ROOT);
-  const asked = options.includes('--part') ? Number(options[options.indexOf('--part') + 1]) : count % PARTS;
-  if (!Number.isInteger(asked) || asked < 0 || asked >= PARTS) {
-    process.stderr.write(`--part takes a number from 0 to ${PARTS - 1}.\n`);
-    process.exit(2);
-  }
+/** Returns the part of the unchanged long tests whose turn it is, or that the caller asks for. */
+function partAsked(): number {
+  const at = options.indexOf('--part');
+  if (at === -1) return commitCount(ROOT) % PARTS;
+  const asked = Number(options[at + 1]);
+  if (Number.isInteger(asked) && asked >= 0 && asked < PARTS) return asked;
+  process.stderr.write(`--part takes a number from 0 to ${PARTS - 1}.\n`);
+  process.exit(2);
+}
+
+/** Returns the long tests to run; says which do, which do not, and why. */
+function chosenFiles(part: number): string[] {
   const finder = new InputFinder(ROOT);
   const inputs = new Map(longFiles(ROOT).map((file) => [file, finder.inputsOf(file)]));
   const base = baseCommit(ROOT);
@@ -111,10 +115,10 @@ function chosenFiles(): string[] {
     say('long: all run, since no commit is older than a day to compare with');
     return [...inputs.keys()];
   }
-  const choices = choose(inputs, changesSince(ROOT, base), asked);
+  const choices = choose(inputs, changesSince(ROOT, base), part);
   const chosen = choices.filter(({ runs }) => runs);
   say(
-    `long: ${chosen.length} of ${choices.length} files run, part ${asked} of ${PARTS}; changed means since ${base.slice(0, 8)}`,
+    `long: ${chosen.length} of ${choices.length} files run, part ${part} of ${PARTS}; changed means since ${base.slice(0, 8)}`,
   );
   for (const { file, runs, why } of choices) say(`  ${runs ? 'runs' : 'does not run'}: ${file} (${why})`);
   return chosen.map(({ file }) => file);
@@ -124,7 +128,7 @@ function chosenFiles(): string[] {
 async function secondRun(): Promise<void> {
   const again = filesForSecondRun(results, ROOT);
   if (again.length === 0) return;
-  const second = await test(SECOND_RUN, again, 1);
+  const second = await test('second run', again, 1);
   const good = new Set(
     second
       .filter(({ crash, failures }) => crash === undefined && failures.size === 0)
@@ -135,7 +139,7 @@ async function secondRun(): Promise<void> {
     for (const [file, [first]] of result.failures) {
       if (!good.has(file) || result.crash !== undefined) continue;
       failures.delete(file);
-      say(`flaky: ${file}: ${first?.name}`);
+      say(`flaky: ${file}: ${first?.name}\n${indented(first?.diagnostics ?? '')}`);
     }
     results[index] = { ...result, failures };
   }

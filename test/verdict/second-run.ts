@@ -14,7 +14,8 @@ const SUBJECTS = new Set([
   ...['delivery', 'gateway', 'streams', 'polls', 'feeds', 'cursors', 'resume', 'unread', 'counts'],
   ...['faults', 'kills', 'killed', 'restart', 'failover', 'away', 'idempotency', 'scheduled', 'queue'],
   ...['access', 'compliance', 'audit', 'cells', 'matrix', 'tokens', 'revocation', 'xss', 'hostile'],
-  ...['retention', 'exports', 'erase', 'holds', 'hold', 'rate', 'limits'],
+  ...['retention', 'exports', 'erase', 'holds', 'hold', 'rate', 'limits', 'rights', 'order', 'sockets'],
+  ...['nodes', 'outbox', 'gaps', 'reconnect', 'drain', 'transports', 'restore', 'restored', 'path'],
 ]);
 
 /** The same of what no chance decides: seeds, hashes, types, documents and the schema. */

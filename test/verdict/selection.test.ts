@@ -111,13 +111,11 @@ t.test('each file comes up once in all parts together, unless it changed', (t) =
 
 t.test('a changed package is an input of those that need it', (t) => {
   const lock = (versions: Readonly<Record<string, string>>) => ({
-    packages: {
-      '': { dependencies: { pg: '1' }, devDependencies: { 'playwright-core': '1', tap: '1' } },
-      'node_modules/pg': { version: versions.pg ?? '1', dependencies: { 'pg-pool': '1' } },
-      'node_modules/pg-pool': { version: versions['pg-pool'] ?? '1' },
-      'node_modules/playwright-core': { version: versions['playwright-core'] ?? '1' },
-      'node_modules/tap': { version: versions.tap ?? '1' },
-    },
+    '': { dependencies: { pg: '1' }, devDependencies: { 'playwright-core': '1', tap: '1' } },
+    'node_modules/pg': { version: versions.pg ?? '1', dependencies: { 'pg-pool': '1' } },
+    'node_modules/pg-pool': { version: versions['pg-pool'] ?? '1' },
+    'node_modules/playwright-core': { version: versions['playwright-core'] ?? '1' },
+    'node_modules/tap': { version: versions.tap ?? '1' },
   });
   const selected = (versions: Readonly<Record<string, string>>) => {
     const changes = changedPackages(lock({}), lock(versions));

@@ -1,6 +1,5 @@
 /**
- * Which of the long tests the verdict runs: those whose inputs changed, and an eighth of the rest
- * in turn.
+ * The verdict runs those of the long tests whose inputs changed, and an eighth of the rest in turn.
  */
 
 import type { Change } from './changes.ts';
@@ -16,7 +15,7 @@ export interface Choice {
 export const PARTS = 8;
 
 /**
- * Nothing that a test of test/long/ could notice: checked by the suite, or by types and lint in
+ * Files that no test of test/long/ notices: they are checked by the suite, or by types and lint in
  * every verdict. Test files and the bench count for those alone that import or name them. What is
  * not listed here, and not known otherwise, counts for all.
  */
@@ -28,7 +27,7 @@ const NO_INPUT: readonly RegExp[] = [
   /^tsconfig[\w.]*\.json$/,
 ];
 
-/** What two versions of this project share: the schema, stored forms, the queue, and frames. */
+/** The code that two versions of this project share: schema, stored forms, queue, and frames. */
 const SHARED_WITH_EARLIER: readonly RegExp[] = [
   /^migrations\//,
   /^src\/platform\/(db|engine)\//,

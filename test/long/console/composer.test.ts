@@ -1,5 +1,5 @@
 /**
- * What people write, in a real browser: how it is typed, for whom it is, and when it is sent.
+ * People write in a real browser: how they type, for whom, and when it is sent.
  *
  * Without influence: OPERATION, ASIDE, src/contract/client/ai, src/core/installation,
  * src/edge/console/page/administration, src/edge/console/page/installation,

@@ -1,5 +1,5 @@
 /**
- * What stands beside and inside a conversation of the console, in a real browser.
+ * The panes beside and inside a conversation of the console, in a real browser.
  *
  * Without influence: OPERATION, ASIDE, src/contract/client/ai, src/core/installation,
  * src/edge/console/page/administration, src/edge/console/page/installation, src/features/widgets.
