@@ -37,6 +37,14 @@ globalThis.timeline = {
     return { id: idOf(row), top: topOf(row), first };
   },
 
+  /** Scrolls up, and changes the height of the list before the page hears of the scrolling. */
+  async scrollUpWhileGrowing() {
+    await this.frames(1);
+    box().scrollTop = 200;
+    const list = document.querySelector('.timeline-rows');
+    list.style.minHeight = `${list.offsetHeight + 1}px`;
+  },
+
   scrollDown() {
     box().scrollTop = box().scrollHeight - box().clientHeight - 100;
   },

@@ -268,7 +268,8 @@ t.test('a jump to an old message, and new ones meanwhile', async (t) => {
   await reachesEnd(page);
   t.notMatch(page.url(), /message=/);
 
-  await scrollUp(page);
+  await page.locator('.timeline-newest').waitFor({ state: 'hidden' });
+  await inPage(page, 'scrollUpWhileGrowing');
   await page.getByRole('button', { name: 'Newest' }).waitFor();
   const composer = page.getByRole('textbox', { name: 'Message' });
   await composer.fill('Of the reader');

@@ -91,13 +91,18 @@ export function MessageList(props: MessageListProps) {
     keeper.current!.keep();
   }, [rows, isNewest]);
 
-  useEffect(() => {
-    if (ends === 0) return;
+  useOpening({ list, keeper, isReady: source.status === 'ready' && line !== undefined && target === null });
+  const toNewest = useEvent(() => {
+    // An old part of the conversation is replaced by the newest one, which begins at its end.
+    if (source.hasNewer) return;
     setRange(NEWEST);
     keeper.current!.hasMoreBelow = false;
-    requestAnimationFrame(() => keeper.current!.toEnd());
+    keeper.current!.toEnd();
+  });
+  // With the rendering and not after it: the reader may scroll away at once.
+  useLayoutEffect(() => {
+    if (ends > 0) toNewest();
   }, [ends]);
-  useOpening({ list, keeper, isReady: source.status === 'ready' && line !== undefined && target === null });
   useTarget({
     ...{ target, list, keeper, source },
     reveal: (index) => {

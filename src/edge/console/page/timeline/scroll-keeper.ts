@@ -21,7 +21,7 @@ export class ScrollKeeper {
   readonly #observer: ResizeObserver;
   #isAtEnd = true;
   #top = 0;
-  #anchor: { readonly row: Element; readonly top: number } | undefined;
+  #anchor: { readonly row: Element; top: number } | undefined;
 
   constructor(box: HTMLElement, list: HTMLElement, listener: ScrollListener) {
     this.#box = box;
@@ -44,6 +44,7 @@ export class ScrollKeeper {
 
   /** Restores the position: to be called after each change of the list, before it is painted. */
   keep(): void {
+    this.#catchUp();
     if (this.#isAtEnd) {
       this.#moveTo(this.#box.scrollHeight);
       return;
@@ -57,9 +58,10 @@ export class ScrollKeeper {
     } else this.#settle();
   }
 
-  /** Moves to the newest message, and stays there. */
+  /** Moves to the newest message, and stays there. The listener is told in any case. */
   toEnd(): void {
-    this.#setAtEnd(!this.hasMoreBelow);
+    this.#isAtEnd = !this.hasMoreBelow;
+    this.#listener.atEnd(this.#isAtEnd);
     this.#moveTo(this.#box.scrollHeight);
     this.#settle();
   }
@@ -79,14 +81,27 @@ export class ScrollKeeper {
   }
 
   readonly #scrolled = (): void => {
-    const { scrollTop, scrollHeight, clientHeight } = this.#box;
-    // The box or the list may have grown since it was moved: that is no scrolling.
-    if (scrollTop < this.#top - 1) this.#setAtEnd(false);
-    if (!this.hasMoreBelow && scrollHeight - scrollTop - clientHeight <= AT_END_PX) this.#setAtEnd(true);
-    if (scrollTop === this.#top) return;
-    this.#top = scrollTop;
+    this.#noticeEnd();
+    if (this.#box.scrollTop === this.#top) return;
+    this.#top = this.#box.scrollTop;
     this.#settle();
   };
+
+  /** Takes in what the reader has scrolled since the last event of it, which comes once a frame. */
+  #catchUp(): void {
+    const scrolled = this.#box.scrollTop - this.#top;
+    if (scrolled === 0) return;
+    this.#noticeEnd();
+    this.#top += scrolled;
+    if (this.#anchor !== undefined) this.#anchor.top -= scrolled;
+  }
+
+  #noticeEnd(): void {
+    const { scrollTop, scrollHeight, clientHeight } = this.#box;
+    if (!this.hasMoreBelow && scrollHeight - scrollTop - clientHeight <= AT_END_PX) this.#setAtEnd(true);
+    // The box or the list may have grown since it was moved: that is no scrolling.
+    else if (scrollTop < this.#top - 1) this.#setAtEnd(false);
+  }
 
   #settle(): void {
     this.#anchor = this.#isAtEnd ? undefined : this.#firstSeen();

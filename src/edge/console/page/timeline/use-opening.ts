@@ -8,13 +8,17 @@ interface Scrolled {
   readonly keeper: RefObject<ScrollKeeper | undefined>;
 }
 
-/** Begins at the newest message, or at the unread line where it does not fit. */
+/**
+ * Begins at the newest message, or at the unread line where it does not fit; not where the reader has
+ * scrolled already.
+ */
 export function useOpening({ list, keeper, isReady }: Scrolled & { readonly isReady: boolean }): void {
   const isDone = useRef(false);
   useLayoutEffect(() => {
     if (!isReady || isDone.current) return;
     isDone.current = true;
     const scroll = keeper.current!;
+    if (!scroll.isAtEnd) return;
     scroll.toEnd();
     const line = list.current!.querySelector('.timeline-unread');
     if (line !== null && !scroll.isBelowTop(line)) scroll.show(line, 'start');
