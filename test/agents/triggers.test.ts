@@ -18,6 +18,7 @@ import { Triggers } from '../../src/features/agents/triggers/triggers.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
 import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
+import { inAnyOrder } from '../support/any-order.ts';
 import { type CallOptions, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { AGENTS, accepted, createdAgent } from './bodies.ts';
@@ -288,7 +289,7 @@ t.test("an agent's actions start other agents with its depth, and never itself",
   const runs = await settledRuns({ agent_id: watcher.id });
   // The events of a conversation and of its messages start runs in no order.
   t.strictSame(
-    runs.map(({ input, depth, root_id }) => [(input as { event: string }).event, depth, root_id]).sort(),
+    inAnyOrder(runs.map(({ input, depth, root_id }) => [(input as { event: string }).event, depth, root_id])),
     [
       ['conversation.created', 2, run.id],
       ['conversation.updated', 2, run.id],

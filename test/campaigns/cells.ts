@@ -65,7 +65,7 @@ async function run(
       await ended;
     }
     const { ended, out, err } = takes();
-    const [code] = await ended;
+    const code = await ended;
     if (code !== 0) throw new Error(`the move ended with ${code}: ${err()}`);
     if (most === 0) figures.refusedMs.push((JSON.parse(out()) as { refused_ms: number }).refused_ms);
     figures.moves += 1;

@@ -51,7 +51,7 @@ async function run(
   const command = (accountId: string) => startImport({ url, dataDir, archive, accountId });
   const finish = async (accountId: string) => {
     const { ended, out, err } = command(accountId);
-    const [code] = await ended;
+    const code = await ended;
     if (code !== 0) problems.push(`the command ended with ${code}: ${err()}`);
     else if (!/"adds_up": ?true/.test(out())) problems.push(`the report does not add up: ${out()}`);
   };

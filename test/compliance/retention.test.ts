@@ -20,6 +20,7 @@ import { createMetrics } from '../../src/platform/metrics.ts';
 import { closed, gatesOf, TIME } from '../accounts/fixture.ts';
 import { TestChain } from '../audit/fixture.ts';
 import { ageMessages } from '../support/aged-messages.ts';
+import { inAnyOrder } from '../support/any-order.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { AUDIT_KEY } from '../support/node.ts';
 import { storedText } from '../support/stored-text.ts';
@@ -265,7 +266,7 @@ t.test('notifications and runs have periods of their own', async (t) => {
   t.equal(await count(held), 2);
   const ids = [...runs, young];
   const left = await database.kysely.selectFrom('agent_runs').select('id').where('id', 'in', ids).execute();
-  t.strictSame(left.map(({ id }) => id).sort(), [runs[1], young].sort());
+  t.strictSame(inAnyOrder(left.map(({ id }) => id)), inAnyOrder([runs[1], young]));
   t.strictSame(await sequences(free), [1], 'messages stay');
   await hold(held, 'released');
   await ok('PUT', PATH, KEPT);

@@ -36,7 +36,7 @@ import { NO_FILES } from '../support/files.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 
 export interface GroundOptions {
   readonly limits?: Partial<SocketLimits>;
@@ -83,7 +83,8 @@ export class Ground {
     const timeline = new Timeline(database, engine, metrics);
     const cursors = await Cursors.start(database, engine, log);
     t.teardown(() => cursors.close());
-    const limits = { ...SOCKET_LIMITS, ...options.limits };
+    // On a busy machine the sockets of a test answer heartbeats late, and some never do.
+    const limits = { ...SOCKET_LIMITS, pongMs: PATIENCE_MS, ...options.limits };
     const origins = new AllowedOrigins(options.allowedOrigins ?? []);
     const tickets = new Tickets(database);
     const routes = realtimeRoutes({ tickets, directory, engine, answers: () => gateway.answers });

@@ -125,7 +125,7 @@ t.test('a token ends its socket, after a warning and its grace', async (t) => {
 t.test('a key ends its socket without one', async (t) => {
   const key = await database.transaction(async (tx) => {
     const role = await findRole(tx, demo.account_id, 'admin');
-    const expiresAt = new Date(Date.now() + 800).toISOString();
+    const expiresAt = new Date(Date.now() + 2_000).toISOString();
     const input = { accountId: demo.account_id, name: 'Short', roleId: role.id, expiresAt };
     return (await createApiKey(tx, input)).key;
   });

@@ -15,7 +15,7 @@ import {
   StreamClient,
 } from '../support/answer-clients.ts';
 import type { Teardown } from '../support/teardown.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 import { Ground } from './fixture.ts';
 
 const ground = await Ground.start(t, { limits: { pollsPerSecond: 1_000_000, socketsPerActor: 1_000 } });
@@ -174,9 +174,12 @@ t.test('a customer polls its case, and gets nothing of the team', async (t) => {
 
 t.test('an actor has a number of polls in a second, beside all other limits', async (t) => {
   const few = await Ground.start(t, { limits: { pollsPerSecond: 3 } });
-  const asked = await Promise.all(Array.from({ length: 12 }, () => few.poll(NOW)));
+  const beganMs = performance.now();
+  const asked = await Promise.all(Array.from({ length: 60 }, () => few.poll(NOW)));
+  const seconds = 2 + Math.floor((performance.now() - beganMs) / 1_000);
   const refused = asked.filter(({ status }) => status === 429);
-  t.ok(refused.length >= 12 - 2 * 3, `${refused.length} of 12, of which a second may have begun between`);
+  const answered = asked.length - refused.length;
+  t.ok(answered <= seconds * 3, `${answered} of 60 in parts of at most ${seconds} seconds`);
   for (const { error, headers } of refused) {
     t.match(error, { code: 'rate_limit_exceeded', is_transient: true });
     t.match(headers, { 'retry-after': '1', 'ratelimit-limit': '3', 'ratelimit-remaining': '0' });
@@ -185,10 +188,8 @@ t.test('an actor has a number of polls in a second, beside all other limits', as
 });
 
 t.test('a client that polls counts as one socket, also between its polls', async (t) => {
-  const HOLD_MS = 1_500;
-  const few = await Ground.start(t, {
-    limits: { socketsPerActor: 2, presenceMs: HOLD_MS, pollsPerSecond: 1_000 },
-  });
+  const limits = { socketsPerActor: 2, presenceMs: PATIENCE_MS, pollsPerSecond: 1_000 };
+  const few = await Ground.start(t, { limits });
   const stream = await few.stream();
   let { cursor } = await few.poll(NOW);
   for (let n = 0; n < 5; n++) ({ cursor } = await few.poll({ cursor, ...NOW }));
@@ -197,8 +198,14 @@ t.test('a client that polls counts as one socket, also between its polls', async
   t.match(await new StreamClient(few.answering()).refusal(), refused);
   t.equal((await few.poll({ cursor, ...NOW })).status, 200, 'the same one');
   t.equal((await few.poll(NOW, few.demo.users.grace.access_token)).status, 200, 'another actor');
-  await until(async () => (await few.poll(NOW)).status === 200, { what: 'room, a while after its last' });
   stream.close();
+
+  const brief = await Ground.start(t, {
+    beside: few,
+    limits: { ...limits, socketsPerActor: 1, presenceMs: 500 },
+  });
+  t.equal((await brief.poll(NOW)).status, 200);
+  await until(async () => (await brief.poll(NOW)).status === 200, { what: 'room, a while after its last' });
 });
 
 t.test('present during a poll and a while after', async (t) => {
@@ -213,17 +220,30 @@ t.test('present during a poll and a while after', async (t) => {
     frame.event === 'presence' && frame.data?.status === status && frame.data.actor_id === grace.id;
   const statuses = () =>
     watcher.frames.filter(({ event }) => event === 'presence').map(({ data }) => data?.status);
-  let { cursor } = await harbour.poll({ subscribe: [of(group)], wait_ms: 100 }, grace.access_token);
-  await watcher.frame(seen('online'));
-  for (let n = 0; n < 4; n++) {
-    await delay(HOLD_MS / 3);
-    const body = { cursor, conversations: { [group]: 0 }, wait_ms: 100 };
-    ({ cursor } = await harbour.poll(body, grace.access_token));
-  }
+  let askedMs = 0;
+  /** Polls five times. Returns false if there was a hold between two: a busy machine may take it. */
+  const pollInTime = async () => {
+    watcher.frames.length = 0;
+    let longestMs = 0;
+    askedMs = performance.now();
+    let { cursor } = await harbour.poll({ subscribe: [of(group)], wait_ms: 100 }, grace.access_token);
+    await watcher.frame(seen('online'));
+    for (let n = 0; n < 4; n++) {
+      await delay(HOLD_MS / 3);
+      const beforeMs = askedMs;
+      askedMs = performance.now();
+      const body = { cursor, conversations: { [group]: 0 }, wait_ms: 100 };
+      ({ cursor } = await harbour.poll(body, grace.access_token));
+      longestMs = Math.max(longestMs, performance.now() - beforeMs);
+    }
+    if (longestMs < HOLD_MS) return true;
+    await until(() => statuses().at(-1) === 'offline', { what: 'offline' });
+    return false;
+  };
+  await until(pollInTime, { what: 'polls without a hold between them' });
   t.strictSame(statuses(), ['online'], 'never offline between two polls');
-  const answeredMs = performance.now();
   await watcher.frame(seen('offline'));
-  t.ok(performance.now() - answeredMs >= HOLD_MS - 100, 'not before its time');
+  t.ok(performance.now() - askedMs >= HOLD_MS, 'not before its time');
   watcher.close();
 });
 
@@ -257,15 +277,15 @@ t.test('a node that stops answers its polls', async (t) => {
   const leaving = await Ground.start(t);
   // A customer's, because there is no summary of an inbox that would end the second poll before.
   const token = leaving.demo.customer.access_token;
-  const first = await leaving.poll(NOW, token);
-  const waiting = [{ cursor: first.cursor }, {}].map(
-    (body) => new PollClient(leaving.answering(token), body),
-  );
+  const { cursor: first } = await leaving.poll(NOW, token);
+  // This poll is answered with the case that was made a moment ago, so the next one waits.
+  const { cursor } = await leaving.poll({ cursor: first, ...NOW }, token);
+  const waiting = [{ cursor }, {}].map((body) => new PollClient(leaving.answering(token), body));
   await Promise.all(waiting.map((client) => client.begins()));
   const drained = leaving.gateway.drain('deploy', 60_000);
-  for (const { frames, cursor } of await Promise.all(waiting.map(({ answer }) => answer))) {
+  for (const { frames, cursor: next } of await Promise.all(waiting.map(({ answer }) => answer))) {
     t.match(frameIn(frames, 'goaway'), { reason: 'deploy' });
-    t.match(cursor, /~/);
+    t.match(next, /~/);
   }
   await drained;
   t.match(await leaving.poll(), { status: 503, error: { code: 'service_unavailable' } });

@@ -3,10 +3,11 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
+import { copySources } from '../support/copy-sources.ts';
 import type { Teardown } from '../support/teardown.ts';
 
 const PASSES = "import t from 'tap';\nt.pass('it works');\n";
@@ -111,15 +112,11 @@ function plant(
   released: Readonly<Record<string, string>> = {},
 ): string {
   const project = freshDirectory(t);
-  for (const path of [
+  const verdict = [
     ...['.ci', 'test/verdict', 'test/support/imports.ts', 'test/support/lock-file.ts'],
     'bench/lib/processor-time.ts',
-  ]) {
-    cpSync(join(ROOT, path), join(project, path), {
-      recursive: true,
-      filter: (from) => !from.endsWith('.test.ts'),
-    });
-  }
+  ];
+  copySources(verdict, project, (path) => !path.endsWith('.test.ts'));
   const { tap } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const good = 'node --version';
   const settings = {

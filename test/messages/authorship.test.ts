@@ -80,7 +80,7 @@ t.test('a plain send, at once and at its time', async (t) => {
 
   const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
   const scheduled = await cases.sent(id, { audience: 'customer', scheduled_at: inAnHour });
-  const at = new Date(Date.now() + 1_000).toISOString();
+  const at = new Date(Date.now() + 2_000).toISOString();
   const of = `/v1/messaging/messages/${scheduled.id}`;
   await app.call('PATCH', of, { body: { body: 'later', scheduled_at: at }, token: grace.access_token });
   const fields = { message_id: scheduled.id };

@@ -33,7 +33,7 @@ t.test(
     await cases.sent(id, { body: 'first' });
     message(await cases.act('approve', draft.id), 200);
     await cases.sent(id, { body: 'second' });
-    await edit(scheduled.id, { scheduled_at: await timeIn(300) });
+    await edit(scheduled.id, { scheduled_at: await timeIn(2_000) });
     await arrived(reader, ['schedule', 'second', 'draft', 'first']);
     const last = await cases.sent(id, { body: 'last' });
     const before = await arrived(reader, ['last', 'schedule', 'second', 'draft', 'first']);

@@ -1,8 +1,9 @@
 /** What `npm run campaign` finds, and what each campaign reports. */
 
-import { globSync, readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import t from 'tap';
+import { BUSY_FILES, busy } from '../campaigns/busy.ts';
 import { campaign, type Seeded } from '../campaigns/campaign.ts';
 import { ROOT, runProgram } from './parley.ts';
 
@@ -59,4 +60,36 @@ t.test('a campaign reports its seed and its first problems, whole and in short',
   t.strictSame([seed, asked, problems.length], [7, 70, 50]);
   await counting.whole(t, 7);
   t.equal(drawn[1], drawn[2], 'one seed draws the same');
+});
+
+t.test('the campaign of a busy machine names tests that exist', (t) => {
+  for (const { path, failed } of BUSY_FILES) {
+    // The tests that several engines pass are in a file beside theirs.
+    const texts = [`test/${path}.test.ts`, ...globSync(`test/${dirname(path)}/contract.ts`, { cwd: ROOT })];
+    const text = texts.map((it) => readFileSync(join(ROOT, it), 'utf8')).join();
+    for (const name of failed.flat()) {
+      const [words = ''] = name.split(/ \d+$/);
+      t.ok(text.includes(`'${words}`) || text.includes(`\`${words}`), `${path}: ${name}`);
+    }
+  }
+  t.end();
+});
+
+t.test('beside busy loops, a test that fails or is not there is a problem', async (t) => {
+  const frame = 'a frame comes back as it was';
+  const { rows, problems } = await busy(t, {
+    ...{ seed: 1, testRuns: 2, fileRuns: 1, loops: 1 },
+    files: [
+      { path: 'engine/frame-codec', failed: [frame, 'a name that no test has'] },
+      { path: 'engine/no-such-file', failed: [] },
+    ],
+  });
+  t.match(rows, [
+    { test: frame, runs: 2, failures: 0 },
+    { test: 'a name that no test has', runs: 2, failures: 2 },
+    { test: '', runs: 1, failures: 0 },
+    { file: 'engine/no-such-file', test: '', runs: 1, failures: 1 },
+  ]);
+  t.match(problems, [/no test was run that is called a name/, /no test/, /^engine\/no-such-file .*: exit 1/]);
+  t.equal(problems.length, 3);
 });

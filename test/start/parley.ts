@@ -5,6 +5,7 @@ import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { whenOutputEnded } from '../support/last-output.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
@@ -49,6 +50,8 @@ export class Running {
   readonly ended: Promise<Finished>;
   stdout = '';
   stderr = '';
+  /** It has ended, and all that it said has been read. */
+  #isOver = false;
 
   constructor(child: ChildProcess) {
     this.child = child;
@@ -58,8 +61,9 @@ export class Running {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.stderr += text;
     });
-    this.ended = new Promise((resolve) => {
-      child.once('close', (code) => resolve({ code, stdout: this.stdout, stderr: this.stderr }));
+    this.ended = whenOutputEnded(child).then((code) => {
+      this.#isOver = true;
+      return { code, stdout: this.stdout, stderr: this.stderr };
     });
   }
 
@@ -74,16 +78,10 @@ export class Running {
   }
 
   async #match(pattern: RegExp, text: () => string): Promise<RegExpExecArray> {
-    const { exitCode, signalCode } = this.child;
     const found = pattern.exec(text());
     if (found !== null) return found;
-    if (exitCode !== null || signalCode !== null) throw new Error(`it ended: ${this.stdout}${this.stderr}`);
-    await until(
-      () => pattern.test(text()) || this.child.exitCode !== null || this.child.signalCode !== null,
-      {
-        what: `${pattern} in ${text()}`,
-      },
-    );
+    if (this.#isOver) throw new Error(`it ended: ${this.stdout}${this.stderr}`);
+    await until(() => pattern.test(text()) || this.#isOver, { what: () => `${pattern} in ${text()}` });
     return this.#match(pattern, text);
   }
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
+import { whenOutputEnded } from './last-output.ts';
 
 /** Runs a command of the operator in a process of its own, which can be killed. */
 export function startAdmin(args: readonly string[], config: Readonly<Record<string, string>>) {
@@ -14,5 +14,5 @@ export function startAdmin(args: readonly string[], config: Readonly<Record<stri
   child.stderr.on('data', (text) => {
     err += text;
   });
-  return { child, ended: once(child, 'exit'), out: () => out, err: () => err };
+  return { child, ended: whenOutputEnded(child), out: () => out, err: () => err };
 }

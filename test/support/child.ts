@@ -1,6 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { whenOutputEnded } from './last-output.ts';
 import type { Teardown } from './teardown.ts';
 
 export interface Child {
@@ -35,7 +36,7 @@ export function startChild(
   child.stderr?.on('data', (data: Buffer) => {
     errors += data.toString();
   });
-  const gone = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const gone = whenOutputEnded(child);
   const kill = async (signal: NodeJS.Signals) => {
     child.kill(signal);
     await gone;

@@ -1,26 +1,20 @@
 import { execFile } from 'node:child_process';
-import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-
-const ROOT = resolve(import.meta.dirname, '../..');
+import { ROOT } from '../start/parley.ts';
+import { copySources } from './copy-sources.ts';
 
 /**
  * Copies src/, and what else of the checkout is named, without these features: without their
- * folders, and their two lines each in the list. The dependencies are those of the checkout. What
- * is built comes only where it is named: another test may build it meanwhile, and a folder that
- * vanishes ends a process in `cpSync` without a filter (nodejs/node#63970).
+ * folders, and their two lines each in the list. The dependencies are those of the checkout.
  */
 export function copyWithout(
   features: readonly string[],
   directory: string,
   more: readonly string[] = [],
 ): void {
-  for (const entry of ['src', 'package.json', 'tsconfig.json', ...more]) {
-    const from = join(ROOT, entry);
-    const filter = (path: string) => path === from || !/\/dist(-\w+)?$/.test(path);
-    cpSync(from, join(directory, entry), { recursive: true, filter });
-  }
+  copySources(['src', 'package.json', 'tsconfig.json', ...more], directory);
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
   const path = join(directory, 'src/app/features.ts');
   let list = readFileSync(path, 'utf8');

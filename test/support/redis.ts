@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
 import { findOnPath, findProgram } from './debian-program.ts';
 import { freePort } from './free-port.ts';
+import { whenOutputEnded } from './last-output.ts';
 import type { Teardown } from './teardown.ts';
 
 /**
@@ -127,7 +128,7 @@ export async function launchRedis(program: string, args: readonly string[]): Pro
   let output = '';
   await new Promise<void>((resolve, reject) => {
     child.once('error', reject);
-    child.once('exit', () => reject(new Error(`redis does not start: ${output}`)));
+    void whenOutputEnded(child).then(() => reject(new Error(`redis does not start: ${output}`)));
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       output += text;
       if (/Ready to accept connections|Sentinel ID is/.test(output)) resolve();

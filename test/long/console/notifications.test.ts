@@ -17,6 +17,7 @@ import { Cases } from '../../messages/cases.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';
 import { ConsoleBrowser, findingsInThemes } from '../../support/console-page.ts';
 import { deviceIn, startPushService } from '../../support/push-service.ts';
+import { clickInRow } from '../../support/row-button.ts';
 import { until } from '../../support/until.ts';
 
 const service = await startPushService(t);
@@ -79,9 +80,7 @@ t.test('the page: filters, marks, what was put away, and earlier ones', async (t
   await until(async () => (await rows.count()) === 33, { what: 'all of them' });
   t.equal(await page.locator('.notification-row[data-unread=true]').count(), 31, 'as the number says');
 
-  const first = rows.first();
-  await first.hover();
-  await first.getByRole('button', { name: 'Mark as read' }).click();
+  await clickInRow(rows.first(), 'Mark as read');
   await page.getByText('30 unread').waitFor();
   await bell(page, 'Notifications, 30 unread').waitFor();
   await main.getByRole('button', { name: 'Unread', exact: true }).click();
@@ -91,8 +90,7 @@ t.test('the page: filters, marks, what was put away, and earlier ones', async (t
   await page.getByText('There is nothing here.').waitFor();
   await main.getByRole('button', { name: 'All', exact: true }).click();
   await until(async () => (await rows.count()) === 1, { what: 'one kind' });
-  await rows.first().hover();
-  await rows.first().getByRole('button', { name: 'Put away' }).click();
+  await clickInRow(rows.first(), 'Put away');
   await page.getByText('There is nothing here.').waitFor();
   await main.getByRole('button', { name: 'Put away', exact: true }).click();
   await until(async () => (await rows.count()) === 1, { what: 'what was put away' });

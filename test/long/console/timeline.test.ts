@@ -18,6 +18,7 @@ import type { Conversation } from '../../../src/contract/protocol/resources/conv
 import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { startTestApp } from '../../support/app.ts';
 import { ConsoleBrowser, findingsInThemes } from '../../support/console-page.ts';
+import { clickInRow } from '../../support/row-button.ts';
 import { until } from '../../support/until.ts';
 
 const app = await startTestApp(t, { PARLEY_DEMO_DAY: 'on' });
@@ -472,20 +473,7 @@ function message(page: Page, text: string): Locator {
 
 /** Clicks one of the buttons of a row. */
 async function act(page: Page, id: string, name: string): Promise<void> {
-  // Behind another page it would get one frame a second, and each step waits for several.
-  await page.bringToFront();
-  const button = row(page, id).getByRole('button', { name, exact: true });
-  // A line that appears moves the row away from the pointer, and its buttons go with the pointer.
-  await until(
-    async () => {
-      await row(page, id).hover();
-      return await button.click({ timeout: 5_000 }).then(
-        () => true,
-        () => false,
-      );
-    },
-    { what: `"${name}" to be clicked` },
-  );
+  await clickInRow(row(page, id), name);
 }
 
 async function menu(page: Page, id: string, name: string): Promise<void> {

@@ -1,0 +1,227 @@
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { ROOT, startParley } from '../start/parley.ts';
+import type { Teardown } from '../support/teardown.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
+
+export interface BusyFile {
+  readonly path: string;
+  /** The tests that failed, by their names; a subtest by its way there, from the outermost. */
+  readonly failed: readonly (string | readonly string[])[];
+}
+
+/**
+ * The files that failed on a machine with other work beside them, and no fault in what they test.
+ * A file that does so again gets a line here in the change that mends it.
+ */
+export const BUSY_FILES: readonly BusyFile[] = [
+  { path: 'gateway/polls', failed: ['a node that stops answers its polls'] },
+  {
+    path: 'gateway/backpressure',
+    failed: [
+      'a socket that stops reading gets the queued frames without a gap, then 4001; others get everything',
+    ],
+  },
+  {
+    path: 'gateway/resume',
+    failed: ['missed changes reach the team, and a customer those that it may see'],
+  },
+  { path: 'gateway/streams', failed: ['replay runs into live without a gap or a double, under load'] },
+  { path: 'gateway/tickets', failed: ['the endpoint: people, keys and customers, no agents'] },
+  { path: 'gateway/audiences', failed: ['frames for a customer reveal nothing of the team'] },
+  {
+    path: 'engine/redis-engine',
+    failed: [
+      'a Redis that hangs is noticed, and used again when it continues',
+      ['an engine keeps subscriptions of channels', 'thousands of channels can be subscribed at once'],
+      ['an engine hands out numbers', 'counters answer many claims in order'],
+    ],
+  },
+  { path: 'engine/memory-engine', failed: ['an engine carries frames between nodes'] },
+  { path: 'client/reconnect', failed: ['a node that goes away where there is no other: it is not held up'] },
+  { path: 'client/conversation', failed: ['the caller, people, members, search and what is unread'] },
+  { path: 'platform-events/contract', failed: ['a repetition is the same event, and has no effect again'] },
+  { path: 'accounts/moves-contract', failed: ['until changes are refused, a move changes nothing'] },
+  {
+    path: 'messages/scheduled-contract',
+    failed: [
+      'from the schedule to the sockets: every field and no other',
+      'canceled before its time, or edited',
+      'sent now, canceled, put off and due at the same moment: one of them wins',
+      'on a case: team and customer',
+    ],
+  },
+  {
+    path: 'db/redis-list',
+    failed: ['all nodes change over together, and none that lacks one is left behind'],
+  },
+  { path: 'db/pipelined-connection', failed: ['gathering 1', 'gathering 8'] },
+  { path: 'db/embedded-postgres', failed: ['leftovers of all kinds do not stop a start'] },
+  {
+    path: 'webhooks/deliverer',
+    failed: ['two nodes share what is pending, and take over from one that died'],
+  },
+  { path: 'jobs/job-worker', failed: ['Postgres unavailable: the worker continues when it is back'] },
+  { path: 'notifications/push', failed: ['tries: what is repeated, and what is not'] },
+  {
+    path: 'compliance/job-nodes',
+    failed: ['an erased person has no name on any node, in pages, live and after a resume'],
+  },
+  {
+    path: 'start/stopping',
+    failed: ['SIGTERM: not ready at once, and nothing else changes until a second signal'],
+  },
+  { path: 'agents/schedule', failed: ['nothing runs for an account without a subscription'] },
+  {
+    path: 'bench/open-loop',
+    failed: ['a server that stops for a while is charged for every request that would have arrived'],
+  },
+  {
+    path: 'long/two-nodes',
+    failed: [
+      'Redis away when they are due: each scheduled message is sent once, none early',
+      '2,000 concurrent sends over two nodes reach every subscriber once, in order',
+    ],
+  },
+  { path: 'long/mail-out', failed: ['a slice of the campaign: every mail arrives, under one Message-ID'] },
+  {
+    path: 'long/faults/lost-frames',
+    failed: [
+      'frames lost on one of many streams are repaired on that stream, and raise no other alarm',
+      'subscriptions that come and go under load raise no alarm',
+    ],
+  },
+  {
+    path: 'long/features',
+    failed: ['without all of them the rest compiles, and nothing that needs one does'],
+  },
+  { path: 'long/newcomer', failed: ['in a directory that its owner alone may enter'] },
+  { path: 'long/console/timeline', failed: ['grouping, days, the unread line, and who has read'] },
+];
+
+export interface BusyOptions extends Seeded {
+  readonly files: readonly BusyFile[];
+  /** How often each of the tests that failed runs, alone. */
+  readonly testRuns: number;
+  /** How often each whole file runs. */
+  readonly fileRuns: number;
+  /** Processes beside it that do nothing but take the processor. */
+  readonly loops: number;
+}
+
+export interface BusyFigures extends Found {
+  readonly processors: number;
+  readonly loops: number;
+  readonly rows: readonly BusyRow[];
+}
+
+/** What runs of a test, or of a whole file, took. */
+export interface BusyRow {
+  readonly file: string;
+  /** Empty: the whole file. */
+  readonly test: string;
+  readonly runs: number;
+  readonly failures: number;
+  readonly medianSeconds: number;
+  readonly longestSeconds: number;
+}
+
+const nameOf = ({ path }: BusyFile) => path.replaceAll('/', '.');
+
+/**
+ * The tests that failed on a busy machine, and their files, beside busy loops. With a name, such as
+ * `gateway.polls`, that file alone.
+ */
+export const busy = campaign({
+  words: ['', ...BUSY_FILES.map(nameOf)],
+  whole: (_seed, word) => ({
+    files: BUSY_FILES.filter((file) => word === '' || nameOf(file) === word),
+    ...{ testRuns: 20, fileRuns: 3, loops: 4 },
+  }),
+  run,
+});
+
+async function run(t: Teardown, options: BusyOptions): Promise<BusyFigures> {
+  const { files, testRuns, fileRuns, loops } = options;
+  const busy = startLoops(loops);
+  const problems: string[] = [];
+  const rows: BusyRow[] = [];
+  try {
+    for (const { path, failed } of files) {
+      const ways = [...failed.map((way) => [way].flat()), []];
+      for (const way of ways) {
+        const row = await repeat(t, { path, way, runs: way.length > 0 ? testRuns : fileRuns, problems });
+        rows.push(row);
+        process.stdout.write(lineOf(row));
+      }
+    }
+    const ended = busy.filter(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null);
+    if (ended.length > 0) problems.push(`${ended.length} of the busy loops ended before the tests did`);
+  } finally {
+    for (const loop of busy) loop.kill('SIGKILL');
+  }
+  return { processors: availableParallelism(), loops, rows, problems };
+}
+
+/** They end with this process, however it ends: their parent is another one then. */
+function startLoops(count: number) {
+  const script = `while (process.ppid === ${process.pid});`;
+  return Array.from({ length: count }, () => spawn(process.execPath, ['-e', script], { stdio: 'ignore' }));
+}
+
+interface Repeated {
+  readonly path: string;
+  /** The names of a test and of those that it is within; empty: the whole file. */
+  readonly way: readonly string[];
+  readonly runs: number;
+  readonly problems: string[];
+}
+
+async function repeat(t: Teardown, { path, way, runs, problems }: Repeated): Promise<BusyRow> {
+  const seconds: number[] = [];
+  const test = way.join(' > ');
+  let failures = 0;
+  for (let n = 1; n <= runs; n++) {
+    const startedAt = performance.now();
+    const problem = await runFile(t, path, way);
+    seconds.push((performance.now() - startedAt) / 1_000);
+    if (problem === undefined) continue;
+    failures += 1;
+    problems.push(`${path} ${test} (run ${n} of ${runs}): ${problem}`);
+  }
+  seconds.sort((a, b) => a - b);
+  const rounded = (value = 0) => Math.round(value * 10) / 10;
+  const [medianSeconds, longestSeconds] = [seconds[runs >> 1], seconds.at(-1)].map(rounded) as [
+    number,
+    number,
+  ];
+  return { file: path, test, runs, failures, medianSeconds, longestSeconds };
+}
+
+/** Runs a file, or one test of it, in a process of its own. Returns what failed. */
+async function runFile(t: Teardown, path: string, way: readonly string[]): Promise<string | undefined> {
+  const command = [
+    process.execPath,
+    '--enable-source-maps',
+    `--import=${join(ROOT, 'test/support/quick-tap.js')}`,
+    `test/${path}.test.ts`,
+  ] as const;
+  const TAP_GREP = way.map((name) => `/^${name.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$/`).join('\n');
+  const env = { TAP_TIMEOUT: '1800', ...(way.length > 0 && { TAP_GREP }) };
+  const { ended } = startParley(t, env, { command });
+  const { code, stdout, stderr } = await ended;
+  if (code !== 0) {
+    const failed = stdout.split('\n').filter((line) => /^\s*(not ok|Bail out)/.test(line));
+    return [`exit ${code}`, ...failed.slice(0, 5), stderr.slice(-1_000)].join('\n');
+  }
+  const ran = stdout.split('\n').filter((line) => /^\s*ok \d+ - /.test(line) && !/ # SKIP/.test(line));
+  // tap writes a name with escapes.
+  const missing = way.filter((name) => !ran.some((line) => line.replaceAll('\\', '').includes(`- ${name}`)));
+  return missing.length > 0 ? `no test was run that is called ${missing.join(', ')}` : undefined;
+}
+
+function lineOf({ file, test, runs, failures, medianSeconds, longestSeconds }: BusyRow): string {
+  const times = `${medianSeconds.toFixed(1).padStart(6)} s median ${longestSeconds.toFixed(1).padStart(6)} s longest`;
+  return `${String(runs).padStart(2)} runs ${String(failures).padStart(2)} failed ${times}  ${file} ${test}\n`;
+}
