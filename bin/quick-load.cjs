@@ -64,12 +64,12 @@ function loadQuickly(directory = CACHE) {
 
 /**
  * Returns a resolve hook that asks Node once for what all imports from one directory have in
- * common: the file of a package's name, and the format of the files of one directory with the same
- * ending. Node looks through the file system for each import, which is half of the time that a
- * package of many files takes.
+ * common: the file of a name, and the format of the files of one directory with the same ending.
+ * Node looks through the file system for each import, which is half of the time that a package of
+ * many files takes.
  */
 function resolver() {
-  const packages = new Map();
+  const known = new Map();
   const formats = new Map();
   return (specifier, context, next) => {
     const { parentURL, conditions, importAttributes } = context;
@@ -80,27 +80,30 @@ function resolver() {
     ) {
       return next(specifier, context);
     }
-    if (specifier.startsWith('.')) {
-      const url = new URL(specifier, parentURL);
-      const kind = kindOf(url.href);
-      const format = formats.get(kind);
-      if (format !== undefined && lstatSync(url, { throwIfNoEntry: false })?.isFile()) {
-        return { url: url.href, format, shortCircuit: true };
-      }
-      const result = next(specifier, context);
-      // Not where a part of the path is a symbolic link.
-      if (result.url === url.href && result.format) formats.set(kind, result.format);
-      return result;
-    }
     const key = `${specifier} ${parentURL.slice(0, parentURL.lastIndexOf('/'))}`;
-    let found = packages.get(key);
+    let found = known.get(key);
     if (found === undefined) {
-      const { url, format } = next(specifier, context);
+      const { url, format } = specifier.startsWith('.')
+        ? fileOf(new URL(specifier, parentURL), formats, () => next(specifier, context))
+        : next(specifier, context);
       found = { url, format, shortCircuit: true };
-      packages.set(key, found);
+      known.set(key, found);
     }
     return found;
   };
+}
+
+/** Asks Node for the first file of its kind. */
+function fileOf(url, formats, ask) {
+  const kind = kindOf(url.href);
+  const format = formats.get(kind);
+  if (format !== undefined && lstatSync(url, { throwIfNoEntry: false })?.isFile()) {
+    return { url: url.href, format };
+  }
+  const result = ask();
+  // Not where a part of the path is a symbolic link.
+  if (result.url === url.href && result.format) formats.set(kind, result.format);
+  return result;
 }
 
 /** Returns the directory of a file and the ending of its name, which Node takes the format from. */

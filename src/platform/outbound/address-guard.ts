@@ -1,6 +1,6 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
 import { ApiError, invalid } from '../../contract/protocol/errors.ts';
 import { KeyedLimiter } from '../lifecycle.ts';
 import { AllowedPlaces, isPublicAddress } from './addresses.ts';
@@ -100,18 +100,30 @@ const DNS = new Resolver({ timeout: 2_000, tries: 2 });
 const lookups = new KeyedLimiter(2);
 
 /**
+ * undici, which the first request loads: a start would wait for its hundred files, and many nodes
+ * never ask anybody.
+ */
+export function loadUndici(): Promise<Undici> {
+  loaded ??= import('undici');
+  return loaded;
+}
+export type Undici = typeof import('undici');
+let loaded: Promise<Undici> | undefined;
+
+/**
  * Returns undici's connector for `target`, whose literal address has passed `guard.requireLiteral`.
  * A look-up yields permitted addresses only, and the connected address is checked before a request
  * is written.
  */
 export function guardedConnector(
+  undici: Undici,
   guard: AddressGuard,
   target: Target,
   signal?: AbortSignal,
 ): buildConnector.connector {
   const { host } = target;
   const lookup = guard.lookupFor(target, signal);
-  const connect = buildConnector({ lookup, allowH2: false, timeout: CONNECT_MS });
+  const connect = undici.buildConnector({ lookup, allowH2: false, timeout: CONNECT_MS });
   const place = { hostname: host, ...(isIP(host) === 0 && { servername: host }) };
   return (options, callback) => {
     connect({ ...options, ...place }, (...outcome) => {

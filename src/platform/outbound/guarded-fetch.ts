@@ -1,8 +1,8 @@
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { Client, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { AddressGuard } from './address-guard.ts';
-import { guardedConnector } from './address-guard.ts';
+import { guardedConnector, loadUndici } from './address-guard.ts';
 import { OutboundError, readOutboundUrl, targetOf } from './outbound-url.ts';
 
 export interface FetchOptions {
@@ -65,9 +65,10 @@ export class GuardedFetch {
       throw new OutboundError('insufficient_permissions', 'This host may not be asked.');
     }
     this.#guard.requireLiteral(target);
-    const connect = guardedConnector(this.#guard, target, signal);
+    const undici = await loadUndici();
+    const connect = guardedConnector(undici, this.#guard, target, signal);
     // Without pipelining, the connection ends with its one response.
-    const client = new Client(url.origin, { connect, allowH2: false, pipelining: 0 });
+    const client = new undici.Client(url.origin, { connect, allowH2: false, pipelining: 0 });
     const path = url.pathname + url.search;
     const headers = { ...HEADERS, ...headersFor?.(target.host) };
     try {

@@ -1,7 +1,6 @@
-import { AssertionError } from 'node:assert';
-import { type Dispatcher, errors, Pool } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import type { AddressGuard } from './address-guard.ts';
-import { guardedConnector } from './address-guard.ts';
+import { guardedConnector, loadUndici, type Undici } from './address-guard.ts';
 import { OutboundError, targetOf } from './outbound-url.ts';
 
 export interface PostRequest {
@@ -52,10 +51,12 @@ export class GuardedPost {
    * `external_service_error`.
    */
   async post(request: PostRequest): Promise<Posted> {
+    const undici = await loadUndici();
+    if (this.#isClosed) throw new OutboundError('connection_error', 'The connection failed: closed.');
     const deadlineMs = performance.now() + request.timeoutMs;
     const begun = this.#begun;
     const first = new Attempt(this.#bodyMs);
-    this.#dispatch(request, first, request.timeoutMs);
+    this.#dispatch(undici, request, first, request.timeoutMs);
     const isKept = begun === this.#begun;
     try {
       return await first.answer;
@@ -65,7 +66,7 @@ export class GuardedPost {
       if (!isKept || !isLost || first.hasBegun || this.#isClosed) throw error;
     }
     const second = new Attempt(this.#bodyMs);
-    this.#dispatch(request, second, Math.max(1, deadlineMs - performance.now()));
+    this.#dispatch(undici, request, second, Math.max(1, deadlineMs - performance.now()));
     return await second.answer;
   }
 
@@ -83,8 +84,13 @@ export class GuardedPost {
     this.#pools.clear();
   }
 
-  #dispatch({ url, scope, headers, body }: PostRequest, attempt: Attempt, timeoutMs: number): void {
-    const pool = this.#poolOf(url, `${scope} ${url.origin}`);
+  #dispatch(
+    undici: Undici,
+    { url, scope, headers, body }: PostRequest,
+    attempt: Attempt,
+    timeoutMs: number,
+  ): void {
+    const pool = this.#poolOf(undici, url, `${scope} ${url.origin}`);
     attempt.begin(timeoutMs);
     const head = { 'User-Agent': 'Parley', ...headers };
     const path = url.pathname + url.search;
@@ -92,13 +98,13 @@ export class GuardedPost {
     pool.dispatch({ method: 'POST', path, headers: head, body, reset }, attempt);
   }
 
-  #poolOf(url: URL, place: string): Pool {
+  #poolOf(undici: Undici, url: URL, place: string): Pool {
     const target = targetOf(url);
     this.#guard.requireLiteral(target);
     const known = this.#pools.get(place);
     if (known !== undefined) return known;
-    const connect = guardedConnector(this.#guard, target);
-    const pool = new Pool(url.origin, {
+    const connect = guardedConnector(undici, this.#guard, target);
+    const pool = new undici.Pool(url.origin, {
       ...LIMITS,
       connect: (options, callback) => {
         this.#begun += 1;
@@ -214,19 +220,19 @@ function asOutboundError(error: Error): OutboundError {
   if (error instanceof OutboundError) return error;
   const code = 'code' in error ? String(error.code ?? error.name) : error.name;
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return tooLate();
-  if (UNREADABLE.some((kind) => error instanceof kind) || /^bad (response|upgrade)$/.test(error.message)) {
+  if (UNREADABLE.includes(error.name) || /^bad (response|upgrade)$/.test(error.message)) {
     return new OutboundError('external_service_error', 'This is not an HTTP/1.1 response.');
   }
   const reason = code === 'UND_ERR_SOCKET' ? 'closed' : code;
   return new OutboundError('connection_error', `The connection failed: ${reason}.`, error);
 }
 
-/** AssertionError: undici's word for an upgrade that was not asked for. */
+/** Names of errors. AssertionError: undici's word for an upgrade that was not asked for. */
 const UNREADABLE = [
-  AssertionError,
-  errors.HTTPParserError,
-  errors.HeadersOverflowError,
-  errors.ResponseContentLengthMismatchError,
+  'AssertionError',
+  'HTTPParserError',
+  'HeadersOverflowError',
+  'ResponseContentLengthMismatchError',
 ];
 
 /** Accepts seconds or an HTTP date. */

@@ -1,5 +1,5 @@
-import { Client, type Dispatcher } from 'undici';
-import { type AddressGuard, guardedConnector } from './address-guard.ts';
+import type { Dispatcher } from 'undici';
+import { type AddressGuard, guardedConnector, loadUndici } from './address-guard.ts';
 import { asOutboundError, readBytes } from './guarded-fetch.ts';
 import { OutboundError, readOutboundUrl, targetOf } from './outbound-url.ts';
 
@@ -28,10 +28,11 @@ export class GuardedRequest {
     const url = readOutboundUrl(String(text));
     const target = targetOf(url);
     this.#guard.requireLiteral(target);
+    const undici = await loadUndici();
     const limit = AbortSignal.timeout(TIMEOUT_MS);
     const signal = init.signal ? AbortSignal.any([init.signal, limit]) : limit;
-    const client = new Client(url.origin, {
-      connect: guardedConnector(this.#guard, target, signal),
+    const client = new undici.Client(url.origin, {
+      connect: guardedConnector(undici, this.#guard, target, signal),
       allowH2: false,
       pipelining: 0,
       maxHeaderSize: 16 * 1024,

@@ -103,6 +103,9 @@ const ajv = new Ajv({
   strictTypes: false,
   strictTuples: false,
   allowUnionTypes: true,
+  // All schemas are of this code, and every start would compile the schema of schemas.
+  meta: false,
+  validateSchema: false,
   // For documents and for sentences to people (schema.ts).
   keywords: ['conditions', 'sentence'],
   // Sentences and suggestions are made from the schema and the value of an error.
