@@ -14,7 +14,7 @@ import { metricIn, readMetrics } from './lib/product.ts';
 import { count } from './lib/row.ts';
 import { CONNECTIONS } from './lib/send-load.ts';
 import { SendStand } from './lib/send-stand.ts';
-import type { Session, Work } from './lib/work.ts';
+import { type Scale, type Session, TIMINGS, type Work } from './lib/work.ts';
 import { addWebhook, removeWebhooks, startReceiver } from './webhooks.ts';
 
 /**
@@ -25,11 +25,12 @@ export const BESIDE: Work = { name: 'beside', title: 'sends beside background wo
 
 async function run(session: Session): Promise<void> {
   const { disposer, timing } = session;
+  const sizes = SIZES[session.scale];
   const { parley } = await startPostgres(disposer, ['parley']);
   const env = { PARLEY_FETCH_ALLOW: '127.0.0.1', PARLEY_MAIL_SECRET: MAIL_SECRET };
   const stand = await SendStand.open(session, parley, { env });
   const bench = new Bench(stand, parley);
-  const archive = await bench.seed('archive', 1, ARCHIVED, 0);
+  const archive = await bench.seed('archive', 1, sizes.archived, 0);
   const receiver = await startReceiver(session);
   const before = async () => {
     await drainOutbox(parley);
@@ -39,10 +40,10 @@ async function run(session: Session): Promise<void> {
     searchIndex(bench),
     webhookDeliveries(bench, receiver),
     webhookBacklog(bench, receiver),
-    await incomingMail(bench),
+    await incomingMail(bench, sizes.mailBytes),
     conversationExport(bench, archive),
-    retentionSweep(bench),
-    importedArchive(bench),
+    retentionSweep(bench, sizes.swept),
+    importedArchive(bench, sizes.imported),
     indexBuild(bench),
   ];
   const mostPerSecond = async (what: string) => {
@@ -71,7 +72,7 @@ async function run(session: Session): Promise<void> {
           { work, control: alone(stand, rate, seeds), ...(kind.hasGoal ? { atMost: MAX_RATIO } : {}) },
         ],
         before,
-        timing: { ...timing, blockMs: Math.max(timing.blockMs, BLOCK_MS) },
+        timing: { ...timing, blockMs: sizes.blockMs },
         facts: { 'sends a second, closed loop': Math.round(most), 'sends a second, here': rate },
       }),
     );
@@ -79,13 +80,34 @@ async function run(session: Session): Promise<void> {
 }
 
 const MAX_RATIO = 1.5;
-/** A p99 of fewer sends is that of single syncs of the disk. */
-const BLOCK_MS = 10_000;
 const MAIL_SECRET = randomBytes(32).toString('hex');
-/** Messages of the conversation that is exported, and among those that are indexed again. */
-const ARCHIVED = 100_000;
-/** Rows that a sweep deletes, and their conversations. */
-const SWEPT = 100_000;
+const MIB = 1_024 * 1_024;
+
+interface Sizes {
+  readonly blockMs: number;
+  /** Messages of the conversation that is exported, and among those that are indexed again. */
+  readonly archived: number;
+  /** Rows that a sweep deletes. */
+  readonly swept: number;
+  /** More messages than an import can write in a block. */
+  readonly imported: number;
+  readonly mailBytes: number;
+}
+
+/** A p99 of fewer sends than those of ten seconds is that of single syncs of the disk. */
+const LONG: Sizes = {
+  ...{ blockMs: 10_000, archived: 100_000, swept: 100_000 },
+  ...{ imported: 400_000, mailBytes: 25 * MIB },
+};
+const SIZES: Readonly<Record<Scale, Sizes>> = {
+  full: LONG,
+  short: LONG,
+  brief: {
+    ...{ blockMs: TIMINGS.brief.blockMs, archived: 5_000, swept: 10_000 },
+    ...{ imported: 20_000, mailBytes: MIB },
+  },
+};
+/** Conversations of the rows that a sweep deletes. */
 const SWEPT_CONVERSATIONS = 200;
 
 interface Kind {
@@ -333,16 +355,16 @@ function webhookBacklog(bench: Bench, url: string): Kind {
   };
 }
 
-/** One mail after the other over HTTP, each of 25 MiB, nearly all of it an attachment. */
-async function incomingMail(bench: Bench): Promise<Kind> {
+/** One mail after the other over HTTP, nearly all of each an attachment. */
+async function incomingMail(bench: Bench, mailBytes: number): Promise<Kind> {
   const { data } = await bench.call<List<Inbox>>('GET', '/v1/messaging/inboxes');
   const line = `${randomBytes(57).toString('base64')}\r\n`;
-  const attachment = Buffer.from(line.repeat(Math.floor((MAIL_BYTES - 4_096) / line.length)));
+  const attachment = Buffer.from(line.repeat(Math.floor((mailBytes - 4_096) / line.length)));
   let mails = 0;
   let mail: Buffer = Buffer.alloc(0);
   let signature = '';
   return {
-    name: 'a mail of 25 MiB',
+    name: `a mail of ${mailBytes / MIB} MiB`,
     hasGoal: true,
     // A signature takes the generator as long as a hundred sends.
     prepare: async () => {
@@ -355,8 +377,6 @@ async function incomingMail(bench: Bench): Promise<Kind> {
     begin: async () => repeated(() => postMail(bench.stand.product.port, mail, signature)),
   };
 }
-
-const MAIL_BYTES = 25 * 1_024 * 1_024;
 
 function mailHead(to: string, number: number): Buffer {
   return Buffer.from(
@@ -415,7 +435,7 @@ function conversationExport(bench: Bench, conversationId: string): Kind {
 }
 
 /** The figure is how many rows were deleted. */
-function retentionSweep(bench: Bench): Kind {
+function retentionSweep(bench: Bench, swept: number): Kind {
   const kept = { files_days: null, notifications_days: null, runs_days: null, audit_days: null };
   const set = (messages_days: number | null) =>
     bench.call('PUT', '/v1/account/retention', { ...kept, messages_days });
@@ -426,14 +446,15 @@ function retentionSweep(bench: Bench): Kind {
   // By their first and last messages, since counting takes Postgres as long as a hundred sends.
   const has = async (message: string) =>
     (await bench.query('SELECT FROM messages WHERE id = $1', [`msg_${message}`])).length > 0;
+  const lastOfEach = String(swept / SWEPT_CONVERSATIONS).padStart(6, '0');
   let rounds = 0;
   let last = '';
   return {
-    name: `a sweep of ${SWEPT} rows`,
+    name: `a sweep of ${swept} rows`,
     hasGoal: true,
     prepare: async () => {
       rounds += 1;
-      last = await bench.seed(`old${rounds}`, SWEPT_CONVERSATIONS, SWEPT, OLD_DAYS);
+      last = await bench.seed(`old${rounds}`, SWEPT_CONVERSATIONS, swept, OLD_DAYS);
     },
     begin: async () => {
       await set(OLD_DAYS - 1);
@@ -442,10 +463,10 @@ function retentionSweep(bench: Bench): Kind {
         check: async () => {
           const rest = await left();
           if (rest === 0) throw new Error('the sweep had deleted everything before the block ended');
-          return SWEPT - rest;
+          return swept - rest;
         },
         end: async () => {
-          while (await has(`${last}_${LAST_OF_EACH}`)) await delay(50);
+          while (await has(`${last}_${lastOfEach}`)) await delay(50);
           await set(null);
           // Otherwise autovacuum would do it in one of the next blocks.
           await bench.query('VACUUM (ANALYZE) messages, conversations');
@@ -456,10 +477,9 @@ function retentionSweep(bench: Bench): Kind {
 }
 
 const OLD_DAYS = 100;
-const LAST_OF_EACH = String(SWEPT / SWEPT_CONVERSATIONS).padStart(6, '0');
 
 /** The job of an import. The figure is how many messages it wrote. */
-function importedArchive(bench: Bench): Kind {
+function importedArchive(bench: Bench, messages: number): Kind {
   const call: Bench['call'] = (...args) => bench.call(...args);
   let rounds = 0;
   let id = '';
@@ -472,7 +492,7 @@ function importedArchive(bench: Bench): Kind {
     name: 'an import',
     hasGoal: true,
     prepare: async () => {
-      id = await uploadImport(call, mattermostExport(IMPORTED, rounds++));
+      id = await uploadImport(call, mattermostExport(messages, rounds++));
       await checkpoint(bench.parley);
     },
     begin: async () => {
@@ -486,9 +506,6 @@ function importedArchive(bench: Bench): Kind {
     },
   };
 }
-
-/** More messages than an import can write in a block. */
-const IMPORTED = 400_000;
 
 function indexBuild(bench: Bench): Kind {
   const once = async () => {

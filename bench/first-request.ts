@@ -19,8 +19,11 @@ import type { Findings, Session, Work } from './lib/work.ts';
  */
 export const FIRST_REQUEST: Work = { name: 'first-request', title: 'the first request', fullOnly: true, run };
 
-const STARTS = { full: 10, short: 3 };
-const REST_MS = 60_000;
+const SIZES = {
+  full: { starts: 10, restMs: 60_000, kinds: ['send', 'messages', 'notifications'] },
+  short: { starts: 3, restMs: 60_000, kinds: ['send', 'messages', 'notifications'] },
+  brief: { starts: 1, restMs: 300, kinds: ['send'] },
+} as const;
 const MAX_RATIO = 2;
 /** A hundredth alone would be one sample: its median with those around it. */
 const HUNDREDTH = { from: 90, to: 110 };
@@ -30,7 +33,8 @@ const PRACTICE = 300;
 type Request = (demo: DemoFile) => Buffer;
 
 /** Each is the first request of servers of its own. */
-const KINDS: Readonly<Record<string, Request>> = { send, messages, notifications };
+const KINDS = { send, messages, notifications } satisfies Readonly<Record<string, Request>>;
+type Kind = keyof typeof KINDS;
 
 async function run(session: Session): Promise<void> {
   await practise();
@@ -38,8 +42,8 @@ async function run(session: Session): Promise<void> {
 }
 
 async function measure(session: Session): Promise<Findings> {
-  const starts = session.full ? STARTS.full : STARTS.short;
-  const homes = Object.keys(KINDS).map((kind) => new Home(session, kind));
+  const { starts, restMs, kinds } = SIZES[session.scale];
+  const homes = kinds.map((kind) => new Home(session, kind));
   // Makes the databases, and sends what the pages show.
   for (const home of homes) {
     await home.start();
@@ -48,7 +52,7 @@ async function measure(session: Session): Promise<Findings> {
   }
   for (let n = 0; n < starts; n++) {
     for (const home of homes) await home.measureStart();
-    await delay(REST_MS);
+    await delay(restMs);
     for (const home of homes) {
       await home.measureRest();
       session.say(`  ${home.kind}: ${home.latest()}`);
@@ -64,14 +68,14 @@ async function measure(session: Session): Promise<Findings> {
 
 /** A data directory, and the server that runs on it as `npm start` runs it. */
 class Home {
-  readonly kind: string;
+  readonly kind: Kind;
   readonly #dataDir: string;
   readonly #afterStart: Block[] = [];
   readonly #afterRest: Block[] = [];
   readonly #hundredth: Block[] = [];
   #running: { server: ServerProcess; demo: DemoFile; client: Client } | undefined;
 
-  constructor({ disposer }: Session, kind: string) {
+  constructor({ disposer }: Session, kind: Kind) {
     this.kind = kind;
     this.#dataDir = mkdtempSync(join(tmpdir(), 'parley-first-'));
     disposer.add('data directory', this.#dataDir, (path) => rmSync(path, { recursive: true, force: true }));
@@ -104,7 +108,7 @@ class Home {
 
   async measureStart(): Promise<void> {
     await this.start();
-    const request = KINDS[this.kind]!;
+    const request = KINDS[this.kind];
     this.#afterStart.push({ figure: await this.request(request) });
     const later: number[] = [];
     for (let n = 2; n <= HUNDREDTH.to; n++) {
@@ -115,7 +119,7 @@ class Home {
   }
 
   async measureRest(): Promise<void> {
-    this.#afterRest.push({ figure: await this.request(KINDS[this.kind]!) });
+    this.#afterRest.push({ figure: await this.request(KINDS[this.kind]) });
   }
 
   latest(): string {

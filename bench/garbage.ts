@@ -13,7 +13,7 @@ import { measureResumes } from './p10-resume.ts';
 export const GARBAGE: Work = { name: 'garbage', title: 'bytes allocated', fullOnly: true, run };
 
 async function run(session: Session): Promise<void> {
-  const rounds = session.full ? 5 : 1;
+  const { rounds, sockets } = SIZES[session.scale];
   await session.part('bytes allocated', async () => {
     const { parley } = await startPostgres(session.disposer, ['parley']);
     const stand = await SendStand.open(session, parley, { env: TRAFFIC_ENV });
@@ -31,14 +31,18 @@ async function run(session: Session): Promise<void> {
     return { rows: rows.map(({ row }) => row), facts: Object.assign({}, ...rows.map(({ facts }) => facts)) };
   });
   await session.part('bytes allocated by resumes', async () => {
-    const { comparisons = {} } = await measureResumes(session, SOCKETS, rounds);
+    const { comparisons = {} } = await measureResumes(session, sockets, rounds);
     const [comparison] = Object.values(comparisons);
     const { row, facts } = rowOf('resume', comparison!.ours.blocks.map(resumedBytes));
     return { rows: [row], facts };
   });
 }
 
-const SOCKETS = 1_000;
+const SIZES = {
+  full: { rounds: 5, sockets: 1_000 },
+  short: { rounds: 1, sockets: 1_000 },
+  brief: { rounds: 1, sockets: 100 },
+} as const;
 /** Half of what it was before less garbage became a goal (results/garbage-*.json, the oldest). */
 const MAX_SEND_BYTES = 31_200;
 

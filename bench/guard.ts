@@ -73,6 +73,7 @@ function readRecorded(): Recorded | undefined {
 
 function sessionOf(disposer: Disposer): Session {
   return {
+    scale: 'short',
     full: false,
     timing: TIMING,
     disposer,

@@ -25,21 +25,22 @@ import type { Session, Work } from './lib/work.ts';
  */
 export const IMPORT: Work = { name: 'import', title: 'imports of messages', fullOnly: true, run };
 
-const MESSAGES = { full: 1_000_000, short: 100_000 } as const;
+const SIZES = {
+  full: { count: 1_000_000, pairs: 3 },
+  short: { count: 100_000, pairs: 3 },
+  brief: { count: 2_000, pairs: 1 },
+} as const;
 const CONVERSATIONS = 200;
 const AUTHORS = 50;
 /** Messages that are handed to the writer together, as a job does. */
 const BATCH = 5_000;
 /** Conversations that are written at the same time. */
 const LANES = 3;
-const PAIRS = 3;
-/** A block ends with its messages, not with a time. */
-const TIMING = { pairs: PAIRS, blockMs: 0, warmupMs: 0 } as const;
 
 async function run(session: Session): Promise<void> {
   const { parley } = await startPostgres(session.disposer, ['parley']);
   await migrate(parley.database, LOG);
-  const count = session.full ? MESSAGES.full : MESSAGES.short;
+  const { count, pairs } = SIZES[session.scale];
   const place = await seed(parley);
   const ours = importing(parley, place, count);
   const file = session.disposer.add('rows', join(tmpdir(), `parley-rows-${randomUUID()}`), (path) =>
@@ -65,7 +66,8 @@ async function run(session: Session): Promise<void> {
         await empty(parley);
         await parley.database.withoutTimeLimit((db) => sql`CHECKPOINT`.execute(db));
       },
-      timing: TIMING,
+      // A block ends with its messages, not with a time.
+      timing: { pairs, blockMs: 0, warmupMs: 0 },
       facts: { messages: count, conversations: CONVERSATIONS, authors: AUTHORS, batch: BATCH },
     }),
   );

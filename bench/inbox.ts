@@ -16,10 +16,10 @@ import type { Session, Work } from './lib/work.ts';
 export const INBOX: Work = { name: 'inbox', title: 'inboxes that grow', fullOnly: true, run };
 
 const SMALL = 100;
-const LARGE = 50_000;
+const LARGE = { full: 50_000, short: 50_000, brief: 200 };
 const MESSAGES = 3;
-/** Every such conversation is unread; of the large inbox, far fewer. */
-const UNREAD_EVERY = { [SMALL]: 2, [LARGE]: 500 } as const;
+/** Every such conversation is unread: of the large inbox, far fewer. */
+const UNREAD_EVERY = { small: 2, large: 500 };
 /** Conversations a statement, which has eight seconds. */
 const BATCH = 2_000;
 const CONNECTIONS = 4;
@@ -39,22 +39,24 @@ type What = keyof typeof PAGES;
 const GOALS: ReadonlySet<What> = new Set(['first page', 'first page, unread', 'page in the middle']);
 
 async function run(session: Session): Promise<void> {
+  const large = LARGE[session.scale];
   const { parley } = await startPostgres(session.disposer, ['parley']);
   const product = await startProduct(session.disposer, { databaseUrl: parley.url });
   const { ada, grace, vera } = product.demo.users;
-  await seed(parley, product.demo.account_id, ada.id, vera.id, SMALL);
-  await seed(parley, product.demo.account_id, ada.id, grace.id, LARGE);
+  const accountId = product.demo.account_id;
+  await seed(parley, { accountId, authorId: ada.id, readerId: vera.id, count: SMALL, size: 'small' });
+  await seed(parley, { accountId, authorId: ada.id, readerId: grace.id, count: large, size: 'large' });
   const { pool } = parley.database;
   const seededMs = performance.now();
   while ((await pool.query('SELECT FROM inbox_due LIMIT 1')).rowCount !== 0) await delay(100);
   session.say(
-    `  rows of ${LARGE + SMALL} conversations written after ${Math.round(performance.now() - seededMs)} ms`,
+    `  rows of ${large + SMALL} conversations written after ${Math.round(performance.now() - seededMs)} ms`,
   );
   await pool.query('VACUUM (ANALYZE)');
   for (const what of Object.keys(PAGES) as What[]) {
-    const work = `inbox of ${LARGE} conversations, ${what}`;
+    const work = `inbox of ${large} conversations, ${what}`;
     const sides = {
-      large: await sideOf(product, parley, grace.access_token, what, LARGE),
+      large: await sideOf(product, parley, grace.access_token, what, large),
       small: await sideOf(product, parley, vera.access_token, what, SMALL),
     };
     await session.part(work, () =>
@@ -103,14 +105,17 @@ async function sideOf(
   };
 }
 
+interface Seed {
+  readonly accountId: string;
+  readonly authorId: string;
+  readonly readerId: string;
+  readonly count: number;
+  readonly size: keyof typeof UNREAD_EVERY;
+}
+
 /** Groups of the two, with messages of the author, of which the reader has read all but some. */
-async function seed(
-  { database }: BenchDatabase,
-  accountId: string,
-  authorId: string,
-  readerId: string,
-  count: keyof typeof UNREAD_EVERY,
-): Promise<void> {
+async function seed({ database }: BenchDatabase, options: Seed): Promise<void> {
+  const { accountId, authorId, readerId, count, size } = options;
   for (let first = 1; first <= count; first += BATCH)
     await database.pool.query(
       `WITH made AS (
@@ -129,6 +134,6 @@ async function seed(
     SELECT format('msg_%s_%s', made.id, n), $1, made.id, n, 'chat', 'sent', 'internal', 'A message of some length, as they are.',
       $2, $2, made.created_at + n * interval '1 second', made.created_at + n * interval '1 second'
     FROM made, generate_series(1, ${MESSAGES}) AS n`,
-      [accountId, authorId, readerId, count, UNREAD_EVERY[count], first],
+      [accountId, authorId, readerId, count, UNREAD_EVERY[size], first],
     );
 }

@@ -16,9 +16,7 @@ import type { Findings, Session, Work } from './lib/work.ts';
 export const P10: Work = { name: 'p10', title: 'resuming together', run };
 
 async function run(session: Session): Promise<void> {
-  const { full } = session;
-  const sockets = full ? FULL_SOCKETS : SHORT_SOCKETS;
-  const rounds = full ? 5 : 1;
+  const { sockets, rounds } = SIZES[session.scale];
   await session.part('P10 resumes', () => measureResumes(session, sockets, rounds));
 }
 
@@ -75,8 +73,11 @@ export async function measureResumes(session: Session, sockets: number, rounds: 
   };
 }
 
-const FULL_SOCKETS = 5_000;
-const SHORT_SOCKETS = 2_000;
+const SIZES = {
+  full: { sockets: 5_000, rounds: 5 },
+  short: { sockets: 2_000, rounds: 1 },
+  brief: { sockets: 100, rounds: 1 },
+} as const;
 const SOCKETS_A_CONVERSATION = 10;
 const MAX_RATIO = 3.5;
 const LEAST_RESUMES = 50;

@@ -11,7 +11,7 @@ import { count } from './lib/row.ts';
 import { CONNECTIONS } from './lib/send-load.ts';
 import { SendStand } from './lib/send-stand.ts';
 import { ServerProcess } from './lib/server-process.ts';
-import type { Session, Work } from './lib/work.ts';
+import { type Session, TIMINGS, type Work } from './lib/work.ts';
 import type { LoopDelay } from './servers/loop-delay.ts';
 
 /**
@@ -22,7 +22,8 @@ import type { LoopDelay } from './servers/loop-delay.ts';
 export const P12: Work = { name: 'p12', title: 'event loop under steady load', fullOnly: true, run };
 
 async function run(session: Session): Promise<void> {
-  const { full, say } = session;
+  const { say } = session;
+  const { saturationMs, ...timing } = TIMES[session.scale];
   const { parley } = await startPostgres(session.disposer, ['parley']);
   const stand = await SendStand.open(session, parley, { nodeFlags: LOOP_DELAY });
   const sample = await stand.sample('direct');
@@ -30,7 +31,7 @@ async function run(session: Session): Promise<void> {
   const inserts = await Inserts.open(parley, sample, { recipients: 1, trialMs, say });
   const saturation = stand.side(CONNECTIONS, 'direct');
   await saturation.run(session.timing.warmupMs);
-  const { figure: most } = await saturation.run(SATURATION_MS);
+  const { figure: most } = await saturation.run(saturationMs);
   const rate = Math.round(most * SHARE);
   say(`  ${count(most)}/s at most, so ${rate}/s`);
   const control = await openUws(session, sample.answer);
@@ -40,7 +41,7 @@ async function run(session: Session): Promise<void> {
       unit: 'ms',
       ours: parleySide(stand, rate),
       against: [{ work, control: uwsSide(control, parley, inserts, rate), besides: promptLoop }],
-      timing: full ? FULL : SHORT,
+      timing,
       facts: {
         'sends a second, closed loop': Math.round(most),
         'sends a second, here': rate,
@@ -52,10 +53,12 @@ async function run(session: Session): Promise<void> {
   );
 }
 
-/** Ten minutes of each side. */
-const FULL = { pairs: 10, blockMs: 60_000, warmupMs: 10_000 };
-const SHORT = { pairs: 2, blockMs: 10_000, warmupMs: 2_000 };
-const SATURATION_MS = 6_000;
+/** Full: ten minutes of each side. */
+const TIMES = {
+  full: { saturationMs: 6_000, pairs: 10, blockMs: 60_000, warmupMs: 10_000 },
+  short: { saturationMs: 6_000, pairs: 2, blockMs: 10_000, warmupMs: 2_000 },
+  brief: { saturationMs: 300, ...TIMINGS.brief },
+} as const;
 const SHARE = 0.6;
 const MAX_RATIO = 2;
 const MAX_MS = 6;

@@ -19,20 +19,20 @@ import type { Findings, Session, Work } from './lib/work.ts';
 export const P13: Work = { name: 'p13', title: 'growth', fullOnly: true, run };
 
 async function run(session: Session): Promise<void> {
-  const sizes = session.full ? FULL_SIZES : SHORT_SIZES;
+  const { sizes, small: few, warmMs } = SIZES[session.scale];
   const large = await Grown.open(session, 'more rows');
-  const points = new Map<What, Point[]>(WHATS.map((what) => [what, [[SMALL, 1]]]));
+  const points = new Map<What, Point[]>(WHATS.map((what) => [what, [[few, 1]]]));
   for (const size of sizes) {
     const findings = await session.part(`P13 ${count(size)} rows`, async () => {
       await large.growTo(size, session.say);
       // A new one for each size: what is sent to it makes it grow as well.
       const own = session.disposer.add('control', new Disposer(), (it) => it.close());
       try {
-        const small = await Grown.open({ ...session, disposer: own }, `${count(SMALL)} rows`);
-        await small.growTo(SMALL, session.say);
+        const small = await Grown.open({ ...session, disposer: own }, `${count(few)} rows`);
+        await small.growTo(few, session.say);
         await new Promise((resolve) => setTimeout(resolve, CURSOR_AGE_MS));
         // The other node has run for minutes, and its code is optimized.
-        for (const what of WHATS) await small.sides[what].run(WARM_MS);
+        for (const what of WHATS) await small.sides[what].run(warmMs);
         return await measure(session, small, large, size, size === sizes.at(-1));
       } finally {
         await own.close();
@@ -43,18 +43,26 @@ async function run(session: Session): Promise<void> {
       if (comparison !== undefined) line.push([size, comparison.ratio.median]);
     }
   }
-  await session.part('P13 curve', async () => ({ rows: [], curves: { growth: curvesOf(points) } }));
+  await session.part('P13 curve', async () => ({ rows: [], curves: { growth: curvesOf(points, few) } }));
 }
 
 /** Sends come last, since they add rows to both sides. */
 const WHATS = ['pages', 'resumes', 'sends'] as const;
 type What = (typeof WHATS)[number];
 
-const SMALL = 10_000;
-const FULL_SIZES = [100_000, 500_000, 2_000_000];
-const SHORT_SIZES = [100_000];
+/** Short blocks of sends, for the control to stay small. */
+const SIZES = {
+  full: {
+    ...{ small: 10_000, sizes: [100_000, 500_000, 2_000_000], sockets: 500, warmMs: 3_000 },
+    sends: { blockMs: 2_000, warmupMs: 1_000 },
+  },
+  short: {
+    ...{ small: 10_000, sizes: [100_000], sockets: 500, warmMs: 3_000 },
+    sends: { blockMs: 2_000, warmupMs: 1_000 },
+  },
+  brief: { small: 1_000, sizes: [2_000], sockets: 50, warmMs: 100, sends: {} },
+} as const;
 const LEAST_RATIO = 0.8;
-const WARM_MS = 3_000;
 /**
  * A cursor is up to ten seconds older than it was read: resumes before that would get the new
  * conversations again.
@@ -62,9 +70,6 @@ const WARM_MS = 3_000;
 const CURSOR_AGE_MS = 12_000;
 /** For the sizes on the way to the last one, which are points of a curve. */
 const BETWEEN = { pairs: 2, blockMs: 2_000, warmupMs: 1_000 };
-/** Short blocks, for the control to stay small. */
-const SENDS = { blockMs: 2_000, warmupMs: 1_000 };
-const SOCKETS = 500;
 
 /** Measures all three at one size; the goal stands on the last. */
 async function measure(
@@ -75,6 +80,7 @@ async function measure(
   isLast: boolean,
 ): Promise<Findings> {
   const { say, timing } = session;
+  const { small: few, sockets, sends } = SIZES[session.scale];
   const rows: Row[] = [];
   const comparisons: Record<string, Comparison> = {};
   const before = async () => {
@@ -90,7 +96,7 @@ async function measure(
       before,
       onBlock: (side, { figure }) => say(`  ${what}, ${side}: ${count(figure)}/s`),
       ...(isLast ? timing : BETWEEN),
-      ...(what === 'sends' ? SENDS : {}),
+      ...(what === 'sends' ? sends : {}),
     });
     const work = workOf(what, size);
     comparisons[work] = comparison;
@@ -100,10 +106,10 @@ async function measure(
     SELECT count(*)::integer AS messages FROM messages`.execute(small.postgres.database.kysely);
   const facts = {
     ...GROWN,
-    'rows of the control': SMALL,
+    'rows of the control': few,
     'messages of the control at the end': grown[0]?.messages ?? 0,
     connections: CONNECTIONS,
-    'sockets that resume': SOCKETS,
+    'sockets that resume': sockets,
   };
   return { rows, comparisons, facts };
 }
@@ -119,8 +125,9 @@ class Grown {
   readonly sides: Readonly<Record<What, Side>>;
 
   static async open(session: Session, name: string): Promise<Grown> {
+    const { sockets } = SIZES[session.scale];
     const { parley } = await startPostgres(session.disposer, ['parley']);
-    const env = { PARLEY_SOCKET_SOCKETS_PER_ACTOR: String(2 * SOCKETS) };
+    const env = { PARLEY_SOCKET_SOCKETS_PER_ACTOR: String(2 * sockets) };
     const stand = await SendStand.open(session, parley, { name, env, history: 0 });
     const { product } = stand;
     const readers = await createReaders(product, parley);
@@ -136,7 +143,7 @@ class Grown {
       recipients: readers.map(({ id }) => id),
     });
     const { process, port } = product;
-    const resume = { product, postgres: parley, sockets: SOCKETS, conversations: silent };
+    const resume = { product, postgres: parley, sockets, conversations: silent };
     const growTo = async (rows: number, say: Session['say']) => {
       await growth.growTo(rows, say);
       // The node did not write these rows: the first number after them makes it read and deliver
@@ -151,7 +158,7 @@ class Grown {
         run: async () => {
           const { statements, ...block } = await resumeTogether(session, resume);
           const used = [...statements.values()].reduce((sum, times) => sum + times, 0);
-          return { ...block, figure: SOCKETS / block.figure, notes: { ...block.notes, statements: used } };
+          return { ...block, figure: sockets / block.figure, notes: { ...block.notes, statements: used } };
         },
       },
     });
@@ -164,11 +171,11 @@ class Grown {
   }
 }
 
-function curvesOf(points: ReadonlyMap<What, readonly Point[]>): Curves {
+function curvesOf(points: ReadonlyMap<What, readonly Point[]>, small: number): Curves {
   return {
     title: 'Speed by the size of the database',
     x: { label: 'messages, and as many notifications', scale: 'logarithmic' },
-    y: { label: `times the figure with ${count(SMALL)} of each`, scale: 'linear' },
+    y: { label: `times the figure with ${count(small)} of each`, scale: 'linear' },
     lines: [...points].map(([name, line]) => ({ name, points: line })),
   };
 }

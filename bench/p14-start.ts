@@ -33,7 +33,7 @@ async function run(session: Session): Promise<void> {
         session.say(`  ${side}: ${figure.toFixed(2)} s, the line after ${notes?.printed_s?.toFixed(2)} s`);
       },
       // A start is a block, however long; the first of each, thrown away, makes the database.
-      ...{ pairs: session.full ? 10 : 3, blockMs: 0, warmupMs: 0 },
+      ...{ pairs: STARTS[session.scale], blockMs: 0, warmupMs: 0 },
     });
     const rows = [comparisonRow(work, comparison, 's', { besides: soonEnough })];
     return { rows, comparisons: { [work]: comparison } };
@@ -41,6 +41,7 @@ async function run(session: Session): Promise<void> {
 }
 
 const OPTIONS: SpawnOptions = { cwd: ROOT, detached: true, stdio: ['ignore', 'pipe', 'pipe'] };
+const STARTS = { full: 10, short: 3, brief: 1 };
 const MAX_ADDED_S = 1.2;
 const MAX_S = 2;
 const PATIENCE_MS = 60_000;

@@ -1,5 +1,6 @@
 import { compareWith } from './lib/compare.ts';
 import { openFanout } from './lib/fanout.ts';
+import { count } from './lib/row.ts';
 import type { Session, Work } from './lib/work.ts';
 
 /**
@@ -18,10 +19,11 @@ async function run(session: Session): Promise<void> {
   const socketIo = await fanout.control('socket-io');
   const one = { burst: 1, window: WINDOW };
   const facts = { ...fanout.facts, 'messages under way': WINDOW };
+  const sockets = count(fanout.facts.sockets);
 
   await session.part('P4 whole path', () => {
     const against = [
-      { work: 'P4 whole path, 1,000 sockets', control: uws.byCredit(one), atLeast: 1 },
+      { work: `P4 whole path, ${sockets} sockets`, control: uws.byCredit(one), atLeast: 1 },
       { work: 'P4 whole path, against ws', control: ws.byCredit(one), atLeast: 1.8 },
       { work: 'P4 whole path, against Socket.IO', control: socketIo.byCredit(one), atLeast: 4 },
     ];

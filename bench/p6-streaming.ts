@@ -22,19 +22,20 @@ export const P6: Work = { name: 'p6', title: 'streamed replies', run };
 
 async function run(session: Session): Promise<void> {
   const { disposer } = session;
+  const replies = REPLIES[session.scale];
   const { parley } = await startPostgres(disposer, ['parley']);
   const server = disposer.add(
     'replies',
     new ServerProcess({
       entry: 'bench/servers/replies.ts',
-      args: [String(REPLIES)],
+      args: [String(replies)],
       env: { DATABASE_URL: parley.url, PARLEY_LOG_LEVEL: 'warn' },
     }),
     (it) => it.stop(),
   );
   const { port } = await server.message<{ port: number }>();
   const readers: TextReader[] = [];
-  for (let n = 0; n < REPLIES; n++) {
+  for (let n = 0; n < replies; n++) {
     const path = `/?c=${n}`;
     const counted = await RawSubscribers.open({
       ...{ port, count: READERS - 1 },
@@ -45,7 +46,7 @@ async function run(session: Session): Promise<void> {
     const reader = await TextReader.open(`ws://127.0.0.1:${port}${path}`, counted);
     readers.push(disposer.add('a reader', reader, (it) => it.close()));
   }
-  const work = `P6 ${REPLIES} replies, ${TOKENS_A_SECOND} tokens/s, ${READERS} readers`;
+  const work = `P6 ${replies} replies, ${TOKENS_A_SECOND} tokens/s, ${READERS} readers`;
   await session.part(work, () => {
     const control = sideOf('a frame a token', false, server, readers, parley);
     return compareWith(session, {
@@ -53,7 +54,7 @@ async function run(session: Session): Promise<void> {
       ours: sideOf('parley', true, server, readers, parley),
       against: [{ work, control, atLeast: 5, besides: (comparison) => [promptFrames(comparison)] }],
       facts: {
-        replies: REPLIES,
+        replies,
         readers: READERS,
         'tokens a second': TOKENS_A_SECOND,
         'window, ms': WINDOW_MS,
@@ -62,7 +63,7 @@ async function run(session: Session): Promise<void> {
   });
 }
 
-const REPLIES = 200;
+const REPLIES = { full: 200, short: 200, brief: 10 };
 const READERS = 10;
 const TOKENS_A_SECOND = 100;
 /** In which text gathers (docs/realtime.md#streamed-replies). */
@@ -89,16 +90,17 @@ function sideOf(
       server.tell({ paced, tokens, gapMs: 1_000 / TOKENS_A_SECOND, seed } satisfies Asked);
       const read = await within(Promise.all(ends), server);
       await Promise.all(readers.map((reader) => reader.othersHaveAll()));
-      const processor = used(REPLIES * tokens);
+      const all = readers.length * tokens;
+      const processor = used(all);
       await requireAlike(read, tokens, database);
       const frames = read.reduce((sum, reader) => sum + reader.frames, 0);
       return {
-        figure: (REPLIES * tokens) / frames,
+        figure: all / frames,
         processor,
         notes: {
           token_to_frame_p50_ms: latency.getValueAtPercentile(50) / 1_000,
           token_to_frame_p99_ms: latency.getValueAtPercentile(99) / 1_000,
-          frames_a_reader: frames / REPLIES,
+          frames_a_reader: frames / readers.length,
         },
       };
     },

@@ -17,8 +17,7 @@ import type { SettledMemory } from './servers/settled-memory.ts';
 export const P7: Work = { name: 'p7', title: 'memory of idle sockets', fullOnly: true, run };
 
 async function run(session: Session): Promise<void> {
-  const sockets = session.full ? FULL_SOCKETS : SHORT_SOCKETS;
-  const waves = session.full ? 3 : 1;
+  const { sockets, waves } = SIZES[session.scale];
   await session.part('P7 memory', async () => {
     const ours = await measureMemory(session, await openIdleParley(session, sockets), sockets, waves);
     const findings: { rows: Row[]; comparisons: Record<string, Comparison>; facts: Facts } = {
@@ -39,8 +38,11 @@ async function run(session: Session): Promise<void> {
   });
 }
 
-const FULL_SOCKETS = 10_000;
-const SHORT_SOCKETS = 2_000;
+const SIZES = {
+  full: { sockets: 10_000, waves: 3 },
+  short: { sockets: 2_000, waves: 1 },
+  brief: { sockets: 100, waves: 1 },
+} as const;
 const MAX_BYTES = 1_228;
 const GOALS: Readonly<Record<'uws' | 'ws' | 'socket-io', Goal>> = {
   uws: { besides: ({ ours }) => [smallEnough(ours)] },

@@ -15,39 +15,52 @@ import type { Findings, Session, Work } from './lib/work.ts';
 export const P8: Work = { name: 'p8', title: 'processor time of idle sockets', fullOnly: true, run };
 
 async function run(session: Session): Promise<void> {
-  const { full } = session;
+  const sizes = SIZES[session.scale];
+  const { accounts, windowMs, windows } = sizes;
   // The sockets of both servers are in this process.
-  const most = Math.floor((raiseOpenFiles(2 * FULL.sockets + SPARE_FILES) - SPARE_FILES) / 2);
-  const sockets = Math.min(most, full ? FULL.sockets : SHORT.sockets);
-  const windowMs = full ? FULL.windowMs : SHORT.windowMs;
+  const most = Math.floor((raiseOpenFiles(2 * sizes.sockets + SPARE_FILES) - SPARE_FILES) / 2);
+  const sockets = Math.min(most, sizes.sockets);
   const parley = await openIdleParley(session, sockets);
 
-  await session.part('P8 an idle node', () => measureNode(session, parley, windowMs, 0));
+  await session.part('P8 an idle node', () => measureNode(session, parley, sizes, 0));
   await session.part('P8 an idle node with accounts', async () => {
-    await parley.seedAccounts?.(IDLE_ACCOUNTS);
-    return measureNode(session, parley, windowMs, IDLE_ACCOUNTS);
+    await parley.seedAccounts?.(accounts);
+    return measureNode(session, parley, sizes, accounts);
   });
   await session.part('P8 heartbeats', () =>
-    measureHeartbeats(session, parley, { sockets, windowMs, windows: full ? FULL.windows : 1 }),
+    measureHeartbeats(session, parley, { sockets, windowMs, windows }),
   );
 }
 
-const FULL = { sockets: 10_000, windowMs: 50_000, windows: 3 };
-const SHORT = { sockets: 5_000, windowMs: 15_000 };
+/**
+ * What a start leaves to be done is not idling: within the first minute V8 collects the whole heap,
+ * which is 0.3 % of that minute.
+ */
+const SETTLE_START_MS = 70_000;
+const SIZES = {
+  full: {
+    ...{ sockets: 10_000, accounts: 1_000 },
+    ...{ settleMs: SETTLE_START_MS, windowMs: 50_000, windows: 3 },
+  },
+  short: {
+    ...{ sockets: 5_000, accounts: 1_000 },
+    ...{ settleMs: SETTLE_START_MS, windowMs: 15_000, windows: 1 },
+  },
+  brief: { ...{ sockets: 500, accounts: 10 }, ...{ settleMs: 0, windowMs: 1_000, windows: 1 } },
+} as const;
 const SPARE_FILES = 1_000;
 const MAX_RATIO = 2;
 /** Of a core, in per cent: node and Postgres together. */
 const MAX_IDLE = 0.5;
-const IDLE_ACCOUNTS = 1_000;
 
 async function measureNode(
   session: Session,
   { process, postgresPid }: IdleServer,
-  windowMs: number,
+  { settleMs, windowMs }: Readonly<Record<'settleMs' | 'windowMs', number>>,
   accounts: number,
 ) {
   if (postgresPid === undefined) throw new Error('a node of ours has a Postgres');
-  await delay(SETTLE_START_MS);
+  await delay(settleMs);
   const read = () => ({ node: cpuSeconds(process.pid), postgres: familySeconds(postgresPid) });
   const startMs = performance.now();
   const before = read();
@@ -70,12 +83,6 @@ async function measureNode(
     },
   };
 }
-
-/**
- * What a start leaves to be done is not idling: within the first minute V8 collects the whole heap,
- * which is 0.3 % of that minute.
- */
-const SETTLE_START_MS = 70_000;
 
 interface HeartbeatOptions {
   readonly sockets: number;

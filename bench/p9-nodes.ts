@@ -11,7 +11,7 @@ import { startProduct } from './lib/product.ts';
 import { comparisonRow } from './lib/row.ts';
 import { SendStand } from './lib/send-stand.ts';
 import { spreadOf } from './lib/spread.ts';
-import type { Findings, Session, Work } from './lib/work.ts';
+import { type Findings, type Session, TIMINGS, type Work } from './lib/work.ts';
 
 /**
  * From a send on one node to its frame on a socket of another, over Redis, and on a socket of its
@@ -24,8 +24,15 @@ async function run(session: Session): Promise<void> {
 }
 
 export const RATE = 200;
-/** At so low a rate, V8 compiles the code of a send for a minute. */
-const WARMUP_MS = 60_000;
+/**
+ * Full: 20,000 sends; at so low a rate, V8 compiles the code of a send for a minute. The first turn
+ * of a short run is no longer than the others.
+ */
+const TIMES = {
+  full: { pairs: 10, blockMs: 10_000, warmupMs: 60_000 },
+  short: { pairs: 2, blockMs: 2_000, warmupMs: 2_000 },
+  brief: { ...TIMINGS.brief, warmupMs: 300 },
+} as const;
 const MAX_ADDED_MEDIAN_MS = 0.5;
 const MAX_ADDED_P99_MS = 3;
 
@@ -36,7 +43,7 @@ interface Blocks {
 }
 
 async function measure(session: Session): Promise<Findings> {
-  const { full, say } = session;
+  const { say } = session;
   const { parley } = await startPostgres(session.disposer, ['parley']);
   const redis = await startRedis({
     teardown: (release) => void session.disposer.add('redis', undefined, release),
@@ -54,12 +61,11 @@ async function measure(session: Session): Promise<Findings> {
 
   const ours: Blocks[] = [];
   const controls: Block[] = [];
-  // Full: 20,000 sends.
-  const { pairs, blockMs } = full ? { pairs: 10, blockMs: 10_000 } : { pairs: 2, blockMs: 2_000 };
+  const { pairs, blockMs, warmupMs } = TIMES[session.scale];
   for (let pair = -1; pair < pairs; pair++) {
     const oursNow = async () => {
       const used = startMeter({ servers, postgres: parley });
-      const block = await sends.run(pair < 0 && full ? WARMUP_MS : blockMs);
+      const block = await sends.run(pair < 0 ? warmupMs : blockMs);
       await drainOutbox(parley);
       const processor = used(block.same.notes?.frames ?? 1);
       if (pair >= 0) ours.push({ same: { ...block.same, processor }, other: { ...block.other, processor } });

@@ -45,7 +45,7 @@ async function main(args: readonly string[]): Promise<number> {
     say: (line) => void process.stderr.write(`${line}\n`),
   });
   onSignal(() => runner.interrupt());
-  const { rows, failed } = await runner.run(works, { full, afresh });
+  const { rows, failed } = await runner.run(works, { scale: full ? 'full' : 'short', afresh });
   process.stdout.write(`\n${renderTable(rows)}\n`);
   if (runner.interrupted) return 130;
   return failed.length === 0 ? 0 : 1;

@@ -22,19 +22,19 @@ import type { Session, Work } from './lib/work.ts';
 export const SEARCH: Work = { name: 'search', title: 'searches among many messages', fullOnly: true, run };
 
 async function run(session: Session): Promise<void> {
-  const { disposer, full, say, timing } = session;
-  const size = full ? FULL_SIZE : SHORT_SIZE;
+  const { disposer, scale, say, timing } = session;
+  const { size, small: few } = SIZES[scale];
   const databases = await startPostgres(disposer, ['large', 'small']);
   await session.part(`search, ${count(size)} messages`, async () => {
     const large = await Archive.fill(databases.large, size, say);
-    const small = await Archive.fill(databases.small, SMALL, say);
+    const small = await Archive.fill(databases.small, few, say);
     const rows: Row[] = [];
     const comparisons: Record<string, Comparison> = {};
     for (const [name, search] of Object.entries(SEARCHES)) {
       const work = `search, ${name}, ${count(size)} messages`;
       const comparison = await comparePairs({
         ours: large.side(`${count(size)} messages`, search),
-        control: small.side(`${count(SMALL)} messages`, search),
+        control: small.side(`${count(few)} messages`, search),
         onBlock: (side, { figure }) => say(`  ${name}, ${side}: ${figure.toFixed(2)} ms`),
         ...timing,
       });
@@ -69,9 +69,11 @@ const SEARCHES: Readonly<Record<string, Search>> = {
   'a rare word, of a member': { q: 'w3000 ', by: 'member' },
 };
 
-const SMALL = 10_000;
-const SHORT_SIZE = 100_000;
-const FULL_SIZE = 1_000_000;
+const SIZES = {
+  full: { size: 1_000_000, small: 10_000 },
+  short: { size: 100_000, small: 10_000 },
+  brief: { size: 1_000, small: 100 },
+} as const;
 const CONVERSATIONS = 1_000;
 const OWN = 20;
 const BATCH = 50_000;

@@ -11,7 +11,7 @@ import { CONNECTIONS } from './lib/send-load.ts';
 import { SendStand } from './lib/send-stand.ts';
 import type { ServerProcess } from './lib/server-process.ts';
 import { spreadOf } from './lib/spread.ts';
-import type { Findings, Session, Work } from './lib/work.ts';
+import { type Findings, type Session, TIMINGS, type Work } from './lib/work.ts';
 
 /**
  * What the processor does for a send of P2, ours and those of the controls, and which part of the
@@ -44,8 +44,8 @@ async function run(session: Session): Promise<void> {
 }
 
 async function measure(session: Session): Promise<Findings> {
-  const { disposer, full, say } = session;
-  const timing = full ? FULL : SHORT;
+  const { disposer, say } = session;
+  const timing = TIMES[session.scale];
   const { parley } = await startPostgres(disposer, ['parley']);
   const options = { nodeFlags: ['--import=./bench/servers/profiled.ts'] };
   const stand = await SendStand.open(session, parley, options);
@@ -92,8 +92,11 @@ async function measure(session: Session): Promise<Findings> {
   };
 }
 
-const FULL = { pairs: 4, blockMs: 6_000, warmupMs: 4_000 };
-const SHORT = { pairs: 2, blockMs: 2_000, warmupMs: 1_000 };
+const TIMES = {
+  full: { pairs: 4, blockMs: 6_000, warmupMs: 4_000 },
+  short: { pairs: 2, blockMs: 2_000, warmupMs: 1_000 },
+  brief: TIMINGS.brief,
+} as const;
 
 function packages(...names: readonly string[]): string[] {
   return names.map((name) => `/node_modules/${name}`);

@@ -28,11 +28,12 @@ export const SLOW_READERS: Work = {
 
 async function run(session: Session): Promise<void> {
   const { disposer, say } = session;
+  const { all, slow } = READERS[session.scale];
   const { parley } = await startPostgres(disposer, ['parley']);
   const product = await startProduct(disposer, {
     databaseUrl: parley.url,
     env: {
-      PARLEY_SOCKET_SOCKETS_PER_ACTOR: String(4 * READERS),
+      PARLEY_SOCKET_SOCKETS_PER_ACTOR: String(4 * all),
       // Cut soon behind its 4001: the server counts a socket as closed when it is gone.
       PARLEY_SOCKET_CUT_MS: String(CUT_MS),
       // A socket that does not read answers no heartbeat, which must not close it here.
@@ -40,7 +41,7 @@ async function run(session: Session): Promise<void> {
     },
   });
   const ground: Ground = {
-    product,
+    ...{ product, slow },
     conversation: await seedConversation(product, parley),
     flooded: await seedConversation(product, parley),
     timings: new Timings(),
@@ -50,20 +51,20 @@ async function run(session: Session): Promise<void> {
   say(`  ${prefill} messages of the flood before each block`);
   const readers = await RawSubscribers.open({
     port: product.port,
-    count: READERS - SLOW,
+    count: all - slow,
     dialect: dialectOf(product, [ground.conversation]),
     onDelivery: (ordinal) => ground.timings.arrived(ordinal),
   });
   disposer.add('readers', readers, (it) => it.close());
-  const work = `p99 of ${READERS - SLOW} readers, ${SLOW} others stalled`;
+  const work = `p99 of ${all - slow} readers, ${slow} others stalled`;
   await session.part(work, () =>
     compareWith(session, {
       unit: 'ms',
       ours: sideOf('stalled', ground, readers, prefill),
       against: [{ work, control: sideOf('reading', ground, readers, prefill), atMost: MAX_RATIO }],
       facts: {
-        readers: READERS,
-        'of these on the flooded conversation': SLOW,
+        readers: all,
+        'of these on the flooded conversation': slow,
         'messages a second': RATE,
         'flood, messages a second': FLOOD_RATE,
         'flood, bytes of a body': FLOOD_BODY.length,
@@ -73,8 +74,11 @@ async function run(session: Session): Promise<void> {
   );
 }
 
-const READERS = 1_000;
-const SLOW = 50;
+const READERS = {
+  full: { all: 1_000, slow: 50 },
+  short: { all: 1_000, slow: 50 },
+  brief: { all: 100, slow: 5 },
+} as const;
 const MAX_RATIO = 1.2;
 const RATE = 25;
 /** Half a megabyte a second to each: what is missing to its end comes early in a block. */
@@ -91,6 +95,8 @@ const CUT_MS = 80;
 
 interface Ground {
   readonly product: Product;
+  /** How many of the readers are on the flooded conversation. */
+  readonly slow: number;
   readonly conversation: string;
   readonly flooded: string;
   readonly timings: Timings;
@@ -147,13 +153,13 @@ function sideOf(name: 'stalled' | 'reading', ground: Ground, readers: RawSubscri
     try {
       if (name === 'stalled') slow.stall();
       for (let n = 0; n < prefill; n++) await post(connections, product, ground.flooded, FLOOD_BODY);
-      if (name === 'reading') await slow.delivered(prefill * SLOW, PATIENCE_MS);
+      if (name === 'reading') await slow.delivered(prefill * ground.slow, PATIENCE_MS);
       timings.take();
       const used = startMeter(ground.charged);
       const sentBefore = timings.sent;
       const report = await send(ground, connections, Math.max(blockMs, BLOCK_MS));
       await readers.delivered(timings.sent * readers.count, PATIENCE_MS);
-      await requireClosed(product, closedBefore + (name === 'stalled' ? SLOW : 0));
+      await requireClosed(product, closedBefore + (name === 'stalled' ? ground.slow : 0));
       if (readers.lost > 0) throw new Error(`the server closed ${readers.lost} readers`);
       const processor = used((timings.sent - sentBefore) * readers.count);
       return { ...blockOf(timings.take(), report), processor };
@@ -167,9 +173,9 @@ function sideOf(name: 'stalled' | 'reading', ground: Ground, readers: RawSubscri
 
 const CONNECTIONS = 16;
 
-function openSlow({ product, conversation, flooded }: Ground): Promise<RawSubscribers> {
+function openSlow({ product, slow, conversation, flooded }: Ground): Promise<RawSubscribers> {
   const dialect = dialectOf(product, [conversation, flooded]);
-  return RawSubscribers.open({ port: product.port, count: SLOW, dialect });
+  return RawSubscribers.open({ port: product.port, count: slow, dialect });
 }
 
 /**

@@ -22,8 +22,11 @@ export const TIMELINE: Work = {
   },
 };
 
-const FULL = { warmupMs: 60_000, blockMs: 60_000 };
-const SHORT = { warmupMs: 10_000, blockMs: 20_000 };
+const TIMES = {
+  full: { warmupMs: 60_000, blockMs: 60_000 },
+  short: { warmupMs: 10_000, blockMs: 20_000 },
+  brief: { warmupMs: 300, blockMs: 1_000 },
+} as const;
 
 /** The times that a send passes, in their order, and what it waits for before each. */
 const STAGES = [
@@ -41,8 +44,8 @@ const STAGES = [
 type Send = { readonly sentMs: number } & { [Stage in (typeof STAGES)[number][0]]?: number };
 
 async function measure(session: Session): Promise<Findings> {
-  const { disposer, full, say } = session;
-  const { warmupMs, blockMs } = full ? FULL : SHORT;
+  const { disposer, say } = session;
+  const { warmupMs, blockMs } = TIMES[session.scale];
   const { parley } = await startPostgres(disposer, ['parley'], { commitTimes: true });
   const redis = await startRedis({
     teardown: (release) => void disposer.add('redis', undefined, release),

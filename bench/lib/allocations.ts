@@ -49,6 +49,7 @@ export const TRAFFIC = ['send', 'page', 'delivery', 'heartbeat'] as const;
  */
 export async function openTraffic(session: Session, stand: SendStand) {
   const { blockMs } = session.timing;
+  const many = SOCKETS[session.scale];
   const { product, database } = stand;
   const { process, port, headers, demo } = product;
   const sends = stand.side(CONNECTIONS, 'direct');
@@ -76,7 +77,7 @@ export async function openTraffic(session: Session, stand: SendStand) {
   return async (): Promise<Readonly<Record<(typeof TRAFFIC)[number], Bytes>>> => {
     const send = await count(sends);
     const page = await count(pages);
-    const sockets = await RawSubscribers.open({ port, count: SOCKETS, dialect });
+    const sockets = await RawSubscribers.open({ port, count: many, dialect });
     session.disposer.add('sockets', sockets, (it) => it.close());
     const delivery = await count(stand.side(1, 'silent'), () => sockets.deliveries);
     const [, heartbeat] = await countAllocations(product, async () => {
@@ -91,7 +92,7 @@ export async function openTraffic(session: Session, stand: SendStand) {
 }
 
 const CONNECTIONS = 64;
-const SOCKETS = 1_000;
+const SOCKETS = { full: 1_000, short: 1_000, brief: 50 };
 const HEARTBEATS_MS = 3_000;
 
 /** Resolves when everything that was sent can be found by a search. */

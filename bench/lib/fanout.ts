@@ -26,7 +26,7 @@ export interface Fanout {
   /** Our publish() in a loop, nothing before it. */
   readonly alone: (bursts: Bursts) => Promise<Side>;
   readonly control: (name: ControlName) => Promise<Control>;
-  readonly facts: Readonly<Record<string, number>>;
+  readonly facts: Readonly<Record<'sockets' | 'frame, bytes', number>>;
 }
 
 type ControlName = 'uws' | 'ws' | 'socket-io';
@@ -38,10 +38,11 @@ interface Control {
 
 export async function openFanout(session: Session): Promise<Fanout> {
   const { disposer } = session;
+  const sockets = SOCKETS[session.scale];
   const { parley } = await startPostgres(disposer, ['parley']);
   const product = await startProduct(disposer, {
     databaseUrl: parley.url,
-    env: { PARLEY_SOCKET_SOCKETS_PER_ACTOR: String(2 * SOCKETS) },
+    env: { PARLEY_SOCKET_SOCKETS_PER_ACTOR: String(2 * sockets) },
   });
   const conversation = await seedConversation(product, parley);
   await seedHistory(parley, HISTORY);
@@ -50,17 +51,17 @@ export async function openFanout(session: Session): Promise<Fanout> {
     whole: (window) => openWhole(session, product, parley, conversation, window),
     alone: (bursts) => openAlone(session, parley, frame, bursts),
     control: (name) => openControl(session, name, frame),
-    facts: { sockets: SOCKETS, 'frame, bytes': Buffer.byteLength(frame) },
+    facts: { sockets, 'frame, bytes': Buffer.byteLength(frame) },
   };
 }
 
-const SOCKETS = 1_000;
+const SOCKETS = { full: 1_000, short: 1_000, brief: 50 };
 /** Messages that each conversation has before the first block. */
 const HISTORY = 1_000;
 const BODY = 'The build is green again.';
 
 async function openWhole(
-  { disposer }: Session,
+  session: Session,
   { process, port, headers, demo }: Product,
   postgres: BenchDatabase,
   conversation: string,
@@ -78,18 +79,18 @@ async function openWhole(
     const body = JSON.stringify({ body: BODY, client_message_id: `run-${String(number).padStart(12, '0')}` });
     return postRequest(`/v1/messaging/conversations/${conversation}/messages`, headers, body);
   };
-  const subscribers = await openSubscribers(disposer, port, dialect);
+  const subscribers = await openSubscribers(session, port, dialect);
   return sideByPost('parley', { servers: [process], postgres }, port, subscribers, request, window);
 }
 
 async function openAlone(
-  { disposer }: Session,
+  session: Session,
   { url }: BenchDatabase,
   frame: string,
   bursts: Bursts,
 ): Promise<Side> {
   const { data }: { data: { sender: object | null } } = JSON.parse(frame);
-  const server = disposer.add(
+  const server = session.disposer.add(
     'publish-only',
     new ServerProcess({
       entry: 'bench/servers/publish-only.ts',
@@ -100,18 +101,17 @@ async function openAlone(
   );
   const { port } = await server.message<Listening>();
   // Live with its first frame, `caught_up`.
-  const subscribers = await openSubscribers(disposer, port, { ...BARE_DIALECT, open: () => () => 'live' });
+  const subscribers = await openSubscribers(session, port, { ...BARE_DIALECT, open: () => () => 'live' });
   return sideByCredit('publish alone', { servers: [server] }, subscribers, bursts, server);
 }
 
-async function openControl({ disposer }: Session, name: ControlName, frame: string): Promise<Control> {
-  const server = disposer.add(name, new ServerProcess({ entry: `bench/controls/${name}-fanout.ts` }), (it) =>
-    it.stop(),
-  );
+async function openControl(session: Session, name: ControlName, frame: string): Promise<Control> {
+  const server = new ServerProcess({ entry: `bench/controls/${name}-fanout.ts` });
+  session.disposer.add(name, server, (it) => it.stop());
   server.tell({ frame });
   const { port } = await server.message<Listening>();
   const dialect = name === 'socket-io' ? SOCKET_IO_DIALECT : BARE_DIALECT;
-  const subscribers = await openSubscribers(disposer, port, dialect);
+  const subscribers = await openSubscribers(session, port, dialect);
   const request = postRequest('/publish', {}, JSON.stringify({ body: BODY }));
   return {
     byPost: (window) => sideByPost(name, { servers: [server] }, port, subscribers, () => request, window),
@@ -120,11 +120,11 @@ async function openControl({ disposer }: Session, name: ControlName, frame: stri
 }
 
 async function openSubscribers(
-  disposer: Session['disposer'],
+  { disposer, scale }: Session,
   port: number,
   dialect: Dialect,
 ): Promise<RawSubscribers> {
-  const subscribers = await RawSubscribers.open({ port, count: SOCKETS, dialect });
+  const subscribers = await RawSubscribers.open({ port, count: SOCKETS[scale], dialect });
   return disposer.add('sockets', subscribers, (it) => it.close());
 }
 

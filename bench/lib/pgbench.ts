@@ -18,6 +18,7 @@ export interface PgbenchOptions {
   readonly url: string;
   /** One transaction in pgbench's language. */
   readonly script: string;
+  /** Less than half a second: a transaction of each client for every 20 ms. */
   readonly durationMs: number;
   readonly clients: number;
   readonly threads: number;
@@ -35,7 +36,10 @@ export interface PgbenchReport {
   readonly latencyMs: number;
 }
 
-/** Runs a script with prepared statements for whole seconds. Rejects when a transaction failed. */
+/**
+ * Runs a script with prepared statements for whole seconds, or for so few transactions that they
+ * take less than one. Rejects when a transaction failed.
+ */
 export function runPgbench(options: PgbenchOptions): Promise<PgbenchReport> {
   return inDirectory(async (directory) => parseReport(await execute(options, directory, [])));
 }
@@ -93,6 +97,9 @@ async function inDirectory<T>(work: (directory: string) => Promise<T>): Promise<
 async function execute(options: PgbenchOptions, directory: string, more: readonly string[]): Promise<string> {
   const pgbench = findPgbench();
   if (pgbench === undefined) throw new Error(HOW_TO_GET);
+  const { durationMs } = options;
+  const few = durationMs < 500 ? Math.ceil(durationMs / 20) : undefined;
+  const transactions = options.transactions ?? few;
   const { hostname, port, username, password, pathname, searchParams } = new URL(options.url);
   const script = join(directory, 'script.sql');
   writeFileSync(script, options.script);
@@ -104,9 +111,9 @@ async function execute(options: PgbenchOptions, directory: string, more: readonl
     '--protocol=prepared',
     `--client=${options.clients}`,
     `--jobs=${options.threads}`,
-    options.transactions === undefined
-      ? `--time=${Math.max(1, Math.round(options.durationMs / 1_000))}`
-      : `--transactions=${options.transactions}`,
+    transactions === undefined
+      ? `--time=${Math.round(durationMs / 1_000)}`
+      : `--transactions=${transactions}`,
     `--random-seed=${options.seed}`,
     `--file=${script}`,
     ...variables,

@@ -2,18 +2,15 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { Disposer } from '../../src/platform/lifecycle.ts';
-import type { Timing } from './pairs.ts';
 import { currentLoad, writeResult } from './result-file.ts';
 import type { Row } from './row.ts';
 import { Unfinished } from './unfinished.ts';
-import { type Findings, type Session, TIMINGS, type Work } from './work.ts';
+import { type Findings, type Scale, type Session, TIMINGS, type Work } from './work.ts';
 
 export interface RunOptions {
-  readonly full: boolean;
-  /** Forgets what an interrupted run has measured. */
+  readonly scale: Scale;
+  /** Forgets what an interrupted full run has measured. */
   readonly afresh: boolean;
-  /** In place of that of full or short runs. */
-  readonly timing?: Timing;
 }
 
 export interface RunResult {
@@ -51,8 +48,8 @@ export class Runner {
     this.#running?.close().catch((error: unknown) => this.#options.say(String(error)));
   }
 
-  async run(works: readonly Work[], options: RunOptions): Promise<RunResult> {
-    const { full, afresh } = options;
+  async run(works: readonly Work[], { scale, afresh }: RunOptions): Promise<RunResult> {
+    const full = scale === 'full';
     const { results, fingerprint, say } = this.#options;
     mkdirSync(results, { recursive: true });
     const path = join(results, 'unfinished.json');
@@ -63,7 +60,7 @@ export class Runner {
     const failed: string[] = [];
     for (const work of works) {
       try {
-        rows.push(...(kept.work(work.name) ?? (await this.#measure(work, options, kept))).rows);
+        rows.push(...(kept.work(work.name) ?? (await this.#measure(work, scale, kept))).rows);
       } catch (error) {
         if (this.#interrupted) break;
         say(`${work.name} has no figures: ${inspect(error)}`);
@@ -75,17 +72,18 @@ export class Runner {
   }
 
   /** Everything that the work started is gone when this settles, whatever became of it. */
-  async #measure(work: Work, options: RunOptions, kept: Unfinished): Promise<Findings> {
-    const { full, timing = full ? TIMINGS.full : TIMINGS.short } = options;
+  async #measure(work: Work, scale: Scale, kept: Unfinished): Promise<Findings> {
     const { results, say } = this.#options;
+    const full = scale === 'full';
     const startedAt = new Date();
     const loadBefore = currentLoad();
     const disposer = new Disposer();
     this.#running = disposer;
     const parts: Findings[] = [];
     const session: Session = {
+      scale,
       full,
-      timing,
+      timing: TIMINGS[scale],
       disposer,
       say,
       part: async (name, measure) => {

@@ -19,10 +19,9 @@ export interface Work {
 
 /** The dependencies that a work gets from the runner. */
 export interface Session {
-  /**
-   * Long blocks and many pairs, for figures that count; else whatever shows a change within a
-   * minute.
-   */
+  /** By which a work chooses its sizes. */
+  readonly scale: Scale;
+  /** Whether it is `full`, which measures more parts than the others. */
   readonly full: boolean;
   readonly timing: Timing;
   /** Everything that a work starts is released through it, also when the run is interrupted. */
@@ -51,10 +50,12 @@ export type Facts = Readonly<Record<string, string | number>>;
 
 /**
  * Ten pairs of long blocks show how fast it is, three of short ones whether something broke, and
- * one of a fraction of a second whether it runs at all (test/bench/brief.ts).
+ * one of a fraction of a second whether it runs at all (test/long/bench/).
  */
 export const TIMINGS = {
   full: { pairs: 10, blockMs: 6_000, warmupMs: 4_000 },
   short: { pairs: 3, blockMs: 2_000, warmupMs: 500 },
   brief: { pairs: 1, blockMs: 300, warmupMs: 100 },
 } as const satisfies Readonly<Record<string, Timing>>;
+
+export type Scale = keyof typeof TIMINGS;

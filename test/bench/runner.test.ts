@@ -52,7 +52,7 @@ class Bench {
   }
 }
 
-const FULL = { full: true, afresh: false };
+const FULL = { scale: 'full', afresh: false } as const;
 
 t.test('a full run goes on with the parts that are missing', async (t) => {
   const bench = new Bench(t);
@@ -91,7 +91,7 @@ t.test('other code, and a run afresh, measure everything', async (t) => {
   bench.broken = 'b';
   await bench.runner().run(works, FULL);
   await bench.runner('other code').run(works, FULL);
-  await bench.runner('other code').run(works, { full: true, afresh: true });
+  await bench.runner('other code').run(works, { scale: 'full', afresh: true });
   t.same(bench.measured, ['a', 'a', 'a']);
 });
 
@@ -99,8 +99,8 @@ t.test('short runs neither keep parts nor use them', async (t) => {
   const bench = new Bench(t);
   const works = [bench.work('p1', ['a', 'b'])];
   bench.broken = 'b';
-  await bench.runner().run(works, { full: false, afresh: false });
+  await bench.runner().run(works, { scale: 'short', afresh: false });
   await bench.runner().run(works, FULL);
-  await bench.runner().run(works, { full: false, afresh: false });
+  await bench.runner().run(works, { scale: 'short', afresh: false });
   t.same(bench.measured, ['a', 'a', 'a']);
 });
