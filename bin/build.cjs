@@ -6,7 +6,16 @@
 //
 // Plain JavaScript that old releases of Node parse too: it has to answer there as well.
 
-const { mkdirSync, rmSync, writeFileSync } = require('node:fs');
+const { createHash } = require('node:crypto');
+const {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} = require('node:fs');
 const { join } = require('node:path');
 const { problemsOf } = require('./runtime.cjs');
 
@@ -14,17 +23,42 @@ const ROOT = join(__dirname, '..');
 const OUTS = ['src/contract/client/dist', 'src/edge/console/dist', 'src/features/widgets/dist'].map((path) =>
   join(ROOT, path),
 );
+/** What the last build was made of. `npm ci` removes it. */
+const BUILT_OF = join(ROOT, 'node_modules', '.cache', 'parley', 'built-of');
+const INPUTS = ['bin', 'src', 'package.json', 'package-lock.json'];
 const isOptional = process.argv.includes('--optional');
 
 async function main() {
   const { platform, versions, features } = process;
   const [problem] = problemsOf(platform, versions.node, Boolean(features.typescript));
   if (problem !== undefined) throw new Error(problem);
+  const inputs = digestOf(INPUTS);
+  if (OUTS.every((out) => existsSync(out)) && inputs === textOf(BUILT_OF)) return;
+  rmSync(BUILT_OF, { force: true });
   require('./quick-load.cjs').loadQuickly();
   const { build } = await import('./build/build.ts');
   const { buildPages } = await import('./build/pages.ts');
   await build();
   await buildPages();
+  mkdirSync(join(BUILT_OF, '..'), { recursive: true });
+  writeFileSync(BUILT_OF, inputs);
+}
+
+/** Returns a digest of files and folders, by their paths in the checkout, without what is built. */
+function digestOf(paths) {
+  const digest = createHash('sha256').update(process.version);
+  const add = (path) => {
+    const place = join(ROOT, path);
+    if (statSync(place).isDirectory()) {
+      for (const name of readdirSync(place).sort()) if (!/^dist(-|$)/.test(name)) add(`${path}/${name}`);
+    } else digest.update(`\0${path}\0`).update(readFileSync(place));
+  };
+  for (const path of paths) if (existsSync(join(ROOT, path))) add(path);
+  return digest.digest('hex');
+}
+
+function textOf(path) {
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 }
 
 main().then(

@@ -4,6 +4,7 @@
  */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { onQuestion } from './questions.ts';
 
 /** Milliseconds. */
 export interface LoopDelay {
@@ -18,8 +19,7 @@ export interface LoopDelay {
 const RESOLUTION_MS = 1;
 const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 
-process.on('message', ({ loopDelay }: { loopDelay?: true }) => {
-  if (loopDelay !== true) return;
+onQuestion('loopDelay', () => {
   // A sample is the time from one timer to the next: of which the timer's own are no delay.
   const late = (ns: number) => Math.max(0, ns / 1e6 - RESOLUTION_MS);
   const at = (percentile: number) => late(histogram.percentile(percentile));

@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { onQuestion } from './questions.ts';
 
 export interface SettledMemory {
   /** Resident bytes: what the system has given the process. */
@@ -12,8 +13,7 @@ export interface SettledMemory {
   readonly heapUsed: number;
 }
 
-process.on('message', async (message: { settle?: true }) => {
-  if (message.settle !== true) return;
+onQuestion('settle', async () => {
   for (let round = 0; round < ROUNDS; round++) {
     globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     await delay(ROUND_MS);

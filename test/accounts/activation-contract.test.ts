@@ -19,11 +19,11 @@ import type { User } from '../../src/contract/protocol/resources/user.ts';
 import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
 import { createAccount, updateAccount } from '../../src/core/accounts/accounts.ts';
 import { createApiKey } from '../../src/core/accounts/keys.ts';
-import { refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { personWith } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const PREVIEW = { 'Service-Version': '1.2.harbor' };

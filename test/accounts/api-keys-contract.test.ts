@@ -7,10 +7,10 @@ import type { List } from '../../src/contract/protocol/lists.ts';
 import { PERMISSIONS } from '../../src/contract/protocol/permissions.ts';
 import type { ApiKey, NewApiKey } from '../../src/contract/protocol/resources/api-key.ts';
 import type { Role } from '../../src/contract/protocol/resources/role.ts';
-import { refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, refusalOf } from '../support/app.ts';
 import { closed, type Guarded, gatesOf, personWith, TIME, walk } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const PATH = '/v1/api-keys';
 const viewer = await roleNamed('viewer');
@@ -208,6 +208,7 @@ t.test('again with the same Idempotency-Key: the very secret, which is not store
     const stored = await database.kysely
       .selectFrom('idempotency_keys')
       .select(['response', 'encrypted'])
+      .where('account_id', '=', app.demo.account_id)
       .execute();
     t.ok(
       stored.every(({ encrypted }) => encrypted),

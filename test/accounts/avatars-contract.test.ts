@@ -15,12 +15,12 @@ import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts'
 import type { User } from '../../src/contract/protocol/resources/user.ts';
 import { Avatars } from '../../src/core/accounts/avatars/avatars.ts';
 import { purgeUploads } from '../../src/core/attachments/uploads.ts';
-import { type CallOptions, callsAt, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, callsAt } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { personWith } from './fixture.ts';
 
 const VERSION = '1.2.harbor';
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { call, refusal } = callsAt(app, VERSION);
 const { demo, database } = app;
 const { ada, grace } = demo.users;

@@ -18,12 +18,12 @@ import type { User } from '../../src/contract/protocol/resources/user.ts';
 import { createAccount } from '../../src/core/accounts/accounts.ts';
 import { createRole } from '../../src/core/accounts/roles.ts';
 import { createUser } from '../../src/core/accounts/users.ts';
-import { type CallOptions, callsAt, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, callsAt, type Refusal, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { personWith, trustedAgent } from './fixture.ts';
 
 const VERSION = '1.2.harbor';
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { call, refusal } = callsAt(app, VERSION);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;

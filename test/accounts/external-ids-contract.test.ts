@@ -10,11 +10,11 @@ import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { downloaded, exported } from '../compliance/export-fixture.ts';
 import { freshDirectory } from '../start/parley.ts';
-import { callsAt, startTestApp } from '../support/app.ts';
+import { borrowTestApp, callsAt } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { personWith } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const accountId = demo.account_id;

@@ -7,10 +7,10 @@ import type { List } from '../../src/contract/protocol/lists.ts';
 import type { Actor, Entity, MessagingGroup } from '../../src/contract/protocol/resources/actor.ts';
 import { setActive } from '../../src/core/accounts/users.ts';
 import { readGroups } from '../../src/core/resources/group.ts';
-import { refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, refusalOf } from '../support/app.ts';
 import { closed, type Guarded, gatesOf, personWith, TIME, trustedAgent, walk } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const GROUPS = '/v1/messaging/groups';
@@ -131,7 +131,12 @@ t.test('invalid bodies for a group are refused', async (t) => {
   );
   t.equal(theirs?.text, absent?.text, "another account's actor answers like an absent one, byte for byte");
 
-  const left = await database.kysely.selectFrom('actors').select('id').where('name', '=', 'G').execute();
+  const left = await database.kysely
+    .selectFrom('actors')
+    .select('id')
+    .where('account_id', '=', app.demo.account_id)
+    .where('name', '=', 'G')
+    .execute();
   t.strictSame(left, [], 'nothing is left of what failed');
 });
 

@@ -16,10 +16,10 @@ import type { User } from '../../src/contract/protocol/resources/user.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { CUSTOMER_SERVICE } from '../../src/core/accounts/groups.ts';
 import { insertAgent } from '../../src/features/agents/store.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace } = demo.users;
 const { agent } = demo;

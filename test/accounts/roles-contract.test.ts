@@ -9,12 +9,12 @@ import type { Role } from '../../src/contract/protocol/resources/role.ts';
 import type { User } from '../../src/contract/protocol/resources/user.ts';
 import { updateAccount } from '../../src/core/accounts/accounts.ts';
 import { setActive } from '../../src/core/accounts/users.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { DEFAULT_VERSION } from '../support/default-version.ts';
 import { until } from '../support/until.ts';
 import { closed, type Guarded, gatesOf, personWith, TIME, walk } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const NOWHERE = 'rol_000000000000000000000000';
@@ -237,7 +237,12 @@ t.test('two at once: one of a name, one of an address', async (t) => {
     const refused = `409 resource_exists ${param}`;
     t.strictSame(outcomes.sort(), [refused, refused, refused, 'made'], path);
   }
-  const left = await database.kysely.selectFrom('actors').select('id').where('name', '=', 'Twin').execute();
+  const left = await database.kysely
+    .selectFrom('actors')
+    .select('id')
+    .where('account_id', '=', app.demo.account_id)
+    .where('name', '=', 'Twin')
+    .execute();
   t.equal(left.length, 1, 'nothing is left of those that failed');
 });
 

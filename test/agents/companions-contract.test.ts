@@ -8,10 +8,10 @@ import type { ChatMessage } from '../../src/contract/protocol/resources/chat-mes
 import { createRole, findRole } from '../../src/core/accounts/roles.ts';
 import { createUser } from '../../src/core/accounts/users.ts';
 import { createConversation } from '../../src/core/conversations/conversation-store.ts';
-import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallAnswer, type CallOptions, type Refusal, refusalOf } from '../support/app.ts';
 import { AGENTS, type AgentPage, accepted, asNeighbour, createdAgent, textOf } from './bodies.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const ALL = 'include[]=config&include[]=tools&include[]=role';

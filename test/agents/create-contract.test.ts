@@ -8,11 +8,11 @@ import type { AgentDefinition } from '../../src/contract/protocol/resources/agen
 import { createRole, findRole } from '../../src/core/accounts/roles.ts';
 import { createUser } from '../../src/core/accounts/users.ts';
 import { insertAgent, requireRoom } from '../../src/features/agents/store.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { AGENTS, accepted, agentBody, asNeighbour, createdAgent, textOf } from './bodies.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const agentRole = await roleOf('agent');
@@ -428,6 +428,7 @@ t.test('a slug belongs to one agent of an account, also of two made at once', as
   const actors = await database.kysely
     .selectFrom('actors')
     .select('id')
+    .where('account_id', '=', demo.account_id)
     .where('type', '=', 'agent')
     .where('id', 'not in', (agents) => agents.selectFrom('agent_definitions').select('actor_id'))
     .execute();

@@ -3,10 +3,10 @@
 import t from 'tap';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { AvailableTool } from '../../src/contract/protocol/resources/available-tool.ts';
-import { refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, refusalOf } from '../support/app.ts';
 import { accepted } from './bodies.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const PATH = '/v1/ai/tools';
 

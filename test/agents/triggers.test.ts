@@ -19,7 +19,7 @@ import { Rights } from '../../src/platform/access/rights.ts';
 import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { inAnyOrder } from '../support/any-order.ts';
-import { type CallOptions, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { AGENTS, accepted, createdAgent } from './bodies.ts';
 
@@ -31,7 +31,7 @@ interface Agent {
 
 type Listening = { readonly policy?: string; readonly keywords?: readonly string[] };
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace } = demo.users;
 

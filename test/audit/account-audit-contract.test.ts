@@ -9,11 +9,11 @@ import { TrustedKeys } from '../../src/core/audit/signing-key.ts';
 import { verifyExport } from '../../src/core/audit/verify.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { closed, gatesOf, TIME } from '../accounts/fixture.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 
 const PATH = '/v1/account/audit';
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace } = demo.users;
 const preview = { 'Service-Version': '1.2.harbor' };

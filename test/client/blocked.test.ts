@@ -4,13 +4,13 @@ import t, { type Test } from 'tap';
 import { type Client, connect, type Message, type Transport } from '../../src/contract/client/index.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import type { EventOf } from '../../src/contract/protocol/socket/event-data.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { type Block, BlockingProxy } from '../support/blocking-proxy.ts';
 import { historyProblems } from '../support/check-delivery.ts';
 import { storedMessages } from '../support/stored-messages.ts';
 import { until } from '../support/until.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { group, direct } = app.demo.conversations;
 const { ada, grace } = app.demo.users;
 

@@ -17,11 +17,11 @@ import {
 } from '../../src/contract/client/conversation/view/timeline.ts';
 import type { ChatMessage, Message, TimelineMessage } from '../../src/contract/client/index.ts';
 import type { SendMessageBody } from '../../src/contract/protocol/resources/chat-message.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { byId, NAMES, OpenConversations } from './open-conversations.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const conversations = new OpenConversations(app);
 
 t.test('files and quote, from the first moment until the event', async (t) => {

@@ -2,11 +2,11 @@
 
 import t from 'tap';
 import type { LiveConversation } from '../../src/contract/client/index.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { allOf, bodiesOf, byId, NAMES, OpenConversations } from './open-conversations.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const { ada, grace } = demo.users;
 const conversations = new OpenConversations(app);

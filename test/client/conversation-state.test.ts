@@ -6,12 +6,12 @@ import type { LiveConversation } from '../../src/contract/client/index.ts';
 import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
 import type { EventOf } from '../../src/contract/protocol/socket/event-data.ts';
 import { Cases } from '../messages/cases.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { openNetwork } from './network.ts';
 import { allOf, byId, NAMES, OpenConversations } from './open-conversations.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new OpenConversations(app);

@@ -5,12 +5,12 @@ import { PendingChanges } from '../../src/contract/client/conversation/view/pend
 import { type SentMessage, Timeline } from '../../src/contract/client/conversation/view/timeline.ts';
 import type { LiveConversation, LiveThread, TimelineMessage } from '../../src/contract/client/index.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { openNetwork } from './network.ts';
 import { allOf, bodiesOf, byId, NAMES, OpenConversations } from './open-conversations.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const { ada, grace } = demo.users;
 const conversations = new OpenConversations(app);

@@ -3,11 +3,11 @@
 import t from 'tap';
 import type { LiveConversation } from '../../src/contract/client/index.ts';
 import { Cases } from '../messages/cases.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { bodiesOf, OpenConversations } from './open-conversations.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { grace } = app.demo.users;
 const conversations = new OpenConversations(app);
 const cases = new Cases(app);

@@ -1,11 +1,11 @@
 /** The messages around an old one, and a timeline that forgets what is old. */
 
 import t from 'tap';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { bodiesOf, byId, OpenConversations } from './open-conversations.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const conversations = new OpenConversations(app);
 
 t.test('a window around a message takes what is new once it reaches the newest', async (t) => {

@@ -21,12 +21,12 @@ import type { ChatMessage } from '../../src/contract/protocol/resources/chat-mes
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { inAnyOrder } from '../support/any-order.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
 import { openNetwork } from './network.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const { ada, grace } = demo.users;
 

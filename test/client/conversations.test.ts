@@ -2,11 +2,11 @@
 
 import t from 'tap';
 import { type Client, connect } from '../../src/contract/client/index.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const { ada, grace, vera } = demo.users;
 

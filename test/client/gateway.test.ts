@@ -10,12 +10,12 @@ import {
   type SubscribeOptions,
 } from '../../src/contract/client/index.ts';
 import type { EventOf } from '../../src/contract/protocol/socket/event-data.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { openNetwork } from './network.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const { group, direct } = demo.conversations;
 

@@ -3,11 +3,11 @@
 import t from 'tap';
 import { connect, type Import, type UploadProgress } from '../../src/contract/client/index.ts';
 import { slackContents, zipped } from '../import/samples.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 
 function open(t: Teardown, token: string, connectFetch: typeof fetch = fetch) {

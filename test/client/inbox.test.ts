@@ -19,13 +19,13 @@ import {
 import { SYSTEM_TIMING } from '../../src/contract/client/link/timing.ts';
 import { TRANSPORTS } from '../../src/contract/client/link/transport.ts';
 import { Conversations, PATH } from '../conversations/fixture.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { openNetwork } from './network.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new Conversations(app);

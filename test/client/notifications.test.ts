@@ -8,13 +8,13 @@ import { type Client, connect, type Notifications } from '../../src/contract/cli
 import type { NotificationQuery } from '../../src/contract/client/notifications/feed-snapshot.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { openNetwork } from './network.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const { ada, grace } = demo.users;
 const PATH = '/v1/messaging/notifications';

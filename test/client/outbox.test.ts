@@ -10,14 +10,14 @@ import {
   ParleyError,
 } from '../../src/contract/client/index.ts';
 import type { OutboxRecord } from '../../src/contract/client/store/index.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { MemoryStore } from './memory-store.ts';
 import { openNetwork } from './network.ts';
 import { bodiesOf, NAMES, OpenConversations } from './open-conversations.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { account_id: account, users } = app.demo;
 const conversations = new OpenConversations(app);
 

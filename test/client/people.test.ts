@@ -9,12 +9,12 @@ import { ParleyError } from '../../src/contract/client/parley-error.ts';
 import { KnownPeople } from '../../src/contract/client/people/known-people.ts';
 import type { Actor } from '../../src/contract/protocol/resources/actor.ts';
 import { Conversations } from '../conversations/fixture.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { openNetwork } from './network.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new Conversations(app);

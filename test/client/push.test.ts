@@ -4,10 +4,10 @@ import t from 'tap';
 import { type Client, connect } from '../../src/contract/client/index.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { PushSubscription } from '../../src/contract/protocol/resources/push-subscription.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const PATH = '/v1/messaging/push-subscriptions';
 const KEYS = {

@@ -15,10 +15,10 @@ import type { Conversation } from '../../src/contract/protocol/resources/convers
 import type { Block } from '../../src/contract/protocol/resources/participant.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { Client } from '../gateway/fixture.ts';
-import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallAnswer, type CallOptions, type Refusal, refusalOf } from '../support/app.ts';
 import { Conversations, PATH } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new Conversations(app);

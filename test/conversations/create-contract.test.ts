@@ -8,11 +8,11 @@ import type { Conversation } from '../../src/contract/protocol/resources/convers
 import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { createGroup } from '../../src/core/accounts/groups.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { actor, Conversations, PATH, shown } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new Conversations(app);

@@ -8,10 +8,10 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { Conversations, PATH } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new Conversations(app);

@@ -9,11 +9,11 @@ import t from 'tap';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Conversations, PATH } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new Conversations(app);

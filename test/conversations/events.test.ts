@@ -16,12 +16,12 @@ import type { Since } from '../../src/core/events/event-source.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { Client, type ReceivedFrame } from '../gateway/fixture.ts';
 import { inAnyOrder } from '../support/any-order.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { Conversations, PATH } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new Conversations(app);

@@ -13,11 +13,11 @@ import type { Conversation } from '../../src/contract/protocol/resources/convers
 import type { InboxSummary } from '../../src/contract/protocol/resources/inbox.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { Client } from '../gateway/fixture.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Conversations, PATH } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new Conversations(app);

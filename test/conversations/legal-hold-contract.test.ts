@@ -7,10 +7,10 @@ import type { List } from '../../src/contract/protocol/lists.ts';
 import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import { createGroup } from '../../src/core/accounts/groups.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { actor, Conversations, PATH } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new Conversations(app);

@@ -8,10 +8,10 @@ import t from 'tap';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
 import { type Person, personWith } from '../accounts/fixture.ts';
-import { type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type Refusal, refusalOf } from '../support/app.ts';
 import { Conversations, PATH } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const { ada, grace } = demo.users;
 const conversations = new Conversations(app);

@@ -7,10 +7,10 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { Conversations, PATH } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new Conversations(app);

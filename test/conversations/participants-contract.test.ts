@@ -12,11 +12,11 @@ import type { Notification } from '../../src/contract/protocol/resources/notific
 import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
 import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { inAnyOrder } from '../support/any-order.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { actor, Conversations, PATH } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new Conversations(app);

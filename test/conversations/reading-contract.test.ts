@@ -11,11 +11,11 @@ import type { ChatMessage } from '../../src/contract/protocol/resources/chat-mes
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Conversations, PATH } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const conversations = new Conversations(app);

@@ -221,7 +221,9 @@ t.test('present during a poll and a while after', async (t) => {
   const statuses = () =>
     watcher.frames.filter(({ event }) => event === 'presence').map(({ data }) => data?.status);
   let askedMs = 0;
-  /** Polls five times. Returns false if there was a hold between two: a busy machine may take it. */
+  /**
+   * Polls five times. Returns false if there was a hold between two: a busy machine may take it.
+   */
   const pollInTime = async () => {
     watcher.frames.length = 0;
     let longestMs = 0;

@@ -15,11 +15,11 @@ import { SERVER_FRAMES } from '../../src/contract/protocol/socket/server-frames.
 import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.ts';
 import type { SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
 import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { muteFields, THREE_WORDS } from '../support/mute-fields.ts';
 import { until } from '../support/until.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const response = await fetch(`${app.baseUrl}/v1/asyncapi.json`);
 const source = await response.text();
 const document: AsyncApi = JSON.parse(source);

@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 
-const { routes } = await startTestApp(t);
+const { routes } = await borrowTestApp(t);
 
 t.test('the table of docs/contract.md has the endpoints that are open to customers', async (t) => {
   const contract = readFileSync(join(import.meta.dirname, '../../docs/contract.md'), 'utf8');

@@ -7,9 +7,9 @@ import t from 'tap';
 import { WebSocket } from 'ws';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { Client } from '../gateway/fixture.ts';
-import { callsAt, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, callsAt, refusalOf } from '../support/app.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, vera } = demo.users;
 const { call, refusal } = callsAt(app, NEWEST_VERSION);

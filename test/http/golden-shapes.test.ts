@@ -9,11 +9,11 @@ import t from 'tap';
 import { VERSIONS } from '../../src/contract/protocol/versions.ts';
 import { asyncApiDocument } from '../../src/platform/http/documents/openapi/asyncapi.ts';
 import { openApiDocument } from '../../src/platform/http/documents/openapi/openapi.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { Golden } from './golden.ts';
 import { type AsyncApi, type OpenApi, shapesAt } from './shapes.ts';
 
-const { routes } = await startTestApp(t);
+const { routes } = await borrowTestApp(t);
 const rest = openApiDocument({ routes, docsUrl: 'https://docs.example' }) as OpenApi;
 const socket = asyncApiDocument() as AsyncApi;
 const STABLE = VERSIONS.filter((version) => !version.includes('-preview.'));

@@ -10,11 +10,11 @@ import t from 'tap';
 import { covers, NEWEST_VERSION, VERSIONS, type Version } from '../../src/contract/protocol/versions.ts';
 import { Conversations } from '../conversations/fixture.ts';
 import { openSocket } from '../notifications/readers.ts';
-import { type Refusal, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type Refusal } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Golden } from './golden.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { users, conversations } = app.demo;
 const cases = new Conversations(app);
 const messages = (id: string) => `/v1/messaging/conversations/${id}/messages`;

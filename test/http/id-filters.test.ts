@@ -6,9 +6,9 @@
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, refusalOf } from '../support/app.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const HEADERS = { 'Service-Version': NEWEST_VERSION };
 

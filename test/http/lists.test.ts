@@ -8,11 +8,11 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { addInbox } from '../mail/fixture.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo } = app;
 const { ada, grace } = demo.users;
 let made = 0;

@@ -18,11 +18,11 @@ import { CURRENT_VERSION, NEWEST_VERSION, VERSIONS } from '../../src/contract/pr
 import { bodyExampleOf, exampleOf } from '../../src/platform/http/documents/openapi/examples.ts';
 import { SchemaComponents, type SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
 import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { Contract, type WireAnswer } from '../support/contract.ts';
 import { muteFields, THREE_WORDS } from '../support/mute-fields.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { text: source, headers: documentHeaders } = await get('/v1/openapi.json');
 const document: OpenApi = JSON.parse(source);
 const {

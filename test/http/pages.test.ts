@@ -5,7 +5,7 @@ import { TRIGGER_EVENTS } from '../../src/contract/protocol/event-areas.ts';
 import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
 import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.ts';
 import { GUIDES, pathOf } from '../../src/platform/http/documents/pages/guides/guides.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { contrast } from '../support/contrast.ts';
 
 const PATHS = [
@@ -14,7 +14,7 @@ const PATHS = [
   ),
   ...GUIDES.map(pathOf),
 ];
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 
 for (const path of PATHS) {
   t.test(`${path} can be read by a machine that reads aloud`, async (t) => {

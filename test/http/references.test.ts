@@ -6,9 +6,9 @@
 import t from 'tap';
 import { derivedId, newId, timedId } from '../../src/contract/protocol/ids.ts';
 import type { SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 
-const { routes, call } = await startTestApp(t);
+const { routes, call } = await borrowTestApp(t);
 
 /** Made anew for each reader from what that reader may see, and not a reference of the resource. */
 const COMPUTED = ['conversation.last_message', 'chat_message.thread'];

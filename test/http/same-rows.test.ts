@@ -22,10 +22,10 @@ import type { Route } from '../../src/platform/http/pipeline/route.ts';
 import { personWith } from '../accounts/fixture.ts';
 import { Client } from '../gateway/fixture.ts';
 import { Cases } from '../messages/cases.ts';
-import { type CallAnswer, type CallOptions, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallAnswer, type CallOptions } from '../support/app.ts';
 import { until } from '../support/until.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const cases = new Cases(app);

@@ -8,11 +8,11 @@ import type { Invitation } from '../../src/contract/protocol/resources/invitatio
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { createAccount } from '../../src/core/accounts/accounts.ts';
 import { personWith, TIME } from '../accounts/fixture.ts';
-import { callsAt, type Refusal, startTestApp } from '../support/app.ts';
+import { borrowTestApp, callsAt, type Refusal } from '../support/app.ts';
 import { CookieJar } from '../support/oidc-provider.ts';
 import { session, tokenFrom } from './sign-in-fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { call, refusal } = callsAt(app, NEWEST_VERSION);
 const { demo, database } = app;
 const ORIGIN = new URL(app.baseUrl).origin;

@@ -9,11 +9,11 @@ import type { ConversationEmail, Email } from '../../src/contract/protocol/resou
 import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { asNeighbour } from '../agents/bodies.ts';
-import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, type Refusal, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { addBridgedCase, addGroup, addInbox, addMail } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const VERSION = '1.2.harbor';
 const CONVERSATIONS = '/v1/messaging/conversations';

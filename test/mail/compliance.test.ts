@@ -13,12 +13,12 @@ import { removeOldSources } from '../../src/features/mail/purge-store.ts';
 import { updateThread } from '../../src/features/mail/thread-store.ts';
 import { ask, downloaded, exported, lines } from '../compliance/export-fixture.ts';
 import { Cases } from '../messages/cases.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { storedText } from '../support/stored-text.ts';
 import { until } from '../support/until.ts';
 import { addBridgedCase, addInbox, addMail, type BridgedCase, readThread } from './fixture.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const cases = new Cases(app);
 const owner = { database, accountId: demo.account_id, actorId: demo.users.ada.id };

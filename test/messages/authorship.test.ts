@@ -10,13 +10,13 @@ import type { List } from '../../src/contract/protocol/lists.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import { Client } from '../gateway/fixture.ts';
-import { type CallOptions, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions } from '../support/app.ts';
 import { Cases } from './cases.ts';
 
 const [OLDER, NEWEST] = ['1.1.harbor', '1.2.harbor'] as const;
 const NEWER_FIELDS = ['sender_id', 'author_id', 'edited_by', 'sent_at', 'cc'] as const;
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace } = demo.users;
 const cases = new Cases(app);

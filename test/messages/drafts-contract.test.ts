@@ -4,10 +4,10 @@ import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { Cases, message, shownActor, user } from './cases.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const cases = new Cases(app);

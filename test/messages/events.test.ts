@@ -9,11 +9,11 @@ import type { Since } from '../../src/core/events/event-source.ts';
 import { unsentEvents } from '../../src/core/messages/events.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { Client, type ReceivedFrame } from '../gateway/fixture.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { type Case, Cases, message } from './cases.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace } = demo.users;
 const cases = new Cases(app);

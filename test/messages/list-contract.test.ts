@@ -14,10 +14,10 @@ import { NEWEST_VERSION, VERSIONS } from '../../src/contract/protocol/versions.t
 import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { createConversation } from '../../src/core/conversations/conversation-store.ts';
 import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const ADA = shownActor(ada.id, 'user', 'Ada Lovelace', ada.email);

@@ -5,7 +5,7 @@ import type { Notification } from '../../src/contract/protocol/resources/notific
 import { createUser } from '../../src/core/accounts/users.ts';
 import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
 import { mentionedNames } from '../../src/core/messages/sending/mentioned-names.ts';
-import { refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Cases, message, user } from './cases.ts';
 
@@ -58,7 +58,7 @@ t.test('no text takes long to look through', async (t) => {
   t.ok(microseconds < hostile.length * 1_000_000, `${microseconds} µs of processor time`);
 });
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const { group } = demo.conversations;

@@ -18,11 +18,11 @@ import type {
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { createdAgent } from '../agents/bodies.ts';
 import { Client } from '../gateway/fixture.ts';
-import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallAnswer, type CallOptions, type Refusal, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Cases, message, shownActor, user } from './cases.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const cases = new Cases(app);

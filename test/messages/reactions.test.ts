@@ -13,10 +13,10 @@ import type { MessageReactions, Reaction } from '../../src/contract/protocol/res
 import type { Thread } from '../../src/contract/protocol/resources/thread.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { purgePrefix } from '../../src/features/compliance/purge.ts';
-import { type CallAnswer, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallAnswer, type Refusal, refusalOf } from '../support/app.ts';
 import { Cases, user } from './cases.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const cases = new Cases(app);

@@ -12,14 +12,16 @@ import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { personWith } from '../accounts/fixture.ts';
 import { Client } from '../gateway/fixture.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Cases, message, shownActor, user } from './cases.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const cases = new Cases(app);
+/** Later than the requests that still change a message, also on a busy machine. */
+const SOON_MS = 5_000;
 const NEWEST = { headers: { 'Service-Version': NEWEST_VERSION } };
 
 t.test('from the schedule to the sockets: every field and no other', async (t) => {
@@ -252,9 +254,9 @@ t.test('canceled before its time, or edited', async (t) => {
   const conversationId = await cases.conversation('internal');
   const reader = await listen(grace.access_token, conversationId);
   const [canceled, earlier, later] = await Promise.all([
-    cases.sent(conversationId, { scheduled_at: await timeIn(1_000) }),
+    cases.sent(conversationId, { scheduled_at: await timeIn(SOON_MS) }),
     cases.sent(conversationId, { scheduled_at: await timeIn(60_000) }),
-    cases.sent(conversationId, { scheduled_at: await timeIn(1_000) }),
+    cases.sent(conversationId, { scheduled_at: await timeIn(SOON_MS) }),
   ]);
   const answer = message(await cases.act('cancel', canceled.id), 200);
   t.strictSame(answer, { ...canceled, status: 'canceled', updated_at: answer.updated_at });
@@ -266,7 +268,7 @@ t.test('canceled before its time, or edited', async (t) => {
   });
   t.strictSame(message(await cases.act('cancel', canceled.id), 200), answer, 'again changes nothing');
 
-  const soon = await timeIn(2_000);
+  const soon = await timeIn(SOON_MS);
   const edited = await edit(earlier.id, { scheduled_at: soon, body: 'sooner' });
   t.match(edited, { status: 'scheduled', scheduled_at: soon, body: 'sooner' });
   const late = await timeIn(3_600_000);

@@ -13,12 +13,12 @@ import { createApiKey } from '../../src/core/accounts/keys.ts';
 import { findRole } from '../../src/core/accounts/roles.ts';
 import { createUser } from '../../src/core/accounts/users.ts';
 import { purgePrefix } from '../../src/features/compliance/purge.ts';
-import { type CallAnswer, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallAnswer } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
 import { Cases } from './cases.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 Object.assign(demo, { service_version: NEWEST_VERSION });
 const { ada, grace, vera } = demo.users;

@@ -9,11 +9,11 @@ import { enqueueAdded, type ParticipantAdded } from '../../src/core/conversation
 import { addParticipant, type NewParticipant } from '../../src/core/conversations/participant-store.ts';
 import { notifyAdded } from '../../src/core/notifications/causes/added.ts';
 import type { ParticipantRow } from '../../src/core/resources/participant.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { newReader, openSocket, type Reader } from './readers.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada } = demo.users;
 

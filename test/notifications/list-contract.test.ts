@@ -12,12 +12,12 @@ import { createConversation } from '../../src/core/conversations/conversation-st
 import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
 import { FEED } from '../../src/core/notifications/feed/feed-store.ts';
 import { CursorSeal } from '../../src/platform/http/pipeline/cursor-seal.ts';
-import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
 import { insertRow, newReader, type Reader, type Row } from './readers.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const { group } = demo.conversations;

@@ -13,11 +13,11 @@ import type {
 } from '../../src/contract/protocol/resources/notification.ts';
 import { createRole } from '../../src/core/accounts/roles.ts';
 import { MARK_ALL_BATCH } from '../../src/core/notifications/feed/mark.ts';
-import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallAnswer, type CallOptions, type Refusal, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { insertRow, newReader, openSocket, type Reader } from './readers.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const PATH = '/v1/messaging/notifications';
 

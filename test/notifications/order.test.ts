@@ -13,12 +13,12 @@ import { type NewNotification, notifyUsers } from '../../src/core/notifications/
 import { readMessage } from '../../src/core/resources/message.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { Cases, message } from '../messages/cases.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { newReader, type Reader } from './readers.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { demo, database } = app;
 const cases = new Cases(app);
 const HOUR_MS = 3_600_000;

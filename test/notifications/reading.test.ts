@@ -13,11 +13,11 @@ import { markConversationRead } from '../../src/core/notifications/feed/mark-con
 import { notifyUsers } from '../../src/core/notifications/feed/notify-users.ts';
 import { cursorOf, resume } from '../gateway/missed.ts';
 import { Cases } from '../messages/cases.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { newReader, openSocket, type Reader } from './readers.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { database, demo } = app;
 const cases = new Cases(app);
 

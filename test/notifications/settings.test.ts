@@ -9,12 +9,12 @@ import { mayInterrupt, reachesSockets } from '../../src/core/notifications/setti
 import type { Client } from '../gateway/fixture.ts';
 import { cursorOf, resume } from '../gateway/missed.ts';
 import { Cases } from '../messages/cases.ts';
-import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { borrowTestApp, type CallOptions, type Refusal, refusalOf } from '../support/app.ts';
 import { storedText } from '../support/stored-text.ts';
 import { until } from '../support/until.ts';
 import { newReader, openSocket, type Reader } from './readers.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { database } = app;
 const cases = new Cases(app);
 const PATH = '/v1/messaging/notification-settings';

@@ -12,11 +12,11 @@ import { RUN_APPROVAL } from '../../src/features/agents/runs/state/outbox-topics
 import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import { Runs } from '../agents/runs.ts';
 import { Cases, message } from '../messages/cases.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { newReader, type Reader } from './readers.ts';
 
-const app = await startTestApp(t);
+const app = await borrowTestApp(t);
 const { database, demo } = app;
 const { ada, grace } = demo.users;
 const cases = new Cases(app);

@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import { type AppOptions, startApp } from '../../src/app/app.ts';
-import { type DemoFile, demoFilePath, readDemoFile } from '../../src/app/demo.ts';
+import { type DemoFile, demoFilePath, readDemoFile, seedDemo } from '../../src/app/demo.ts';
 import type { ErrorObject } from '../../src/contract/protocol/error-envelope.ts';
 import { Tokens } from '../../src/platform/access/tokens.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
@@ -77,15 +78,50 @@ export async function startTestApp(
   // As few connections as one of many processes has: each costs the server some 8 ms of a core.
   const database = await openDatabase({ url, log, processes: 16 });
   t.teardown(() => database.close());
-  const demo = { ...readDemoFile(demoFilePath(dataDir))!, service_version: DEFAULT_VERSION };
-  const contract = await Contract.of(app.baseUrl);
+  const { baseUrl, routes } = app;
+  const demo = readDemoFile(demoFilePath(dataDir))!;
+  return testApp({ baseUrl, databaseUrl: url, dataDir, routes, database }, demo);
+}
 
+/**
+ * Returns a server like that of `startTestApp`, with a demo account of this file alone. The files
+ * of a folder that run in one process (together.ts) use one server, which saves a second of
+ * processor time each; a file that runs alone has its own. For files that neither count what is in
+ * the whole database nor change what all accounts share.
+ */
+export async function borrowTestApp(t: Teardown): Promise<TestApp> {
+  if (lender === undefined) return startTestApp(t);
+  const app = await lender();
+  const { database, baseUrl } = app;
+  // The next account is made as the first one is.
+  await database.kysely.deleteFrom('settings').where('name', '=', 'demo').execute();
+  const tokens = await Tokens.open({ database, now: Date.now });
+  const demo = await seedDemo({ database, tokens, path: join(app.dataDir, 'no-demo.json') });
+  return testApp(app, { base_url: baseUrl, ...demo });
+}
+
+/** From now on, files of this process borrow one server, which ends with `t`. */
+export function lendTestApp(t: Teardown): void {
+  let started: Promise<TestApp> | undefined;
+  lender = () => {
+    started ??= startTestApp(t);
+    return started;
+  };
+}
+let lender: (() => Promise<TestApp>) | undefined;
+
+type Place = Pick<TestApp, 'baseUrl' | 'databaseUrl' | 'dataDir' | 'routes' | 'database'>;
+
+async function testApp(place: Place, file: DemoFile): Promise<TestApp> {
+  const { baseUrl, database } = place;
+  const demo = { ...file, service_version: DEFAULT_VERSION };
+  const contract = await Contract.of(baseUrl);
   return {
-    baseUrl: app.baseUrl,
-    databaseUrl: url,
-    dataDir,
+    baseUrl,
+    databaseUrl: place.databaseUrl,
+    dataDir: place.dataDir,
+    routes: place.routes,
     demo,
-    routes: app.routes,
     database,
     async call<Body = Refusal>(
       method: string,
@@ -99,7 +135,7 @@ export async function startTestApp(
         'Content-Type': 'application/json',
         ...headers,
       });
-      const response = await fetch(`${app.baseUrl}${path}`, {
+      const response = await fetch(`${baseUrl}${path}`, {
         method,
         headers: asSent,
         ...(rawBody === undefined ? {} : { body: rawBody }),

@@ -5,7 +5,8 @@ import { ROOT } from '../start/parley.ts';
 /**
  * Copies files and folders of this checkout, by their paths in it, without what is built: another
  * test may build it meanwhile, in folders that it renames. A folder that vanishes under `cpSync`
- * without a filter ends the process (nodejs/node#63970). A built folder is copied where it is named.
+ * without a filter ends the process (nodejs/node#63970). A built folder is copied where it is
+ * named.
  */
 export function copySources(
   paths: readonly string[],

@@ -1,7 +1,19 @@
-/** Makes the files that quick-start.js uses; npm runs it before the tests. */
+/** Makes what the tests start from: tap with its plugins, and the files that quick-start.js uses. */
 
-import { globSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { codeOf, ROOT } from './quick-start.js';
+
+const { tap, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+const plugins = JSON.stringify([devDependencies.tap, tap.plugin]);
+/** What tap was built with. `npm ci` removes it. */
+const builtWith = join(ROOT, 'node_modules/.cache/parley/tap');
+if (!existsSync(builtWith) || readFileSync(builtWith, 'utf8') !== plugins) {
+  execFileSync('tap', ['build'], { cwd: ROOT, stdio: 'inherit' });
+  mkdirSync(dirname(builtWith), { recursive: true });
+  writeFileSync(builtWith, plugins);
+}
 
 for (const path of globSync('{src,test,migrations}/**/*.ts', { cwd: ROOT })) codeOf(path);
 // The files are written when this process ends. Errors are left to the tests to report.

@@ -5,13 +5,13 @@
  * down before the next one begins.
  */
 
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
 // Imported before the hook, which slows down the loading of every module.
-import './app.ts';
+import { lendTestApp } from './app.ts';
 
 /**
  * The callers are in test/by-folder/, whose name comes early in the alphabet: tap starts files in
@@ -21,8 +21,14 @@ import './app.ts';
  */
 export async function runTogether(directory: string, part = 1, of = 1): Promise<void> {
   const folder = join(import.meta.dirname, '..', directory);
-  const names = readdirSync(folder).filter((name) => name.endsWith('.test.ts'));
-  for (const name of names.sort().filter((_, index) => index % of === part - 1)) {
+  lendTestApp(t);
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => ({ name, bytes: statSync(join(folder, name)).size }));
+  // By size first, so that the parts take about the same time.
+  files.sort((a, b) => b.bytes - a.bytes || (a.name < b.name ? -1 : 1));
+  const names = files.filter((_, index) => index % of === part - 1).map(({ name }) => name);
+  for (const name of names.sort()) {
     const path = join(folder, name);
     await t.test(`${directory}/${name}`, async (subtest: Test) => {
       const { href } = pathToFileURL(path);

@@ -18,7 +18,7 @@ function selectedFor(path: string): string[] {
 /** A source file → tests of test/long/ that must run when it changes, and one that need not. */
 const EXPECTED: Readonly<Record<string, readonly [runs: readonly string[], rests?: string]>> = {
   'src/edge/console/page/timeline/rows.ts': [
-    ['by-folder/console-1', 'by-folder/console-2', 'by-folder/console-3'],
+    ['by-folder/console-1', 'by-folder/console-2', 'by-folder/console-3', 'by-folder/console-4'],
     'restore',
   ],
   'src/features/widgets/page/readable-on.ts': [['by-folder/widgets'], 'client/react'],

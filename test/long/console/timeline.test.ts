@@ -18,7 +18,7 @@ import type { Conversation } from '../../../src/contract/protocol/resources/conv
 import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { startTestApp } from '../../support/app.ts';
 import { ConsoleBrowser, findingsInThemes } from '../../support/console-page.ts';
-import { clickInRow } from '../../support/row-button.ts';
+import { chooseInRow, clickInRow } from '../../support/row-button.ts';
 import { until } from '../../support/until.ts';
 
 const app = await startTestApp(t, { PARLEY_DEMO_DAY: 'on' });
@@ -477,8 +477,7 @@ async function act(page: Page, id: string, name: string): Promise<void> {
 }
 
 async function menu(page: Page, id: string, name: string): Promise<void> {
-  await act(page, id, 'More actions');
-  await page.getByRole('menuitem', { name }).click();
+  await chooseInRow(row(page, id), name);
 }
 
 async function closeAll(...pages: readonly Page[]): Promise<void> {

@@ -289,14 +289,18 @@ async function withWholeLinks<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** How often a link was lost and came back; one that is away is waited for. */
+/** How often a link was away, and came back; one that is away is waited for. */
 async function recoveredLinks(): Promise<number> {
   const counts = [near, far].map(async (node) => {
     await until(async () => (await node.metric('parley_engine_healthy')) === 1, {
       what: 'a link',
       timeoutMs,
     });
-    return node.metric('parley_repairs_total{reason="link"}');
+    const [back = 0, away = 0] = await Promise.all([
+      node.metric('parley_repairs_total{reason="link"}'),
+      node.metric('parley_repairs_total{reason="away"}'),
+    ]);
+    return back + away;
   });
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
 }

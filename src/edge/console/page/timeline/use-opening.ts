@@ -9,8 +9,8 @@ interface Scrolled {
 }
 
 /**
- * Begins at the newest message, or at the unread line where it does not fit; not where the reader has
- * scrolled already.
+ * Begins at the newest message, or at the unread line where it does not fit; not where the reader
+ * has scrolled already.
  */
 export function useOpening({ list, keeper, isReady }: Scrolled & { readonly isReady: boolean }): void {
   const isDone = useRef(false);

@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('agents');
+await runTogether('engine', 2, 2);

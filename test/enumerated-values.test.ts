@@ -15,11 +15,11 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import t, { type Test } from 'tap';
-import { createTestDatabase } from '../support/postgres.ts';
-import { enumeratedColumns } from './enumerated-columns.ts';
-import { type Comparison, comparisonsIn } from './sql-comparisons.ts';
+import { enumeratedColumns } from './db/enumerated-columns.ts';
+import { type Comparison, comparisonsIn } from './db/sql-comparisons.ts';
+import { createTestDatabase } from './support/postgres.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
+const ROOT = resolve(import.meta.dirname, '..');
 /** Declarations, which npm run build makes, and what runs in browsers. */
 const OTHERS = ['src/contract/client/dist/**', 'src/**/page/**', 'src/platform/ui/**'];
 const IS_SQL = /\b(?:SELECT|UPDATE|WHERE|AND|OR|CASE|EXISTS|IN)\b|^\s*[\w.]+ (?:=|<>) '[^']*'\s*$/;

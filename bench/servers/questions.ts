@@ -1,0 +1,17 @@
+/**
+ * Calls `answer` with each message of the runner that has this field. For modules that are loaded
+ * before a control (`--import`): Node keeps messages until somebody listens, and would hand the first
+ * one, which the control waits for, to this module alone.
+ */
+export function onQuestion(field: string, answer: () => void): void {
+  const early: object[] = [];
+  process.on('message', (message: object) => {
+    if (field in message) answer();
+    else if (process.listenerCount('message') === 1) early.push(message);
+  });
+  process.on('newListener', (event) => {
+    if (event !== 'message') return;
+    for (const message of early.splice(0))
+      process.nextTick(() => process.emit('message', message, undefined));
+  });
+}
