@@ -1,7 +1,7 @@
 /**
  * Calls `answer` with each message of the runner that has this field. For modules that are loaded
- * before a control (`--import`): Node keeps messages until somebody listens, and would hand the first
- * one, which the control waits for, to this module alone.
+ * before a control (`--import`): Node keeps messages until somebody listens, and would hand the
+ * first one, which the control waits for, to this module alone.
  */
 export function onQuestion(field: string, answer: () => void): void {
   const early: object[] = [];

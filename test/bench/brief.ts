@@ -8,15 +8,17 @@ import { WORKS } from '../../bench/works.ts';
 import { findProgram } from '../support/debian-program.ts';
 
 /** Works by the file of test/long/bench/ that runs them. */
-const NAMES: Readonly<Record<'sends' | 'sockets', readonly string[]>> = {
+const NAMES = {
   sends: ['p1', 'p2', 'p3', 'webhooks'],
   sockets: ['p4', 'p5', 'p6', 'p10'],
-};
+  rows: ['p14', 'first-request', 'timeline', 'search', 'inbox', 'import'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
 
 /** Runs works in blocks of a fraction of a second: each has figures, for ours and every control. */
 export async function runBriefly(t: Test, set: keyof typeof NAMES): Promise<void> {
   if (findPgbench() === undefined) await findProgram(PGBENCH);
-  for (const work of WORKS.filter(({ name }) => NAMES[set].includes(name))) {
+  const names: readonly string[] = NAMES[set];
+  for (const work of WORKS.filter(({ name }) => names.includes(name))) {
     await t.test(`${work.name}: ${work.title}`, (t) => run(t, work));
   }
 }
