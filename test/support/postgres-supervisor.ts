@@ -120,7 +120,8 @@ async function supervise(): Promise<void> {
  * not start on it.
  */
 async function start(): Promise<EmbeddedPostgres> {
-  const options = { dataDir, durable: false, log, maxConnections: 200 };
+  // A server of a test takes up to 25, and each of the processes of a run may have several.
+  const options = { dataDir, durable: false, log, maxConnections: 500 };
   try {
     return await startEmbeddedPostgres(options);
   } catch (error) {
