@@ -33,8 +33,8 @@ async function run(session: Session): Promise<void> {
 }
 
 /**
- * What a start leaves to be done is not idling: within the first minute V8 collects the whole heap,
- * which is 0.3 % of that minute.
+ * A node is not idle until V8 has collected the whole heap after its start, which it does within
+ * the first minute and which is 0.3 % of that minute.
  */
 const SETTLE_START_MS = 70_000;
 const SIZES = {

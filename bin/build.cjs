@@ -23,7 +23,7 @@ const ROOT = join(__dirname, '..');
 const OUTS = ['src/contract/client/dist', 'src/edge/console/dist', 'src/features/widgets/dist'].map((path) =>
   join(ROOT, path),
 );
-/** What the last build was made of. `npm ci` removes it. */
+/** This file has the digest of the inputs of the last build. `npm ci` removes it. */
 const BUILT_OF = join(ROOT, 'node_modules', '.cache', 'parley', 'built-of');
 const INPUTS = ['bin', 'src', 'package.json', 'package-lock.json'];
 const isOptional = process.argv.includes('--optional');

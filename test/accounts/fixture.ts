@@ -26,6 +26,12 @@ export async function personWith(app: TestApp, permissions: readonly Permission[
   return { id, roleId, token: await app.tokenOf(id) };
 }
 
+/** Returns the actors of the demo account that have this name. */
+export function actorsNamed({ database, demo }: TestApp, name: string): Promise<{ id: string }[]> {
+  const actors = database.kysely.selectFrom('actors').select('id');
+  return actors.where('account_id', '=', demo.account_id).where('name', '=', name).execute();
+}
+
 /** An agent of the demo account that holds every permission a role can be given. */
 export async function trustedAgent(app: TestApp): Promise<string> {
   const accountId = app.demo.account_id;

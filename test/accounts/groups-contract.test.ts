@@ -8,7 +8,16 @@ import type { Actor, Entity, MessagingGroup } from '../../src/contract/protocol/
 import { setActive } from '../../src/core/accounts/users.ts';
 import { readGroups } from '../../src/core/resources/group.ts';
 import { borrowTestApp, refusalOf } from '../support/app.ts';
-import { closed, type Guarded, gatesOf, personWith, TIME, trustedAgent, walk } from './fixture.ts';
+import {
+  actorsNamed,
+  closed,
+  type Guarded,
+  gatesOf,
+  personWith,
+  TIME,
+  trustedAgent,
+  walk,
+} from './fixture.ts';
 
 const app = await borrowTestApp(t);
 const { demo, database } = app;
@@ -131,12 +140,7 @@ t.test('invalid bodies for a group are refused', async (t) => {
   );
   t.equal(theirs?.text, absent?.text, "another account's actor answers like an absent one, byte for byte");
 
-  const left = await database.kysely
-    .selectFrom('actors')
-    .select('id')
-    .where('account_id', '=', app.demo.account_id)
-    .where('name', '=', 'G')
-    .execute();
+  const left = await actorsNamed(app, 'G');
   t.strictSame(left, [], 'nothing is left of what failed');
 });
 

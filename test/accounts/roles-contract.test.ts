@@ -12,7 +12,7 @@ import { setActive } from '../../src/core/accounts/users.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { DEFAULT_VERSION } from '../support/default-version.ts';
 import { until } from '../support/until.ts';
-import { closed, type Guarded, gatesOf, personWith, TIME, walk } from './fixture.ts';
+import { actorsNamed, closed, type Guarded, gatesOf, personWith, TIME, walk } from './fixture.ts';
 
 const app = await borrowTestApp(t);
 const { demo, database } = app;
@@ -237,12 +237,7 @@ t.test('two at once: one of a name, one of an address', async (t) => {
     const refused = `409 resource_exists ${param}`;
     t.strictSame(outcomes.sort(), [refused, refused, refused, 'made'], path);
   }
-  const left = await database.kysely
-    .selectFrom('actors')
-    .select('id')
-    .where('account_id', '=', app.demo.account_id)
-    .where('name', '=', 'Twin')
-    .execute();
+  const left = await actorsNamed(app, 'Twin');
   t.equal(left.length, 1, 'nothing is left of those that failed');
 });
 

@@ -120,7 +120,7 @@ export interface BusyFigures extends Found {
   readonly rows: readonly BusyRow[];
 }
 
-/** What runs of a test, or of a whole file, took. */
+/** The times of a test, or of a whole file, that was run several times. */
 export interface BusyRow {
   readonly file: string;
   /** Empty: the whole file. */

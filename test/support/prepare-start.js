@@ -9,7 +9,7 @@ import { codeOf, ROOT } from './quick-start.js';
 
 const { tap, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 const plugins = JSON.stringify([devDependencies.tap, tap.plugin]);
-/** What tap was built with. `npm ci` removes it. */
+/** This file names the plugins that tap was built with. `npm ci` removes it. */
 const builtWith = join(ROOT, 'node_modules/.cache/parley/tap');
 if (!existsSync(builtWith) || readFileSync(builtWith, 'utf8') !== plugins) {
   execFileSync('tap', ['build'], { cwd: ROOT, stdio: 'inherit' });

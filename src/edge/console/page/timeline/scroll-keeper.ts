@@ -58,7 +58,7 @@ export class ScrollKeeper {
     } else this.#settle();
   }
 
-  /** Moves to the newest message, and stays there. The listener is told in any case. */
+  /** Moves to the newest message, and stays there. Always tells the listener. */
   toEnd(): void {
     this.#isAtEnd = !this.hasMoreBelow;
     this.#listener.atEnd(this.#isAtEnd);
