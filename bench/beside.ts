@@ -14,7 +14,7 @@ import { metricIn, readMetrics } from './lib/product.ts';
 import { count } from './lib/row.ts';
 import { CONNECTIONS } from './lib/send-load.ts';
 import { SendStand } from './lib/send-stand.ts';
-import { type Scale, type Session, TIMINGS, type Work } from './lib/work.ts';
+import type { Scale, Session, Work } from './lib/work.ts';
 import { addWebhook, removeWebhooks, startReceiver } from './webhooks.ts';
 
 /**
@@ -72,7 +72,7 @@ async function run(session: Session): Promise<void> {
           { work, control: alone(stand, rate, seeds), ...(kind.hasGoal ? { atMost: MAX_RATIO } : {}) },
         ],
         before,
-        timing: { ...timing, blockMs: sizes.blockMs },
+        timing: { ...timing, blockMs: sizes.blockMs, warmupMs: Math.max(timing.warmupMs, 1_000) },
         facts: { 'sends a second, closed loop': Math.round(most), 'sends a second, here': rate },
       }),
     );
@@ -103,7 +103,7 @@ const SIZES: Readonly<Record<Scale, Sizes>> = {
   full: LONG,
   short: LONG,
   brief: {
-    ...{ blockMs: TIMINGS.brief.blockMs, archived: 5_000, swept: 10_000 },
+    ...{ blockMs: 1_000, archived: 5_000, swept: 10_000 },
     ...{ imported: 20_000, mailBytes: MIB },
   },
 };
@@ -297,6 +297,8 @@ function webhookDeliveries(bench: Bench, url: string): Kind {
     ofEachSend: true,
     begin: async () => {
       await addWebhook(bench.parley, bench.stand, url);
+      // The node learns of a webhook that another process has added when it looks for it.
+      while ((await delivered()) === 0) await bench.stand.sample('direct');
       const before = await delivered();
       return {
         check: async () => {

@@ -74,7 +74,6 @@ function readRecorded(): Recorded | undefined {
 function sessionOf(disposer: Disposer): Session {
   return {
     scale: 'short',
-    full: false,
     timing: TIMING,
     disposer,
     say: () => undefined,

@@ -23,7 +23,7 @@ import type { Session, Work } from './lib/work.ts';
 export const P1: Work = { name: 'p1', title: 'notifications', run };
 
 async function run(session: Session): Promise<void> {
-  const { disposer, full } = session;
+  const { disposer, scale } = session;
   const { parley } = await startPostgres(disposer, ['parley']);
   const product = await startProduct(disposer, {
     databaseUrl: parley.url,
@@ -54,7 +54,7 @@ async function run(session: Session): Promise<void> {
     ];
     return compareWith(session, { unit: '/s', ours: side('parley', 64), against, facts });
   });
-  if (!full) return;
+  if (scale === 'short') return;
   await session.part('P1 notifications, 16 connections', () => {
     const against = [{ work: 'P1 notifications, 16 connections, raw', control: pgbench }];
     return compareWith(session, { unit: '/s', ours: side('parley', 16), against });

@@ -7,7 +7,7 @@ import { type Condition, comparisonRow } from './lib/row.ts';
 import { openFloor, openWritten } from './lib/send-controls.ts';
 import { RECIPIENTS } from './lib/send-conversations.ts';
 import { HISTORY, SendStand } from './lib/send-stand.ts';
-import type { Findings, Session, Work } from './lib/work.ts';
+import { type Findings, type Session, TIMINGS, type Work } from './lib/work.ts';
 
 /**
  * Durable sends over REST, answered after the commit, with fan-out and notifications going on, on
@@ -17,7 +17,7 @@ import type { Findings, Session, Work } from './lib/work.ts';
 export const P2: Work = { name: 'p2', title: 'durable sends', run };
 
 async function run(session: Session): Promise<void> {
-  const { disposer, full, say, timing } = session;
+  const { disposer, scale, say, timing } = session;
   const databases = await startPostgres(disposer, ['parley', 'unbatched']);
   const stand = await SendStand.open(session, databases.parley);
   const written = await openWritten(session, stand);
@@ -50,7 +50,7 @@ async function run(session: Session): Promise<void> {
     await session.part(work, async () => {
       const against = [
         { work: `${work}, raw, equal work`, control: direct.equal, atLeast: equal, besides: promptEffects },
-        ...(full ? [{ work: `${work}, raw, single row`, control: direct.single }] : []),
+        ...(scale !== 'short' ? [{ work: `${work}, raw, single row`, control: direct.single }] : []),
       ];
       const findings = await compareWith(session, { ...common, ours, against, facts });
       return withPostgresTime(
@@ -70,7 +70,7 @@ async function run(session: Session): Promise<void> {
       ];
       return compareWith(session, { ...common, ours, against });
     });
-    if (!full) continue;
+    if (scale === 'short') continue;
     await session.part(`${work}, autocannon`, () => {
       const against = [
         { work: `${work}, autocannon`, control: direct.single },
@@ -91,7 +91,7 @@ async function run(session: Session): Promise<void> {
     const work = `P2 sends, 64, groups of ${RECIPIENTS.group}`;
     const ours = stand.side(64, 'group');
     const against = [{ work: `${work}, raw, equal work`, control: inserts.equal, besides: promptEffects }];
-    return compareWith(session, { ...common, ours, against, timing: full ? GROUPS.full : GROUPS.short });
+    return compareWith(session, { ...common, ours, against, timing: GROUPS[scale] });
   });
   await session.part('P2 batching', async () => {
     const options = { name: 'unbatched', entry: 'bench/servers/unbatched.ts' };
@@ -105,7 +105,7 @@ async function run(session: Session): Promise<void> {
     };
     return compareWith(session, { ...common, ours, against, before: drained });
   });
-  if (!full) return;
+  if (scale === 'short') return;
   await session.part('P2 without recipients', () => {
     const against = [{ work: 'P2 sends, 256, no recipients, raw', control: direct.single }];
     return compareWith(session, { ...common, ours: stand.side(256, 'silent'), against });
@@ -123,6 +123,7 @@ const OF_THE_FLOOR = 0.75;
 const GROUPS = {
   full: { pairs: 10, blockMs: 2_000, warmupMs: 1_000 },
   short: { pairs: 2, blockMs: 500, warmupMs: 500 },
+  brief: TIMINGS.brief,
 } as const;
 const MOST_OF_POSTGRES = 0.6;
 

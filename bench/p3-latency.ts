@@ -20,7 +20,7 @@ import type { Findings, Session, Work } from './lib/work.ts';
 export const P3: Work = { name: 'p3', title: 'latency of sends', run };
 
 async function run(session: Session): Promise<void> {
-  const { disposer, full, say, timing } = session;
+  const { disposer, scale, say, timing } = session;
   const { parley } = await startPostgres(disposer, ['parley']);
   const stand = await SendStand.open(session, parley);
   const written = await openWritten(session, stand);
@@ -68,7 +68,7 @@ async function run(session: Session): Promise<void> {
     const against = [{ work: `P3 send p99 at ${at}/s, ${why}`, control, atMost: OF_WRITTEN }];
     return compareWith(session, { unit: 'ms', ours, against, before });
   });
-  if (!full) return;
+  if (scale === 'short') return;
   await session.part('P3 at half of its own', async () => {
     const side = sendsSide('parley', stand, ownRate, seeds);
     const blocks: Block[] = [];

@@ -34,7 +34,7 @@ async function run(session: Session): Promise<void> {
     const against = [{ work: 'P4 publish alone, one a tick', control: uws.byCredit(one), atLeast: 1 }];
     return compareWith(session, { unit: '/s', ours: alone, against });
   });
-  if (!session.full) return;
+  if (session.scale === 'short') return;
   await session.part('P4 by POST', () => {
     const against = [{ work: 'P4 whole path, control by POST too', control: uws.byPost(WINDOW) }];
     return compareWith(session, { unit: '/s', ours: whole, against });

@@ -19,7 +19,7 @@ async function run(session: Session): Promise<void> {
     const against = [{ work: 'P5 publish alone, 10 a tick', control: oneATick, atLeast: 6 }];
     return compareWith(session, { unit: '/s', ours: alone, against, facts });
   });
-  if (!session.full) return;
+  if (session.scale === 'short') return;
   await session.part('P5 whole path', async () => {
     const against = [{ work: 'P5 whole path, 80 under way', control: oneATick }];
     return compareWith(session, { unit: '/s', ours: await fanout.whole(BURST * WINDOW), against });

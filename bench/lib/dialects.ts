@@ -23,7 +23,7 @@ export const FRAME_CLASSES = { other: 0, delivery: 1, ping: 2, caughtUp: 3 } as 
 export type FrameClass = (typeof FRAME_CLASSES)[keyof typeof FRAME_CLASSES];
 
 /** How far into a payload `classify` may look. */
-export const PEEK_BYTES = 10;
+export const PEEK_BYTES = 40;
 
 /** The caller that the sockets belong to. */
 export interface ParleyCaller {
@@ -136,18 +136,27 @@ export function topicsDialect(topics: readonly string[]): Dialect {
 }
 
 const TYPE_AT = '{"type":"'.length;
+const NAME_AT = '{"type":"event","event":"'.length;
 const E = 'event'.charCodeAt(0);
 const P = 'ping'.charCodeAt(0);
 const C = 'caught_up'.charCodeAt(0);
+const SPACE = ' '.charCodeAt(0);
+const I = 'inbox.changed'.charCodeAt(0);
 const MESSAGE = '4'.charCodeAt(0);
 const EVENT = '2'.charCodeAt(0);
 const PING = '2'.charCodeAt(0);
 
-/** `{"type":"event"…`, `{"type":"ping"…` and `{"type":"caught_up"…` differ in one byte. */
+/**
+ * `{"type":"event"…`, `{"type":"ping"…` and `{"type":"caught_up"…` differ in one byte. An
+ * `inbox.changed` is no delivery: it is a hint, and one stands for any number of messages. Frames
+ * that older versions do not get begin with white space (src/platform/engine/marked-json.ts).
+ */
 function classifyTyped(bytes: Uint8Array, start: number, length: number): FrameClass {
   if (length <= TYPE_AT) return FRAME_CLASSES.other;
-  const letter = bytes[start + TYPE_AT];
-  if (letter === E) return FRAME_CLASSES.delivery;
+  let at = start;
+  while (bytes[at]! <= SPACE) at++;
+  const letter = bytes[at + TYPE_AT];
+  if (letter === E) return bytes[at + NAME_AT] === I ? FRAME_CLASSES.other : FRAME_CLASSES.delivery;
   if (letter === P) return FRAME_CLASSES.ping;
   return letter === C ? FRAME_CLASSES.caughtUp : FRAME_CLASSES.other;
 }

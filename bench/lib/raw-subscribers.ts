@@ -33,6 +33,8 @@ export class RawSubscribers {
   pingBytes = 0;
   /** Sockets that were closed by the server, or failed. */
   lost = 0;
+  /** The first error about what a socket received, which closed it. */
+  failure: unknown;
   readonly onDelivery: ((ordinal: number) => void) | undefined;
   readonly #subscribers: Subscriber[] = [];
   #goal = Number.POSITIVE_INFINITY;
@@ -87,7 +89,10 @@ export class RawSubscribers {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         reject(
-          new Error(`${goal - this.deliveries} of ${goal} deliveries are missing, ${this.lost} sockets lost`),
+          new Error(
+            `${goal - this.deliveries} of ${goal} deliveries are missing, ${this.lost} sockets lost`,
+            { cause: this.failure },
+          ),
         );
       }, patienceMs);
       this.whenDelivered(goal, () => {
@@ -151,6 +156,7 @@ class Subscriber {
           try {
             this.#read(buffer, length, resolve);
           } catch (error) {
+            all.failure ??= error;
             reject(error);
             this.#socket.destroy();
           }

@@ -82,7 +82,6 @@ export class Runner {
     const parts: Findings[] = [];
     const session: Session = {
       scale,
-      full,
       timing: TIMINGS[scale],
       disposer,
       say,

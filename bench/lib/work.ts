@@ -19,10 +19,8 @@ export interface Work {
 
 /** The dependencies that a work gets from the runner. */
 export interface Session {
-  /** By which a work chooses its sizes. */
+  /** By which a work chooses its sizes. A short run leaves out some of the parts. */
   readonly scale: Scale;
-  /** Whether it is `full`, which measures more parts than the others. */
-  readonly full: boolean;
   readonly timing: Timing;
   /** Everything that a work starts is released through it, also when the run is interrupted. */
   readonly disposer: Disposer;

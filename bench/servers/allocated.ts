@@ -5,6 +5,7 @@
  */
 
 import { GCProfiler, getHeapStatistics } from 'node:v8';
+import { onQuestion } from './questions.ts';
 
 export interface Allocated {
   readonly heapBytes: number;
@@ -15,8 +16,7 @@ export interface Allocated {
 let last = usedNow();
 let profiler: GCProfiler | undefined;
 
-process.on('message', ({ allocated }: { allocated?: true }) => {
-  if (allocated !== true) return;
+onQuestion('allocated', () => {
   const sum = { heapBytes: 0, bufferBytes: 0 };
   const add = (used: Used) => {
     sum.heapBytes += used.heap - last.heap;

@@ -5,17 +5,18 @@
 
 import { Session } from 'node:inspector/promises';
 import type { Profile } from '../lib/profile-parts.ts';
+import { onQuestion } from './questions.ts';
 
 const session = new Session();
 session.connect();
 
-process.on('message', async ({ profile }: { profile?: 'start' | 'stop' }) => {
-  if (profile === 'start') {
+onQuestion('profile', async (asked) => {
+  if (asked === 'start') {
     await session.post('Profiler.enable');
     await session.post('Profiler.setSamplingInterval', { interval: INTERVAL_US });
     await session.post('Profiler.start');
     process.send?.({ profiling: true });
-  } else if (profile === 'stop') {
+  } else {
     const { profile } = await session.post('Profiler.stop');
     const nodes = profile.nodes.map(
       ({ id, callFrame: { url, functionName }, hitCount = 0, children = [] }) => ({

@@ -7,6 +7,7 @@ import { Sender } from '../../src/core/messages/sending/send.ts';
 import { WritePath } from '../../src/core/messages/timeline/write-path.ts';
 import { PipelinedConnection } from '../../src/platform/db/connection/pipelined-connection.ts';
 import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
+import { onQuestion } from './questions.ts';
 
 /** Times are milliseconds of the system's clock. */
 export interface Trace {
@@ -65,8 +66,7 @@ PipelinedConnection.prototype.query = async function (this: PipelinedConnection,
   return rows;
 } as typeof query;
 
-process.on('message', ({ trace: asked }: { trace?: true }) => {
-  if (asked !== true) return;
+onQuestion('trace', () => {
   process.send?.(trace);
   for (const list of Object.values(trace)) list.length = 0;
 });

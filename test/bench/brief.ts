@@ -7,11 +7,13 @@ import type { Findings, Work } from '../../bench/lib/work.ts';
 import { WORKS } from '../../bench/works.ts';
 import { findProgram } from '../support/debian-program.ts';
 
-/** Works by the file of test/long/bench/ that runs them. */
-const NAMES = {
-  sends: ['p1', 'p2', 'p3', 'webhooks'],
-  sockets: ['p4', 'p5', 'p6', 'p10'],
-  rows: ['p14', 'first-request', 'timeline', 'search', 'inbox', 'import'],
+/** Works by the file of test/long/bench/ that runs them; test/bench/brief.test.ts has them all. */
+export const NAMES = {
+  sends: ['p1', 'p2', 'p3', 'webhooks', 'parts'],
+  sockets: ['p4', 'p5', 'p6', 'p10', 'slow-readers'],
+  rows: ['p14', 'first-request', 'timeline', 'search', 'inbox', 'import', 'p13'],
+  nodes: ['p7', 'p8', 'p9', 'p12', 'garbage', 'processes'],
+  beside: ['beside'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 /** Runs works in blocks of a fraction of a second: each has figures, for ours and every control. */

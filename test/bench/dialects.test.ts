@@ -4,6 +4,7 @@
 
 import t from 'tap';
 import {
+  BARE_DIALECT,
   FRAME_CLASSES,
   SOCKET_IO_DIALECT,
   socketIoRoomsDialect,
@@ -32,6 +33,20 @@ t.test('events of Socket.IO are deliveries, its heartbeats pings', async (t) => 
   t.equal(classify('430[2]'), FRAME_CLASSES.other, 'an acknowledgement');
   t.equal(classify('2'), FRAME_CLASSES.ping);
   t.equal(classify('4'), FRAME_CLASSES.other);
+});
+
+t.test('what a socket of ours counts, and that it answers a heartbeat', async (t) => {
+  for (const [text, expected] of [
+    ['{"type":"event","event":"message.created","data":{}}', FRAME_CLASSES.delivery],
+    ['\t   {"type":"event","event":"message.pinned","data":{}}\t', FRAME_CLASSES.delivery],
+    ['\t   {"type":"event","event":"inbox.changed","data":{}}\t', FRAME_CLASSES.other],
+    ['{"type":"ping"}', FRAME_CLASSES.ping],
+    ['{"type":"caught_up","conversation_id":"cnv_1"}', FRAME_CLASSES.caughtUp],
+    ['{}', FRAME_CLASSES.other],
+  ] as const) {
+    const bytes = Buffer.from(`xx${text}`);
+    t.equal(BARE_DIALECT.classify(bytes, 2, bytes.length - 2), expected, text);
+  }
 });
 
 t.test('topics are named in the query', async (t) => {

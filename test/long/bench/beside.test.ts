@@ -1,0 +1,10 @@
+/**
+ * Sends beside every kind of background work have figures, and those without it.
+ *
+ * Without influence: OPERATION, PAGES.
+ */
+
+import t from 'tap';
+import { runBriefly } from '../../bench/brief.ts';
+
+await runBriefly(t, 'beside');
