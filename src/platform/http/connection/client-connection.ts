@@ -58,6 +58,11 @@ export class ClientConnection {
     this.#listen();
   }
 
+  /** Ends a connection that is open and has no request. */
+  close(): void {
+    this.#handle.close();
+  }
+
   /** Called when the connection closed or became a WebSocket. */
   drop(): void {
     this.#exchange = undefined;
@@ -67,7 +72,7 @@ export class ClientConnection {
   /** Called every KEEP_OPEN_TICK_MS with `performance.now()`; closes when idle for `idleMs`. */
   keepOpen(nowMs: number, idleMs: number): void {
     if (this.#exchange !== undefined) return;
-    if (nowMs - this.#idleSinceMs >= idleMs) this.#handle.close();
+    if (nowMs - this.#idleSinceMs >= idleMs) this.close();
     else if (nowMs - this.#keptMs >= KEEP_OPEN_MS) {
       this.#keptMs = nowMs;
       // Resets the library's clock to its 10 s.

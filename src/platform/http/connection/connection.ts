@@ -15,7 +15,7 @@ export interface Connection extends Sink, OpenSink {
   writeStatus(status: string): unknown;
   writeHeader(name: string, value: string): unknown;
   end(body: string | Buffer, closeConnection: boolean): unknown;
-  endWithoutBody(reportedLength?: number, closeConnection?: boolean): unknown;
+  endWithoutBody(): unknown;
   tryEnd(body: string | Buffer, totalSize: number): [boolean, boolean];
   pause(): unknown;
   resume(): unknown;

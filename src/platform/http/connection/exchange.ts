@@ -317,17 +317,39 @@ export class Exchange {
     this.#deadlineMs = Number.POSITIVE_INFINITY;
     const connection = this.#connection;
     if (connection === undefined) return;
-    const { body } = outgoing;
-    if (isOpenBody(body)) this.#open(connection, outgoing, body);
-    else if (isSource(body) && this.head.method !== 'HEAD') this.#sendSource(connection, outgoing, body);
-    else connection.cork(() => this.#respond(connection, outgoing, body));
+    const { status, body } = outgoing;
+    if (this.head.method === 'HEAD' || BODILESS.has(status)) this.#sendHead(connection, outgoing);
+    else if (isOpenBody(body)) this.#open(connection, outgoing, body);
+    else if (isSource(body)) this.#sendSource(connection, outgoing, body);
+    else connection.cork(() => this.#respond(connection, outgoing, body ?? ''));
   }
 
-  #respond(connection: Connection, outgoing: HttpResponse, body: WholeBody): void {
+  /**
+   * Answers without a body, with the length that it would have. The length is a header of ours,
+   * since the library would wait for a body of its own length and cut the next request.
+   */
+  #sendHead(connection: Connection, outgoing: HttpResponse): void {
+    const closedBefore = this.#host.closed;
+    const closes = this.#mustClose;
+    const length = BODILESS.has(outgoing.status) ? undefined : lengthOf(outgoing.body);
+    if (length !== undefined) this.setHeader('Content-Length', String(length));
+    if (closes) this.setHeader('Connection', 'close');
+    connection.cork(() => {
+      this.#writeHead(connection, outgoing);
+      // Without arguments, because an undefined length would be sent as 2^63.
+      connection.endWithoutBody();
+    });
+    if (isOpenBody(outgoing.body)) outgoing.body.gone();
+    this.#completed(closedBefore);
+    // The library closes the connection by itself only if the request asked for it.
+    if (closes && this.#host.closed === closedBefore) this.#clientConnection?.close();
+  }
+
+  #respond(connection: Connection, outgoing: HttpResponse, body: string | Buffer): void {
     const closedBefore = this.#host.closed;
     this.#writeHead(connection, outgoing);
     if (this.#end(connection, body)) this.#completed(closedBefore);
-    else if (typeof body === 'string' || Buffer.isBuffer(body)) this.#trickle(connection, body);
+    else this.#trickle(connection, body);
   }
 
   /** Called when the answer was sent; that may have closed the connection. */
@@ -345,17 +367,11 @@ export class Exchange {
   }
 
   /** Returns whether the answer is complete. */
-  #end(connection: Connection, body: WholeBody): boolean {
-    const closes = this.#mustClose;
-    // Without arguments, because an undefined length would be sent as 2^63.
-    if (body === null && !closes) connection.endWithoutBody();
-    else if (body === null) connection.end('', true);
-    else if (isSource(body)) connection.endWithoutBody(body.size, closes);
-    else if (this.head.method === 'HEAD') connection.endWithoutBody(Buffer.byteLength(body), closes);
-    else if (closes) connection.end(body, true);
+  #end(connection: Connection, body: string | Buffer): boolean {
     // `end` treats bytes that the client has not taken as sent: a client that goes on asking
     // without reading would fill memory. This way its next request meets a pending one and is cut.
-    else return connection.tryEnd(body, 0)[1];
+    if (!this.#mustClose) return connection.tryEnd(body, 0)[1];
+    connection.end(body, true);
     return true;
   }
 
@@ -469,8 +485,15 @@ export class Exchange {
   }
 }
 
-/** A body whose length is known before its first byte is written. */
-type WholeBody = Exclude<HttpResponse['body'], OpenBody>;
+/** Statuses whose answers have neither a body nor a length (RFC 9110, 15.3.5 and 15.4.5). */
+const BODILESS: ReadonlySet<number> = new Set([204, 304]);
+
+/** Returns the bytes of a body, undefined if only its end will show them. */
+function lengthOf(body: HttpResponse['body']): number | undefined {
+  if (body === null) return 0;
+  if (isOpenBody(body)) return undefined;
+  return isSource(body) ? body.size : Buffer.byteLength(body);
+}
 
 const NOTHING = Buffer.alloc(0);
 /** At least the bytes that the library writes together. */
