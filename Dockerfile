@@ -1,5 +1,5 @@
 # The exact Node that package.json pins (test/start/image.test.ts compares them).
-FROM node:22.23.3-bookworm-slim AS tools
+FROM node:22.23.3-trixie-slim AS tools
 WORKDIR /app
 
 COPY package.json package-lock.json ./
@@ -11,7 +11,7 @@ COPY LICENSE LICENSE
 # The package of the SDK is made with tools that the image does not have.
 RUN npm run build
 
-FROM node:22.23.3-bookworm-slim AS build
+FROM node:22.23.3-trixie-slim AS build
 WORKDIR /app
 
 COPY package.json package-lock.json ./
@@ -37,7 +37,7 @@ RUN node --max-semi-space-size=32 --heap-growing-percent=200 --v8-pool-size=1 -e
     'require("./bin/quick-load.cjs").loadQuickly(); Promise.all([import("./src/app/app.ts"), import("./src/features/mail/reading/read-mail.ts")]).then(() => process.exit())' \
     && node bin/parley.cjs admin --help
 
-FROM debian:bookworm-slim
+FROM debian:trixie-slim
 WORKDIR /app
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 COPY --from=build /app .

@@ -182,7 +182,7 @@ t.test('an allowed place is allowed only on its own port', async (t) => {
   t.equal(await outcome('http://10.0.0.1:80/'), 'insufficient_permissions');
 });
 
-t.test('20 allowed URLs are fetched', async (t) => {
+t.test('19 allowed URLs are fetched', async (t) => {
   const honest: [path: string, expected: Partial<Page>][] = [
     ['/', { url: `${base}/`, status: 200, content_type: 'text/plain', text: 'the friend', truncated: false }],
     ['', { text: 'the friend' }],
@@ -195,7 +195,6 @@ t.test('20 allowed URLs are fetched', async (t) => {
     ['/latin1-html', { text: 'Möwe' }],
     ['/gzip', { text: 'packed' }],
     ['/deflate', { text: 'packed' }],
-    ['/br', { text: 'packed' }],
     ['/missing', { status: 404, text: 'nothing here' }],
     ['/empty', { status: 204, text: '' }],
     ['/nul', { text: 'a\uFFFDb' }],
@@ -208,7 +207,7 @@ t.test('20 allowed URLs are fetched', async (t) => {
     [`/hops?left=5`, { url: `${base}/hops?left=0`, text: 'arrived' }],
     ['/to?status=302', { status: 302, text: 'nowhere' }],
   ];
-  t.equal(honest.length, 20);
+  t.equal(honest.length, 19);
   for (const [path, expected] of honest) {
     const { text, ...page } = await read(base + path);
     t.match({ ...page, text: text.replaceAll(String(port), 'PORT') }, expected, path);
@@ -222,6 +221,8 @@ t.test('responses that are refused or cut', async (t) => {
     ['/image', /^external_service_error: What is there is image\/png,/],
     ['/no-type', /^external_service_error: What is there is something without a type/],
     ['/zstd', /^external_service_error: It is packed/],
+    // The decoder of Brotli in Node 22.23.3 has a published fault (SECURITY.md).
+    ['/br', /^external_service_error: It is packed/],
     ['/not-gzip', /^connection_error: It could not be fetched: Z_DATA_ERROR/],
     ['/cut', /^connection_error: It could not be fetched: ECONNRESET/],
     ['/no-http', /^connection_error: It could not be fetched: HTTPParserError/],

@@ -78,8 +78,9 @@ t.test('models answer through the API of a provider', async (t) => {
     });
     t.equal(heard.text, completion.text);
     t.equal(chain.contextTokens, 9_000);
-    const { body, authorization } = models.requests.at(-1)!;
+    const { body, authorization, acceptEncoding } = models.requests.at(-1)!;
     t.equal(authorization, 'Bearer test-key');
+    t.equal(acceptEncoding, 'gzip, deflate', 'no Brotli');
     t.strictSame(body, {
       model: 'one',
       temperature: 0.2,

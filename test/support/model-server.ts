@@ -63,6 +63,7 @@ export interface ModelRequest {
   readonly model: string;
   readonly body: ChatBody;
   readonly authorization: string | undefined;
+  readonly acceptEncoding: string | undefined;
   readonly traceparent: string | undefined;
   /** The system prompt. */
   readonly instructions: string;
@@ -195,7 +196,7 @@ const NOTHING_SCRIPTED: ModelReply = { status: 500 };
 
 function describe(
   body: ChatBody,
-  { authorization, traceparent }: IncomingHttpHeaders,
+  { authorization, traceparent, 'accept-encoding': acceptEncoding }: IncomingHttpHeaders,
   over: ModelRequest['over'],
 ): ModelRequest {
   const textOf = (role: string) => body.messages.findLast((message) => message.role === role)?.content ?? '';
@@ -203,6 +204,7 @@ function describe(
     model: body.model,
     body,
     authorization,
+    acceptEncoding: acceptEncoding?.toString(),
     traceparent: traceparent?.toString(),
     instructions: textOf('system'),
     lastUserText: textOf('user'),

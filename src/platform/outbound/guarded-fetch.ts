@@ -1,5 +1,5 @@
 import { pipeline, type Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { createGunzip, createInflate } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import type { AddressGuard } from './address-guard.ts';
 import { guardedConnector, loadUndici } from './address-guard.ts';
@@ -85,7 +85,7 @@ const MAX_REDIRECTS = 5;
 
 const HEADERS = {
   Accept: 'text/html, text/*;q=0.9, application/json;q=0.9, application/xml;q=0.9, */*;q=0.1',
-  'Accept-Encoding': 'gzip, deflate, br',
+  'Accept-Encoding': 'gzip, deflate',
   'User-Agent': 'Parley (fetch_url)',
 };
 
@@ -145,7 +145,6 @@ const DECODERS = new Map([
   ['gzip', createGunzip],
   ['x-gzip', createGunzip],
   ['deflate', createInflate],
-  ['br', createBrotliDecompress],
 ]);
 
 export async function readBytes(

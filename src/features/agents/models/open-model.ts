@@ -131,6 +131,8 @@ async function open({ provider, model, baseUrl, apiKey }: OpenModelSettings): Pr
   const options = {
     ...(baseUrl !== undefined && { baseURL: baseUrl }),
     ...(apiKey !== undefined && { apiKey }),
+    // Node's own fetch would ask for Brotli too, whose decoder has a published fault (SECURITY.md).
+    headers: { 'Accept-Encoding': 'gzip, deflate' },
   };
   switch (provider) {
     case 'openai': {
