@@ -81,6 +81,63 @@ t.test('what is no key set: a redirect, too much, no JSON, other addresses', asy
   t.equal(issuer.asked.length, answers.length, 'an address that is not public is not asked');
 });
 
+t.test('an odd entry spoils no others, and the log names it', async (t) => {
+  const { issuer, sets, source, warnings, clock } = await keySets(t);
+  const [first, second] = issuer.keySet.keys as [Record<string, unknown>, Record<string, unknown>];
+  const odd: readonly unknown[] = [
+    ...[null, 5, 'key', [], {}, { kty: 7 }, { kty: 'RSA' }, { ...first, n: 5 }, { ...first, n: '' }],
+    ...[
+      { ...second, x: undefined },
+      { ...second, crv: 'P-999' },
+      { ...first, d: 'secret' },
+    ],
+  ];
+  for (const entry of odd) {
+    issuer.answer = { status: 200, text: JSON.stringify({ keys: [entry, first, entry] }) };
+    clock.ms += 11 * MINUTE;
+    const before = warnings.length;
+    const keys = await sets.of(source);
+    t.ok(await keys({ alg: 'RS256', kid: String(first.kid) }), JSON.stringify(entry));
+    t.equal(warnings.length, before + 1, 'one warning');
+    t.match(warnings.at(-1), /keys\[0\].*keys\[2\]/);
+    t.notMatch(warnings.at(-1), /secret/);
+  }
+  issuer.answer = { status: 200, text: JSON.stringify({ keys: odd }) };
+  clock.ms += 11 * MINUTE;
+  t.ok(await sets.of(source), 'the earlier keys hold where none can be used');
+  issuer.answer = {
+    status: 200,
+    text: JSON.stringify({ keys: [{ kty: 'oct', k: 'AA' }, { kty: 'AKP' }, first] }),
+  };
+  clock.ms += 11 * MINUTE;
+  const before = warnings.length;
+  t.ok(await (await sets.of(source))({ alg: 'RS256', kid: String(first.kid) }));
+  t.equal(warnings.length, before, 'kinds that sign no token are not odd');
+});
+
+t.test('the same key twice is one key, two keys of one id are not', async (t) => {
+  const { issuer, sets, source, clock } = await keySets(t);
+  const [first] = issuer.keySet.keys as [Record<string, unknown>];
+  const { alg: _, ...withoutAlgorithm } = first;
+  for (const keys of [
+    [first, first],
+    [first, { ...withoutAlgorithm, use: 'sig' }],
+    [withoutAlgorithm, first, { ...first, x5t: 'other' }],
+  ]) {
+    issuer.answer = { status: 200, text: JSON.stringify({ keys }) };
+    clock.ms += 11 * MINUTE;
+    const read = await sets.of(source);
+    t.ok(await read({ alg: 'RS256', kid: String(first.kid) }), JSON.stringify(keys.map(Object.keys)));
+  }
+  issuer.addKey(String(first.kid));
+  issuer.answer = undefined;
+  clock.ms += 11 * MINUTE;
+  const read = await sets.of(source);
+  await t.rejects(read({ alg: 'RS256', kid: String(first.kid) }), {
+    code: 'ERR_JWKS_MULTIPLE_MATCHING_KEYS',
+  });
+});
+
 async function keySets(t: Parameters<typeof TokenIssuer.start>[0]) {
   const issuer = await TokenIssuer.start(t);
   const clock = { ms: 0 };

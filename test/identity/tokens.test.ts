@@ -142,8 +142,18 @@ t.test('an e-mail address joins no one', async (t) => {
   });
   t.not(me.body.user?.id, person.id);
   t.match(me.body.user?.email, /@no-address\.invalid$/);
-  const unverified = issuer.token({ ...of(issuer, 'f'), email: 'new@navy.example', email_verified: false });
-  t.match((await call<Me>('GET', '/v1/me', { token: unverified })).body.user?.email, /@no-address\.invalid$/);
+  const addressWith = async (email_verified: unknown, n: number) => {
+    const claims = { ...of(issuer, `verified-${n}`), email: `new-${n}@navy.example` };
+    const token = issuer.token(email_verified === undefined ? claims : { ...claims, email_verified });
+    return (await call<Me>('GET', '/v1/me', { token })).body.user?.email;
+  };
+  for (const [n, value] of [undefined, true, 'true'].entries()) {
+    t.equal(await addressWith(value, n), `new-${n}@navy.example`, String(value));
+  }
+  const others = [false, 'false', 'True', 'yes', '', 1, 0, null, [true], { verified: true }];
+  for (const [n, value] of others.entries()) {
+    t.match(await addressWith(value, 100 + n), /@no-address\.invalid$/, JSON.stringify(value));
+  }
   const { issuer: shop } = await provided(t, { person: 'customer', provision: 'first_use' });
   const token = shop.token({ ...of(shop, 'g'), email: 'c@example.com' });
   t.equal(await refusal('GET', '/v1/messaging/conversations', { token }), '200');

@@ -1,4 +1,5 @@
-import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
+import { createPublicKey, KeyObject } from 'node:crypto';
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWK } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { unavailable } from '../../../contract/protocol/errors.ts';
 import { KEY_SET_BYTES } from '../../../contract/protocol/resources/identity-provider.ts';
@@ -65,7 +66,7 @@ export class KeySets {
   }
 
   #ownOf(jwks: object): KeySetReader {
-    const known = this.#own.get(jwks) ?? readKeySet(jwks);
+    const known = this.#own.get(jwks) ?? readKeySet(jwks).reader;
     this.#own.set(jwks, known);
     return known;
   }
@@ -101,7 +102,7 @@ export class KeySets {
   async #read({ id, jwks_url: url }: KeySource, kept: Kept): Promise<void> {
     kept.askedAtMs = this.#now();
     try {
-      kept.keys = await this.#fetch(url!);
+      kept.keys = await this.#fetch(id, url!);
       kept.readAtMs = this.#now();
       kept.failed = false;
     } catch (error) {
@@ -113,7 +114,7 @@ export class KeySets {
     }
   }
 
-  async #fetch(url: string): Promise<KeySetReader> {
+  async #fetch(id: string, url: string): Promise<KeySetReader> {
     const { status, bytes, truncated } = await this.#options.fetch.fetch(url, {
       maxBytes: KEY_SET_BYTES,
       mayAsk: () => true,
@@ -123,13 +124,78 @@ export class KeySets {
     });
     if (status !== 200) throw new Error(`The key set was answered with ${status}.`);
     if (truncated) throw new Error(`The key set is larger than ${KEY_SET_BYTES} bytes.`);
-    return readKeySet(JSON.parse(bytes.toString()));
+    const { reader, odd } = readKeySet(JSON.parse(bytes.toString()));
+    if (odd.length > 0) {
+      this.#options.log.warn(
+        { identity_provider_id: id, entries: odd },
+        'some keys of an identity provider cannot be used',
+      );
+    }
+    return reader;
   }
 }
 
-/** Throws if this is no key set. Keys of unknown kinds are in it, and fit no token. */
-export function readKeySet(value: unknown): KeySetReader {
-  return createLocalJWKSet(value as JSONWebKeySet);
+export interface ReadKeySet {
+  readonly reader: KeySetReader;
+  /** The entries that are no usable public keys, by their place and what is wrong with them. */
+  readonly odd: readonly string[];
+}
+
+/**
+ * Reads a key set without the entries that are odd, which spoil no others. Keys of unknown kinds are
+ * in it, and fit no token. Throws if it is no key set, or has odd entries alone.
+ */
+export function readKeySet(value: unknown): ReadKeySet {
+  const entries: unknown = (value as Partial<JSONWebKeySet> | null)?.keys;
+  if (!Array.isArray(entries)) throw new Error('It has no list of keys.');
+  const odd: string[] = [];
+  const keys = entries.filter((entry: unknown, index): entry is JWK => {
+    const fault = faultOf(entry);
+    if (fault !== undefined) odd.push(`keys[${index}]: ${fault}`);
+    return fault === undefined;
+  });
+  if (keys.length === 0 && odd.length > 0) throw new Error(`None of its keys can be used: ${odd.join('; ')}`);
+  const find = createLocalJWKSet({ keys });
+  const reader = (async (...token: Parameters<typeof find>) => {
+    try {
+      return await find(...token);
+    } catch (error) {
+      const same = error instanceof errors.JWKSMultipleMatchingKeys ? await sameKey(error) : undefined;
+      if (same === undefined) throw error;
+      return same;
+    }
+  }) as KeySetReader;
+  return { reader, odd };
+}
+
+/** Returns what is wrong with an entry of a kind that signs tokens, or undefined. */
+function faultOf(entry: unknown): string | undefined {
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return 'it is no object';
+  const { kty, d } = entry as JWK;
+  if (typeof kty !== 'string') return 'it has no kty';
+  if (!KINDS.has(kty)) return undefined;
+  if (d !== undefined) return 'it is a private key';
+  try {
+    const { asymmetricKeyDetails } = createPublicKey({ key: entry as JWK, format: 'jwk' });
+    const bits = asymmetricKeyDetails?.modulusLength ?? LEAST_RSA_BITS;
+    return bits < LEAST_RSA_BITS ? `it has fewer than ${LEAST_RSA_BITS} bits` : undefined;
+  } catch {
+    return 'it cannot be read';
+  }
+}
+
+/** What jose verifies with. */
+const LEAST_RSA_BITS = 2_048;
+const KINDS: ReadonlySet<string> = new Set(['RSA', 'EC', 'OKP']);
+
+/** Returns the one key that several entries are, or undefined if they are several keys. */
+async function sameKey(error: errors.JWKSMultipleMatchingKeys) {
+  const found: Awaited<ReturnType<ReturnType<typeof createLocalJWKSet>>>[] = [];
+  for await (const key of error) found.push(key);
+  const [first, ...others] = found;
+  if (first === undefined) return undefined;
+  const objects = [first, ...others].map((key) => KeyObject.from(key));
+  return objects.every((key) => key.equals(objects[0]!)) ? first : undefined;
 }
 
 /** The state of one address; changed in place. */

@@ -37,8 +37,16 @@ export function namedBy(provider: ProviderRow, claims: Claims): NamedPerson {
   return {
     subject,
     ...(typeof name === 'string' && { name }),
-    ...(typeof email === 'string' && claimOf(claims, 'email_verified') !== false && { email }),
+    ...(typeof email === 'string' && isVerified(claimOf(claims, 'email_verified')) && { email }),
   };
+}
+
+/**
+ * Applications that sign tokens for their own persons often leave the claim out. Some providers
+ * write it as text; whatever is neither of the two true values does not verify.
+ */
+function isVerified(claim: unknown): boolean {
+  return claim === undefined || claim === true || claim === 'true';
 }
 
 function requireAudience({ audience }: ProviderRow, { aud }: Claims): void {
