@@ -115,6 +115,34 @@ t.test('a workspace of Slack comes in, and a second time nothing', async (t) => 
   t.equal(audited.data.length, 2);
 });
 
+t.test('what is said of thousands of things is counted behind the first thousand', async (t) => {
+  const contents = slackContents(1);
+  const archive = await zipped({
+    ...contents,
+    'general/2020-09-14.json': Array.from({ length: 2_600 }, (_, index) => index),
+    'general/2020-09-15.json': Array.from({ length: 900 }, () => ({ type: 'message' })),
+  });
+  const id = await startImport(call, 'slack', archive, { origin: 'of much to skip' });
+  const done = await ended(call, id);
+  t.equal(done.status, 'completed', done.error_message ?? '');
+  const { body: report } = await call<ImportReport>('GET', `${PATH}/${id}/report`);
+  t.equal(report.adds_up, true);
+  const skipped = report.types.find(({ type }) => type === 'messages')!.skipped;
+  t.equal(
+    skipped.reduce((sum, { count }) => sum + count, 0),
+    3_500,
+  );
+  const { rows } = await database.pool.query(
+    'SELECT reason, count(*)::integer AS remarks, sum(count)::integer AS counted FROM import_remarks WHERE import_id = $1 AND type = $2 GROUP BY reason',
+    [id, 'messages'],
+  );
+  for (const { reason, remarks, counted } of rows) {
+    t.equal(remarks, Math.min(counted, 1_000), reason);
+    t.equal(counted, skipped.find((it) => it.reason === reason)!.count, reason);
+  }
+  t.ok(rows.some(({ counted }) => counted > 1_000));
+});
+
 t.test('a placeholder is claimed, once, and acts as the person then', async (t) => {
   const { body: users } = await call<List<User>>('GET', '/v1/users?q=ines&include[]=role');
   const [ines] = users.data;

@@ -110,7 +110,11 @@ function bytesOf(content: unknown): Buffer {
 
 export async function zipped(contents: Contents): Promise<Buffer> {
   const zip = new ZipFile();
-  for (const [name, content] of Object.entries(contents)) zip.addBuffer(bytesOf(content), name);
+  for (const [name, content] of Object.entries(contents)) {
+    const bytes = bytesOf(content);
+    // A stream of zlib for each of a hundred thousand small files would take gigabytes.
+    zip.addBuffer(bytes, name, { compress: bytes.length > 100 });
+  }
   zip.end();
   const pieces: Buffer[] = [];
   for await (const piece of zip.outputStream as AsyncIterable<unknown>) pieces.push(piece as Buffer);

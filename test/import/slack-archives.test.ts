@@ -642,6 +642,26 @@ t.test('an export in a folder, and one of an organization', async (t) => {
   t.equal(messages.length, 2);
 });
 
+t.test('folders of the same name that no list names, in several workspaces', async (t) => {
+  const workspaces = ['w0', 'w1', 'w2', 'w3'];
+  const grid = await zipOf(scratch, {
+    'org_users.json': USERS,
+    ...Object.fromEntries(
+      workspaces.flatMap((workspace, index) => [
+        [`${workspace}/channels.json`, []],
+        [`${workspace}/g/2024-01-01.json`, [said(`170410000${index}.000001`)]],
+      ]),
+    ),
+  });
+  const { messages, conversations } = await given('slack', grid, { scratch });
+  t.strictSame(
+    [...conversations.keys()],
+    ['g', 'g (unlisted)', 'w2/g (unlisted)', 'w3/g (unlisted)'],
+    'each is a conversation of its own',
+  );
+  t.equal(new Set(messages.map(({ conversation }) => conversation)).size, 4);
+});
+
 t.test('walks leave nothing behind for the next one', async (t) => {
   const contents = { 'pier/2024-01-01.json': [said('1704100000.000001', { user: 'UPARTED' })] };
   const [first, second] = [await slack(contents), await slack(contents)];

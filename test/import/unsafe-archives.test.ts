@@ -104,6 +104,27 @@ t.test('bytes that are damaged', async (t) => {
   t.ok(await refused(path, 'not_an_archive'));
 });
 
+t.test('bytes that are others than those that were packed', async (t) => {
+  const path = await zipOf(files, { ...SLACK, '__uploads/F1/a.txt': 'whole' });
+  const bytes = readFileSync(path);
+  // In the list of the archive: behind the signature 12 bytes, then the CRC-32.
+  for (const name of ['pier/2024-01-01.json', '__uploads/F1/a.txt']) {
+    const at = bytes.lastIndexOf(name) - 46 + 16;
+    bytes.writeUInt32LE((bytes.readUInt32LE(at) ^ 1) >>> 0, at);
+  }
+  writeFileSync(path, bytes);
+  const reader = await openArchive('slack', path, { scratch });
+  const skipped = [];
+  for await (const record of reader.records()) if (record.type === 'skipped') skipped.push(record);
+  t.match(skipped, [{ of: 'documents', where: 'pier/2024-01-01.json', detail: /CRC-32/ }]);
+  const content = await reader.openFile('__uploads/F1/a.txt');
+  const read = async () => {
+    for await (const _ of content!.read());
+  };
+  await t.rejects(read(), { name: 'UnreadableArchive', message: /CRC-32/ });
+  await reader.close();
+});
+
 t.test('a walk can be ended, and nothing stays in the scratch directory', async (t) => {
   const controller = new AbortController();
   const path = await zipOf(files, { ...SLACK, 'pier/2024-01-02.json': [] });

@@ -14,11 +14,18 @@ export async function resumeTree(pid: number | undefined): Promise<void> {
 async function signalTree(pid: number | undefined, signal: NodeJS.Signals): Promise<void> {
   if (pid === undefined) return;
   send(pid, signal);
-  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
-  for (const line of stdout.trim().split('\n')) {
-    const [child, parent] = line.trim().split(/\s+/).map(Number);
-    if (parent === pid && child !== undefined) send(child, signal);
-  }
+  for (const child of await childrenOf(pid)) send(child, signal);
+}
+
+/** Returns the processes that a process has started, without the one that lists them. */
+export async function childrenOf(pid: number): Promise<number[]> {
+  const listing = promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
+  const { stdout } = await listing;
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number) as [number, number])
+    .flatMap(([child, parent]) => (parent === pid && child !== listing.child.pid ? [child] : []));
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {

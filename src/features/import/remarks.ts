@@ -29,6 +29,24 @@ export async function insertRemarks(tx: Tx, rows: readonly RemarkRow[]): Promise
   }
 }
 
+/** The last remark of a type and reason, and how many there are of these. */
+export interface LastRemark extends Pick<RemarkRow, 'type' | 'reason' | 'record' | 'item'> {
+  readonly remarks: number;
+}
+
+export function readLastRemarks(db: Db, importId: string): Promise<readonly LastRemark[]> {
+  return db.query(READ_LAST_REMARKS, importId);
+}
+
+/** What a remark counts in addition. */
+export type Addition = Pick<RemarkRow, 'record' | 'item' | 'count'>;
+
+export async function addToRemarks(tx: Tx, importId: string, additions: readonly Addition[]): Promise<void> {
+  if (additions.length === 0) return;
+  const of = <Key extends keyof Addition>(key: Key) => additions.map((it) => it[key]);
+  await tx.query(ADD_TO_REMARKS, importId, of('record'), of('item'), of('count'));
+}
+
 /** Returns remarks in the order of the archive; null means any type or reason. */
 export function readRemarks(
   db: Db,
@@ -63,6 +81,8 @@ export async function readReasons(
 
 const AT_ONCE = 1_000;
 const MOST_CHARACTERS = 500;
+/** The largest number of the column. */
+const MOST_COUNTED = 2 ** 31 - 1;
 
 const LIST = keysetList<[importId: string, type: string | null, reason: string | null], RemarkRow>({
   name: 'list-import-remarks',
@@ -75,6 +95,18 @@ const LIST = keysetList<[importId: string, type: string | null, reason: string |
   ],
   order: 'oldest_first',
 });
+
+const READ_LAST_REMARKS = statement<[importId: string], LastRemark>('read-last-remarks')`
+  SELECT DISTINCT ON (type, reason) type, reason, record, item,
+    count(*) OVER (PARTITION BY type, reason)::integer AS remarks
+  FROM import_remarks WHERE import_id = $1 ORDER BY type, reason, record DESC, item DESC`;
+
+const ADD_TO_REMARKS = statement<
+  [importId: string, records: readonly number[], items: readonly number[], counts: readonly number[]]
+>('add-to-remarks')`
+  UPDATE import_remarks r SET count = least(r.count::bigint + a.count, ${MOST_COUNTED})::integer
+  FROM unnest($2::integer[], $3::integer[], $4::bigint[]) AS a (record, item, count)
+  WHERE r.import_id = $1 AND r.record = a.record AND r.item = a.item`;
 
 const READ_REASONS = statement<
   [importId: string],

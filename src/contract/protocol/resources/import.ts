@@ -45,6 +45,10 @@ export const IMPORT_LIMITS = {
   keptDays: 90,
   /** The things that a report names for each reason. */
   examples: 20,
+  /** Remarks of a type and reason; the last one counts all that follow. */
+  remarksOfReason: 1_000,
+  /** Remarks of an import, from which on each further reason has one. */
+  remarks: 9_000,
   originCharacters: 255,
   tokenCharacters: 512,
 } as const;

@@ -39,6 +39,10 @@ export const COUNTED = [
 export type Counted = (typeof COUNTED)[number];
 export type Counts = Readonly<Record<Counted, number>>;
 
+export function noCounts(): Record<Counted, number> {
+  return Object.fromEntries(COUNTED.map((of) => [of, 0])) as Record<Counted, number>;
+}
+
 export interface PersonRecord {
   readonly type: 'person';
   readonly ref: string;

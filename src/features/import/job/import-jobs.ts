@@ -6,8 +6,8 @@ import type { NodeParts } from '../../../core/features/feature.ts';
 import type { ImportedWrites } from '../../../core/messages/timeline/imported-write.ts';
 import type { JobContext, JobKind } from '../../../platform/db/queue/leased-jobs.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
-import { openArchive } from '../archives/open-archive.ts';
 import { UnreadableArchive } from '../archives/reader.ts';
+import { openInProcess } from '../archives/reader-process.ts';
 import { endImport, IMPORTS, type ImportRow, REMINDED_IMPORTS, readRunning } from '../import-store.ts';
 import { joinParts } from '../parts.ts';
 import { addsUp } from '../present-import.ts';
@@ -61,7 +61,7 @@ async function run(
   const { signal } = context;
   const path = localPath ?? join(scratch, 'archive');
   if (localPath === undefined) await joinParts(database, store, row, { path, signal });
-  const reader = await openArchive(row.source, path, { scratch, signal });
+  const reader = await openInProcess(row.source, path, { scratch, signal });
   try {
     const counts = await new ArchiveWalk({ ...options, row, reader, context }).run();
     if (addsUp(counts)) await end(options, row, { status: 'completed', counts });

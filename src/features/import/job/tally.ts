@@ -1,11 +1,12 @@
 import {
+  IMPORT_LIMITS,
   IMPORTED_TYPES,
   type ImportCount,
   type ImportCounts,
   type ImportedType,
 } from '../../../contract/protocol/resources/import.ts';
 import type { Counts } from '../archives/record.ts';
-import type { RemarkRow } from '../remarks.ts';
+import type { Addition, LastRemark, RemarkRow } from '../remarks.ts';
 
 type Outcome = 'imported' | 'existed' | 'skipped';
 
@@ -25,6 +26,11 @@ export class Tally {
   readonly #counts: Record<ImportedType, Record<Outcome, number>>;
   #remarks: RemarkRow[] = [];
   #items = new Map<number, number>();
+  /** The last remark of each type and reason, those that are not stored yet included. */
+  readonly #last = new Map<string, { record: number; item: number; remarks: number }>();
+  #remarksOfAll = 0;
+  /** What remarks count in addition since the last call of `takeAdditions`, by type and reason. */
+  #additions = new Map<string, { record: number; item: number; count: number }>();
 
   constructor(importId: string, counts: ImportCounts) {
     this.#importId = importId;
@@ -33,6 +39,14 @@ export class Tally {
       return [type, { imported, existed, skipped }] as const;
     });
     this.#counts = Object.fromEntries(counted) as Record<ImportedType, Record<Outcome, number>>;
+  }
+
+  /** Goes on behind the remarks that an earlier try of the import has stored. */
+  goOn(stored: readonly LastRemark[]): void {
+    for (const { type, reason, ...last } of stored) {
+      this.#last.set(`${type} ${reason}`, last);
+      this.#remarksOfAll += last.remarks;
+    }
   }
 
   add(type: ImportedType, outcome: 'imported' | 'existed', count = 1): void {
@@ -63,6 +77,13 @@ export class Tally {
     return remarks;
   }
 
+  /** Returns what remarks of earlier calls count in addition. Their rows are stored. */
+  takeAdditions(): readonly Addition[] {
+    const additions = [...this.#additions.values()];
+    this.#additions = new Map();
+    return additions;
+  }
+
   /**
    * Returns the counts so far, as if the archive had nothing else; or with what was found in it.
    */
@@ -80,9 +101,23 @@ export class Tally {
     return counts;
   }
 
+  /**
+   * An archive may have millions of things to say the same of: from a number on the last remark
+   * counts all others.
+   */
   #remark(type: RemarkRow['type'], record: number, reason: Reason, count: number): void {
+    const key = `${type} ${reason.reason}`;
+    const last = this.#last.get(key);
+    const most = this.#remarksOfAll < IMPORT_LIMITS.remarks ? IMPORT_LIMITS.remarksOfReason : 1;
+    if (last !== undefined && last.remarks >= most) {
+      const before = this.#additions.get(key)?.count ?? 0;
+      this.#additions.set(key, { record: last.record, item: last.item, count: before + count });
+      return;
+    }
     const item = this.#items.get(record) ?? 0;
     this.#items.set(record, item + 1);
+    this.#last.set(key, { record, item, remarks: (last?.remarks ?? 0) + 1 });
+    this.#remarksOfAll += 1;
     this.#remarks.push({ import_id: this.#importId, record, item, type, count, ...reason });
   }
 }

@@ -8,7 +8,7 @@ import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
 import type { ArchiveReader } from '../archives/reader.ts';
 import type { ArchiveRecord, MessageRecord, PersonRecord, ReadPositionRecord } from '../archives/record.ts';
 import { type ImportRow, saveState } from '../import-store.ts';
-import { insertRemarks } from '../remarks.ts';
+import { addToRemarks, insertRemarks, readLastRemarks } from '../remarks.ts';
 import { importConversation } from './conversations.ts';
 import { ImportedFiles } from './files.ts';
 import { ArchivedMessages } from './messages.ts';
@@ -60,16 +60,17 @@ export class ArchiveWalk {
 
   /** Returns what became of everything that was found in the archive. Rejects with its error. */
   async run(): Promise<ImportCounts> {
-    const { reader, context } = this.#options;
+    const { reader, context, database, row } = this.#options;
+    this.#tally.goOn(await readLastRemarks(database, row.id));
     let hasPositions = false;
     let number = 0;
     for await (const record of reader.records()) {
       if (record.type === 'read_position') hasPositions = true;
-      else if (number >= this.#options.row.position) await this.#take(record, number);
+      else if (number >= row.position) await this.#take(record, number);
       number += 1;
       const { done, total } = reader.progress();
       context.progress(done, total);
-      if (this.#isFull) await this.#store(number);
+      if (this.#isFull || number - this.#stored >= MOST_UNSTORED) await this.#store(number);
     }
     await this.#store(number);
     const found = reader.found();
@@ -131,6 +132,7 @@ export class ArchiveWalk {
   async #save(tx: Tx, position: number): Promise<void> {
     const { row, reader } = this.#options;
     await insertRemarks(tx, this.#tally.takeRemarks());
+    await addToRemarks(tx, row.id, this.#tally.takeAdditions());
     await saveState(tx, row, { position, counts: this.#tally.counts(), ...reader.progress() });
   }
 }
@@ -172,5 +174,7 @@ class Gathered {
 }
 
 const MOST_RECORDS = 500;
+/** Records of which nothing is to be written, such as those that were only counted. */
+const MOST_UNSTORED = 20_000;
 const MOST_BYTES = 4 * 2 ** 20;
 const BYTES_OF_MEMBER = 4_096;

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
+import { crc32 } from 'node:zlib';
 import { Entry, getFileNameLowLevel, open, type ZipFile } from 'yauzl';
 import { type ArchiveContent, type ArchiveLimits, UnreadableArchive } from '../reader.ts';
 import { Contained, type ContainedFile, type Container, isClutter, shown } from './container.ts';
@@ -9,6 +10,7 @@ interface ZippedFile extends ContainedFile {
   readonly header: number;
   readonly packed: number;
   readonly deflated: boolean;
+  readonly crc: number;
 }
 
 /** Opens a zip by its list of files; nothing is unpacked. Rejects with `UnreadableArchive`. */
@@ -42,7 +44,7 @@ class ZipContainer implements Container {
     return file && { size: file.size, read: () => this.#read(path, file) };
   }
 
-  async *#read(path: string, { header, packed, deflated, size }: ZippedFile): AsyncGenerator<Buffer> {
+  async *#read(path: string, { header, packed, deflated, size, crc }: ZippedFile): AsyncGenerator<Buffer> {
     try {
       const entry = Object.assign(new Entry(), {
         relativeOffsetOfLocalHeader: header,
@@ -55,7 +57,12 @@ class ZipContainer implements Container {
           error ? reject(error) : resolve(opened),
         );
       });
-      yield* stream as AsyncIterable<Buffer>;
+      let found = 0;
+      for await (const piece of stream as AsyncIterable<Buffer>) {
+        found = crc32(piece, found);
+        yield piece;
+      }
+      if (found !== crc) throw new Error('its bytes are not those of its CRC-32');
     } catch (error) {
       throw damaged(error, path);
     }
@@ -92,6 +99,7 @@ function zipped(entry: Entry, name: string): ZippedFile {
     header: entry.relativeOffsetOfLocalHeader,
     packed: entry.compressedSize,
     deflated: entry.compressionMethod === DEFLATED,
+    crc: entry.crc32,
   };
 }
 

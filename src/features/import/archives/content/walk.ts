@@ -8,7 +8,7 @@ import type {
   PersonRecord,
   ReadPositionRecord,
 } from '../record.ts';
-import { COUNTED } from '../record.ts';
+import { COUNTED, noCounts } from '../record.ts';
 import { type MessageDraft, messageParts } from './message-parts.ts';
 
 /**
@@ -17,9 +17,9 @@ import { type MessageDraft, messageParts } from './message-parts.ts';
  */
 export class Walk {
   #records: ArchiveRecord[] = [];
-  readonly #met = counts();
-  readonly #given = counts();
-  readonly #skipped = counts();
+  readonly #met = noCounts();
+  readonly #given = noCounts();
+  readonly #skipped = noCounts();
   /** Refs of people that have come. */
   readonly #people = new Set<string>();
   /** What records say about people that are not described. */
@@ -28,6 +28,11 @@ export class Walk {
 
   found(): Counts {
     return { ...this.#met };
+  }
+
+  /** Whether the records are enough for `take`, in the middle of a large document. */
+  get isFull(): boolean {
+    return this.#records.length >= MOST_RECORDS;
   }
 
   /** Returns the records since the last call. */
@@ -155,10 +160,6 @@ export class Walk {
   }
 }
 
-function counts(): Record<Counted, number> {
-  return Object.fromEntries(COUNTED.map((of) => [of, 0])) as Record<Counted, number>;
-}
-
 /**
  * Returns a name of one line and 1 to 200 characters, which is `otherwise` if there is no other.
  */
@@ -173,3 +174,4 @@ export function nameOf(name: string | null | undefined, otherwise: string): stri
 }
 
 const NAME_LENGTH = 200;
+const MOST_RECORDS = 500;

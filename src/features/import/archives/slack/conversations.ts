@@ -106,11 +106,18 @@ export class SlackConversations {
   }
 
   /** Adds the folders that no list names: the channel was deleted, or renamed during the export. */
-  addUnlisted({ conversations }: Workspace, walk: Walk): void {
+  addUnlisted({ folder: workspace, conversations }: Workspace, walk: Walk): void {
     for (const folder of conversations) {
       if (this.#taken.has(folder)) continue;
-      const id = this.#names.has(folder.name) ? `${folder.name} (unlisted)` : folder.name;
       walk.meet('conversations');
+      // Several workspaces of an organization may have a folder of the same name.
+      const id = [folder.name, `${folder.name} (unlisted)`, `${workspace}${folder.name} (unlisted)`].find(
+        (it) => !this.#names.has(it),
+      );
+      if (id === undefined) {
+        walk.skip('conversations', 'duplicate', `The export lists ${folder.name} twice.`, folder.name);
+        continue;
+      }
       walk.note(
         'unlisted',
         `No list of the export has ${folder.name}: it became a private channel.`,

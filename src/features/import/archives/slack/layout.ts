@@ -48,12 +48,11 @@ export function layoutOf({ entries }: Container): SlackLayout {
     if (id !== undefined && !uploads.has(id)) uploads.set(id, path);
   }
   if (userLists.length === 0 || lists.size === 0) refuse([...entries.keys()]);
-  const days = daysByFolder(entries.keys());
+  const days = Map.groupBy(daysByFolder(entries.keys()), ([path]) => folderOf(path));
   const workspaces = [...lists].sort(byKey).map(([folder, names]) => ({
     folder,
     lists: names.sort(),
-    conversations: [...days]
-      .filter(([path]) => folderOf(path) === folder)
+    conversations: (days.get(folder) ?? [])
       .map(([path, files]) => ({ name: basename(path), files: files.sort(byDay) }))
       .sort((a, b) => (a.name < b.name ? -1 : 1)),
   }));

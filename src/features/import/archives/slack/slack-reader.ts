@@ -72,6 +72,7 @@ export function slackWalk(options: SlackOptions): (walk: Walk) => AsyncGenerator
             const values = list(await read(path));
             const each = sizeOf(path) / Math.max(values.length, 1);
             for (const [index, value] of values.entries()) {
+              if (walk.isFull) yield walk.take();
               const message = readMessage(value, id, source, walk, `${path}[${index}]`);
               if (message === undefined) continue;
               if (message.thread !== null) threads.add(`${id} ${message.thread}`);

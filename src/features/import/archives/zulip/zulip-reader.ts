@@ -85,7 +85,7 @@ export async function zulipWalk(
     const sorter = new Sorter<ZulipMessage>(options);
     try {
       for (const path of files) {
-        await readFile(await read(path), path, source, sorter, readings, walk);
+        yield* readFile(await read(path), path, source, sorter, readings, walk);
         walk.progress.done += sizeOf(path);
         yield walk.take();
       }
@@ -122,20 +122,21 @@ async function attachmentsOf(
   );
 }
 
-async function readFile(
+async function* readFile(
   document: Fields,
   path: string,
   source: ZulipSource,
   sorter: Sorter<ZulipMessage>,
   readings: Readings,
   walk: Walk,
-): Promise<void> {
+): AsyncGenerator<ArchiveRecord[]> {
   for (const value of list(document.zerver_reaction)) {
     const id = idOf(fields(value).message) ?? '';
     source.reactions.set(id, [...(source.reactions.get(id) ?? []), fields(value)]);
   }
   const places = new Map<string, { readonly group: number; readonly at: Micros }>();
   for (const [index, value] of list(document.zerver_message).entries()) {
+    if (walk.isFull) yield walk.take();
     const where = `${path}[${index}]`;
     const message = fields(value);
     const conversation = source.directory.conversationOf(message, walk, where);
