@@ -3,6 +3,8 @@
  * signs them.
  */
 
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
 import { nanoid } from 'nanoid';
 import t from 'tap';
@@ -48,6 +50,7 @@ async function logOut(token: string, init: RequestInit = {}) {
     ...init,
   });
   const text = await answer.text();
+  if (answer.status === 503) return '503 ';
   const { error = '', error_description: why = '' } = text === '' ? {} : JSON.parse(text);
   t.equal(answer.headers.get('Cache-Control'), 'no-store');
   return `${answer.status} ${error} ${why}`.trim();
@@ -233,6 +236,39 @@ t.test('what a logout token must be', async (t) => {
   t.equal((await session(app, person.jar)).status, 200);
   t.equal(await logOut(await signed(claims({ sub }))), '200');
   t.equal(await person.closed, 4202);
+});
+
+t.test('keys of another account that cannot be read stop no logout', async (t) => {
+  const broken = createServer((request, response) => {
+    if (request.url === '/hangs') return;
+    response.writeHead(request.url === '/fails' ? 500 : 200).end('no key set');
+  });
+  await new Promise<void>((resolve) => broken.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    broken.closeAllConnections();
+    broken.close();
+  });
+  const { port } = broken.address() as AddressInfo;
+  // In the order of their ids, before and behind that of the session.
+  for (const prefix of ['000000', 'zzzzzz']) {
+    for (const path of ['fails', 'garbage', 'hangs']) {
+      const [id, account_id] = [`idp_${prefix}${path}`, `acc_${prefix}${path}`];
+      await app.database.kysely.insertInto('accounts').values({ id: account_id, name: path }).execute();
+      await addProvider(app, provider.issuer, {
+        ...{ id, account_id, jwks_url: `http://127.0.0.1:${port}/${path}` },
+      });
+    }
+  }
+  const person = await live('nell');
+  t.equal(await logOut(await provider.sign(claims({ sub: 'nell' }))), '200');
+  t.equal(await person.closed, 4202);
+  t.equal((await session(app, person.jar)).status, 401);
+  const { privateKey } = await generateKeyPair('RS256');
+  const foreign = await new SignJWT(claims({ sub: 'nell' }))
+    .setProtectedHeader({ alg: 'RS256', kid: 'first' })
+    .sign(privateKey);
+  t.match(await logOut(foreign), /^503 /, 'nobody accepted it, and not all could be asked');
+  await app.database.kysely.deleteFrom('identity_providers').where('id', '!=', fixture.id).execute();
 });
 
 t.test('a provider that is removed takes its sessions with it', async (t) => {

@@ -38,25 +38,27 @@ export function logoutRoutes(options: LogoutRoutesOptions): PublicRoutes {
 
 /**
  * Several accounts may trust one issuer, each with keys of its own, so the token counts for those
- * whose keys verify it. Throws LogoutRefused if there are none.
+ * whose keys verify it. They are asked side by side: keys that cannot be read stop no other
+ * account. Throws ApiError `service_unavailable` if none accepts the token and the keys of one
+ * cannot be read, and otherwise LogoutRefused.
  */
 async function logOut({ database, keys, log }: LogoutRoutesOptions, token: string): Promise<void> {
   const { issuer, clientIds } = claimedParties(token);
   const providers = await readProvidersOfClient(database, issuer, clientIds);
-  let refusal = new LogoutRefused('There is no such client of this issuer.');
-  let isAccepted = false;
-  for (const provider of providers) {
-    try {
+  const outcomes = await Promise.allSettled(
+    providers.map(async (provider) => {
       const target = await verifyLogoutToken(token, provider, keysOfProvider(keys, provider));
       const sessions = await database.transaction((tx) => end(tx, provider.id, target));
       log.info({ provider_id: provider.id, sessions }, 'an identity provider ended sessions');
-      isAccepted = true;
-    } catch (error) {
-      if (!(error instanceof LogoutRefused)) throw error;
-      refusal = error;
-    }
-  }
-  if (!isAccepted) throw refusal;
+    }),
+  );
+  if (outcomes.some(({ status }) => status === 'fulfilled')) return;
+  const reasons = outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason);
+  throw (
+    reasons.find((reason) => !(reason instanceof LogoutRefused)) ??
+    reasons.at(-1) ??
+    new LogoutRefused('There is no such client of this issuer.')
+  );
 }
 
 async function end(tx: Tx, providerId: string, { jti, ...target }: LogoutToken): Promise<number> {
