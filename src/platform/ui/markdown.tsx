@@ -1,7 +1,8 @@
-import { lexer, type MarkedToken, type Token, type Tokens } from 'marked';
+import type { MarkedToken, Token, Tokens } from 'marked';
 import type { ComponentChildren } from 'preact';
 import { memo } from 'preact/compat';
 import { useMemo } from 'preact/hooks';
+import { readMarkdown } from './read-markdown.ts';
 
 export interface MarkdownProps {
   readonly text: string;
@@ -14,7 +15,7 @@ export interface MarkdownProps {
  * text too, and pictures are links. While a text grows, only its last block is drawn again.
  */
 export function Markdown({ text, plain }: MarkdownProps) {
-  const blocks = useMemo(() => lexer(text, { gfm: true, breaks: true }), [text]);
+  const blocks = useMemo(() => readMarkdown(text), [text]);
   return (
     <div class="markdown" dir="auto">
       {blocks.map((block, index) => (

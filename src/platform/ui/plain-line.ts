@@ -1,8 +1,9 @@
-import { lexer, type Token } from 'marked';
+import type { Token } from 'marked';
+import { readMarkdown } from './read-markdown.ts';
 
 /** Returns Markdown as one line of plain text, for lists: at most some 200 characters. */
 export function plainLine(text: string): string {
-  const words = lexer(text.slice(0, READ), { gfm: true, breaks: true }).map(textOf).join(' ');
+  const words = readMarkdown(text.slice(0, READ)).map(textOf).join(' ');
   return words.replace(/\s+/g, ' ').trim().slice(0, SHOWN);
 }
 

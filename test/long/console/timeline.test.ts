@@ -69,6 +69,22 @@ t.test('grouping, days, the unread line, and who has read', async (t) => {
   await closeAll(page, other);
 });
 
+t.test('a message that is nested without end hides no other', async (t) => {
+  const id = await group('depth');
+  await send(id, grace, { body: 'Before' });
+  for (const body of [`${'> '.repeat(2_000)}deep`, `${'>'.repeat(39_000)}deeper`, `${'- '.repeat(2_000)}x`]) {
+    await send(id, grace, { body });
+  }
+  const page = await browser.open('ada', `c/${id}`);
+  await message(page, 'Before').waitFor();
+  await send(id, grace, { body: 'Behind' });
+  await message(page, 'Behind').waitFor();
+  await page.reload();
+  for (const body of ['Before', 'Behind']) await message(page, body).waitFor();
+  t.equal((await page.locator('article[data-message]').all()).length, 5);
+  await closeAll(page);
+});
+
 t.test('every action by mouse, with two pages', async (t) => {
   const id = await group('mouse');
   const there = await group('another place');

@@ -2,6 +2,7 @@ import { memo } from 'preact/compat';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TimelineMessage } from '../../../../contract/client/index.ts';
 import { Avatar } from '../../../../platform/ui/avatar.tsx';
+import { Boundary } from '../../../../platform/ui/boundary.tsx';
 import { plainLine } from '../../../../platform/ui/plain-line.ts';
 import { fullTimeOf, timeOf } from '../../../../platform/ui/time.ts';
 import { MessageEdit } from '../composer/message-edit.tsx';
@@ -37,7 +38,19 @@ export interface MessageRowProps {
 /** One message, with what may be done with it. */
 export const MessageRow = memo((props: MessageRowProps) => {
   const context = useMessageContext();
-  if (context !== null) return <Row {...props} context={context} />;
+  if (context !== null) {
+    const { message } = props;
+    const asText = (
+      <article class="message message-service" data-message={message.id ?? message.key} tabIndex={0}>
+        <p>{message.body}</p>
+      </article>
+    );
+    return (
+      <Boundary instead={asText}>
+        <Row {...props} context={context} />
+      </Boundary>
+    );
+  }
   return (
     <MessagesOf conversationId={props.conversationId}>
       <MessageRow {...props} />

@@ -1,5 +1,6 @@
 import { memo } from 'preact/compat';
 import type { useConversation } from '../../../../contract/client/react/index.ts';
+import { Boundary } from '../../../../platform/ui/boundary.tsx';
 import { Button } from '../../../../platform/ui/button.tsx';
 import { Markdown } from '../../../../platform/ui/markdown.tsx';
 import { fullTimeOf, timeOf } from '../../../../platform/ui/time.ts';
@@ -15,7 +16,19 @@ export interface BubbleProps {
 }
 
 /** A message of the visitor, or of the team. */
-export const Bubble = memo(({ message, texts, live }: BubbleProps) => {
+export const Bubble = memo((props: BubbleProps) => (
+  <Boundary
+    instead={
+      <article class="bubble">
+        <p>{props.message.body}</p>
+      </article>
+    }
+  >
+    <Whole {...props} />
+  </Boundary>
+));
+
+function Whole({ message, texts, live }: BubbleProps) {
   const { key, body, delivery, created_at, attachments } = message;
   const isOwn = delivery !== 'sent' || message.sender?.type === 'user';
   const isGone = delivery === 'sent' && message.deleted_at !== null;
@@ -42,4 +55,4 @@ export const Bubble = memo(({ message, texts, live }: BubbleProps) => {
       )}
     </article>
   );
-});
+}
