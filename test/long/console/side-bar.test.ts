@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import type { Locator, Page } from 'playwright-core';
 import t from 'tap';
 import { startTestApp } from '../../support/app.ts';
-import { COLOUR_RULES, ConsoleBrowser, seriousFindings } from '../../support/console-page.ts';
+import { COLOUR_RULES, ConsoleBrowser, inPage, seriousFindings } from '../../support/console-page.ts';
 import { until } from '../../support/until.ts';
 
 const app = await startTestApp(t);
@@ -46,6 +46,32 @@ t.test('by activity, with two pages: what moves comes to the top, unread and wit
   await say(conversations.group, 'And @ada?');
   await first.getByText('You were mentioned').waitFor({ state: 'attached' });
   await first.getByText('2 unread').waitFor({ state: 'attached' });
+  await page.close();
+});
+
+t.test('a row that moves up because of a message is bold, as it is drawn', async (t) => {
+  const page = await browser.open('ada');
+  const looks = async (title: string) => ({
+    weight: await styleOf(row(page, title).locator('.inbox-row-title'), 'font-weight'),
+    colour: await styleOf(row(page, title).locator('.inbox-row-last'), 'color'),
+  });
+  const [quiet, text] = [await colourOf(page, '--quiet'), await colourOf(page, '--text')];
+  for (const title of ['Room 20', 'Room 19', 'Room 18']) {
+    await row(page, title).waitFor();
+    t.strictSame(await looks(title), { weight: '400', colour: quiet }, `${title} before`);
+    await sayTo(page, title, 'It moves up');
+    await rows(page).first().filter({ hasText: title }).getByText('1 unread').waitFor({ state: 'attached' });
+    t.strictSame(await looks(title), { weight: '700', colour: text }, `${title} after its message`);
+  }
+  await row(page, 'Room 20').getByRole('link').focus();
+  await page.keyboard.press('u');
+  await row(page, 'Room 20').getByText('1 unread').waitFor({ state: 'detached' });
+  t.strictSame(await looks('Room 20'), { weight: '400', colour: quiet }, 'and thin once it is read');
+  for (const title of ['Room 19', 'Room 18']) {
+    await row(page, title).getByRole('link').focus();
+    await page.keyboard.press('u');
+    await row(page, title).getByText('1 unread').waitFor({ state: 'detached' });
+  }
   await page.close();
 });
 
@@ -335,6 +361,23 @@ function rows(page: Page): Locator {
 function row(page: Page, title: string): Locator {
   const name = page.locator(`.inbox-row-title:text-is(${JSON.stringify(title)})`);
   return rows(page).filter({ has: name });
+}
+
+async function styleOf(element: Locator, property: string): Promise<string> {
+  return (await element.evaluate(
+    inPage(`return getComputedStyle(element).getPropertyValue('${property}')`),
+  )) as string;
+}
+
+/** Returns a colour of the theme as computed styles write it. */
+async function colourOf(page: Page, token: string): Promise<string> {
+  return await page.evaluate<string>(`(() => {
+    const probe = document.body.appendChild(document.createElement('i'));
+    probe.style.color = 'var(${token})';
+    const { color } = getComputedStyle(probe);
+    probe.remove();
+    return color;
+  })()`);
 }
 
 async function topOf(element: Locator): Promise<number> {
