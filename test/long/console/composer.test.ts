@@ -237,6 +237,37 @@ t.test('in a case, notes and replies differ in colour, words and readers, and ar
   t.match(await look(), note, 'a note in every other case');
 });
 
+t.test('choosing the readers leads to the field, and nothing that is typed is a shortcut', async (t) => {
+  const id = await conversation('Are you still there?', true);
+  const { page, field } = await open('grace', id);
+  const focused = page.locator(':focus');
+  const isInField = () => page.evaluate<boolean>(`document.activeElement.matches('.composer-form textarea')`);
+  await page.getByText('Reply to the customer').click();
+  await page.keyboard.type('no problem, thanks');
+  t.equal(await field.inputValue(), 'no problem, thanks');
+  await page.getByText('Reply to the customer').click();
+  t.ok(await isInField(), 'also where it was chosen before');
+  await page.getByRole('radio', { name: 'Reply to the customer' }).focus();
+  await page.keyboard.press('ArrowUp');
+  await field.and(page.getByLabel('Note to the team')).waitFor();
+  t.ok(await isInField(), 'and by the keyboard');
+
+  const { href } = new URL(page.url());
+  for (const [what, element] of [
+    ['a radio', page.getByRole('radio', { name: 'Note to the team' })],
+    ['a button of the form', page.getByRole('button', { name: 'Attach files' })],
+  ] as const) {
+    await element.focus();
+    await page.keyboard.type('no / why?');
+    t.equal(page.url(), href, `${what}: the place`);
+    t.equal(await page.locator('dialog[open]').count(), 0, `${what}: no dialog`);
+    t.ok(await element.and(focused).count(), `${what}: the focus`);
+  }
+  await page.locator('.inbox-row-link').first().focus();
+  await page.keyboard.press('n');
+  await page.getByRole('dialog', { name: 'New conversation' }).waitFor();
+});
+
 t.test('a reply by mail has a subject and copies', async (t) => {
   const { page, field } = await open('grace', inbox.conversation);
   await page.getByText('Reply to the customer').click();
@@ -331,7 +362,10 @@ t.test('a draft is approved as it is shown, edited, or rejected with a reason', 
   await propose('We do nothing.');
   const [draft] = await messages(id, 'draft');
   await card.getByRole('button', { name: 'Reject' }).click();
-  await adaPage.getByLabel('Why it is rejected').fill('Too short.');
+  await card.getByRole('button', { name: 'Cancel' }).click();
+  await card.getByRole('button', { name: 'Reject' }).click();
+  await adaPage.getByLabel('Why it is rejected').and(adaPage.locator(':focus')).waitFor();
+  await adaPage.keyboard.type('Too short.');
   await adaPage.keyboard.press('Enter');
   await own.waitFor({ state: 'detached' });
   await grace.page.getByText('Your draft was rejected: Too short.').waitFor();

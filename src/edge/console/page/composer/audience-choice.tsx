@@ -5,10 +5,12 @@ import type { Audience } from './kept-writing.ts';
 export interface AudienceChoiceProps {
   readonly audience: Audience;
   readonly onChoose: (audience: Audience) => void;
+  /** Called by each press, also of what was chosen before. */
+  readonly onPress: () => void;
 }
 
 /** For whom a person writes in a case. The colour of the composer says it too. */
-export function AudienceChoice({ audience, onChoose }: AudienceChoiceProps) {
+export function AudienceChoice({ audience, onChoose, onPress }: AudienceChoiceProps) {
   return (
     <fieldset class="audience-choice">
       <legend class="hidden-visually">Who reads it</legend>
@@ -20,6 +22,7 @@ export function AudienceChoice({ audience, onChoose }: AudienceChoiceProps) {
             value={value}
             checked={audience === value}
             onChange={() => onChoose(value)}
+            onClick={onPress}
           />
           <Icon of={icon} size={14} />
           {label}

@@ -125,7 +125,11 @@ export function ComposerForm(props: ComposerFormProps) {
     >
       {isOver && <p class="file-drop">Drop the files to attach them</p>}
       {audience !== null && (
-        <AudienceChoice audience={audience} onChoose={(chosen) => change({ audience: chosen })} />
+        <AudienceChoice
+          audience={audience}
+          onChoose={(chosen) => change({ audience: chosen })}
+          onPress={() => field.current?.focus()}
+        />
       )}
       {isMail && (
         <MailFields

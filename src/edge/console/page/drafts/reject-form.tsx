@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { MESSAGE_LIMITS } from '../../../../contract/protocol/resources/message-limits.ts';
 import { useAction } from '../../../../platform/ui/action.ts';
 import { Button } from '../../../../platform/ui/button.tsx';
@@ -16,6 +16,9 @@ export function RejectForm({ onReject, onEnd }: RejectFormProps) {
   const [why, setWhy] = useState('');
   const { isBusy, problem, run } = useAction();
   const form = useRef<HTMLFormElement>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
+  // The attribute counts only for what a page has when it is loaded.
+  useEffect(() => field.current!.focus(), []);
   const reject = (event: Event) => {
     event.preventDefault();
     void run(async () => onReject(why.trim() === '' ? undefined : why.trim()));
@@ -29,7 +32,7 @@ export function RejectForm({ onReject, onEnd }: RejectFormProps) {
         value={why}
         onText={setWhy}
         onEnter={() => form.current?.requestSubmit()}
-        autoFocus
+        field={field}
       />
       <Problem text={problem} />
       <div class="draft-card-tools">

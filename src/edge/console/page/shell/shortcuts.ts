@@ -61,13 +61,13 @@ export const SHORTCUTS: readonly ShortcutGroup[] = [
 
 export type GlobalKey = 'find' | 'new' | 'search' | 'help' | 'nextPart' | 'previousPart';
 
-/** Calls what a key means anywhere in the page, unless it is part of a text or a dialog is open. */
+/** Calls what a key means anywhere in the page, unless it may be of a text or a dialog is open. */
 export function useGlobalKeys(handlers: Readonly<Record<GlobalKey, () => void>>): void {
   const current = useRef(handlers);
   current.current = handlers;
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const key = globalKey(event, isText(event.target));
+      const key = globalKey(event, isForText(event.target));
       if (event.defaultPrevented || key === undefined) return;
       if (document.querySelector('dialog[open]') !== null) return;
       event.preventDefault();
@@ -91,10 +91,12 @@ export function globalKey(press: Press, isInText: boolean): GlobalKey | undefine
 
 const PLAIN: Readonly<Record<string, GlobalKey>> = { n: 'new', '/': 'search', '?': 'help' };
 
-function isText(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement &&
-    (target.isContentEditable ||
-      target.matches('input:not([type="checkbox"], [type="radio"]), textarea, select'))
-  );
+/**
+ * Where keys that write are for a text or a choice. Somebody who types at the radio or the button of
+ * a form has its text in mind.
+ */
+const FOR_TEXT = 'form, fieldset, label, input, textarea, select, [role="menu"], [role="listbox"]';
+
+function isForText(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || target.closest(FOR_TEXT) !== null);
 }
