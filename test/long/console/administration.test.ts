@@ -99,6 +99,29 @@ t.test('a person is created, refused at a field, changed, deactivated', async (t
   await page.locator('#main').getByRole('link', { name: 'Ida Noddack' }).waitFor();
 });
 
+t.test('an invitation stays until it is closed, wherever the page goes', async (t) => {
+  await open('People');
+  await page.getByRole('searchbox', { name: 'Search' }).fill('Noddack');
+  await page.locator('#main').getByRole('link', { name: 'Ida Noddack' }).click();
+  await button('Invite').click();
+  const link = await box('Secret').inputValue();
+  t.match(link, /^http/);
+  await confirm('End all sessions');
+  await notice('End all sessions: done.').waitFor();
+  t.equal(await box('Secret').inputValue(), link, 'another notice has its own place');
+  await open('Roles');
+  t.equal(await box('Secret').inputValue(), link);
+  await page.locator('.notice').filter({ hasText: 'Ida Noddack: it is shown this once' }).waitFor();
+  await page.getByTitle('Your settings').click();
+  await title('Your settings').waitFor();
+  await open('People');
+  t.equal(await box('Secret').inputValue(), link, 'also after another part of the console');
+  await button('Close the notice').click();
+  await box('Secret').waitFor({ state: 'detached' });
+  await open('Roles');
+  t.equal(await box('Secret').count(), 0);
+});
+
 t.test('a role: a grid of permissions', async () => {
   await open('Roles');
   await button('New role').click();
@@ -149,6 +172,10 @@ t.test('a key is shown once, rotated and revoked', async (t) => {
   t.match(key, /^parley_/);
   const { status } = await call('GET', '/v1/me', { token: key });
   t.equal(status, 200);
+  await open('API keys');
+  await page.locator('#main').getByRole('link', { name: 'Reports' }).click();
+  await title('Reports').waitFor();
+  t.equal(await box('Secret').inputValue(), key, 'it stays until it is closed');
   await confirm('Rotate');
   await until(
     async () => {
@@ -278,6 +305,8 @@ t.test('a webhook: a test, its delivery again, another secret', async (t) => {
   t.match(secret, /^whsec_/);
   await button('Send a test').click();
   await until(() => receiver.received.length === 1, { what: 'the test' });
+  await notice('Send a test: done.').waitFor();
+  t.equal(await box('Secret').inputValue(), secret, 'the notice of a test does not wipe it');
   const deliveries = page.getByRole('region', { name: 'Deliveries' }).last();
   await deliveries.getByRole('cell', { name: 'Delivered' }).waitFor();
   await deliveries.getByRole('button', { name: 'Redeliver' }).click();

@@ -7,7 +7,7 @@ import { shapeOf } from '../../../../platform/ui/form/shape.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 import type { Operation } from './api-document.ts';
 import { specialFields } from './choices.ts';
-import type { PageProps } from './page.ts';
+import { type PageProps, secretOf } from './page.ts';
 import type { Action, Item } from './section.ts';
 import { useAdministration } from './use-administration.ts';
 
@@ -44,9 +44,8 @@ function OfferedAction({ action, operation, ids, show, open, onDone }: ActionBut
       operation.body === undefined ? { ids: request.ids } : request,
     )) as Item;
     setOpen(false);
-    const shown = secret === undefined ? undefined : answer[secret];
     const target = removes ? '' : shownIn === undefined ? undefined : answer.id;
-    show(`${label}: done.`, typeof shown === 'string' ? shown : undefined, target);
+    show(`${label}: done.`, { secret: secretOf(answer, secret), at: target, isGone: removes });
     if (removes) open();
     else if (shownIn !== undefined) open(answer.id, shownIn);
     else onDone();

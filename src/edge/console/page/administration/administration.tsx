@@ -4,6 +4,7 @@ import { useSignedIn } from '../session/session-context.tsx';
 import { Link } from '../shell/link.tsx';
 import { usePlace } from '../shell/place.ts';
 import { type ApiDocument, readApiDocument } from './api-document.ts';
+import { useSecrets } from './secrets.ts';
 import type { Section } from './section.ts';
 import { SectionPage } from './section-page.tsx';
 import { SECTION_GROUPS, type SectionGroup } from './sections.ts';
@@ -39,6 +40,7 @@ export function Administration() {
 function Sections() {
   const { offered } = useAdministration();
   const { main } = usePlace();
+  const secrets = useSecrets();
   if (main.at !== 'administration') return null;
   const groups = SECTION_GROUPS.map(({ title, sections }) => ({
     title,
@@ -62,7 +64,7 @@ function Sections() {
               </div>
             ))}
           </nav>
-          <SectionPage key={section.slug} section={section} id={main.id} />
+          <SectionPage key={section.slug} section={section} id={main.id} secrets={secrets} />
         </>
       )}
     </div>

@@ -9,9 +9,9 @@ import { ActionButton } from './action-button.tsx';
 import { filled, type Operation } from './api-document.ts';
 import { specialFields } from './choices.ts';
 import { Heading } from './heading.tsx';
-import { including, type PageProps } from './page.ts';
+import { including, type PageProps, titleOf } from './page.ts';
 import { PartView } from './part-view.tsx';
-import type { Item, Section } from './section.ts';
+import type { Item } from './section.ts';
 import { useAdministration } from './use-administration.ts';
 import { isUnderWay, useLoaded } from './use-loaded.ts';
 
@@ -50,9 +50,11 @@ function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation
   const isEditable = update !== undefined && item.editability !== 'read_only';
   const ids = id === '' ? [] : [id];
   const { More, actions = [], parts = [] } = section;
+  const title = titleOf(item, section);
+  const showOf: PageProps['show'] = (text, more) => show(text, { of: title, ...more });
   return (
     <>
-      <Heading section={section} title={titleOf(item, section)}>
+      <Heading section={section} title={title}>
         {isEditable && !isEditing && (
           <Button icon={Pencil} onClick={() => setEditing(true)}>
             Edit
@@ -63,7 +65,8 @@ function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation
           .map((action) => (
             <ActionButton
               key={action.label}
-              {...{ action, ids, show, open }}
+              {...{ action, ids, open }}
+              show={showOf}
               onDone={() => {
                 reload();
                 setTurn(turn + 1);
@@ -103,10 +106,6 @@ function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation
       )}
     </>
   );
-}
-
-function titleOf({ name, email, url, id }: Item, { title, omit = [] }: Section): string {
-  return String(name ?? email ?? (omit.includes('url') ? null : url) ?? id ?? title);
 }
 
 interface EditFormProps extends ItemPageProps {

@@ -4,7 +4,7 @@ import { shapeOf } from '../../../../platform/ui/form/shape.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 import { specialFields } from './choices.ts';
 import { Heading } from './heading.tsx';
-import type { PageProps } from './page.ts';
+import { type PageProps, secretOf, titleOf } from './page.ts';
 import type { Item } from './section.ts';
 import { useAdministration } from './use-administration.ts';
 
@@ -32,8 +32,8 @@ export function NewPage({ section, show, open }: PageProps) {
           onCancel={() => open()}
           onSubmit={async (body) => {
             const made = (await call(operation, { body })) as Item;
-            const shown = secret === undefined ? undefined : made[secret];
-            show(`The ${one} was created.`, typeof shown === 'string' ? shown : undefined, made.id);
+            const shown = { secret: secretOf(made, secret), of: titleOf(made, section), at: made.id };
+            show(`The ${one} was created.`, shown);
             open(made.id);
           }}
         />

@@ -4,18 +4,21 @@ import { Button, IconButton } from '../../../../platform/ui/button.tsx';
 
 export interface Notice {
   readonly text: string;
-  /** A credential that cannot be shown again. */
+  /** A credential that cannot be shown again, and the name of what it belongs to. */
   readonly secret?: string;
+  readonly of?: string;
 }
 
-/** Says what was done. A secret stays until it is closed. */
-export function NoticeBox({ text, secret, onClose }: Notice & { readonly onClose: () => void }) {
+/** Says what was done. */
+export function NoticeBox({ text, secret, of, onClose }: Notice & { readonly onClose: () => void }) {
   return (
     <div class="notice" role="status">
       <p>{text}</p>
       {secret !== undefined && (
         <>
-          <p>It is shown this once. Keep it where it is safe.</p>
+          <p>
+            <strong>{of}</strong>: it is shown this once. Keep it where it is safe.
+          </p>
           <CopyLine label="Secret" text={secret} />
         </>
       )}

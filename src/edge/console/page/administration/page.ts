@@ -1,12 +1,35 @@
-import type { Section } from './section.ts';
+import type { Item, Section } from './section.ts';
 
 /** What each page of a section is given. */
 export interface PageProps {
   readonly section: Section;
-  /** Shows a notice, and a secret with it; `at` is the id that the page shows then. */
-  readonly show: (text: string, secret?: string, at?: string) => void;
+  /** Says what was done. */
+  readonly show: (text: string, more?: Shown) => void;
   /** Shows the list, one of it, or one of another section. */
   readonly open: (id?: string, section?: string) => void;
+}
+
+/** What a notice comes with. */
+export interface Shown {
+  /** A credential that cannot be shown again. */
+  readonly secret?: string | undefined;
+  /** The name of what the secret belongs to. */
+  readonly of?: string;
+  /** The id that the page shows then. */
+  readonly at?: string | undefined;
+  /** What the page has shown is no more, and its secret of no use. */
+  readonly isGone?: boolean;
+}
+
+/** Returns the field of an answer that is shown once; undefined where there is none. */
+export function secretOf(answer: Item, field: string | undefined): string | undefined {
+  const secret = field === undefined ? undefined : answer[field];
+  return typeof secret === 'string' ? secret : undefined;
+}
+
+/** Returns what one of a section is called. */
+export function titleOf({ name, email, url, id }: Item, { title, omit = [] }: Section): string {
+  return String(name ?? email ?? (omit.includes('url') ? null : url) ?? id ?? title);
 }
 
 /** Returns the path of an endpoint with sub-objects expanded. */
