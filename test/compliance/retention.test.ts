@@ -10,6 +10,10 @@ import type { List } from '../../src/contract/protocol/lists.ts';
 import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { RetentionPolicy } from '../../src/contract/protocol/resources/retention-policy.ts';
+import {
+  MOST_PREVIEWED,
+  type RetentionPreview,
+} from '../../src/contract/protocol/resources/retention-preview.ts';
 import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { purgeUploads } from '../../src/core/attachments/uploads.ts';
@@ -148,6 +152,7 @@ t.test('messages go with everything of them, the young and the held stay', async
     .where('conversation_id', '=', held!)
     .execute();
 
+  t.strictSame(await preview({ messages_days: 9 }), { ...NOTHING, messages: 6 }, 'as a preview says');
   await database.query(POLICY, demo.account_id, 9, null, null, null);
   await measure(t, { messages: 86_400 }, 'what is a day past its policy is seen');
   await Promise.all(sweeps.map((sweep) => sweep.sweep()));
@@ -194,10 +199,13 @@ t.test('files go before their messages', async (t) => {
   const sent = await send(id, 'see', { attachments: [{ kind: 'file', s3_key: file }] });
   const young = await send(id, 'later', { attachments: [{ kind: 'file', s3_key: await upload(5) }] });
   await age(id, 10, 1);
+  t.strictSame(await preview({ files_days: 7 }), { ...NOTHING, files: 1 });
+  t.strictSame(await preview({ messages_days: 7 }), { ...NOTHING, messages: 1, files: 1 });
   await database.query(POLICY, demo.account_id, null, 7, null, null);
   await measure(t, { files: 3 * 86_400 }, 'seen');
   await sweeps[0].sweep();
   const shown = await ok<ChatMessage>('GET', `/v1/messaging/messages/${sent.id}?include[]=attachments`);
+  t.strictSame(await preview({ files_days: 7 }), NOTHING);
   t.match(shown.attachments, [
     { kind: 'file', filename: 'report.txt', size_bytes: 11, url: null, removed_at: TIME },
   ]);
@@ -258,10 +266,14 @@ t.test('notifications and runs have periods of their own', async (t) => {
   });
   await database.query(AGE_NOTIFICATIONS, 12);
   await hold(held, 'held');
+  const due = await preview({ notifications_days: 11, runs_days: 11 });
+  t.match(due, { messages: 0, runs: 2, audit: 0 });
+  t.ok(due.notifications! >= 2, 'without the held ones');
   await database.query(POLICY, demo.account_id, null, null, 11, 11);
   await measure(t, { notifications: 86_400, runs: 86_400 }, 'seen');
   await sweeps[0].sweep();
   await measure(t, { notifications: 0, runs: 0 }, 'gone, but for what is held');
+  t.strictSame(await preview({ notifications_days: 11, runs_days: 11 }), NOTHING);
   t.equal(await count(free), 0);
   t.equal(await count(held), 2);
   const ids = [...runs, young];
@@ -285,6 +297,7 @@ t.test('the audit goes behind a checkpoint, and stays where it was tampered with
   const { links } = await chain.verify();
   await database.query(AUDIT_POLICY, demo.account_id, 11);
   await measure(t, { audit: 86_400 }, 'seen');
+  t.strictSame(await preview({ audit_days: 11 }), { ...NOTHING, audit: 3 });
   const swept = (await audited('retention.swept')).length;
   await sweeps[0].sweep();
   await measure(t, { audit: 0 }, 'gone');
@@ -322,6 +335,41 @@ t.test('holds that come and go during sweeps: nothing held is gone', async (t) =
   for (const id of ids) await hold(id, 'released');
   await sweeps[0].sweep();
   for (const id of ids) t.strictSame(await sequences(id), []);
+  await ok('PUT', PATH, KEPT);
+});
+
+t.test('a preview is of the account alone, for admins, and changes nothing', async (t) => {
+  const path = `${PATH}/preview`;
+  const gates = { method: 'GET', path, permission: null, agents: false } as const;
+  t.strictSame(await gatesOf(app, { ...gates, version: NEWEST_VERSION }), closed(gates));
+  t.strictSame(await preview({}), NOTHING);
+  for (const bad of ['0', '36501', 'x']) {
+    t.match(refusalOf(await call('GET', `${path}?runs_days=${bad}`)), / runs_days$/, bad);
+  }
+  t.match(refusalOf(await call('GET', `${path}?days=1`)), / days$/);
+  const other = demo.other_account;
+  const id = await conversation();
+  await send(id, 'old');
+  await age(id, 10);
+  const all = '?messages_days=9&files_days=9&notifications_days=9&runs_days=9&audit_days=9';
+  const neighbour = await call<RetentionPreview>('GET', `${path}${all}`, {
+    token: other.api_key,
+    headers: { 'Service-Account': other.account_id },
+  });
+  t.match(neighbour.body, { messages: { count: 0, more: false } });
+  t.match(await preview({ messages_days: 9 }), { messages: 1, files: 0, audit: 0 });
+  t.match(await preview({ messages_days: 11 }), { messages: 0 });
+  t.match(await ok('GET', PATH), KEPT);
+  t.strictSame(await sequences(id), [1]);
+  await hold(id, 'held');
+  t.match(await preview({ messages_days: 9 }), { messages: 0 }, 'what is held does not go');
+  await hold(id, 'released');
+  await database.query(MANY, id, MOST_PREVIEWED);
+  const { messages } = await ok<RetentionPreview>('GET', `${path}?messages_days=9`);
+  t.strictSame(messages, { count: MOST_PREVIEWED, more: true }, 'a bounded number is counted');
+  await database.query(POLICY, demo.account_id, 9, null, null, null);
+  await sweeps[0].sweep();
+  t.strictSame(await preview({ messages_days: 9 }), NOTHING);
   await ok('PUT', PATH, KEPT);
 });
 
@@ -412,6 +460,20 @@ async function age(conversationId: string, days: number, through = 1_000): Promi
   await ageMessages(database, conversationId, days, through);
 }
 
+const NOTHING = { messages: 0, files: 0, notifications: 0, runs: 0, audit: 0 };
+
+/** Returns how many of each kind would be purged; there are not more. */
+async function preview(periods: Readonly<Record<string, number>>): Promise<Record<string, number>> {
+  const query = new URLSearchParams(
+    Object.entries(periods).map(([field, days]): [string, string] => [field, String(days)]),
+  );
+  const { object, ...kinds } = await ok<RetentionPreview>('GET', `${PATH}/preview?${query}`);
+  if (object !== 'retention_preview') throw new Error(object);
+  return Object.fromEntries(
+    Object.entries(kinds).map(([kind, { count, more }]) => [kind, more ? Number.NaN : count]),
+  );
+}
+
 async function insertRun(conversationId: string | null, days: number): Promise<string> {
   const { agent, account_id } = demo;
   const id = newId('agentRun');
@@ -443,6 +505,12 @@ async function measure(t: Tap, expected: Readonly<Record<string, number>>, what:
 }
 
 type Tap = Pick<typeof t, 'ok'>;
+
+/** Messages that ended ten days ago without being sent. */
+const MANY = statement<[conversationId: string, count: number]>('test-many-ended')`
+    INSERT INTO messages (id, account_id, conversation_id, kind, status, visibility, body, created_at)
+    SELECT 'msg_many' || n, c.account_id, c.id, 'text', 'canceled', 'external', 'x', now() - interval '10 days'
+    FROM conversations c, generate_series(1, $2::int) AS n WHERE c.id = $1`;
 
 // Without a wake-up of the server's own sweep.
 const AUDIT_POLICY = statement<[accountId: string, days: number]>('test-audit-policy')`

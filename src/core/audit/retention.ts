@@ -1,4 +1,4 @@
-import type { Tx } from '../../platform/db/connection/handle.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { type AuditCheckpoint, type AuditErasure, type AuditLink, GENESIS, hashLink } from './chain.ts';
 import { ChainKeys } from './chain-keys.ts';
@@ -51,6 +51,16 @@ export async function purgeAudit(
     await tx.query(SAVE_CHECKPOINT, accountId, checkpoint.last, checkpoint);
   }
   return links.length;
+}
+
+/** Counts up to `limit` events that `purgeAudit` would delete. */
+export async function countOldEvents(
+  db: Db,
+  accountId: string,
+  days: number,
+  limit: number,
+): Promise<number> {
+  return (await db.query(COUNT_OLD, accountId, days, limit))[0]!.count;
 }
 
 /**
@@ -176,15 +186,23 @@ const ERASE = statement<[ids: readonly string[], erasures: readonly (string | nu
     UPDATE audit_events e SET details = '{}', salt = NULL, erasure = g.erasure::jsonb
     FROM unnest($1::text[], $2::text[]) AS g(id, erasure) WHERE e.id = g.id`;
 
+/** Up to $3 sealed events of the account that are older than $2 days and not held. */
+const OLD = `SELECT e.id, e.conversation_id FROM audit_events e
+      WHERE e.account_id = $1 AND e.number IS NOT NULL AND e.created_at < statement_timestamp() - $2::integer * interval '1 day'
+        AND ${MAY_BE_PURGED} AND NOT EXISTS (
+          SELECT FROM conversations c WHERE c.id = e.conversation_id AND c.legal_hold = 'held')
+      ORDER BY e.created_at LIMIT $3`;
+
+const COUNT_OLD = statement<[accountId: string, days: number, limit: number], { count: number }>(
+  'audit-count-old',
+)`
+    SELECT count(*) AS count FROM (${OLD}) AS old`;
+
 const DELETE_LINKS = statement<[accountId: string, days: number, limit: number], SealedRow>(
   'audit-delete-links',
 )`
     WITH candidates AS (
-      SELECT e.id, e.conversation_id FROM audit_events e
-      WHERE e.account_id = $1 AND e.number IS NOT NULL AND e.created_at < statement_timestamp() - $2::integer * interval '1 day'
-        AND ${MAY_BE_PURGED} AND NOT EXISTS (
-          SELECT FROM conversations c WHERE c.id = e.conversation_id AND c.legal_hold = 'held')
-      ORDER BY e.created_at LIMIT $3
+      ${OLD}
     ), locked AS (
       SELECT c.id, c.legal_hold FROM conversations c
       WHERE c.id IN (SELECT conversation_id FROM candidates) ORDER BY c.id FOR SHARE

@@ -84,12 +84,35 @@ export async function readDueEnd(
 
 /** Returns messages that ended that long ago without being sent. */
 export async function readEndedIds(
-  tx: Tx,
+  db: Db,
   conversationId: string,
   days: number,
   limit: number,
 ): Promise<string[]> {
-  return (await tx.query(READ_ENDED_IDS, conversationId, days, limit)).map(({ id }) => id);
+  return (await db.query(READ_ENDED_IDS, conversationId, days, limit)).map(({ id }) => id);
+}
+
+/**
+ * Counts the due messages of conversations, as `readDueEnd` finds them, but for open runs. Looks at
+ * `limit` messages at most.
+ */
+export async function countDue(
+  db: Db,
+  conversationIds: readonly string[],
+  days: number,
+  limit: number,
+): Promise<number> {
+  return (await db.query(COUNT_DUE, conversationIds, days, limit))[0]!.count;
+}
+
+/** Counts the files of due messages as well, and says at how many messages it has looked. */
+export async function countDueFiles(
+  db: Db,
+  conversationIds: readonly string[],
+  days: number,
+  limit: number,
+): Promise<{ readonly looked: number; readonly files: number }> {
+  return (await db.query(COUNT_DUE_FILES, conversationIds, days, limit))[0]!;
 }
 
 /**
@@ -214,6 +237,33 @@ const READ_FILES_END = statement<
     )
     SELECT max(sequence) AS sequence, count(*) AS found FROM head
     WHERE sequence < coalesce((SELECT min(sequence) FROM head WHERE NOT due), 9007199254740991)`;
+
+/** Up to $3 messages of the conversations $1, each of which is due with all before it. */
+function dueBehind(number: string): string {
+  return `SELECT m.id, m.status, m.has_attachments FROM conversations c, LATERAL (
+        SELECT h.*, bool_and(h.is_due) OVER (ORDER BY h.sequence) AS is_in FROM (
+          SELECT m.id, m.sequence, m.status, m.has_attachments, ${IS_DUE} AS is_due FROM messages m
+          WHERE m.conversation_id = c.id AND m.sequence > ${number} ORDER BY m.sequence LIMIT $3
+        ) AS h
+      ) AS m
+      WHERE c.id = ANY($1) AND m.is_in LIMIT $3`;
+}
+
+const COUNT_DUE = statement<[ids: readonly string[], days: number, limit: number], { count: number }>(
+  'count-due-messages',
+)`
+    SELECT count(*) FILTER (WHERE status <> 'void') AS count FROM (${dueBehind('c.purged_through')}) AS due`;
+
+const COUNT_DUE_FILES = statement<
+  [ids: readonly string[], days: number, limit: number],
+  { looked: number; files: number }
+>('count-files-of-due-messages')`
+    SELECT count(*) AS looked, coalesce(sum(
+      CASE WHEN has_attachments THEN (
+        SELECT count(*) FROM attachments a WHERE a.message_id = due.id AND a.s3_key IS NOT NULL
+      ) ELSE 0 END
+    ), 0)::int AS files
+    FROM (${dueBehind('greatest(c.purged_through, c.files_purged_through)')}) AS due`;
 
 const MARK_FILES_REMOVED = statement<
   [conversationId: string, through: number],

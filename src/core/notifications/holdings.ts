@@ -33,6 +33,7 @@ export const notificationHoldings: Holdings = {
     removed(await tx.query(DELETE_OF_MESSAGES, JSON.stringify(messages), id)),
   purgeConversation: async (tx, id) => removed(await tx.query(DELETE_ABOUT, id)),
   expire: { notifications: async (tx, ...policy) => removed(await tx.query(DELETE_OLD, ...policy)) },
+  count: { notifications: async (db, ...policy) => (await db.query(COUNT_OLD, ...policy))[0]!.count },
   async readAges(db, accountId) {
     const [row] = await db.query(READ_AGE, accountId);
     return { notifications: row!.age };
@@ -156,17 +157,25 @@ const MOVE_SENDER = statement<
       AND n.resource_id = p.conversation_id AND n.sender_id = $1
     RETURNING n.id, n.recipient_id`;
 
-const DELETE_OLD = statement<[accountId: string, days: number, limit: number], Deleted>(
-  'delete-old-notifications',
-)`
-    WITH due AS MATERIALIZED (
-      SELECT n.recipient_id, n.id, n.resource_id FROM actors a, LATERAL (
+/** Up to $3 rows of the account that are older than $2 days. */
+const OLD = `SELECT n.recipient_id, n.id, n.resource_id FROM actors a, LATERAL (
         SELECT n.recipient_id, n.id, n.resource_id FROM notifications n
         WHERE n.recipient_id = a.id AND ${NOT_HELD}
           AND n.id < left(notification_id(clock_timestamp() - make_interval(days => $2::int), '', ''), ${ID_TIME})
         ORDER BY n.id LIMIT $3
       ) n
-      WHERE a.account_id = $1 AND a.type = 'user' AND NOT a.customer LIMIT $3
+      WHERE a.account_id = $1 AND a.type = 'user' AND NOT a.customer LIMIT $3`;
+
+const COUNT_OLD = statement<[accountId: string, days: number, limit: number], { count: number }>(
+  'count-old-notifications',
+)`
+    SELECT count(*) AS count FROM (${OLD}) AS old`;
+
+const DELETE_OLD = statement<[accountId: string, days: number, limit: number], Deleted>(
+  'delete-old-notifications',
+)`
+    WITH due AS MATERIALIZED (
+      ${OLD}
     ), ${NOT_HELD_NOW}, deleted AS (
       DELETE FROM notifications n USING due d
       WHERE n.recipient_id = d.recipient_id AND n.id = d.id

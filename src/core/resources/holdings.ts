@@ -21,6 +21,8 @@ export interface Holdings {
   purgeConversation?(tx: Tx, conversationId: string, limit: number): Promise<RemovedRows>;
   /** Removes up to `limit` rows of an account that are older than its policy. */
   readonly expire?: Readonly<Partial<Record<Expiring, Expire>>>;
+  /** Counts up to `limit` rows that `expire` would remove. */
+  readonly count?: Readonly<Partial<Record<Expiring, Count>>>;
   /** Returns the age of the oldest row of each kind, in seconds, or null if there is none. */
   readAges?(db: Db, accountId: string): Promise<Readonly<Partial<Record<Expiring, number | null>>>>;
   /** Forgets files whose content is removed. */
@@ -88,6 +90,8 @@ export interface PurgedMessage {
 export type Expiring = 'files' | 'notifications' | 'runs';
 
 export type Expire = (tx: Tx, accountId: string, days: number, limit: number) => Promise<RemovedRows>;
+
+export type Count = (db: Db, accountId: string, days: number, limit: number) => Promise<number>;
 
 export interface RemovedRows {
   readonly rows: number;

@@ -11,6 +11,8 @@ import {
 } from './runs/removal/person-store.ts';
 import {
   clearRunsOf,
+  countEndedRuns,
+  countOldArtifacts,
   deleteArtifactsByKey,
   deleteEndedRuns,
   deleteOldArtifacts,
@@ -55,6 +57,7 @@ export const holdings: Holdings = {
       return { rows: deleted.length, runs: deleted.length, keys };
     },
   },
+  count: { files: countOldArtifacts, runs: countEndedRuns },
   readAges: readRunAges,
   movePerson: async (tx, { from, to, conversationIds }) => moveStarter(tx, from, to, conversationIds),
   forgetFiles: deleteArtifactsByKey,

@@ -2,9 +2,14 @@ import {
   RetentionPolicy,
   SetRetentionPolicyBody,
 } from '../../contract/protocol/resources/retention-policy.ts';
+import {
+  RetentionPreview,
+  RetentionPreviewQuery,
+} from '../../contract/protocol/resources/retention-preview.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { readPolicy, setPolicy } from './retention-policy.ts';
+import { previewPolicy } from './retention-preview.ts';
 
 /** Routes of the retention policy (docs/contract.md#retention). */
 export function policyRoutes(database: Database, sweep: { wake(): void }): Route[] {
@@ -18,6 +23,18 @@ export function policyRoutes(database: Database, sweep: { wake(): void }): Route
       summary: 'Get how long the account keeps messages, files, notifications, runs and audit events',
       permission: 'retention:read',
       handle: ({ principal }) => readPolicy(database, principal.accountId),
+    }),
+    defineRoute({
+      name: 'preview_retention_policy',
+      method: 'GET',
+      path: '/v1/account/retention/preview',
+      summary: 'Count what a retention policy would purge if it was set now',
+      since: '1.4.harbor-preview.1',
+      agents: false,
+      permission: 'retention:read',
+      query: RetentionPreviewQuery,
+      response: RetentionPreview,
+      handle: ({ principal, query }) => previewPolicy(database, principal.accountId, query),
     }),
     defineRoute({
       ...common,

@@ -135,7 +135,7 @@ export class RetentionSweep {
   }
 }
 
-const EXPIRING: readonly Expiring[] = ['files', 'notifications', 'runs'];
+export const EXPIRING: readonly Expiring[] = ['files', 'notifications', 'runs'];
 
 /** The sweep of one account. */
 class Round {
@@ -246,9 +246,9 @@ class Round {
 }
 
 /** Yields the conversations of an account whose policy concerns what is in them. */
-async function* conversationsUnder(
+export async function* conversationsUnder(
   database: Database,
-  { account_id, messages_days, files_days }: PolicyRow,
+  { account_id, messages_days, files_days }: Pick<PolicyRow, 'account_id' | 'messages_days' | 'files_days'>,
 ): AsyncIterable<ConversationAges[]> {
   if (messages_days === null && files_days === null) return;
   yield* pages<ConversationAges, ConversationAges | undefined>(
@@ -299,7 +299,8 @@ async function measureOldest(
   if (policy.audit_days !== null) note('audit', await readAuditAge(database, policy.account_id));
 }
 
-function isPast(ageS: number | null, days: number): boolean {
+/** Returns whether something is older than a period; false if there is nothing. */
+export function isPast(ageS: number | null, days: number): boolean {
   return ageS !== null && ageS > days * SECONDS_A_DAY;
 }
 

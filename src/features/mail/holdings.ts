@@ -11,7 +11,12 @@ import {
   mailsOfPerson,
   moveWriter,
 } from './person-store.ts';
-import { deleteMailsOfConversation, readSourceAge, removeOldSources } from './purge-store.ts';
+import {
+  countOldSources,
+  deleteMailsOfConversation,
+  readSourceAge,
+  removeOldSources,
+} from './purge-store.ts';
 
 /** Personal data in mails: copies of messages, names and addresses, and their sources. */
 export const holdings: Holdings = {
@@ -28,6 +33,7 @@ export const holdings: Holdings = {
   },
   purgeConversation: deleteMailsOfConversation,
   expire: { files: removeOldSources },
+  count: { files: countOldSources },
   readAges: async (db, accountId) => ({ files: await readSourceAge(db, accountId) }),
   async copiesOf(tx, messageId) {
     const mail = await readMailOfMessage(tx, messageId);

@@ -34,6 +34,16 @@ export async function removeOldSources(
   return removed(await tx.query(REMOVE_OLD_SOURCES, accountId, days, limit));
 }
 
+/** Counts up to `limit` sources that `removeOldSources` would remove. */
+export async function countOldSources(
+  db: Db,
+  accountId: string,
+  days: number,
+  limit: number,
+): Promise<number> {
+  return (await db.query(COUNT_OLD_SOURCES, accountId, days, limit))[0]!.count;
+}
+
 /** Returns the age in seconds of an account's oldest source without a hold, or null if none. */
 export async function readSourceAge(db: Db, accountId: string): Promise<number | null> {
   const [row] = await db.query(READ_SOURCE_AGE, accountId);
@@ -78,14 +88,22 @@ const DELETE_WITHOUT_MESSAGE = statement<[days: number, limit: number], SourceRo
     ), ${LOCKED}
     DELETE FROM mails m USING free f WHERE m.id = f.id AND m.message_id IS NULL RETURNING m.source_key`;
 
+/** Up to $3 mails of the account whose sources are older than $2 days. */
+const OLD_SOURCES = `SELECT m.id, m.conversation_id, m.source_key FROM mails m
+      WHERE m.account_id = $1 AND m.source_key IS NOT NULL
+        AND m.created_at < clock_timestamp() - make_interval(days => $2) AND ${IS_FREE}
+      ORDER BY m.created_at LIMIT $3`;
+
+const COUNT_OLD_SOURCES = statement<[accountId: string, days: number, limit: number], { count: number }>(
+  'count-old-sources-of-mails',
+)`
+    SELECT count(*) AS count FROM (${OLD_SOURCES}) AS old`;
+
 const REMOVE_OLD_SOURCES = statement<[accountId: string, days: number, limit: number], SourceRow>(
   'remove-old-sources-of-mails',
 )`
     WITH old AS MATERIALIZED (
-      SELECT m.id, m.conversation_id, m.source_key FROM mails m
-      WHERE m.account_id = $1 AND m.source_key IS NOT NULL
-        AND m.created_at < clock_timestamp() - make_interval(days => $2) AND ${IS_FREE}
-      ORDER BY m.created_at LIMIT $3
+      ${OLD_SOURCES}
     ), ${LOCKED}
     UPDATE mails m SET source_key = NULL, updated_at = later_than(m.updated_at)
     FROM free f JOIN old o USING (id) WHERE m.id = f.id RETURNING o.source_key`;

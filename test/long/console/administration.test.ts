@@ -5,10 +5,13 @@
  * src/features/platform-events, src/features/search, src/platform/http/documents/pages.
  */
 
+import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import t from 'tap';
+import type { RetentionPolicy } from '../../../src/contract/protocol/resources/retention-policy.ts';
 import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { slackContents, zipped } from '../../import/samples.ts';
+import { ageMessages } from '../../support/aged-messages.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';
 import { ConsoleBrowser, findingsInThemes } from '../../support/console-page.ts';
 import { ModelServer } from '../../support/model-server.ts';
@@ -398,7 +401,7 @@ t.test('an export of a person is made and downloaded', async (t) => {
   t.equal(await download.failure(), null);
 });
 
-t.test('retention is set, and refused at its field', async () => {
+t.test('retention asks before it is set, and is refused at its field', async (t) => {
   await open('Retention');
   await button('Edit').click();
   await box('Runs days').fill('0');
@@ -406,9 +409,36 @@ t.test('retention is set, and refused at its field', async () => {
   await until(async () => (await problemAtFocus()).startsWith('true'), {
     what: 'less than a day is refused',
   });
+  const policy = async () => (await call<RetentionPolicy>('GET', '/v1/account/retention')).body;
+  const before = await policy();
+  const dialog = page.getByRole('dialog');
+  const ask = async (words: RegExp) => {
+    await button('Save').click();
+    await dialog.getByText(words).waitFor();
+  };
   await box('Runs days').fill('90');
-  await button('Save').click();
+  await ask(/^Nothing is that old now[.]/);
+  await button('Cancel', dialog).click();
+  t.strictSame(await policy(), before, 'nothing is changed without a yes');
+  await box('Runs days').fill('');
+  const { group } = app.demo.conversations;
+  await call('POST', `/v1/messaging/conversations/${group}/messages`, {
+    token: app.demo.users.ada.access_token,
+    body: { body: 'Of last year', client_message_id: randomUUID() },
+  });
+  await ageMessages(app.database, group, 400);
+  await box('Messages days').fill('365');
+  await ask(/^[1-9][0-9]* messages?\b.* will be purged for good as soon as this is saved/);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  t.equal(await box('Messages days').inputValue(), '365', 'what was typed stays');
+  t.strictSame(await policy(), before);
+  await box('Messages days').fill('');
+  await box('Runs days').fill('90');
+  await ask(/^Nothing is that old now[.]/);
+  await button('Change the policy', dialog).click();
   await page.getByText('90', { exact: true }).waitFor();
+  t.match(await policy(), { runs_days: 90, messages_days: null });
 });
 
 t.test('the audit is filtered and verified', async (t) => {

@@ -7,7 +7,7 @@ export type Retained = (typeof RETAINED)[number];
 export type PeriodField = `${Retained}_days`;
 
 export const MAX_DAYS = 36_500;
-const Days = Type.Integer({ minimum: 1, maximum: MAX_DAYS });
+export const Days = Type.Integer({ minimum: 1, maximum: MAX_DAYS });
 
 /** How long the account keeps what (docs/contract.md#retention). */
 export const RetentionPolicy = Type.Object({

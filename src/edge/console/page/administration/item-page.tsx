@@ -1,6 +1,7 @@
 import { Pencil } from 'lucide';
 import { useMemo, useState } from 'preact/hooks';
 import { Button } from '../../../../platform/ui/button.tsx';
+import { Confirm } from '../../../../platform/ui/confirm.tsx';
 import { Facts } from '../../../../platform/ui/facts.tsx';
 import { SchemaForm } from '../../../../platform/ui/form/schema-form.tsx';
 import { shapeOf } from '../../../../platform/ui/form/shape.ts';
@@ -11,7 +12,7 @@ import { specialFields } from './choices.ts';
 import { Heading } from './heading.tsx';
 import { including, type PageProps, titleOf } from './page.ts';
 import { PartView } from './part-view.tsx';
-import type { Item } from './section.ts';
+import type { Item, Read } from './section.ts';
 import { useAdministration } from './use-administration.ts';
 import { isUnderWay, useLoaded } from './use-loaded.ts';
 
@@ -117,21 +118,44 @@ interface EditFormProps extends ItemPageProps {
 function EditForm({ section, id, update, item, onDone }: EditFormProps) {
   const { client } = useSignedIn();
   const administration = useAdministration();
-  const { api, call } = administration;
+  const { api, offered, call } = administration;
+  const [asked, setAsked] = useState<{ readonly body: object; readonly meaning: string }>();
   const shape = useMemo(() => shapeOf(update.body ?? {}, api.resolve), [update, api]);
+  const save = async (body: object) => {
+    if (update.method !== 'PATCH' || Object.keys(body).length > 0) await call(update, { ids: [id], body });
+    onDone(true);
+  };
+  const read: Read = async (name, values) => {
+    const operation = offered(name);
+    if (operation === undefined) throw new Error(`What it means cannot be read: ${name} is not offered.`);
+    const given = Object.entries(values).filter(([, value]) => value !== null);
+    return await call(operation, { query: new URLSearchParams(given.map(([key, it]) => [key, String(it)])) });
+  };
+  const submit = async (body: object) => {
+    if (section.meaningOf === undefined) await save(body);
+    else setAsked({ body, meaning: await section.meaningOf(body, read) });
+  };
   return (
-    <SchemaForm
-      shape={shape}
-      value={section.asBody?.(item) ?? item}
-      sendsChanges={update.method === 'PATCH'}
-      submitLabel="Save"
-      special={specialFields(administration, client)}
-      onCancel={() => onDone(false)}
-      onSubmit={async (body) => {
-        if (update.method !== 'PATCH' || Object.keys(body).length > 0)
-          await call(update, { ids: [id], body });
-        onDone(true);
-      }}
-    />
+    <>
+      <SchemaForm
+        shape={shape}
+        value={section.asBody?.(item) ?? item}
+        sendsChanges={update.method === 'PATCH'}
+        submitLabel="Save"
+        special={specialFields(administration, client)}
+        onCancel={() => onDone(false)}
+        onSubmit={submit}
+      />
+      {asked !== undefined && (
+        <Confirm
+          title={`Change the ${section.one}?`}
+          text={asked.meaning}
+          action={`Change the ${section.one}`}
+          isDanger
+          onConfirm={() => save(asked.body)}
+          onClose={() => setAsked(undefined)}
+        />
+      )}
+    </>
   );
 }

@@ -24,7 +24,9 @@ export interface Secrets {
 // They end with the session.
 const kept = new WeakMap<Client, readonly Secret[]>();
 
-/** The secrets that were shown, until the person closes them: other pages and notices leave them. */
+/**
+ * The secrets that were shown, until the person closes them: other pages and notices leave them.
+ */
 export function useSecrets(): Secrets {
   const { client } = useSignedIn();
   const [shown, setShown] = useState(() => kept.get(client) ?? []);

@@ -28,6 +28,8 @@ export interface Section {
   readonly omit?: readonly string[];
   /** The field of the answer to `create` that is shown this once. */
   readonly secret?: string;
+  /** Returns what a change would mean: it is asked about before it is saved. */
+  readonly meaningOf?: (body: object, read: Read) => Promise<string>;
   /** Returns a resource as the body of its change, where the two differ. */
   readonly asBody?: (item: Item) => object;
   /** What can be done with one. */
@@ -42,6 +44,9 @@ export interface Section {
   /** Stands in the view of one, above its parts. */
   readonly More?: ComponentType<MoreProps>;
 }
+
+/** Reads by an operation, with a query; empty values are left out. */
+export type Read = (operation: string, query: object) => Promise<unknown>;
 
 export interface NewProps {
   readonly onMade: (id: string) => void;

@@ -3,6 +3,7 @@ import { AuditHead } from './parts/audit-head.tsx';
 import { ExportFile } from './parts/export-file.tsx';
 import { ImportReport } from './parts/import-report.tsx';
 import { NewImport } from './parts/new-import.tsx';
+import { retentionMeaning } from './parts/retention-meaning.ts';
 import { RolePermissions } from './parts/role-permissions.tsx';
 import { RunTotals } from './parts/run-totals.tsx';
 import { WidgetSnippet } from './parts/widget-snippet.tsx';
@@ -435,6 +436,7 @@ const DATA: readonly Section[] = [
     about: 'After how many days things are purged. Empty: they are kept.',
     get: 'get_retention_policy',
     update: 'set_retention_policy',
+    meaningOf: retentionMeaning,
     columns: [],
   },
   {

@@ -15,6 +15,7 @@ export interface Administration {
 }
 
 export interface OperationCall {
+  readonly query?: URLSearchParams;
   readonly ids?: readonly string[];
   readonly body?: object;
 }
@@ -30,7 +31,10 @@ export function useAdministration(): Administration {
       const isOffered = operation?.permission === undefined || can(operation.permission);
       return isOffered ? operation : undefined;
     },
-    call: ({ method, path }, { ids = [], body } = {}) =>
-      client.fetch<unknown>(filled(path, ids), { method, ...(body !== undefined && { body }) }),
+    call: ({ method, path }, { ids = [], query, body } = {}) =>
+      client.fetch<unknown>(`${filled(path, ids)}${query === undefined ? '' : `?${query}`}`, {
+        method,
+        ...(body !== undefined && { body }),
+      }),
   };
 }

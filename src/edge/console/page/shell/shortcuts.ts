@@ -92,8 +92,8 @@ export function globalKey(press: Press, isInText: boolean): GlobalKey | undefine
 const PLAIN: Readonly<Record<string, GlobalKey>> = { n: 'new', '/': 'search', '?': 'help' };
 
 /**
- * Where keys that write are for a text or a choice. Somebody who types at the radio or the button of
- * a form has its text in mind.
+ * Where keys that write are for a text or a choice. Somebody who types at the radio or the button
+ * of a form has its text in mind.
  */
 const FOR_TEXT = 'form, fieldset, label, input, textarea, select, [role="menu"], [role="listbox"]';
 

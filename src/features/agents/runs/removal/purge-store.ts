@@ -1,4 +1,4 @@
-import type { Expire, RemovedRows } from '../../../../core/resources/holdings.ts';
+import type { Count, Expire, RemovedRows } from '../../../../core/resources/holdings.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
@@ -58,6 +58,14 @@ export const deleteOldArtifacts: Expire = async (tx, accountId, days, limit) => 
   const keys = keysOf(await tx.query(DELETE_OLD_ARTIFACTS, accountId, days, limit));
   return { rows: keys.length, keys };
 };
+
+/** Counts up to `limit` runs that `deleteEndedRuns` would delete. */
+export const countEndedRuns: Count = async (db, ...policy) =>
+  (await db.query(COUNT_ENDED_RUNS, ...policy))[0]!.count;
+
+/** Counts up to `limit` files that `deleteOldArtifacts` would delete. */
+export const countOldArtifacts: Count = async (db, ...policy) =>
+  (await db.query(COUNT_OLD_ARTIFACTS, ...policy))[0]!.count;
 
 /** Deletes the files with these keys, which a message showed. */
 export async function deleteArtifactsByKey(tx: Tx, keys: readonly string[]): Promise<void> {
@@ -122,17 +130,25 @@ const RELEASED = `released AS MATERIALIZED (
     )`;
 const MAY_GO = '(d.conversation_id IS NULL OR d.conversation_id IN (SELECT id FROM released))';
 
+/** Up to $3 runs of the account that ended more than $2 days ago. */
+const ENDED_RUNS = `SELECT r.id, r.conversation_id FROM actors a, LATERAL (
+        SELECT r.id, r.conversation_id, r.completed_at FROM agent_runs r
+        WHERE r.actor_id = a.id AND r.completed_at < ${CUTOFF} AND ${NOT_HELD}
+        ORDER BY r.completed_at LIMIT $3
+      ) r
+      WHERE a.account_id = $1 AND a.type = 'agent' LIMIT $3`;
+
+const COUNT_ENDED_RUNS = statement<[accountId: string, days: number, limit: number], { count: number }>(
+  'count-ended-runs',
+)`
+    SELECT count(*) AS count FROM (${ENDED_RUNS}) AS ended`;
+
 const DELETE_ENDED_RUNS = statement<
   [accountId: string, days: number, limit: number],
   { deleted: RunEnding[] | null; keys: string[] | null }
 >('delete-ended-runs')`
     WITH due AS MATERIALIZED (
-      SELECT r.id, r.conversation_id FROM actors a, LATERAL (
-        SELECT r.id, r.conversation_id, r.completed_at FROM agent_runs r
-        WHERE r.actor_id = a.id AND r.completed_at < ${CUTOFF} AND ${NOT_HELD}
-        ORDER BY r.completed_at LIMIT $3
-      ) r
-      WHERE a.account_id = $1 AND a.type = 'agent' LIMIT $3
+      ${ENDED_RUNS}
     ), ${RELEASED}, files AS (
       DELETE FROM artifacts f USING due d WHERE f.run_id = d.id AND ${MAY_GO} RETURNING f.s3_key
     ), gone AS (
@@ -141,13 +157,21 @@ const DELETE_ENDED_RUNS = statement<
     )
     SELECT (SELECT json_agg(gone) FROM gone) AS deleted, (SELECT array_agg(s3_key) FROM files) AS keys`;
 
+/** Up to $3 files of the account that are older than $2 days. */
+const OLD_ARTIFACTS = `SELECT f.id, r.conversation_id FROM artifacts f JOIN agent_runs r ON r.id = f.run_id
+      WHERE f.account_id = $1 AND f.created_at < ${CUTOFF} AND ${NOT_HELD}
+      ORDER BY f.created_at LIMIT $3`;
+
+const COUNT_OLD_ARTIFACTS = statement<[accountId: string, days: number, limit: number], { count: number }>(
+  'count-old-artifacts',
+)`
+    SELECT count(*) AS count FROM (${OLD_ARTIFACTS}) AS old`;
+
 const DELETE_OLD_ARTIFACTS = statement<[accountId: string, days: number, limit: number], { s3_key: string }>(
   'delete-old-artifacts',
 )`
     WITH due AS MATERIALIZED (
-      SELECT f.id, r.conversation_id FROM artifacts f JOIN agent_runs r ON r.id = f.run_id
-      WHERE f.account_id = $1 AND f.created_at < ${CUTOFF} AND ${NOT_HELD}
-      ORDER BY f.created_at LIMIT $3
+      ${OLD_ARTIFACTS}
     ), ${RELEASED}
     DELETE FROM artifacts f USING due d WHERE f.id = d.id AND ${MAY_GO} RETURNING f.s3_key`;
 
