@@ -11,6 +11,7 @@ import { freshDirectory } from '../start/parley.ts';
 import { startTestApp, type TestApp } from './app.ts';
 import { freePort } from './free-port.ts';
 import { startPostgres } from './postgres.ts';
+import { StatementProxy } from './statement-proxy.ts';
 import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
@@ -71,21 +72,28 @@ async function startCell(
   const url = `http://127.0.0.1:${port}`;
   const place = { PORT: String(port), PARLEY_PUBLIC_URL: url, PARLEY_DATA_DIR: dataDir };
   const config = { ...env, ...place, DATABASE_URL: databaseUrl };
-  const app = await startTestApp(t, config);
-  const envFile = join(dataDir, 'cell.env');
-  writeFileSync(
-    envFile,
-    Object.entries(config)
-      .map(([name, value]) => `${name}=${value}\n`)
-      .join(''),
-  );
-  return {
-    ...app,
-    url,
-    config,
-    envFile,
-    admin: async (...args) => ({ ...(await runAdmin(args, readConfig(config), createLog('silent'))) }),
-  };
+  return { ...(await startTestApp(t, config)), url, ...operated(config, join(dataDir, 'cell.env')) };
+}
+
+/** A cell whose operator reaches Postgres through a proxy; its nodes do not. */
+export type ProxiedCell = TestCell & { readonly proxy: StatementProxy };
+
+export async function throughProxy(t: Teardown, cell: TestCell): Promise<ProxiedCell> {
+  const proxy = await StatementProxy.start(t, cell.databaseUrl);
+  const config = { ...cell.config, DATABASE_URL: proxy.url };
+  return { ...cell, proxy, ...operated(config, join(cell.dataDir, 'proxied.env')) };
+}
+
+function operated(
+  config: TestCell['config'],
+  envFile: string,
+): Pick<TestCell, 'config' | 'envFile' | 'admin'> {
+  const lines = Object.entries(config).map(([name, value]) => `${name}=${value}\n`);
+  writeFileSync(envFile, lines.join(''));
+  const admin: TestCell['admin'] = async (...args) => ({
+    ...(await runAdmin(args, readConfig(config), createLog('silent'))),
+  });
+  return { config, envFile, admin };
 }
 
 const READ_SECRETS = statement<[], { name: string; value: string }>('test-read-secrets')`

@@ -7,7 +7,7 @@ import { readHead } from '../../core/audit/chain-store.ts';
 import { handOver, saveHandover } from '../../core/audit/handover.ts';
 import type { CellParts, MovedAccount, MoveOptions } from '../../core/features/feature.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
+import { isUnavailable, isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import type { MoveState } from '../../platform/db/tables/cell-tables.ts';
 import { Cell } from './cell.ts';
 import { lowerFence, raiseFence } from './fence.ts';
@@ -22,33 +22,73 @@ import { RowCopy, removeRows } from './row-copy.ts';
  * copies its rows and files, again for what changed meanwhile, then fences it at the source, copies
  * and compares the rest, and opens it here. May be repeated after it failed or was killed: it goes
  * on from the state that the rows of both cells say. Rejects with an Error of one line; the account
- * is then in use at the source, or already here.
+ * is then in use at the source, or already here, or closed until the command is run again.
+ *
+ * One rule keeps an account from being open in both cells. A process reads and writes the states of
+ * a move only over the sessions that hold its two locks. It opens the account at the source again
+ * only if it has read at the target that the account has not arrived, and ends the account at the
+ * source only if that is still fenced. Postgres keeps the locks of a lost connection until what
+ * came over it is committed or undone, so no lost statement takes effect after the reading.
  */
 export async function moveAccount(options: MoveOptions): Promise<MovedAccount> {
-  return withCells(options, async (move) => {
-    await move.begin();
-    if (!(await move.isArrived())) await move.carry();
-    return move.leave();
-  });
+  const done = { rows: 0, files: 0, refused_ms: 0 };
+  let isBegun = false;
+  try {
+    return await withCells(options, done, async (move) => {
+      await move.begin();
+      isBegun = true;
+      if (!(await move.isArrived())) await move.carry();
+      return move.leave();
+    });
+  } catch (error) {
+    const moved = isBegun ? await settle(options, done, error as Error) : undefined;
+    if (moved === undefined) throw error;
+    return moved;
+  }
 }
 
 /** Gives a move up that has not arrived: the target forgets what it has, the source goes on. */
 export function cancelMove(options: MoveOptions): Promise<void> {
-  return withCells(options, (move) => move.cancel());
+  return withCells(options, { rows: 0, files: 0, refused_ms: 0 }, (move) => move.cancel());
 }
 
 /**
- * Runs alone for the account and this target: a process that was killed may still have sent its
- * commit, so the lock, which its session holds, is awaited before the states are read.
+ * After `failure`, opens the account where it is, over connections of its own: at the source, or at
+ * the target, whose commit may have come through although its answer did not. Returns the move in
+ * the second case. Rejects if it cannot find out in time; the account then stays closed.
  */
-function withCells<T>(options: MoveOptions, run: (move: Move) => Promise<T>): Promise<T> {
+async function settle(options: MoveOptions, done: Done, failure: Error): Promise<MovedAccount | undefined> {
   const { source, target, accountId } = options;
-  return withCell(source, (there) =>
-    withCell(target, async (here) => {
-      await lock(here, accountId);
-      return run(new Move(options, there, here));
-    }),
-  );
+  const deadlineMs = performance.now() + LOCK_MS;
+  for (;;) {
+    try {
+      return await withCells(options, done, async (move) => {
+        if (await move.isArrived()) return move.leave();
+        await move.release();
+        return undefined;
+      });
+    } catch (cause) {
+      if (!isUnavailable(cause) || performance.now() > deadlineMs) {
+        throw new Error(
+          `the move failed (${failure.message}), and it is not settled whether the account ${accountId} is in use at ${source.url} or at ${target.url} (${(cause as Error).message}): run the command again`,
+          { cause },
+        );
+      }
+      await delay(LOCK_EVERY_MS);
+    }
+  }
+}
+
+/** Runs alone for the account, of all processes that move it from this source or to this target. */
+function withCells<T>(options: MoveOptions, done: Done, run: (move: Move) => Promise<T>): Promise<T> {
+  const { source, target, accountId } = options;
+  return withCell(source, async (there) => {
+    await lock(there, accountId, FROM_HERE);
+    return withCell(target, async (here) => {
+      await lock(here, accountId, TO_HERE);
+      return run(new Move(options, { there, here, done }));
+    });
+  });
 }
 
 function withCell<T>({ database }: CellParts, run: (cell: Cell) => Promise<T>): Promise<T> {
@@ -57,48 +97,53 @@ function withCell<T>({ database }: CellParts, run: (cell: Cell) => Promise<T>): 
   );
 }
 
-async function lock(target: Cell, accountId: string): Promise<void> {
+/** Waits for the session of another process, which may be one that was killed or cut off. */
+async function lock(cell: Cell, accountId: string, direction: number): Promise<void> {
   const deadlineMs = performance.now() + LOCK_MS;
-  while ((await target.query(TRY_LOCK, accountId))[0]?.taken !== true) {
+  while ((await cell.query(TRY_LOCK, accountId, direction))[0]?.taken !== true) {
     if (performance.now() > deadlineMs) {
-      throw new Error(`another process moves the account ${accountId} here`);
+      throw new Error(
+        `another process moves the account ${accountId}, or Postgres has not ended its last statement yet`,
+      );
     }
     await delay(LOCK_EVERY_MS);
   }
 }
 
+/** What the command has done so far, over all its connections. */
+type Done = { -readonly [Figure in 'rows' | 'files' | 'refused_ms']: MovedAccount[Figure] };
+
 class Move {
   readonly #options: MoveOptions;
   readonly #source: Cell;
   readonly #target: Cell;
-  #rows = 0;
-  #files = 0;
-  #refusedMs = 0;
+  readonly #done: Done;
 
-  constructor(options: MoveOptions, source: Cell, target: Cell) {
+  constructor(options: MoveOptions, { there, here, done }: { there: Cell; here: Cell; done: Done }) {
     this.#options = options;
-    this.#source = source;
-    this.#target = target;
+    this.#source = there;
+    this.#target = here;
+    this.#done = done;
   }
 
   /** Checks that both cells want this move. */
   async begin(): Promise<void> {
-    const { source, target, accountId } = this.#options;
+    const { source, accountId } = this.#options;
     const out = await this.#readOut();
-    if (out.cell !== target.url) {
-      throw new Error(`the account ${accountId} is to move to ${out.cell}, but this cell is ${target.url}`);
-    }
     await requireSameSecrets(this.#source, this.#target);
     const [search] = await this.#source.query(READ_SEARCH);
     if (search!.filled_through !== null) {
       throw new Error('the search index of the source is not complete yet: try again when it is');
     }
-    const here = await readMove(target.database, accountId);
+    const here = await readMove(this.#target, accountId);
     if (here?.number === out.number) {
       if (here.state !== 'arriving' && here.state !== 'arrived')
         throw new Error('source and target are the same installation');
+      if (here.state === 'arrived') this.#requireClosed(out);
+      else requireNotLeft(out, source.url);
       return;
     }
+    requireNotLeft(out, source.url);
     const rows = await this.#target.query(FIND_ACCOUNT, accountId);
     if (rows.length > 0) {
       throw new Error(
@@ -117,24 +162,23 @@ class Move {
   }
 
   async isArrived(): Promise<boolean> {
-    const here = await readMove(this.#options.target.database, this.#options.accountId);
+    const here = await readMove(this.#target, this.#options.accountId);
     return here?.state === 'arrived';
   }
 
   /** Copies everything and opens the account at the target. */
   async carry(): Promise<void> {
     const { accountId, log } = this.#options;
-    const out = await this.#readOut();
-    if (out.state !== 'leaving') await this.#release();
+    await this.release();
     const copies: RowCopy[] = [];
     for (const [table, moved] of Object.entries(MOVED_TABLES)) {
       copies.push(await RowCopy.open(this.#source, this.#target, table, moved));
     }
     const files = new FileCopy(this.#options.source.store, this.#options.target.store);
     for (let pass = 1; pass <= MAX_PASSES; pass++) {
-      this.#files += await files.copy(this.#source, accountId);
+      this.#done.files += await files.copy(this.#source, accountId);
       const rows = await this.#copyRows(copies);
-      log.info({ account_id: accountId, pass, rows, files: this.#files }, 'copied what an account has');
+      log.info({ account_id: accountId, pass, rows, files: this.#done.files }, 'copied what an account has');
       if (rows <= FEW_ROWS) break;
     }
     for (const copy of copies) if (copy.copied > 0) await copy.vacuum(this.#target);
@@ -144,37 +188,40 @@ class Move {
       await this.#drain();
       await raiseFence(this.#source, accountId);
       await this.#writeOut('fenced');
-      this.#files += await files.copy(this.#source, accountId);
+      this.#done.files += await files.copy(this.#source, accountId);
       await this.#open(copies);
-    } catch (error) {
-      // The target may have committed although its answer did not come.
-      if (!(await this.isArrived())) await this.#release();
-      throw error;
     } finally {
-      this.#refusedMs = Math.round(performance.now() - beganMs);
+      this.#done.refused_ms = Math.round(performance.now() - beganMs);
     }
   }
 
   /** Ends the account at the source, whose nodes then remove what is left of it there. */
   async leave(): Promise<MovedAccount> {
     const { source, target, accountId } = this.#options;
-    const { number, state } = await this.#readOut();
+    const out = await this.#readOut();
+    this.#requireClosed(out);
+    const { number, state } = out;
     const { database, store, url } = target;
     await new Avatars({ database, store, baseUrl: () => url }).readdress();
     if (state !== 'left') {
       await leaveSource(this.#source, { account_id: accountId, number, cell: target.url });
     }
-    return {
-      ...{ account_id: accountId, number, from: source.url, to: target.url },
-      ...{ rows: this.#rows, files: this.#files, refused_ms: this.#refusedMs },
-    };
+    return { account_id: accountId, number, from: source.url, to: target.url, ...this.#done };
+  }
+
+  /** The account, which has not arrived, goes on at the source. */
+  async release(): Promise<void> {
+    const out = await this.#readOut();
+    requireNotLeft(out, this.#options.source.url);
+    if (out.state === 'leaving') return;
+    await lowerFence(this.#source, out.account_id);
+    await this.#writeOut('leaving');
   }
 
   async cancel(): Promise<void> {
-    const { target, accountId } = this.#options;
-    const here = await readMove(target.database, accountId);
-    if (here?.state === 'arrived') throw new Error(`the account ${accountId} is in use here already`);
-    await this.#readOut();
+    const { source, target, accountId } = this.#options;
+    if (await this.isArrived()) throw new Error(`the account ${accountId} is in use here already`);
+    requireNotLeft(await this.#readOut(), source.url);
     const files = await readFiles(this.#target, accountId);
     await this.#target.transaction(async (tx) => {
       for (const table of Object.entries(MOVED_TABLES).reverse()) await removeRows(tx, table, accountId);
@@ -202,7 +249,7 @@ class Move {
           if (!isUniqueViolation(error)) throw error;
         });
     }
-    this.#rows += changed;
+    this.#done.rows += changed;
     return changed;
   }
 
@@ -222,7 +269,7 @@ class Move {
     const { number } = await this.#readOut();
     await this.#source.transaction(async (there) => {
       await this.#target.transaction(async (here) => {
-        for (const copy of copies) this.#rows += await copy.finish(there, here, accountId);
+        for (const copy of copies) this.#done.rows += await copy.finish(there, here, accountId);
         await enqueuePending(here, await readPending(there, accountId));
         await writeMove(here.tx, { account_id: accountId, state: 'arrived', cell: source.url, number });
         await changeListeners(here.tx);
@@ -234,28 +281,42 @@ class Move {
     });
   }
 
-  /** The account goes on at the source. */
-  async #release(): Promise<void> {
-    await lowerFence(this.#source, this.#options.accountId);
-    await this.#writeOut('leaving');
-  }
-
+  /** Returns the move of the source, which leads here. */
   async #readOut(): Promise<MoveRow> {
-    const { source, accountId } = this.#options;
-    const out = await readMove(source.database, accountId);
+    const { target, accountId } = this.#options;
+    const out = await readMove(this.#source, accountId);
     if (out === undefined || out.state === 'arrived' || out.state === 'arriving') {
       throw new Error(`the account ${accountId} is not to move: run "account move-out" at the source first`);
+    }
+    if (out.cell !== target.url) {
+      throw new Error(`the account ${accountId} is to move to ${out.cell}, but this cell is ${target.url}`);
     }
     return out;
   }
 
+  /** Throws for an account that has arrived, but was opened at the source again. */
+  #requireClosed({ state }: MoveRow): void {
+    if (state === 'fenced' || state === 'left') return;
+    const { source, target, accountId } = this.#options;
+    throw new Error(
+      `the account ${accountId} is open at ${source.url} (${state}) and at ${target.url} (arrived), as after a restore of the source: nothing was changed. Save what only the source has, then end it there (docs/operations.md#moving-an-account)`,
+    );
+  }
+
   async #writeOut(state: MoveState): Promise<void> {
     const out = await this.#readOut();
-    await this.#options.source.database.transaction((tx) => writeMove(tx, { ...out, state }));
+    await this.#source.transaction((tx) => writeMove(tx.tx, { ...out, state }));
   }
 
   #writeHere(move: MoveRow): Promise<void> {
-    return this.#options.target.database.transaction((tx) => writeMove(tx, move));
+    return this.#target.transaction((tx) => writeMove(tx.tx, move));
+  }
+}
+
+/** Throws for an account that the source must not open again, since nothing is left of it there. */
+function requireNotLeft({ account_id, state, cell }: MoveRow, sourceUrl: string): void {
+  if (state === 'left') {
+    throw new Error(`the account ${account_id} has left ${sourceUrl}, but has not arrived at ${cell}`);
   }
 }
 
@@ -281,8 +342,13 @@ async function requireSameSecrets(source: Cell, target: Cell): Promise<void> {
 }
 
 /** Held until the session ends. */
-const TRY_LOCK = statement<[accountId: string], { taken: boolean }>('try-lock-account-move')`
-  SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS taken`;
+const TRY_LOCK = statement<[accountId: string, direction: number], { taken: boolean }>(
+  'try-lock-account-move',
+)`
+  SELECT pg_try_advisory_lock(hashtextextended($1, $2::bigint)) AS taken`;
+
+const TO_HERE = 0;
+const FROM_HERE = 1;
 
 const FIND_ACCOUNT = statement<[id: string]>('find-moved-account')`
   SELECT FROM accounts WHERE id = $1`;

@@ -2,6 +2,7 @@ import { CompiledQuery, type Kysely, sql, type Transaction } from 'kysely';
 import { openTransaction } from '../../platform/db/connection/database.ts';
 import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { bindable, type Statement, type Value } from '../../platform/db/connection/statement.ts';
+import { isUnavailable } from '../../platform/db/connection/unavailable.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 
 /** One connection to the database of a cell, without a time limit for statements. */
@@ -33,6 +34,7 @@ export class Cell implements Querier {
     return this.#kysely.transaction().execute(async (kysely) => {
       const tx = new CellTx(kysely);
       await tx.run(SETTINGS).catch((cause: unknown) => {
+        if (isUnavailable(cause)) throw cause;
         throw new Error(
           'moving an account needs a role that may switch triggers off: GRANT SET ON PARAMETER session_replication_role TO the role of DATABASE_URL, in both cells',
           { cause },
