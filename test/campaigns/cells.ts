@@ -1,248 +1,237 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { statement } from '../../src/platform/db/connection/statement.ts';
 import { startAdmin } from '../support/admin-command.ts';
-import { removeLeft, startCells, type TestCell } from '../support/cells.ts';
-import { historyProblems, type Received } from '../support/check-delivery.ts';
+import { BothCells } from '../support/both-cells.ts';
+import { type ProxiedCell, removeLeft, startCells, type TestCell, throughProxy } from '../support/cells.ts';
 import type { Random } from '../support/random.ts';
-import { SdkReader } from '../support/sdk-reader.ts';
+import type { Fate, PassingStatement } from '../support/statement-proxy.ts';
 import type { Teardown } from '../support/teardown.ts';
-import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 export interface CellsOptions extends Seeded {
+  readonly moves: number;
   readonly accounts: number;
   /** Messages of each account before it moves. */
   readonly messages: number;
-  /** Messages a second of all accounts together. */
-  readonly perSecond: number;
-  /** How often a move is killed before it may end, for every third account. */
-  readonly kills: number;
-  /** Whether the accounts move back. */
-  readonly isReturn: boolean;
   /** Default: two of its own. */
   readonly installations?: readonly [TestCell, TestCell];
 }
 
 export interface CellsFigures extends Found {
   readonly moves: number;
-  readonly kills: number;
+  /** How often a command ended in which way. */
+  readonly ends: Readonly<Record<End, number>>;
+  /** Faults by kind, and by the part of the move that they came in. */
+  readonly faults: Readonly<Record<string, number>>;
   readonly acknowledged: number;
   /** Attempts that were refused or not answered, and repeated. */
-  readonly retried: number;
-  /** Milliseconds in which changes were refused, by move that was not killed. */
+  readonly refused: number;
+  readonly lost: number;
+  readonly twice: number;
+  readonly bothOpen: number;
+  /** Milliseconds in which changes were refused, by move without a fault. */
   readonly refusedMs: readonly number[];
 }
 
+/** `goes on`: it failed, and the account is in use at the source. `unsettled`: run it again. */
+type End = 'moved' | 'goes on' | 'unsettled' | 'killed';
+
 /**
- * Accounts move between two installations while messages are sent in all of them, and back; some of
- * the moves are killed and run again. Each move compares all rows. Nothing that was acknowledged is
- * lost, in either installation, and a reader of the SDK has every message once, in order.
+ * Accounts move between two installations and back while messages are sent to both. Connections are
+ * cut, statements delayed and the command killed at any statement of a move, also at those by which
+ * it goes on after a fault; then it is run again. Each move compares all rows. Nothing that was
+ * acknowledged is lost, no number is given twice, the source acknowledges nothing once the target
+ * has, and a reader of the SDK has every message once, in order.
  */
-export const cells = campaign({
-  whole: () => ({ accounts: 10, messages: 300, perSecond: 40, kills: 2, isReturn: true }),
-  run,
-});
+export const cells = campaign({ whole: () => ({ moves: 210, accounts: 5, messages: 200 }), run });
 
 async function run(
   t: Teardown,
-  { accounts, messages, perSecond, kills, isReturn, installations }: CellsOptions,
+  { moves, accounts, messages, installations }: CellsOptions,
   random: Random,
 ): Promise<CellsFigures> {
   const [first, second] = installations ?? (await startCells(t));
-  const all: MovingAccount[] = [];
-  for (let n = 0; n < accounts; n++) all.push(await MovingAccount.create(t, n, [first, second]));
-  for (const account of all) await account.send(messages);
-  const loads = all.map((account) => account.load(perSecond / accounts));
-  const figures = { moves: 0, kills: 0, refusedMs: [] as number[] };
-  const move = async (account: MovingAccount, [from, to]: readonly [TestCell, TestCell], most: number) => {
+  const both = [await throughProxy(t, first), await throughProxy(t, second)] as const;
+  const faults = new Faults(random);
+  for (const { proxy } of both) proxy.onStatement = (passing) => faults.decide(passing);
+  const all: BothCells[] = [];
+  for (let n = 0; n < accounts; n++) {
+    const account = await BothCells.create(t, `Account ${n}`, [first, second]);
+    await account.send(messages, first);
+    all.push(account);
+  }
+  const figures = {
+    ends: { moved: 0, 'goes on': 0, unsettled: 0, killed: 0 },
+    ...{ lost: 0, twice: 0, bothOpen: 0, refusedMs: [] as number[], problems: [] as string[] },
+  };
+  for (let n = 0; n < moves; n++) {
+    const account = all[n % accounts]!;
+    const isBack = Math.floor(n / accounts) % 2 === 1;
+    const [from, to] = isBack ? [both[1], both[0]] : both;
     await from.admin('account', 'move-out', '--id', account.id, '--to', to.url);
-    const takes = () => take(account.id, from, to);
-    for (let n = 0; n < most; n++) {
-      const { child, ended } = takes();
-      await Promise.race([ended, pause(300 + random.below(2_500))]);
-      if (child.exitCode === null) figures.kills += 1;
-      child.kill('SIGKILL');
-      await ended;
+    const sinceMs = performance.now();
+    const load = account.load();
+    await account.sends(3, from);
+    // The first of all shows how many statements there are.
+    const most = n % EVERY_PLAIN === 0 ? 0 : 1 + random.below(MOST_FAULTED);
+    let [end, wasKilled]: [End, boolean] = ['killed', false];
+    for (let tries = 0; end !== 'moved'; tries++) {
+      const isKill = faults.arm(tries < most);
+      const done = await (isKill ? runKilled(account, [from, to], faults) : runHere(account, from, to));
+      end = done.end;
+      if (tries >= most && end !== 'moved') throw new Error(`move ${n}, without a fault: ${done.reason}`);
+      wasKilled ||= end === 'killed';
+      figures.ends[end] += 1;
+      if (end === 'goes on' && !wasKilled) await account.sends(1, from);
+      if (most === 0) figures.refusedMs.push(done.refusedMs);
     }
-    const { ended, out, err } = takes();
-    const code = await ended;
-    if (code !== 0) throw new Error(`the move ended with ${code}: ${err()}`);
-    if (most === 0) figures.refusedMs.push((JSON.parse(out()) as { refused_ms: number }).refused_ms);
-    figures.moves += 1;
-    await account.sends(10);
-  };
-  for (const [n, account] of all.entries()) await move(account, [first, second], n % 3 === 2 ? kills : 0);
-  for (const account of isReturn ? all : []) {
-    await removeLeft(first, account.id);
-    await move(account, [second, first], 0);
+    await account.sends(3, to);
+    await load.stop(to);
+    const found = await account.judge(to, sinceMs);
+    figures.bothOpen += found.bothOpen;
+    if (Object.values(found).some((count) => count > 0)) {
+      figures.problems.push(`move ${n} of ${account.id}: ${JSON.stringify(found)}`);
+    }
+    await removeLeft(from, account.id);
   }
-  for (const account of all) await account.sends(10);
-  for (const load of loads) await load.stop();
-  const problems: string[] = [];
-  for (const account of all) problems.push(...(await account.problems(isReturn ? first : second)));
+  for (const [n, account] of all.entries()) {
+    const cell = Math.ceil((moves - n) / accounts) % 2 === 1 ? second : first;
+    const { lost, twice } = await account.judge(cell, 0);
+    figures.lost += lost;
+    figures.twice += twice;
+    figures.problems.push(...(await account.problems(cell)));
+  }
   return {
-    ...figures,
+    ...{ moves, ...figures, faults: faults.counts },
     acknowledged: all.reduce((sum, { acknowledged }) => sum + acknowledged.size, 0),
-    retried: all.reduce((sum, { retried }) => sum + retried, 0),
-    problems,
+    refused: all.reduce((sum, { refused }) => sum + refused, 0),
   };
 }
 
-/** An account with one conversation, its sender and its reader. */
-class MovingAccount {
-  readonly id: string;
-  readonly conversationId: string;
-  /** Numbers by the ids of messages that were answered 201. */
-  readonly acknowledged = new Map<string, number>();
-  retried = 0;
-  readonly #key: string;
-  readonly #cells: readonly TestCell[];
-  readonly #reader: SdkReader;
-  /** Where requests go; a refusal says where else. */
-  #url: string;
-  #count = 0;
-  /** Set with the end of the test, which may have failed in the middle of a load. */
-  #isOver = false;
-  #failure: Error | undefined;
-  /** The last answer that was not 201, and of which cell. */
-  #refusal = '';
+interface Done {
+  readonly end: End;
+  readonly reason?: string;
+  readonly refusedMs: number;
+}
 
-  static async create(t: Teardown, n: number, cells: readonly [TestCell, TestCell]): Promise<MovingAccount> {
-    const [cell] = cells;
-    const { id } = (await cell.admin(
-      'account',
-      'create',
-      '--name',
-      `Account ${n}`,
-      '--plan',
-      'pro',
-    )) as Created;
-    const made = (await cell.admin('key', 'create', '--account', id, '--name', 'Sender')) as Created;
-    const { body } = await cell.call<Created>('POST', '/v1/messaging/conversations', {
-      body: { type: 'group', title: 'Moving' },
-      token: made.key,
-      headers: { 'Service-Account': id },
-    });
-    return new MovingAccount(t, { id, key: made.key, conversationId: body.id }, cells);
+async function runHere({ id }: BothCells, from: ProxiedCell, to: ProxiedCell): Promise<Done> {
+  try {
+    const moved = await to.admin('account', 'move-in', '--id', id, '--from', from.envFile);
+    return { end: 'moved', refusedMs: (moved as { refused_ms: number }).refused_ms };
+  } catch (error) {
+    const reason = (error as Error).message;
+    return { end: failed(reason), reason, refusedMs: 0 };
+  }
+}
+
+/** Runs the command in a process of its own, which a fault may kill. */
+async function runKilled(
+  { id }: BothCells,
+  [from, to]: readonly [ProxiedCell, ProxiedCell],
+  faults: Faults,
+): Promise<Done> {
+  const { child, ended, err } = startAdmin(
+    ['account', 'move-in', '--id', id, '--from', from.envFile],
+    to.config,
+  );
+  faults.kill = async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  const code = await ended;
+  if (child.signalCode !== null) return { end: 'killed', refusedMs: 0 };
+  return { end: code === 0 ? 'moved' : failed(err()), reason: err(), refusedMs: 0 };
+}
+
+function failed(message: string): End {
+  if (/is open at|has left|differs after/.test(message)) throw new Error(message);
+  return message.includes('run the command again') ? 'unsettled' : 'goes on';
+}
+
+/** Since the command began, since it closed the account, and since it wrote the arrival. */
+const PARTS = { all: 'pg_try_advisory_lock', closing: 'closing', arrived: 'arrived' } as const;
+/** Also the commit of the arrival, and the statements behind a fault. */
+type Part = keyof typeof PARTS | 'commit' | 'again';
+
+interface Fault {
+  readonly kind: string;
+  readonly part: Part;
+  /** The number of the statement within its part. */
+  readonly at: number;
+}
+
+/** Draws faults, and lets them happen at statements of the sessions that move an account. */
+class Faults {
+  readonly counts: Record<string, number> = {};
+  kill: () => Promise<void> = async () => {};
+  readonly #random: Random;
+  readonly #sessions = new WeakSet<object>();
+  /** Statements of the latest command, by part. */
+  readonly #seen = new Map<Part, number>();
+  /** Statements of the longest command so far. */
+  readonly #most = new Map<Part, number>();
+  #armed: Fault[] = [];
+
+  constructor(random: Random) {
+    this.#random = random;
   }
 
-  private constructor(
-    t: Teardown,
-    {
-      id,
-      key,
-      conversationId,
-    }: { readonly id: string; readonly key: string; readonly conversationId: string },
-    cells: readonly [TestCell, TestCell],
-  ) {
-    this.id = id;
-    this.conversationId = conversationId;
-    this.#key = key;
-    this.#cells = cells;
-    this.#url = cells[0].url;
-    const conversationIds = [conversationId];
-    this.#reader = new SdkReader({ url: () => this.#url, account: id, token: key, conversationIds });
-    t.teardown(() => {
-      this.#isOver = true;
-      this.#reader.stop();
-    });
-  }
-
-  /** Sends messages one after the other, each until it is acknowledged. */
-  async send(count: number): Promise<void> {
-    for (let n = 0; n < count; n++) await this.#send(`message-${this.#count++}`);
-  }
-
-  load(perSecond: number): { stop(): Promise<void> } {
-    let isStopped = false;
-    const run = async () => {
-      while (!isStopped) {
-        await this.send(1);
-        await pause(1_000 / perSecond);
+  /** Returns whether one of the faults kills the command. */
+  arm(isFaulted: boolean): boolean {
+    this.#seen.clear();
+    this.#armed = [];
+    if (isFaulted) {
+      const part = this.#random.pick(['all', 'closing', 'arrived', 'commit'] as const);
+      const most = this.#random.pick([FEW_STATEMENTS, this.#most.get(part) ?? 1]);
+      this.#armed.push(this.#draw(part, part === 'commit' ? 1 : most));
+      // Another one while the command goes on.
+      if (this.#random.below(2) === 0) {
+        this.#armed.push(this.#draw('again', this.#random.pick([FEW_STATEMENTS, MANY_STATEMENTS])));
       }
-    };
-    const running = run();
-    running.catch((error: Error) => {
-      this.#failure = error;
-    });
-    return {
-      stop() {
-        isStopped = true;
-        return running;
-      },
-    };
-  }
-
-  /** Resolves when `more` further messages are acknowledged. */
-  async sends(more: number): Promise<void> {
-    const goal = this.acknowledged.size + more;
-    const isDone = () => this.acknowledged.size >= goal || this.#failure !== undefined;
-    await until(isDone, { what: () => `${more} more sends of ${this.id}: ${this.#refusal}` });
-    if (this.#failure !== undefined) throw this.#failure;
-  }
-
-  /** Compares what was acknowledged and read with what the cell has. */
-  async problems(cell: TestCell): Promise<string[]> {
-    const stored = await cell.database.query(READ_MESSAGES, this.conversationId);
-    const there = new Map(stored.map((message) => [message.id, message.sequence]));
-    const lost = [...this.acknowledged].filter(([id, sequence]) => there.get(id) !== sequence);
-    const found = lost.map(([id, sequence]) => `${id} was acknowledged as ${sequence}: ${there.get(id)}`);
-    if (stored.length !== this.acknowledged.size) {
-      found.push(`${stored.length} messages, ${this.acknowledged.size} acknowledged`);
     }
-    const last = stored.at(-1)?.sequence ?? 0;
-    const history = (): Received[] => this.#reader.history.get(this.conversationId)!;
-    await until(() => this.#reader.last(this.conversationId) >= last, {
-      what: () => `the reader of ${this.id}: ${history().length} of ${last}, ${this.#reader.problems}`,
-    }).catch((error: Error) => found.push(error.message));
-    return [...found, ...historyProblems(history(), stored)].map((problem) => `${this.id}: ${problem}`);
+    return this.#armed.some(({ kind }) => kind.startsWith('kill'));
   }
 
-  async #send(key: string): Promise<void> {
-    while (!this.#isOver) {
-      const answer = await this.#try(key).catch((error: unknown) => {
-        this.#refusal = String(error);
-      });
-      if (answer?.status === 201) {
-        this.acknowledged.set(answer.body.id, answer.body.sequence);
-        return;
-      }
-      this.retried += 1;
-      if (answer) this.#refusal = `${this.#url} ${answer.status} ${answer.text}`;
-      const { error } = answer?.body ?? {};
-      if (answer?.status === 421) this.#url = this.#cells.find(({ url }) => url === error?.cell_url)!.url;
-      else if (answer !== undefined && answer.status !== 503) {
-        throw new Error(`${this.id}: ${answer.status} ${JSON.stringify(answer.body)}`);
-      }
-      await pause(20);
+  async decide({ text, session }: PassingStatement): Promise<Fate> {
+    if (text.includes(PARTS.all)) this.#sessions.add(session);
+    if (!this.#sessions.has(session)) return 'pass';
+    const isState = text.includes('INSERT INTO account_moves');
+    for (const [part, sign] of Object.entries(PARTS) as [Part, string][]) {
+      if (part === 'all' || this.#seen.has(part) || (isState && text.includes(sign))) this.#count(part);
     }
+    if (this.#seen.has('arrived') && /^Q.{4}commit/is.test(text)) this.#count('commit');
+    if (this.#seen.has('again')) this.#count('again');
+    const [fault] = this.#armed;
+    if (fault === undefined || (this.#seen.get(fault.part) ?? 0) < fault.at) return 'pass';
+    this.#armed.shift();
+    this.#seen.set('again', 0);
+    for (const name of [fault.kind, `in ${fault.part}`]) this.counts[name] = (this.counts[name] ?? 0) + 1;
+    const [act, when] = fault.kind.split(' ');
+    const delayMs = LEAST_MS + this.#random.below(MORE_MS);
+    if (act === 'delay') return { delayMs, isLate: false };
+    if (act === 'kill') await this.kill();
+    return when === 'late' ? { delayMs, isLate: true } : when === 'before' ? 'cut before' : 'cut after';
   }
 
-  #try(key: string) {
-    const cell = this.#cells.find(({ url }) => url === this.#url)!;
-    return cell.call<Created & { error?: { cell_url?: string } }>(
-      'POST',
-      `/v1/messaging/conversations/${this.conversationId}/messages`,
-      {
-        body: { client_message_id: key, body: key },
-        token: this.#key,
-        headers: { 'Service-Account': this.id },
-      },
-    );
+  #draw(part: Part, statements: number): Fault {
+    return { kind: this.#random.pick(KINDS), part, at: 1 + this.#random.below(statements) };
+  }
+
+  #count(part: Part): void {
+    const count = (this.#seen.get(part) ?? 0) + 1;
+    this.#seen.set(part, count);
+    this.#most.set(part, Math.max(this.#most.get(part) ?? 0, count));
   }
 }
 
-interface Created {
-  readonly id: string;
-  readonly key: string;
-  readonly sequence: number;
-}
-
-/** Runs the command as an operator does, so that it can be killed. */
-function take(id: string, from: TestCell, { config }: TestCell) {
-  return startAdmin(['account', 'move-in', '--id', id, '--from', from.envFile], config);
-}
-
-const READ_MESSAGES = statement<[conversationId: string], Received>('test-read-moved-messages')`
-  SELECT id, sequence FROM messages
-  WHERE conversation_id = $1 AND sequence IS NOT NULL AND status = 'sent' AND kind = 'chat' ORDER BY sequence`;
+const KINDS: readonly string[] = [
+  ...['cut before', 'cut after', 'cut late', 'delay'],
+  ...['kill before', 'kill after', 'kill late'],
+];
+/** Parts begin with what matters most: the locks, the fence, the commit of the target. */
+const FEW_STATEMENTS = 12;
+const MANY_STATEMENTS = 200;
+const LEAST_MS = 50;
+const MORE_MS = 400;
+/** One move of so many has no fault. */
+const EVERY_PLAIN = 10;
+/** How many commands of a move have a fault at most. */
+const MOST_FAULTED = 2;

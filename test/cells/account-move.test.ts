@@ -171,6 +171,8 @@ t.test('a move that is given up leaves the account where it is', async (t) => {
   const sent = await source.call('POST', messages, { body: { client_message_id: 'on', body: 'on' } });
   t.equal(sent.status, 201);
   await t.rejects(target.admin(...takeIt), { message: /is not to move/ });
+  await source.admin('account', 'move-out', '--id', id, '--to', target.url);
+  t.match(await target.admin(...takeIt), { number: 3 }, 'numbers go on');
 });
 
 async function upload(bytes: string): Promise<string> {

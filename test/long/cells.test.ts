@@ -45,13 +45,14 @@ const { port } = await startNginxWith(t, (own) =>
 );
 const balancer = `http://127.0.0.1:${port}`;
 
-t.test('a slice of the campaign: accounts move while messages are sent', async (t) => {
-  const { problems, moves, acknowledged } = await cells(t, {
-    ...{ seed: 1, accounts: 3, messages: 30, perSecond: 30, kills: 1, isReturn: false },
+t.test('a slice of the campaign: accounts move, with faults, while messages are sent', async (t) => {
+  const { problems, ends, faults, acknowledged } = await cells(t, {
+    ...{ seed: 1, moves: 12, accounts: 3, messages: 30 },
     installations: [a, b],
   });
   t.strictSame(problems, []);
-  t.ok(moves === 3 && acknowledged > 90, `${moves} moves, ${acknowledged} messages`);
+  t.ok(ends.moved === 12 && Object.keys(faults).length > 4, JSON.stringify({ ends, faults }));
+  t.ok(acknowledged > 150, `${acknowledged} messages`);
 });
 
 t.test('requests and sockets go to the cell of their account', async (t) => {

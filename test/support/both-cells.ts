@@ -9,7 +9,8 @@ import { until } from './until.ts';
 interface Acknowledged {
   readonly id: string;
   readonly sequence: number;
-  readonly cell: TestCell;
+  /** The address of the cell that did it. */
+  readonly url: string;
   readonly askedMs: number;
   readonly answeredMs: number;
 }
@@ -41,8 +42,8 @@ export class BothCells {
   #count = 0;
   #isOver = false;
   #failure: Error | undefined;
-  /** The last answer other than 201, by cell. */
-  readonly #refusals = new Map<TestCell, string>();
+  /** The last answer other than 201, by address of a cell. */
+  readonly #refusals = new Map<string, string>();
   /** Keys of messages whose last answer was not 201. */
   readonly #open = new Set<string>();
 
@@ -113,18 +114,18 @@ export class BothCells {
 
   /** Resolves when the cell has acknowledged so many further messages. */
   async sends(more: number, cell: TestCell): Promise<void> {
-    const count = () => [...this.acknowledged.values()].filter((message) => message.cell === cell).length;
+    const count = () => [...this.acknowledged.values()].filter(({ url }) => url === cell.url).length;
     const goal = count() + more;
     await until(() => count() >= goal || this.#failure !== undefined, {
-      what: () => `${more} more sends of ${this.id}: ${this.#refusals.get(cell)}`,
+      what: () => `${more} more sends of ${this.id}: ${this.#refusals.get(cell.url)}`,
     });
     if (this.#failure !== undefined) throw this.#failure;
   }
 
   /** Resolves when the cell has refused a message that was sent after this call. */
   async refuses(cell: TestCell): Promise<string> {
-    this.#refusals.delete(cell);
-    return until(() => this.#refusals.get(cell), { what: `${cell.url} to refuse sends of ${this.id}` });
+    this.#refusals.delete(cell.url);
+    return until(() => this.#refusals.get(cell.url), { what: `${cell.url} to refuse sends of ${this.id}` });
   }
 
   /** Judges the move that has led to `to` by what was acknowledged since `sinceMs`. */
@@ -135,12 +136,12 @@ export class BothCells {
     );
     const during = all.filter(({ askedMs }) => askedMs >= sinceMs);
     const openedMs = Math.min(
-      ...during.filter(({ cell }) => cell === to).map(({ answeredMs }) => answeredMs),
+      ...during.filter(({ url }) => url === to.url).map(({ answeredMs }) => answeredMs),
     );
     return {
       lost: all.filter(({ id, sequence }) => there.get(id) !== sequence).length,
       twice: all.length - new Set(all.map(({ sequence }) => sequence)).size,
-      bothOpen: during.filter(({ cell, askedMs }) => cell !== to && askedMs > openedMs).length,
+      bothOpen: during.filter(({ url, askedMs }) => url !== to.url && askedMs > openedMs).length,
     };
   }
 
@@ -165,18 +166,18 @@ export class BothCells {
     while (!this.#isOver) {
       const askedMs = performance.now();
       const answer = await this.#try(key, cell).catch((error: unknown) => {
-        this.#refusals.set(cell, String(error));
+        this.#refusals.set(cell.url, String(error));
       });
       if (answer?.status === 201) {
         const { id, sequence } = answer.body;
-        this.acknowledged.set(id, { id, sequence, cell, askedMs, answeredMs: performance.now() });
+        this.acknowledged.set(id, { id, sequence, url: cell.url, askedMs, answeredMs: performance.now() });
         this.#open.delete(key);
         return;
       }
       this.refused += 1;
       if (answer !== undefined) {
-        this.#refusals.set(cell, `${cell.url} ${answer.status} ${answer.text}`);
-        if (!REFUSALS.has(answer.status)) throw new Error(this.#refusals.get(cell));
+        this.#refusals.set(cell.url, `${cell.url} ${answer.status} ${answer.text}`);
+        if (!REFUSALS.has(answer.status)) throw new Error(this.#refusals.get(cell.url));
       }
       if (isGivenUp()) return;
       await pause(EVERY_MS);

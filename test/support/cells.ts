@@ -80,7 +80,8 @@ export type ProxiedCell = TestCell & { readonly proxy: StatementProxy };
 
 export async function throughProxy(t: Teardown, cell: TestCell): Promise<ProxiedCell> {
   const proxy = await StatementProxy.start(t, cell.databaseUrl);
-  const config = { ...cell.config, DATABASE_URL: proxy.url };
+  // As in createTestDatabase: a busy machine takes longer than a second.
+  const config = { ...cell.config, DATABASE_URL: `${proxy.url}?connect_timeout=60` };
   return { ...cell, proxy, ...operated(config, join(cell.dataDir, 'proxied.env')) };
 }
 

@@ -4,14 +4,14 @@ import type { Teardown } from './teardown.ts';
 
 /**
  * What becomes of a statement and its connection. `cut before`: it is not passed on. `cut after`:
- * it is passed on, and nothing comes back. `late`: as `cut after`, but Postgres has it some time
- * after the client has lost its connection.
+ * it is passed on, and nothing comes back. With a delay, `isLate`: the client loses the connection
+ * at once, and Postgres has the statement later.
  */
 export type Fate =
   | 'pass'
   | 'cut before'
   | 'cut after'
-  | { readonly delayMs: number; readonly then: 'pass' | 'late' };
+  | { readonly delayMs: number; readonly isLate: boolean };
 
 /** A statement on its way to Postgres. */
 export interface PassingStatement {
@@ -127,13 +127,12 @@ class Connection {
     if (this.#isCut) return;
     if (fate === 'cut before') return this.cut();
     if (typeof fate === 'object') {
-      const isLate = fate.then === 'late';
-      if (isLate) {
+      if (fate.isLate) {
         this.#isCut = true;
         this.#near.resetAndDestroy();
       }
       await delay(fate.delayMs);
-      if (isLate) return void this.#far.end(bytes);
+      if (fate.isLate) return void this.#far.end(bytes);
     }
     this.#far.write(bytes);
     if (fate === 'cut after') this.cut();

@@ -161,9 +161,11 @@ class Move {
     await this.#writeHere({ ...out, cell: source.url, state: 'arriving' });
   }
 
+  /** Also true once the account has gone on to another cell. */
   async isArrived(): Promise<boolean> {
+    const { number } = await this.#readOut();
     const here = await readMove(this.#target, this.#options.accountId);
-    return here?.state === 'arrived';
+    return here !== undefined && here.number >= number && here.state !== 'arriving';
   }
 
   /** Copies everything and opens the account at the target. */
@@ -221,7 +223,8 @@ class Move {
   async cancel(): Promise<void> {
     const { source, target, accountId } = this.#options;
     if (await this.isArrived()) throw new Error(`the account ${accountId} is in use here already`);
-    requireNotLeft(await this.#readOut(), source.url);
+    const out = await this.#readOut();
+    requireNotLeft(out, source.url);
     const files = await readFiles(this.#target, accountId);
     await this.#target.transaction(async (tx) => {
       for (const table of Object.entries(MOVED_TABLES).reverse()) await removeRows(tx, table, accountId);
@@ -232,6 +235,9 @@ class Move {
     await lowerFence(this.#source, accountId);
     await this.#source.transaction(async (tx) => {
       await tx.query(FORGET_MOVE, accountId);
+      // Numbers go on from the move by which it came.
+      const former = { ...out, state: 'arrived', number: out.number - 1 } as const;
+      if (former.number > 0) await writeMove(tx.tx, former);
       await enqueueRightsChanged(tx.tx, [accountId]);
     });
   }
