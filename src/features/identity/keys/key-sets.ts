@@ -142,8 +142,8 @@ export interface ReadKeySet {
 }
 
 /**
- * Reads a key set without the entries that are odd, which spoil no others. Keys of unknown kinds are
- * in it, and fit no token. Throws if it is no key set, or has odd entries alone.
+ * Reads a key set without the entries that are odd, which spoil no others. Keys of unknown kinds
+ * are in it, and fit no token. Throws if it is no key set, or has odd entries alone.
  */
 export function readKeySet(value: unknown): ReadKeySet {
   const entries: unknown = (value as Partial<JSONWebKeySet> | null)?.keys;

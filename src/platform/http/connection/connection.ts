@@ -1,5 +1,5 @@
-import type { ByteSource, Sink } from './byte-source.ts';
-import type { OpenBody, OpenSink } from './open-body.ts';
+import { type ByteSource, isSource, type Sink } from './byte-source.ts';
+import { isOpenBody, type OpenBody, type OpenSink } from './open-body.ts';
 
 /** The one answer of an exchange. */
 export interface HttpResponse {
@@ -8,6 +8,16 @@ export interface HttpResponse {
   readonly body: string | Buffer | ByteSource | OpenBody | null;
   /** Default: `application/json`. */
   readonly contentType?: string;
+}
+
+/** Statuses whose answers have neither a body nor a length (RFC 9110, 15.3.5 and 15.4.5). */
+export const BODILESS: ReadonlySet<number> = new Set([204, 304]);
+
+/** Returns the Content-Length of an answer, undefined if it has none. */
+export function lengthOf({ status, body }: HttpResponse): number | undefined {
+  if (BODILESS.has(status) || isOpenBody(body)) return undefined;
+  if (body === null) return 0;
+  return isSource(body) ? body.size : Buffer.byteLength(body);
 }
 
 /** The used part of uWebSockets.js's HttpResponse. After end or abort each call throws. */

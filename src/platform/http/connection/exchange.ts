@@ -3,7 +3,14 @@ import { ApiError } from '../../../contract/protocol/errors.ts';
 import { BodyStream } from './body-stream.ts';
 import { type ByteSource, Chunks, isSource, type Sink, SourceSender } from './byte-source.ts';
 import type { ClientConnection } from './client-connection.ts';
-import { type Connection, type ExchangeLimits, type HttpResponse, statusLine } from './connection.ts';
+import {
+  BODILESS,
+  type Connection,
+  type ExchangeLimits,
+  type HttpResponse,
+  lengthOf,
+  statusLine,
+} from './connection.ts';
 import type { HeldAnswers } from './held-answers.ts';
 import { isOpenBody, OpenAnswer, type OpenBody } from './open-body.ts';
 import type { RequestHead } from './request-head.ts';
@@ -331,12 +338,11 @@ export class Exchange {
   #sendHead(connection: Connection, outgoing: HttpResponse): void {
     const closedBefore = this.#host.closed;
     const closes = this.#mustClose;
-    const length = BODILESS.has(outgoing.status) ? undefined : lengthOf(outgoing.body);
+    const length = lengthOf(outgoing);
     if (length !== undefined) this.setHeader('Content-Length', String(length));
     if (closes) this.setHeader('Connection', 'close');
     connection.cork(() => {
       this.#writeHead(connection, outgoing);
-      // Without arguments, because an undefined length would be sent as 2^63.
       connection.endWithoutBody();
     });
     if (isOpenBody(outgoing.body)) outgoing.body.gone();
@@ -348,8 +354,11 @@ export class Exchange {
   #respond(connection: Connection, outgoing: HttpResponse, body: string | Buffer): void {
     const closedBefore = this.#host.closed;
     this.#writeHead(connection, outgoing);
-    if (this.#end(connection, body)) this.#completed(closedBefore);
-    else this.#trickle(connection, body);
+    // `end` treats bytes that the client has not taken as sent: a client that goes on asking
+    // without reading would fill memory. This way its next request meets a pending one and is cut.
+    if (this.#mustClose) connection.end(body, true);
+    else if (!connection.tryEnd(body, 0)[1]) return this.#trickle(connection, body);
+    this.#completed(closedBefore);
   }
 
   /** Called when the answer was sent; that may have closed the connection. */
@@ -364,15 +373,6 @@ export class Exchange {
     if (body !== null) this.setHeader('Content-Type', contentType ?? 'application/json');
     // One call for all headers, because a call takes the library longer than the bytes.
     connection.writeHeader('Request-Id', this.id + this.#headerLines);
-  }
-
-  /** Returns whether the answer is complete. */
-  #end(connection: Connection, body: string | Buffer): boolean {
-    // `end` treats bytes that the client has not taken as sent: a client that goes on asking
-    // without reading would fill memory. This way its next request meets a pending one and is cut.
-    if (!this.#mustClose) return connection.tryEnd(body, 0)[1];
-    connection.end(body, true);
-    return true;
   }
 
   /** Leaves the body to its owner. */
@@ -483,16 +483,6 @@ export class Exchange {
     this.#host.finished(this);
     open?.gone();
   }
-}
-
-/** Statuses whose answers have neither a body nor a length (RFC 9110, 15.3.5 and 15.4.5). */
-const BODILESS: ReadonlySet<number> = new Set([204, 304]);
-
-/** Returns the bytes of a body, undefined if only its end will show them. */
-function lengthOf(body: HttpResponse['body']): number | undefined {
-  if (body === null) return 0;
-  if (isOpenBody(body)) return undefined;
-  return isSource(body) ? body.size : Buffer.byteLength(body);
 }
 
 const NOTHING = Buffer.alloc(0);
