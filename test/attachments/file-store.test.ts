@@ -229,6 +229,8 @@ t.test('HEAD, and pages of allowed origins', async (t) => {
     'access-control-expose-headers':
       'Deprecation, Idempotent-Replayed, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Request-Id, Retry-After',
     'cache-control': 'private, max-age=750, immutable',
+    // fetch asks for the end of the connection behind a HEAD.
+    connection: 'close',
     'content-disposition': `attachment; filename="${object.key}"`,
     'content-length': '10',
     'content-security-policy': "default-src 'none'; sandbox",

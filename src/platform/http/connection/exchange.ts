@@ -356,9 +356,11 @@ export class Exchange {
     this.#writeHead(connection, outgoing);
     // `end` treats bytes that the client has not taken as sent: a client that goes on asking
     // without reading would fill memory. This way its next request meets a pending one and is cut.
-    if (this.#mustClose) connection.end(body, true);
-    else if (!connection.tryEnd(body, 0)[1]) return this.#trickle(connection, body);
-    this.#completed(closedBefore);
+    if (this.#mustClose) {
+      connection.end(body, true);
+      this.#completed(closedBefore);
+    } else if (connection.tryEnd(body, 0)[1]) this.#completed(closedBefore);
+    else this.#trickle(connection, body);
   }
 
   /** Called when the answer was sent; that may have closed the connection. */
