@@ -27,6 +27,7 @@ const IS_SQL = /\b(?:SELECT|UPDATE|WHERE|AND|OR|CASE|EXISTS|IN)\b|^\s*[\w.]+ (?:
 const COMMANDS = new Set([
   'src/app/main.ts',
   'src/features/agents/tools/page-worker.ts',
+  'src/features/import/archives/reader-child.ts',
   'src/features/mail/reading/reader-worker.ts',
 ]);
 const COLLECT = 'collectStatement';

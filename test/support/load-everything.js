@@ -25,12 +25,13 @@ module.registerHooks({
 const MAIN = 'src/app/main.ts';
 const HTML_WORKER = 'src/features/agents/tools/page-worker.ts';
 const MAIL_WORKER = 'src/features/mail/reading/reader-worker.ts';
+const ARCHIVE_CHILD = 'src/features/import/archives/reader-child.ts';
 
 // Declarations, which npm run build makes, and what runs in browsers.
 const OTHERS = ['src/contract/client/dist/**', 'src/**/page/**', 'src/platform/ui/**'];
 
 const paths = globSync('{src,migrations}/**/*.ts', { exclude: OTHERS }).filter((path) => path !== MAIN);
-const workers = [HTML_WORKER, MAIL_WORKER];
+const workers = [HTML_WORKER, MAIL_WORKER, ARCHIVE_CHILD];
 for (const path of paths.filter((path) => !workers.includes(path))) await import(pathToFileURL(path).href);
 const worker = new Worker(pathToFileURL(HTML_WORKER), {
   workerData: { html: '<p>hello</p>', url: 'http://127.0.0.1/' },

@@ -101,7 +101,7 @@ class ReaderProcess {
     this.#child = fork(fileURLToPath(new URL('./reader-child.ts', import.meta.url)), [], {
       execArgv: [
         ...[`--max-old-space-size=${heapMb}`, '--max-semi-space-size=8', '--v8-pool-size=1'],
-        ...['--require', fileURLToPath(new URL('../../../../bin/quick-thread.cjs', import.meta.url))],
+        ...['--import', new URL('../../../../bin/quick-thread.cjs', import.meta.url).href],
       ],
       // What reads foreign bytes has no secrets.
       env: {},
