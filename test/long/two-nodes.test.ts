@@ -287,12 +287,17 @@ t.test('Redis away when they are due: each scheduled message is sent once, none 
 });
 
 t.test('a node killed while many are due: each is sent once, none early, in order', async (t) => {
-  const figures = await scheduleStorm(t, {
-    ...{ seed: 7, messages: 200, conversations: 4, spreadMs: 1_000 },
-    cluster: shared,
-  });
-  t.same(figures.problems, [], JSON.stringify(figures));
-  t.ok(figures.sentAtKill < 200 && figures.sent === 200, JSON.stringify(figures));
+  const storm = async (spreadMs: number) => {
+    const options = { seed: 7, messages: 200, conversations: 4, spreadMs, cluster: shared };
+    const figures = await scheduleStorm(t, options);
+    t.same(figures.problems, [], JSON.stringify(figures));
+    t.equal(figures.sent, 200);
+    return figures;
+  };
+  let figures = await storm(1_000);
+  // A busy machine may look for the first ones when all have been sent.
+  for (const spreadMs of [5_000, 20_000]) if (figures.sentAtKill === 200) figures = await storm(spreadMs);
+  t.ok(figures.sentAtKill < 200, JSON.stringify(figures));
 });
 
 t.test('a node killed while it seals the audit: the chain has every event, once and in order', async (t) => {

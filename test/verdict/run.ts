@@ -43,14 +43,20 @@ async function main(): Promise<void> {
   }
   await check('build', ['npm', 'run', '-s', 'build:tests']);
   results.push(...(await test('suite', suiteFiles(ROOT))));
-  if (set === 'verdict') results.push(...(await test('long', chosenFiles(part))));
-  if (set === 'everything') results.push(...(await test('long', longFiles(ROOT))));
+  if (set === 'verdict') results.push(...(await test('long', chosenFiles(part), LONG_JOBS)));
+  if (set === 'everything') results.push(...(await test('long', longFiles(ROOT), LONG_JOBS)));
   await secondRun();
   count();
   say(describeTimes(parts, loopMs, fixedLoopMs()));
   say(`${passed} passed, ${failed} failed`);
   process.exit(failed === 0 && passed > 0 ? 0 : 1);
 }
+
+/**
+ * Long tests start nodes, clusters and browsers: more than four at a time wait for each other on two
+ * cores.
+ */
+const LONG_JOBS = 4;
 
 /** Runs one command as one test: silent when it is good, told in full when it is not. */
 async function check(name: string, command: readonly [string, ...string[]]) {
