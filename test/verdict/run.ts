@@ -53,8 +53,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * Long tests start nodes, clusters and browsers: more than four at a time wait for each other on two
- * cores.
+ * Long tests start nodes, clusters and browsers: more than four at a time wait for each other on
+ * two cores.
  */
 const LONG_JOBS = 4;
 
