@@ -110,7 +110,7 @@ async function lock(cell: Cell, accountId: string, direction: number): Promise<v
   }
 }
 
-/** What the command has done so far, over all its connections. */
+/** Figures of the command so far, over all its connections. */
 type Done = { -readonly [Figure in 'rows' | 'files' | 'refused_ms']: MovedAccount[Figure] };
 
 class Move {

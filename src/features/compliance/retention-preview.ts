@@ -11,7 +11,7 @@ import type { Expiring } from '../../core/resources/holdings.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { conversationsUnder, isPast } from './sweep.ts';
 
-/** What a preview looks at before it says that there may be more. */
+/** A preview looks at no more rows, and then says that there may be more. */
 const MOST_CONVERSATIONS = 5_000;
 const MOST_MESSAGES = 20_000;
 

@@ -16,7 +16,7 @@ describe(Due, {
   more: 'Whether there may be more than `count`.',
 });
 
-/** What a policy would purge if it was set now (docs/contract.md#retention). */
+/** Counts of the rows that a policy would purge if it was set now (docs/contract.md#retention). */
 export const RetentionPreview = Type.Object({
   object: Type.Literal('retention_preview'),
   messages: Due,

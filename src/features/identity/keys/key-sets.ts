@@ -184,7 +184,7 @@ function faultOf(entry: unknown): string | undefined {
   }
 }
 
-/** What jose verifies with. */
+/** jose verifies with no shorter key. */
 const LEAST_RSA_BITS = 2_048;
 const KINDS: ReadonlySet<string> = new Set(['RSA', 'EC', 'OKP']);
 

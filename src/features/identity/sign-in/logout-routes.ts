@@ -52,13 +52,11 @@ async function logOut({ database, keys, log }: LogoutRoutesOptions, token: strin
       log.info({ provider_id: provider.id, sessions }, 'an identity provider ended sessions');
     }),
   );
+  const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+  const failures = reasons.filter((reason) => !(reason instanceof LogoutRefused));
+  for (const err of failures) log.warn({ err }, 'an identity provider could not end its sessions');
   if (outcomes.some(({ status }) => status === 'fulfilled')) return;
-  const reasons = outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason);
-  throw (
-    reasons.find((reason) => !(reason instanceof LogoutRefused)) ??
-    reasons.at(-1) ??
-    new LogoutRefused('There is no such client of this issuer.')
-  );
+  throw failures[0] ?? reasons.at(-1) ?? new LogoutRefused('There is no such client of this issuer.');
 }
 
 async function end(tx: Tx, providerId: string, { jti, ...target }: LogoutToken): Promise<number> {

@@ -32,12 +32,14 @@ const ANSWERS: Answers = {
     return null;
   },
   next,
-  async file({ entry }) {
+  async size({ entry }) {
+    return (await reader!.openFile(entry))?.size ?? null;
+  },
+  async begin({ entry }) {
     const content = await reader!.openFile(entry);
-    if (content === undefined) return null;
-    const file = ++opened;
-    files.set(file, content.read()[Symbol.asyncIterator]());
-    return { file, size: content.size };
+    opened += 1;
+    files.set(opened, content!.read()[Symbol.asyncIterator]());
+    return opened;
   },
   async piece({ file }) {
     const { value, done } = await files.get(file)!.next();

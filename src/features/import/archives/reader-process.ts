@@ -3,14 +3,16 @@ import { fileURLToPath } from 'node:url';
 import { type ArchiveContent, type ArchiveReader, type OpenOptions, UnreadableArchive } from './reader.ts';
 import { type ArchiveRecord, type ArchiveSource, type Counts, noCounts } from './record.ts';
 
-/** What the process of reader-child.ts is asked, one answer to each. */
+/** A question to the process of reader-child.ts, which gives each one answer. */
 export type ToReader =
   | ({ readonly kind: 'open'; readonly source: ArchiveSource; readonly path: string } & ReaderSettings)
   /** Begins a walk: its records are taken by `next`. */
   | { readonly kind: 'walk' }
   | { readonly kind: 'next' }
-  | { readonly kind: 'file'; readonly entry: string }
-  /** The next bytes of a file. */
+  /** Asks for the size of a file. */
+  | { readonly kind: 'size'; readonly entry: string }
+  | { readonly kind: 'begin'; readonly entry: string }
+  /** Asks for the next bytes of a file. */
   | { readonly kind: 'piece'; readonly file: number }
   | { readonly kind: 'leave'; readonly file: number };
 
@@ -21,7 +23,10 @@ export interface FromReader {
   readonly open: null;
   readonly walk: null;
   readonly next: Batch;
-  readonly file: { readonly file: number; readonly size: number } | null;
+  /** Null if there is no such file. */
+  readonly size: number | null;
+  /** The number of the file until `leave`. */
+  readonly begin: number;
   /** Null behind the last one. */
   readonly piece: Uint8Array | null;
   readonly leave: null;
@@ -103,7 +108,7 @@ class ReaderProcess {
         ...[`--max-old-space-size=${heapMb}`, '--max-semi-space-size=8', '--v8-pool-size=1'],
         ...['--import', new URL('../../../../bin/quick-thread.cjs', import.meta.url).href],
       ],
-      // What reads foreign bytes has no secrets.
+      // The process that reads foreign bytes gets no secrets.
       env: {},
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -215,11 +220,12 @@ class ProcessReader implements ArchiveReader {
   }
 
   async openFile(entry: string): Promise<ArchiveContent | undefined> {
-    const opened = await this.#process.ask({ kind: 'file', entry });
-    return opened === null ? undefined : { size: opened.size, read: () => this.#read(opened.file) };
+    const size = await this.#process.ask({ kind: 'size', entry });
+    return size === null ? undefined : { size, read: () => this.#read(entry) };
   }
 
-  async *#read(file: number): AsyncGenerator<Buffer> {
+  async *#read(entry: string): AsyncGenerator<Buffer> {
+    const file = await this.#process.ask({ kind: 'begin', entry });
     try {
       for (;;) {
         const piece = await this.#process.ask({ kind: 'piece', file });

@@ -29,8 +29,8 @@ export class Tally {
   /** The last remark of each type and reason, those that are not stored yet included. */
   readonly #last = new Map<string, { record: number; item: number; remarks: number }>();
   #remarksOfAll = 0;
-  /** What remarks count in addition since the last call of `takeAdditions`, by type and reason. */
-  #additions = new Map<string, { record: number; item: number; count: number }>();
+  /** How much the last remarks count in addition since the last call of `takeAdditions`. */
+  #additions = new Map<string, number>();
 
   constructor(importId: string, counts: ImportCounts) {
     this.#importId = importId;
@@ -79,9 +79,12 @@ export class Tally {
 
   /** Returns what remarks of earlier calls count in addition. Their rows are stored. */
   takeAdditions(): readonly Addition[] {
-    const additions = [...this.#additions.values()];
+    const additions = [...this.#additions];
     this.#additions = new Map();
-    return additions;
+    return additions.map(([key, count]) => {
+      const { record, item } = this.#last.get(key)!;
+      return { record, item, count };
+    });
   }
 
   /**
@@ -110,8 +113,7 @@ export class Tally {
     const last = this.#last.get(key);
     const most = this.#remarksOfAll < IMPORT_LIMITS.remarks ? IMPORT_LIMITS.remarksOfReason : 1;
     if (last !== undefined && last.remarks >= most) {
-      const before = this.#additions.get(key)?.count ?? 0;
-      this.#additions.set(key, { record: last.record, item: last.item, count: before + count });
+      this.#additions.set(key, (this.#additions.get(key) ?? 0) + count);
       return;
     }
     const item = this.#items.get(record) ?? 0;

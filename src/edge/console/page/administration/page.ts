@@ -9,7 +9,7 @@ export interface PageProps {
   readonly open: (id?: string, section?: string) => void;
 }
 
-/** What a notice comes with. */
+/** Details of a notice. */
 export interface Shown {
   /** A credential that cannot be shown again. */
   readonly secret?: string | undefined;
@@ -17,7 +17,7 @@ export interface Shown {
   readonly of?: string;
   /** The id that the page shows then. */
   readonly at?: string | undefined;
-  /** What the page has shown is no more, and its secret of no use. */
+  /** True if the resource of the page was removed, so that its secret is of no use. */
   readonly isGone?: boolean;
 }
 

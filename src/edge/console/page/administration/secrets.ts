@@ -17,7 +17,7 @@ export interface Secrets {
   /** Shows a secret. One that was shown before for what it `replaces` leaves. */
   readonly add: (secret: Secret, replaces: string) => void;
   readonly close: (secret: Secret) => void;
-  /** Takes away the secret of what is no more. */
+  /** Removes the secret of a resource that was removed. */
   readonly forget: (id: string) => void;
 }
 
@@ -30,7 +30,7 @@ const kept = new WeakMap<Client, readonly Secret[]>();
 export function useSecrets(): Secrets {
   const { client } = useSignedIn();
   const [shown, setShown] = useState(() => kept.get(client) ?? []);
-  // What is kept counts: an answer may come once another page is shown.
+  // Changes begin with the kept ones: an answer may come once another page is shown.
   const change = (next: (shown: readonly Secret[]) => readonly Secret[]) => {
     kept.set(client, next(kept.get(client) ?? []));
     setShown(kept.get(client)!);
