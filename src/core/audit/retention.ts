@@ -1,5 +1,6 @@
-import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import { countOf } from '../resources/holdings.ts';
 import { type AuditCheckpoint, type AuditErasure, type AuditLink, GENESIS, hashLink } from './chain.ts';
 import { ChainKeys } from './chain-keys.ts';
 import {
@@ -51,16 +52,6 @@ export async function purgeAudit(
     await tx.query(SAVE_CHECKPOINT, accountId, checkpoint.last, checkpoint);
   }
   return links.length;
-}
-
-/** Counts up to `limit` events that `purgeAudit` would delete. */
-export async function countOldEvents(
-  db: Db,
-  accountId: string,
-  days: number,
-  limit: number,
-): Promise<number> {
-  return (await db.query(COUNT_OLD, accountId, days, limit))[0]!.count;
 }
 
 /**
@@ -193,10 +184,8 @@ const OLD = `SELECT e.id, e.conversation_id FROM audit_events e
           SELECT FROM conversations c WHERE c.id = e.conversation_id AND c.legal_hold = 'held')
       ORDER BY e.created_at LIMIT $3`;
 
-const COUNT_OLD = statement<[accountId: string, days: number, limit: number], { count: number }>(
-  'audit-count-old',
-)`
-    SELECT count(*) AS count FROM (${OLD}) AS old`;
+/** Counts up to `limit` events that `purgeAudit` would delete. */
+export const countOldEvents = countOf('audit-count-old', OLD);
 
 const DELETE_LINKS = statement<[accountId: string, days: number, limit: number], SealedRow>(
   'audit-delete-links',

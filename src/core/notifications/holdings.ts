@@ -4,7 +4,7 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
 import { userIds } from '../accounts/persons.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
-import type { ErasedPerson, Holdings } from '../resources/holdings.ts';
+import { countOf, type ErasedPerson, type Holdings } from '../resources/holdings.ts';
 import { readWholeFeed } from './feed/feed-store.ts';
 import { enqueueUpdated } from './feed/mark.ts';
 import { ID_TIME } from './feed/store.ts';
@@ -33,7 +33,7 @@ export const notificationHoldings: Holdings = {
     removed(await tx.query(DELETE_OF_MESSAGES, JSON.stringify(messages), id)),
   purgeConversation: async (tx, id) => removed(await tx.query(DELETE_ABOUT, id)),
   expire: { notifications: async (tx, ...policy) => removed(await tx.query(DELETE_OLD, ...policy)) },
-  count: { notifications: async (db, ...policy) => (await db.query(COUNT_OLD, ...policy))[0]!.count },
+  count: { notifications: (...asked) => countOld(...asked) },
   async readAges(db, accountId) {
     const [row] = await db.query(READ_AGE, accountId);
     return { notifications: row!.age };
@@ -166,10 +166,7 @@ const OLD = `SELECT n.recipient_id, n.id, n.resource_id FROM actors a, LATERAL (
       ) n
       WHERE a.account_id = $1 AND a.type = 'user' AND NOT a.customer LIMIT $3`;
 
-const COUNT_OLD = statement<[accountId: string, days: number, limit: number], { count: number }>(
-  'count-old-notifications',
-)`
-    SELECT count(*) AS count FROM (${OLD}) AS old`;
+const countOld = countOf('count-old-notifications', OLD);
 
 const DELETE_OLD = statement<[accountId: string, days: number, limit: number], Deleted>(
   'delete-old-notifications',

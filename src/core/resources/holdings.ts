@@ -1,6 +1,7 @@
 import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { ActorRow } from './actor.ts';
 import type { Downloads, StoredFile } from './attachment.ts';
@@ -92,6 +93,15 @@ export type Expiring = 'files' | 'notifications' | 'runs';
 export type Expire = (tx: Tx, accountId: string, days: number, limit: number) => Promise<RemovedRows>;
 
 export type Count = (db: Db, accountId: string, days: number, limit: number) => Promise<number>;
+
+/**
+ * Returns what counts `rows`: SQL of up to $3 rows of the account $1 that are older than $2 days.
+ */
+export function countOf(name: string, rows: string): Count {
+  const count = statement<[accountId: string, days: number, limit: number], { count: number }>(name)`
+    SELECT count(*) AS count FROM (${rows}) AS old`;
+  return async (db, ...policy) => (await db.query(count, ...policy))[0]!.count;
+}
 
 export interface RemovedRows {
   readonly rows: number;

@@ -135,7 +135,7 @@ export class RetentionSweep {
   }
 }
 
-export const EXPIRING: readonly Expiring[] = ['files', 'notifications', 'runs'];
+const EXPIRING: readonly Expiring[] = ['files', 'notifications', 'runs'];
 
 /** The sweep of one account. */
 class Round {

@@ -1,4 +1,4 @@
-import type { RemovedRows } from '../../core/resources/holdings.ts';
+import { countOf, type RemovedRows } from '../../core/resources/holdings.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { MailRow } from './mail-store.ts';
@@ -32,16 +32,6 @@ export async function removeOldSources(
   limit: number,
 ): Promise<RemovedSources> {
   return removed(await tx.query(REMOVE_OLD_SOURCES, accountId, days, limit));
-}
-
-/** Counts up to `limit` sources that `removeOldSources` would remove. */
-export async function countOldSources(
-  db: Db,
-  accountId: string,
-  days: number,
-  limit: number,
-): Promise<number> {
-  return (await db.query(COUNT_OLD_SOURCES, accountId, days, limit))[0]!.count;
 }
 
 /** Returns the age in seconds of an account's oldest source without a hold, or null if none. */
@@ -94,10 +84,8 @@ const OLD_SOURCES = `SELECT m.id, m.conversation_id, m.source_key FROM mails m
         AND m.created_at < clock_timestamp() - make_interval(days => $2) AND ${IS_FREE}
       ORDER BY m.created_at LIMIT $3`;
 
-const COUNT_OLD_SOURCES = statement<[accountId: string, days: number, limit: number], { count: number }>(
-  'count-old-sources-of-mails',
-)`
-    SELECT count(*) AS count FROM (${OLD_SOURCES}) AS old`;
+/** Counts up to `limit` sources that `removeOldSources` would remove. */
+export const countOldSources = countOf('count-old-sources-of-mails', OLD_SOURCES);
 
 const REMOVE_OLD_SOURCES = statement<[accountId: string, days: number, limit: number], SourceRow>(
   'remove-old-sources-of-mails',

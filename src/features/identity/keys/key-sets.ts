@@ -124,7 +124,8 @@ export class KeySets {
     });
     if (status !== 200) throw new Error(`The key set was answered with ${status}.`);
     if (truncated) throw new Error(`The key set is larger than ${KEY_SET_BYTES} bytes.`);
-    const { reader, odd } = readKeySet(JSON.parse(bytes.toString()));
+    const { reader, odd, hasKeys } = readKeySet(JSON.parse(bytes.toString()));
+    if (!hasKeys && odd.length > 0) throw new Error(`None of its keys can be used: ${odd.join('; ')}`);
     if (odd.length > 0) {
       this.#options.log.warn(
         { identity_provider_id: id, entries: odd },
@@ -139,11 +140,12 @@ export interface ReadKeySet {
   readonly reader: KeySetReader;
   /** The entries that are no usable public keys, by their place and what is wrong with them. */
   readonly odd: readonly string[];
+  readonly hasKeys: boolean;
 }
 
 /**
  * Reads a key set without the entries that are odd, which spoil no others. Keys of unknown kinds
- * are in it, and fit no token. Throws if it is no key set, or has odd entries alone.
+ * are in it, and fit no token. Throws if it is no key set.
  */
 export function readKeySet(value: unknown): ReadKeySet {
   const entries: unknown = (value as Partial<JSONWebKeySet> | null)?.keys;
@@ -154,7 +156,6 @@ export function readKeySet(value: unknown): ReadKeySet {
     if (fault !== undefined) odd.push(`keys[${index}]: ${fault}`);
     return fault === undefined;
   });
-  if (keys.length === 0 && odd.length > 0) throw new Error(`None of its keys can be used: ${odd.join('; ')}`);
   const find = createLocalJWKSet({ keys });
   const reader = (async (...token: Parameters<typeof find>) => {
     try {
@@ -165,7 +166,7 @@ export function readKeySet(value: unknown): ReadKeySet {
       return same;
     }
   }) as KeySetReader;
-  return { reader, odd };
+  return { reader, odd, hasKeys: keys.length > 0 };
 }
 
 /** Returns what is wrong with an entry of a kind that signs tokens, or undefined. */

@@ -1,4 +1,4 @@
-import type { Count, Expire, RemovedRows } from '../../../../core/resources/holdings.ts';
+import { countOf, type Expire, type RemovedRows } from '../../../../core/resources/holdings.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
@@ -58,14 +58,6 @@ export const deleteOldArtifacts: Expire = async (tx, accountId, days, limit) => 
   const keys = keysOf(await tx.query(DELETE_OLD_ARTIFACTS, accountId, days, limit));
   return { rows: keys.length, keys };
 };
-
-/** Counts up to `limit` runs that `deleteEndedRuns` would delete. */
-export const countEndedRuns: Count = async (db, ...policy) =>
-  (await db.query(COUNT_ENDED_RUNS, ...policy))[0]!.count;
-
-/** Counts up to `limit` files that `deleteOldArtifacts` would delete. */
-export const countOldArtifacts: Count = async (db, ...policy) =>
-  (await db.query(COUNT_OLD_ARTIFACTS, ...policy))[0]!.count;
 
 /** Deletes the files with these keys, which a message showed. */
 export async function deleteArtifactsByKey(tx: Tx, keys: readonly string[]): Promise<void> {
@@ -138,10 +130,8 @@ const ENDED_RUNS = `SELECT r.id, r.conversation_id FROM actors a, LATERAL (
       ) r
       WHERE a.account_id = $1 AND a.type = 'agent' LIMIT $3`;
 
-const COUNT_ENDED_RUNS = statement<[accountId: string, days: number, limit: number], { count: number }>(
-  'count-ended-runs',
-)`
-    SELECT count(*) AS count FROM (${ENDED_RUNS}) AS ended`;
+/** Counts up to `limit` runs that `deleteEndedRuns` would delete. */
+export const countEndedRuns = countOf('count-ended-runs', ENDED_RUNS);
 
 const DELETE_ENDED_RUNS = statement<
   [accountId: string, days: number, limit: number],
@@ -162,10 +152,8 @@ const OLD_ARTIFACTS = `SELECT f.id, r.conversation_id FROM artifacts f JOIN agen
       WHERE f.account_id = $1 AND f.created_at < ${CUTOFF} AND ${NOT_HELD}
       ORDER BY f.created_at LIMIT $3`;
 
-const COUNT_OLD_ARTIFACTS = statement<[accountId: string, days: number, limit: number], { count: number }>(
-  'count-old-artifacts',
-)`
-    SELECT count(*) AS count FROM (${OLD_ARTIFACTS}) AS old`;
+/** Counts up to `limit` files that `deleteOldArtifacts` would delete. */
+export const countOldArtifacts = countOf('count-old-artifacts', OLD_ARTIFACTS);
 
 const DELETE_OLD_ARTIFACTS = statement<[accountId: string, days: number, limit: number], { s3_key: string }>(
   'delete-old-artifacts',
