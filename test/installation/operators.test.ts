@@ -164,7 +164,7 @@ t.test('one node without Redis: its figures count what it does', async (t) => {
   );
   t.strictSame(
     checks.map(({ name, state }) => [name, state]),
-    ['postgres', 'redis', 'jobs', 'files', 'imports', 'mail', 'search', 'webhooks'].map((name) => [
+    ['postgres', 'redis', 'jobs', 'files', 'imports', 'mail', 'search', 'push', 'webhooks'].map((name) => [
       name,
       'ok',
     ]),

@@ -20,9 +20,10 @@ import { SettingsOfUsers } from '../../src/core/notifications/settings/settings.
 import { readNotifications } from '../../src/core/resources/notification.ts';
 import { readSubscribers } from '../../src/features/push/audience.ts';
 import { MAX_PAYLOAD_BYTES, type Pushed, payloadOf } from '../../src/features/push/payload.ts';
+import { pushCheck } from '../../src/features/push/push-check.ts';
 import { Pushes } from '../../src/features/push/pushes.ts';
 import { RETRIES } from '../../src/features/push/times.ts';
-import { Vapid } from '../../src/features/push/vapid.ts';
+import { isRealContact, Vapid } from '../../src/features/push/vapid.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createLog } from '../../src/platform/log.ts';
@@ -340,6 +341,49 @@ t.test('tries: what is repeated, and what is not', async (t) => {
   ]);
 });
 
+t.test('a push service that refuses: the log has its reason, and operators see it', async (t) => {
+  const refusing = await startPushService(t);
+  const browsers = [refusing.browser(), refusing.browser()];
+  const reader = await newReader(app);
+  for (const browser of browsers) {
+    browser.answers = 403;
+    t.equal((await ask('POST', PATH, reader, { body: browser.toJSON() })).status, 201);
+  }
+  const lines: string[] = [];
+  const node = await otherNode(t, createLog('warn', { write: (line: string) => void lines.push(line) }));
+  const check = pushCheck(database);
+  await pushedAndWaited(node, reader, 2);
+  t.equal(lines.length, 1, 'once an hour');
+  t.match(JSON.parse(lines[0]!), { push_service: refusing.origin, reason: '403 some text' });
+  t.equal((await check.look([])).state, 'ok', 'a moment is nothing');
+  await failedForDays(reader);
+  t.match(await check.look([]), { state: 'attention', message: refusing.origin });
+  browsers[0]!.answers = 201;
+  await pushedAndWaited(node, reader);
+  t.equal((await check.look([])).state, 'ok', 'it takes pushes of others');
+});
+
+t.test('a contact that Apple refuses is named at the start', async (t) => {
+  const real = ['mailto:ops@example.com', 'https://chat.example.org/contact', 'mailto:"a@b"@x.example.net'];
+  for (const subject of real) t.ok(isRealContact(subject), subject);
+  const refused = [
+    ...[
+      'mailto:postmaster@localhost',
+      'mailto:ops@chat.local',
+      'mailto:ops@10.0.0.1',
+      'mailto:ops@CHAT.TEST',
+    ],
+    ...[
+      'https://localhost:8443',
+      'https://chat',
+      'https://[::1]/',
+      'https://127.0.0.1/',
+      'https://chat.internal',
+    ],
+  ];
+  for (const subject of refused) t.notOk(isRealContact(subject), subject);
+});
+
 t.test('ten failures in a row over a day end a subscription', async (t) => {
   const node = await otherNode(t);
   const reader = await newReader(app);
@@ -430,7 +474,7 @@ t.test('an endpoint of this machine is not connected to', async (t) => {
   t.equal(reached, 0);
 });
 
-t.test('the worker shows what arrives once, and not above a page that has the focus', async (t) => {
+t.test('the worker shows one notification for each push, without sound above a page in use', async (t) => {
   const SCOPE = 'https://chat.example.com/console/';
   const code = await (await fetch(`${app.baseUrl}/v1/push-worker.js`)).text();
   const listeners = new Map<string, (event: object) => void>();
@@ -462,11 +506,18 @@ t.test('the worker shows what arrives once, and not above a page that has the fo
     created_at: '2026-03-02T12:00:00.000000Z',
   };
   const push = { data: { json: () => payload } };
-  t.strictSame(await raise('push', push), [{ type: 'parley-push', payload }, 3]);
-  pages[0]!.focused = false;
-  const shown = { body: '', tag: 'ntf_1', timestamp: Date.parse(payload.created_at), data: payload };
-  t.strictSame((await raise('push', push)).at(-1), ['Ada', shown]);
-  t.strictSame(await raise('push', { data: { json: () => ({ another: 'form' }) } }), []);
+  for (const focused of [true, false]) {
+    pages[0]!.focused = focused;
+    const shown = { body: '', tag: 'ntf_1', timestamp: Date.parse(payload.created_at), data: payload };
+    const told = [['Ada', { ...shown, silent: focused }], { type: 'parley-push', payload }, 3];
+    t.strictSame(await raise('push', push), told);
+    for (const text of [null, '', 'no JSON', 'null', '0', '"x"', '[]', '{}', '{"another":"form"}']) {
+      const data = text === null ? null : { json: () => JSON.parse(text) };
+      const unread = await raise('push', { data });
+      t.match(unread, [['New notification', { tag: 'parley', silent: focused }]], `${text}`);
+      t.equal(unread.length, 1, 'pages learn nothing of it');
+    }
+  }
   const click = { notification: { data: payload, close: () => done.push('close') } };
   t.strictSame(await raise('notificationclick', click), ['close', 'focus', { type: 'parley-open', payload }]);
   pages.length = 0;
@@ -542,8 +593,8 @@ t.test('a payload keeps below what push services take', async (t) => {
 });
 
 /** Another node of the same database, which looks for what is due all the time. */
-async function otherNode(t: Teardown): Promise<Pushes> {
-  const [engine, log] = [new MemoryEngine(), createLog('silent')];
+async function otherNode(t: Teardown, log = createLog('silent')): Promise<Pushes> {
+  const engine = new MemoryEngine();
   const rights = await Rights.open(engine);
   const post = new GuardedPost(new AddressGuard({ allow: ['127.0.0.1'] }));
   const pushes = new Pushes({

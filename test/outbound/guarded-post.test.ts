@@ -97,6 +97,34 @@ t.test('a body that trickles ends its connection, not the delivery', async (t) =
   await until(() => isClosed, { what: 'the end of the connection' });
 });
 
+t.test('the beginning of a refusal is kept where it is asked for', async (t) => {
+  const script = new Script();
+  const url = await listen(t, script);
+  const long = 'x'.repeat(600);
+  const head = (status: number, length: number) =>
+    `HTTP/1.1 ${status} No\r\nContent-Length: ${length}\r\n\r\n`;
+  const refusalOf = async (...answer: readonly string[]) => {
+    script.answers.push(answer);
+    return (await posts.post({ ...requestOf(url, {}), refusalBytes: 500 })).refusal;
+  };
+  t.equal(await refusalOf(head(403, 8), 'Bad', 'Token'), 'BadToken');
+  t.equal(await refusalOf(head(400, 0)), '');
+  t.equal(await refusalOf(head(500, 1_200), long, long), long.slice(0, 500));
+  t.equal(await refusalOf(head(200, 8), 'accepted'), undefined);
+  script.answers.push([head(403, 8), 'BadToken']);
+  t.equal((await post(url)).refusal, undefined, 'others do not wait for it');
+  script.afterAnswer = (socket) => socket.destroySoon();
+  t.equal(await refusalOf(head(403, 80), 'cut sh'), 'cut sh', 'the peer ends in the middle');
+});
+
+t.test('a refusal that never ends is answered with its beginning', async (t) => {
+  const script = new Script();
+  const url = await listen(t, script);
+  script.answers.push(['HTTP/1.1 403 No\r\nContent-Length: 80\r\n\r\n', 'BadT']);
+  const request = { ...requestOf(url, {}), refusalBytes: 500, timeoutMs: 200 };
+  t.match(await posts.post(request), { status: 403, refusal: 'BadT' });
+});
+
 t.test('what a connection is not kept behind', async (t) => {
   const odd: [name: string, answer: string | readonly string[]][] = [
     ['no length', 'HTTP/1.1 200 OK\r\n\r\nok'],

@@ -11,6 +11,8 @@ export interface AttemptOptions {
 
 /** Milliseconds until a try is given up. */
 const TRY_MS = 10_000;
+/** Bytes kept of a refusal: the reason of Apple, Google and Mozilla is in the first 200. */
+const REFUSAL_BYTES = 500;
 
 /**
  * The answer of a push service: `gone` ends the subscription, `refused` would be refused again,
@@ -20,7 +22,7 @@ export type Verdict = 'accepted' | 'gone' | 'refused' | 'busy' | 'failed';
 
 export interface Tried {
   readonly verdict: Verdict;
-  /** The status of the response, or the condition of the failure. */
+  /** The status of the response and the text of a refusal, or the condition of the failure. */
   readonly reason: string;
   /** Milliseconds that the push service asks to wait. */
   readonly retryAfterMs: number | undefined;
@@ -31,14 +33,15 @@ export async function attempt({ post, vapid }: AttemptOptions, row: Pushed): Pro
   try {
     const url = readOutboundUrl(row.endpoint);
     const { headers, body } = await encrypted(row, await vapid.authorization(url.origin));
-    const { status, retryAfterMs } = await post.post({
+    const { status, retryAfterMs, refusal } = await post.post({
       url,
       scope: 'push',
       headers,
       body,
       timeoutMs: TRY_MS,
+      refusalBytes: REFUSAL_BYTES,
     });
-    return { verdict: verdictOn(status), reason: String(status), retryAfterMs };
+    return { verdict: verdictOn(status), reason: `${status} ${refusal ?? ''}`.trim(), retryAfterMs };
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
     const { condition } = error;

@@ -5,10 +5,11 @@ import type { PublicRoutes } from '../../platform/http/pipeline/public-routes.ts
 import { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { pushAudience } from './audience.ts';
 import { Digests, readDigest, readDigests, settleDigest, writeDigestMail } from './digests.ts';
+import { pushCheck } from './push-check.ts';
 import { Pushes } from './pushes.ts';
 import { subscriptionRoutes } from './subscription-routes.ts';
 import { deleteOfDeactivated, readSubscriptionsOf } from './subscriptions.ts';
-import { Vapid } from './vapid.ts';
+import { isRealContact, Vapid } from './vapid.ts';
 
 const OF_USER = 'JOIN actors a ON a.id = t.actor_id WHERE a.account_id = $1';
 
@@ -40,7 +41,15 @@ export const push: Feature = {
   waitingDigests: readDigests,
   async open(node) {
     const { config, database, watch, rights, settings, guard, metrics, log, disposer } = node;
-    const vapid = await Vapid.open({ database, subject: config.vapidSubject });
+    const subject = config.vapidSubject;
+    if (!isRealContact(subject)) {
+      // A node for trying out has no other contact, and no browser of Apple.
+      log[config.publicUrl === null ? 'info' : 'warn'](
+        { subject },
+        'Apple refuses pushes with this contact: set PARLEY_VAPID_SUBJECT to a real https:// URL or mailto: address',
+      );
+    }
+    const vapid = await Vapid.open({ database, subject });
     const audience = disposer.add('users with push subscriptions', pushAudience(database, rights), (it) =>
       it.close(),
     );
@@ -57,6 +66,7 @@ export const push: Feature = {
       join: () => ({
         routes: { settings: subscriptionRoutes(node, vapid) },
         publicRoutes: WORKER,
+        checks: [pushCheck(database)],
       }),
     };
   },

@@ -1,9 +1,11 @@
+import { LRUCache } from 'lru-cache';
 import type { ResourcesChanged } from '../../core/events/changes.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { mayInterrupt, type SettingsOfUsers } from '../../core/notifications/settings/settings.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../core/resources/notification.ts';
 import type { RevocableCache } from '../../platform/access/revocable-cache.ts';
 import { type Backoff, delayAfter } from '../../platform/backoff.ts';
+import { bounded } from '../../platform/bounded.ts';
 import { GatheredReads } from '../../platform/db/connection/gathered-reads.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
@@ -47,6 +49,8 @@ const SIDE_BY_SIDE = 64;
 const ROOM = 2_000;
 /** Push services that a node sends to concurrently. */
 const MAX_SERVICES = 100;
+/** Milliseconds until another refusal of the same push service is logged as a warning. */
+const REFUSAL_LOGGED_EVERY_MS = 60 * 60 * 1_000;
 /** Milliseconds that a node has to try a delivery it has taken. */
 const LEASE_MS = 60_000;
 
@@ -79,6 +83,11 @@ export class Pushes {
   /** If this process loses an outcome, its push is repeated. */
   readonly #outcomes: GatheredWrites<Outcome>;
   readonly #rows: GatheredReads<DeliveryKey, Pushed | undefined>;
+  /** Origins whose refusal was logged. */
+  readonly #refusals = new LRUCache<string, true>({
+    ...bounded(MAX_SERVICES),
+    ttl: REFUSAL_LOGGED_EVERY_MS,
+  });
   readonly #tidy: Loop;
   #isClosed = false;
 
@@ -212,7 +221,7 @@ export class Pushes {
 
   async #conclude(delivery: Delivery, { verdict, reason, retryAfterMs }: Tried): Promise<void> {
     const { retries = RETRIES, log } = this.#options;
-    const { subscription_id, attempts } = delivery;
+    const { subscription_id, origin, attempts } = delivery;
     if (verdict === 'gone') return this.#end(subscription_id, 'gone');
     const isTriedAgain = verdict === 'failed' || verdict === 'busy';
     void this.#outcomes.add({
@@ -220,8 +229,11 @@ export class Pushes {
       due_in_ms: isTriedAgain ? delayAfter(retries, attempts, retryAfterMs) : null,
       accepted: verdict === 'busy' ? null : verdict === 'accepted',
     });
-    if (verdict !== 'accepted')
-      log.debug({ push_subscription_id: subscription_id, verdict, reason }, 'push not accepted');
+    if (verdict === 'accepted') return;
+    log.debug({ push_subscription_id: subscription_id, verdict, reason }, 'push not accepted');
+    if (verdict !== 'refused' || this.#refusals.has(origin)) return;
+    this.#refusals.set(origin, true);
+    log.warn({ push_service: origin, reason }, 'a push service refuses a push');
   }
 
   /** Never rejects. */

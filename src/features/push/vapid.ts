@@ -62,6 +62,23 @@ export class Vapid {
   }
 }
 
+/**
+ * Returns whether the contact can be one of the internet. Apple answers 403 `BadJwtToken` to a
+ * subject of `localhost`; other services accept every one.
+ */
+export function isRealContact(subject: string): boolean {
+  const host = subject.startsWith('mailto:')
+    ? subject.slice(subject.lastIndexOf('@') + 1).toLowerCase()
+    : new URL(subject).hostname;
+  const lastLabel = host.slice(host.lastIndexOf('.') + 1);
+  return host.includes('.') && !/^\d*$/.test(lastLabel) && !RESERVED.has(lastLabel);
+}
+
+/** Top-level names that the internet does not have (RFC 2606, RFC 6762 and others). */
+const RESERVED: ReadonlySet<string> = new Set([
+  ...['example', 'internal', 'invalid', 'lan', 'local', 'localhost', 'test'],
+]);
+
 function newPrivateKey(): string {
   const curve = createECDH('prime256v1');
   curve.generateKeys();

@@ -16,18 +16,25 @@ export interface PostRequest {
   readonly body: string | Buffer;
   /** Milliseconds for the look-up, the connection and the head of the response together. */
   readonly timeoutMs: number;
+  /**
+   * Bytes of the body to keep of a response with a status from 400; the time then holds for the
+   * body too. Default: none.
+   */
+  readonly refusalBytes?: number;
 }
 
 export interface Posted {
   readonly status: number;
+  /** The beginning of the body of a refusal, where it was asked for. */
+  readonly refusal?: string;
   /** From the header Retry-After; undefined if it is absent or cannot be read. */
   readonly retryAfterMs: number | undefined;
 }
 
 /**
  * POST to hosts that accounts name, limited to the addresses that the guard permits. It follows no
- * redirects, keeps nothing of a response but its status, and keeps connections for further
- * requests.
+ * redirects, keeps nothing of a response but its status, and the beginning of a refusal where the
+ * caller asks for it, and keeps connections for further requests.
  */
 export class GuardedPost {
   readonly #guard: AddressGuard;
@@ -55,7 +62,7 @@ export class GuardedPost {
     if (this.#isClosed) throw new OutboundError('connection_error', 'The connection failed: closed.');
     const deadlineMs = performance.now() + request.timeoutMs;
     const begun = this.#begun;
-    const first = new Attempt(this.#bodyMs);
+    const first = new Attempt(this.#bodyMs, request.refusalBytes);
     this.#dispatch(undici, request, first, request.timeoutMs);
     const isKept = begun === this.#begun;
     try {
@@ -65,7 +72,7 @@ export class GuardedPost {
       const isLost = error instanceof OutboundError && error.condition === 'connection_error';
       if (!isKept || !isLost || first.hasBegun || this.#isClosed) throw error;
     }
-    const second = new Attempt(this.#bodyMs);
+    const second = new Attempt(this.#bodyMs, request.refusalBytes);
     this.#dispatch(undici, request, second, Math.max(1, deadlineMs - performance.now()));
     return await second.answer;
   }
@@ -134,14 +141,19 @@ export class GuardedPost {
 class Attempt implements Dispatcher.DispatchHandler {
   readonly #answer = Promise.withResolvers<Posted>();
   readonly #bodyMs: number;
+  readonly #refusalBytes: number;
+  /** A refusal whose body is under way. */
+  #refused: Posted | undefined;
+  #refusal = Buffer.alloc(0);
   #controller: Dispatcher.DispatchController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isLate = false;
   /** Whether any part of the response has arrived. */
   hasBegun = false;
 
-  constructor(bodyMs: number) {
+  constructor(bodyMs: number, refusalBytes = 0) {
     this.#bodyMs = bodyMs;
+    this.#refusalBytes = refusalBytes;
   }
 
   get answer(): Promise<Posted> {
@@ -168,21 +180,46 @@ class Attempt implements Dispatcher.DispatchHandler {
   ): void {
     // The final response follows an interim one.
     if (status < 200) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#onLate, this.#bodyMs).unref();
-    this.#answer.resolve({ status, retryAfterMs: readRetryAfter(headers['retry-after']) });
+    const posted = { status, retryAfterMs: readRetryAfter(headers['retry-after']) };
+    if (status >= 400 && this.#refusalBytes > 0) {
+      this.#refused = posted;
+      return;
+    }
+    this.#awaitEnd();
+    this.#answer.resolve(posted);
   }
 
-  /** Nothing of the body is kept. */
-  onResponseData(): void {}
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#refused === undefined) return;
+    const room = this.#refusalBytes - this.#refusal.length;
+    this.#refusal = Buffer.concat([this.#refusal, chunk.subarray(0, room)]);
+    if (chunk.length < room) return;
+    this.#awaitEnd();
+    this.#settleRefusal();
+  }
 
   onResponseEnd(): void {
     clearTimeout(this.#timer);
+    this.#settleRefusal();
   }
 
   onResponseError(_: unknown, error: Error): void {
     clearTimeout(this.#timer);
+    this.#settleRefusal();
     this.#answer.reject(asOutboundError(error));
+  }
+
+  /** Leaves the rest of the body some time, for the sake of keeping the connection. */
+  #awaitEnd(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#onLate, this.#bodyMs).unref();
+  }
+
+  /** Answers a refusal with what has arrived of its body. */
+  #settleRefusal(): void {
+    if (this.#refused === undefined) return;
+    this.#answer.resolve({ ...this.#refused, refusal: this.#refusal.toString() });
+    this.#refused = undefined;
   }
 
   readonly #onLate = (): void => {

@@ -2,6 +2,9 @@
  * Shows what Parley pushes (docs/sdk.md#web-push), for service workers:
  * importScripts('…/v1/push-worker.js'). A notification that arrives twice has the same tag, and is
  * shown once. Pages are those below the scope of the worker.
+ *
+ * Every push shows a notification, whatever it holds and whoever looks at the page: browsers show
+ * one of their own for a push without one, and Safari ends the subscription after three.
  */
 
 self.addEventListener('push', (event) => event.waitUntil(show(event.data)));
@@ -10,23 +13,41 @@ self.addEventListener('notificationclick', (event) => {
   event.waitUntil(openPage(event.notification.data));
 });
 
+/** Stands for a push that holds nothing of Parley's. */
+const UNREADABLE = {
+  notification_id: 'parley',
+  title: 'New notification',
+  conversation_id: null,
+  message_id: null,
+};
+
 async function show(data) {
-  const payload = data?.json();
-  // Pushes of the page's own backend have another form.
-  if (payload?.notification_id === undefined) return;
+  const payload = read(data);
   const pages = await readPages();
-  for (const page of pages) page.postMessage({ type: 'parley-push', payload });
-  await self.navigator.setAppBadge?.(payload.unseen).catch(() => {});
-  if (pages.some(({ focused }) => focused)) return;
   await self.registration.showNotification(payload.title, {
     body: payload.body ?? '',
     tag: payload.notification_id,
-    timestamp: Date.parse(payload.created_at),
+    timestamp: Date.parse(payload.created_at) || Date.now(),
     data: payload,
+    // A person who looks at a page needs no sound.
+    silent: pages.some(({ focused }) => focused),
   });
+  if (payload === UNREADABLE) return;
+  for (const page of pages) page.postMessage({ type: 'parley-push', payload });
+  await self.navigator.setAppBadge?.(payload.unseen).catch(() => {});
+}
+
+function read(data) {
+  try {
+    const payload = data.json();
+    return payload.notification_id === undefined ? UNREADABLE : payload;
+  } catch {
+    return UNREADABLE;
+  }
 }
 
 async function openPage(payload) {
+  // A notification of the page's own has other data.
   if (payload?.notification_id === undefined) return;
   // The one that was used last comes first.
   const [page] = await readPages();
