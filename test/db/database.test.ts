@@ -86,6 +86,29 @@ t.test('a statement goes on after a migration has added a column to its rows', a
   t.same(await onAll(), Array(10).fill([{ a: 1, b: null, slept: '' }]));
 });
 
+t.test('a connection whose server takes no changes is not used again', async (t) => {
+  const database = await open(t, (await createTestDatabase(t)).url, 1);
+  const turn = { name: 'turn', text: `SELECT set_config('default_transaction_read_only', 'on', false)` };
+  const change = { name: 'change', text: 'CREATE TABLE IF NOT EXISTS changed (id integer)' };
+  const transaction = {
+    query: (statement: typeof turn) => database.transaction((tx) => tx.query(statement)),
+  };
+  const ways = [database, transaction, database.pipeline, database.relaxed, ...database.writers];
+  for (const [index, way] of ways.entries()) {
+    await way.query(turn);
+    const failure = await way.query(change).catch((error: unknown) => error);
+    t.ok(isUnavailable(failure), `way ${index}: ${failure}`);
+    await until(
+      () =>
+        way.query(change).then(
+          () => true,
+          () => false,
+        ),
+      { what: 'a connection to a server that takes changes' },
+    );
+  }
+});
+
 t.test('a transaction is all or nothing', async (t) => {
   const database = await open(t, (await createTestDatabase(t)).url);
   await sql`CREATE TABLE things (n int PRIMARY KEY)`.execute(database.kysely);

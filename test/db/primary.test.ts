@@ -4,7 +4,9 @@ import { acquireNodeLock } from '../../src/platform/db/connection/node-lock.ts';
 import { placeOf, serversOf } from '../../src/platform/db/connection/servers.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { LatestTimeline } from '../../src/platform/db/connection/timeline.ts';
+import { isUnavailable } from '../../src/platform/db/connection/unavailable.ts';
 import { createLog } from '../../src/platform/log.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
 import { PostgresPair } from '../support/standby.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
@@ -93,6 +95,34 @@ t.test('connections follow the primary, and no former one is used again', async 
 
   t.comment('only a standby is there');
   await pair.restore();
+  await t.rejects(open(t, pair.other.url), /^cannot reach Postgres at .* is read-only/);
+
+  t.comment('an address of one host leads to the standby for a moment');
+  const target = { port: portOf(pair.primary.url) };
+  const proxy = await FaultProxy.start({ target });
+  t.teardown(() => proxy.close());
+  const moving = new URL(pair.primary.url);
+  moving.port = String(proxy.port);
+  const unchecked = await open(t, moving.href);
+  const everyWay = [unchecked, unchecked.pipeline, unchecked.reader, ...unchecked.writers];
+  target.port = portOf(pair.other.url);
+  proxy.cut();
+  for (const way of everyWay) {
+    const failure = await way.query(READ_ROLE).catch((error: unknown) => error);
+    t.ok(isUnavailable(failure), `a read of the standby: ${failure}`);
+  }
+  target.port = portOf(pair.primary.url);
+  for (const way of everyWay) {
+    await until(
+      () =>
+        way.query(READ_ROLE).then(
+          ([row]) => row!.is_standby === false,
+          () => false,
+        ),
+      { what: 'the primary' },
+    );
+  }
+
   const standby = `${pair.other.url}?target_session_attrs=read-write`;
   await t.rejects(open(t, standby), /^cannot reach Postgres at .*read-only/);
 });
@@ -109,6 +139,12 @@ async function open(t: Teardown, url: string): Promise<Database> {
   t.teardown(() => database.close());
   return database;
 }
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
+}
+
+const READ_ROLE = statement<[], { is_standby: boolean }>('role')`SELECT pg_is_in_recovery() AS is_standby`;
 
 const READ = statement<[], { timeline: string }>('timeline')`
     SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline`;

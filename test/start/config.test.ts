@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import t from 'tap';
@@ -216,6 +217,63 @@ for (const [env, expected] of ACCEPTED) {
   });
 }
 
+const MULTILINE = new Set(['PARLEY_AUDIT_KEY', 'PARLEY_MODELS']);
+
+const OTHERS: Environment = {
+  OPENAI_API_KEY: 'key',
+  DATABASE_URL: 'postgres://u:p%40@db/x',
+  PARLEY_ADMIN_PORT: '9090',
+  PARLEY_AUDIT_KEY: 'A'.repeat(43),
+  PARLEY_AUDIT_OLD_KEYS: `${'A'.repeat(43)},${'B'.repeat(43)}`,
+  PARLEY_CELLS: 'https://one.example,https://two.example',
+  PARLEY_DEMO_DAY: 'off',
+  PARLEY_DRAIN_MS: '5000',
+  PARLEY_HOME_CELL: 'https://home.example',
+  PARLEY_IMPORT_MAX_BYTES: '1000000',
+  PARLEY_LOG_LEVEL: 'warn',
+  PARLEY_MAIL_AUTHSERV: 'mx.example.com',
+  PARLEY_MAIL_DAYS: '5',
+  PARLEY_MAIL_DOMAINS: 'example.com',
+  PARLEY_PUBLIC_URL: 'https://chat.example',
+  PARLEY_REQUEST_LOG_URL: 'https://logs.example/{request_id}',
+  PARLEY_RESTORE_DAYS: '5',
+  PARLEY_S3_ACCESS_KEY_ID: 'id',
+  PARLEY_S3_BUCKET: 'b',
+  PARLEY_S3_REGION: 'eu-west-1',
+  PARLEY_S3_SECRET_ACCESS_KEY: 'key',
+  PARLEY_TOKEN_SECRET: 'n'.repeat(32),
+  PARLEY_WEBHOOK_DAYS: '5',
+};
+
+t.test('a line break at the end of a value is left out, and another one is refused', async (t) => {
+  const source = readFileSync(new URL('../../src/platform/config/config.ts', import.meta.url), 'utf8');
+  const read = new Set([...source.matchAll(/reader\.read\('(\w+)'/g)].map(([, name]) => name!));
+  const environments = [...ACCEPTED.map(([env]) => env), OTHERS];
+  for (const env of environments) {
+    const without = readConfig(env);
+    const set = Object.keys(env).filter((name) => env[name] !== '' && read.has(name));
+    for (const end of ['\n', '\r\n', '\n\n']) {
+      const broken = set.map((name) => [name, env[name] + end]);
+      t.strictSame(readConfig({ ...env, ...Object.fromEntries(broken) }), without, JSON.stringify(broken));
+    }
+    for (const name of set.filter((name) => !MULTILINE.has(name))) {
+      for (const character of ['\n', '\t', '\x7f']) {
+        const problems = problemsOf({
+          ...env,
+          [name]: `${env[name]!.slice(0, -1)}${character}${env[name]!.slice(-1)}`,
+        });
+        t.match(problems, [new RegExp(`^${name} must be .* control character$`)], name);
+      }
+    }
+  }
+  const tried = new Set(environments.flatMap((env) => Object.keys(env)));
+  t.strictSame(
+    [...read].filter((name) => !tried.has(name)),
+    [],
+    'every variable is tried',
+  );
+});
+
 /** Each with the words that its one problem must have. */
 const REFUSED: readonly (readonly [Environment, ...RegExp[]])[] = [
   [{ PORT: 'http' }, /^PORT must be .*0 to 65535.*"http"$/],
@@ -252,6 +310,25 @@ const REFUSED: readonly (readonly [Environment, ...RegExp[]])[] = [
   ...['imaps://mail', 'imaps://u@mail', 'https://u:hunter2@mail', 'imaps://u:%hunter2@mail', 'mail'].map(
     (text) => [{ PARLEY_IMAP_URL: text }, /^PARLEY_IMAP_URL must be imaps:/] as const,
   ),
+  ...Object.entries({ '#': '%23', '/': '%2F', '?': '%3F', '%': '%25' }).flatMap(([character, code]) =>
+    [
+      ['DATABASE_URL', `postgres://u:hunter2${character}x@db/x`],
+      ['DATABASE_URL', `postgres://u:1${character}hunter2@a:1,b:2/x`],
+      ['REDIS_URL', `redis://:hunter2${character}@cache#one,redis://other#two`],
+      ['REDIS_URL', `redis://other#two,redis://:hunter2${character}@cache`],
+      ['REDIS_URL', `redis+sentinel://:hunter2${character}@a:1,b:2/main`],
+      ['PARLEY_SMTP_URL', `smtp://u${character}:hunter2@mail`],
+      ['PARLEY_IMAP_URL', `imaps://u:${character}hunter2@mail/INBOX`],
+    ].map(
+      ([name, url]) =>
+        [
+          { [name!]: url },
+          new RegExp(`^${name} must be .*: "\\${character}" .* written as ${code}$`),
+        ] as const,
+    ),
+  ),
+  [{ PARLEY_PUBLIC_URL: ' https://chat.example' }, /^PARLEY_PUBLIC_URL must be a URL that begins/],
+  [{ PARLEY_VAPID_SUBJECT: 'https://chat.example /us' }, /^PARLEY_VAPID_SUBJECT must be a URL/],
   [{ PARLEY_TLS_CERT: '/c.pem' }, /PARLEY_TLS_CERT and PARLEY_TLS_KEY .*together/],
   [{ PARLEY_MODELS: '{"high":[]}' }, /^PARLEY_MODELS .*JSON object/],
   [{ PARLEY_MODELS: 'gpt' }, /^PARLEY_MODELS /],

@@ -18,8 +18,14 @@ export interface Kind<T> {
   readonly accepts: string;
   /** If true, the value must not appear in logs. */
   readonly secret?: boolean;
+  /** If true, the value may have several lines. */
+  readonly multiline?: boolean;
   readonly parse: (text: string) => T | undefined;
+  /** Returns why a text is not accepted, without any of it that is secret. */
+  readonly explain?: (text: string) => string | undefined;
 }
+
+const CONTROL = /\p{Cc}/u;
 
 /** Reads variables by their syntax, and gathers what is wrong with any of them. */
 export class Reader {
@@ -31,14 +37,20 @@ export class Reader {
     this.#env = env;
   }
 
-  /** Returns `otherwise` for a variable that is unset or empty. */
+  /**
+   * Returns `otherwise` for a variable that is unset or empty. Line breaks at the end are left out:
+   * a value that is read from a file ends with one.
+   */
   read<T, Default extends T | null>(name: string, kind: Kind<T>, otherwise: Default): T | Default {
     this.#known.add(name);
-    const text = this.#env[name];
+    const text = this.#env[name]?.replace(/[\r\n]+$/, '');
     if (text === undefined || text === '') return otherwise;
-    const value = kind.parse(text);
+    const isReadable = kind.multiline || !CONTROL.test(text);
+    const value = isReadable ? kind.parse(text) : undefined;
     if (value !== undefined) return value;
-    this.problem(`${name} must be ${kind.accepts}${kind.secret ? '' : `, not ${JSON.stringify(text)}`}`);
+    const reason = isReadable ? kind.explain?.(text) : 'it has a line break or another control character';
+    const given = kind.secret ? '' : `, not ${JSON.stringify(text)}`;
+    this.problem(`${name} must be ${kind.accepts}${given}${reason === undefined ? '' : `: ${reason}`}`);
     return otherwise;
   }
 

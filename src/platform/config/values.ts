@@ -23,7 +23,30 @@ function matching(accepts: string, pattern: RegExp): Kind<string> {
 
 /** The driver checks the parts of the URL when it connects. */
 function secretUrl(accepts: string, pattern: RegExp): Kind<string> {
-  return { ...matching(accepts, pattern), secret: true };
+  return encoded({ ...matching(accepts, pattern), secret: true });
+}
+
+/** A URL, or several by commas, with what a URL reserves percent-encoded. */
+function encoded<T>(kind: Kind<T>): Kind<T> {
+  return {
+    ...kind,
+    parse: (text) => (unencodedIn(text) === undefined ? kind.parse(text) : undefined),
+    explain: unencodedIn,
+  };
+}
+
+/**
+ * Names a character that ends the user and password of a URL before their `@`, or a percent sign
+ * that begins no code.
+ */
+function unencodedIn(urls: string): string | undefined {
+  for (const url of urls.split(/,(?=[\w+]+:\/\/)/)) {
+    const [, character] =
+      /^[\w+]+:\/\/[^/?#@]*([/?#])[^=]*@/.exec(url) ?? /(%)(?![\da-f]{2})/i.exec(url) ?? [];
+    if (character === undefined) continue;
+    return `${JSON.stringify(character)} in the user or password must be written as ${encodeURIComponent(character)}`;
+  }
+  return undefined;
 }
 
 function oneOf<const V extends readonly string[]>(values: V): Kind<V[number]> {
@@ -62,12 +85,12 @@ export const POSTGRES_URL = secretUrl(
   'postgres://[user[:password]@]host[:port][,host[:port]…]/database',
   /^postgres(ql)?:\/\/\S+$/,
 );
-export const REDIS_URL: Kind<string> = {
+export const REDIS_URL: Kind<string> = encoded({
   accepts:
     'redis://[[user]:password@]host[:port][/database], redis+sentinel://host[:port],host[:port]/master, redis+cluster://host[:port],host[:port], or several by commas, each with a name of its own; rediss for TLS, #name behind one names it',
   secret: true,
   parse: (text) => (readRedisUrl(text) === undefined ? undefined : text),
-};
+});
 export const SMTP_URL = secretUrl(
   'smtp://[user:password@]host[:port] or smtps://…, with what a URL reserves percent-encoded',
   /^smtps?:\/\/\S+$/,
@@ -115,7 +138,7 @@ export const SMTP_LISTEN: Kind<SmtpListener> = {
   },
 };
 
-export const IMAP_URL: Kind<ImapMailbox> = {
+export const IMAP_URL: Kind<ImapMailbox> = encoded({
   accepts: 'imaps://<user>:<password>@<host>[:<port>][/<mailbox>], with what a URL reserves percent-encoded',
   secret: true,
   parse: (text) => {
@@ -133,7 +156,7 @@ export const IMAP_URL: Kind<ImapMailbox> = {
       mailbox: mailbox === '' ? 'INBOX' : mailbox,
     };
   },
-};
+});
 
 /** Returns undefined if the percent-encoding is malformed. */
 function percentDecoded(text: string): string | undefined {
@@ -148,6 +171,7 @@ function percentDecoded(text: string): string | undefined {
 export const PRIVATE_KEY: Kind<string> = {
   accepts: 'a private ed25519 key: PEM ("openssl genpkey -algorithm ed25519") or base64 of its 32 bytes',
   secret: true,
+  multiline: true,
   parse: (text) => (/-----BEGIN PRIVATE KEY-----/.test(text) || isKey(text) ? text : undefined),
 };
 
@@ -164,7 +188,8 @@ export const WEB_URL: Kind<string> = {
   accepts: 'a URL that begins with http:// or https://',
   parse: (text) => {
     const url = URL.parse(text);
-    return url !== null && /^https?:$/.test(url.protocol) ? text.replace(/\/+$/, '') : undefined;
+    // The parser leaves out blanks around a URL.
+    return url !== null && /^https?:\/\/\S+$/i.test(text) ? text.replace(/\/+$/, '') : undefined;
   },
 };
 
@@ -195,8 +220,8 @@ export const ADDRESSES = listOf(
 export const CONTACT: Kind<string> = {
   accepts: 'a URL that begins with https://, or mailto:<address>',
   parse: (text) => {
-    const isContact = /^mailto:[^\s@]+@[^\s@]+$/.test(text) || URL.parse(text)?.protocol === 'https:';
-    return isContact ? text : undefined;
+    const isUrl = /^https:\/\/\S+$/i.test(text) && URL.parse(text) !== null;
+    return isUrl || /^mailto:[^\s@]+@[^\s@]+$/.test(text) ? text : undefined;
   },
 };
 
@@ -232,6 +257,7 @@ const MODEL_PROVIDERS = ['openai', 'anthropic', 'openai-compatible', 'demo'] as 
 export const MODEL_CHAINS: Kind<Readonly<Partial<Record<ModelTier, readonly ModelChoice[]>>>> = {
   accepts: `a JSON object of lists of {"provider":"${MODEL_PROVIDERS.join('|')}","model":"…","base_url" (of openai-compatible),"api_key"?,"context_tokens"?,"input_price"?,"output_price"?} by tier (${MODEL_TIERS.join(', ')})`,
   secret: true,
+  multiline: true,
   parse: (text) => {
     const chains = parseJson(text);
     if (!isObject(chains)) return undefined;

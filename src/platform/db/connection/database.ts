@@ -19,6 +19,7 @@ import {
   codeOf,
   isFenced,
   isUnavailable,
+  READ_ONLY,
   Shortage,
   type ShortageKind,
   wrapUnavailable,
@@ -182,6 +183,11 @@ export class Database implements Db {
     });
     pool.on('connect', (client) => {
       this.#clients.add(client);
+      // The end of the connection, rather than of one query, takes it from the pool whoever uses
+      // it.
+      client.connection.on('errorMessage', ({ code }: pg.DatabaseError) => {
+        if (code === READ_ONLY) client.connection.stream.destroy();
+      });
       client.on('end', () => this.#clients.delete(client));
     });
     return pool;

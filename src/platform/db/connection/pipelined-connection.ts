@@ -2,7 +2,7 @@ import type { Logger } from '../../log.ts';
 import type { Querier } from './handle.ts';
 import type { Primary } from './primary.ts';
 import { bindable, type Statement, type Value } from './statement.ts';
-import { DatabaseUnavailableError, wrapUnavailable } from './unavailable.ts';
+import { codeOf, DatabaseUnavailableError, READ_ONLY, wrapUnavailable } from './unavailable.ts';
 import { Session, type SessionOptions } from './wire/session.ts';
 
 export interface PipelinedConnectionOptions {
@@ -75,10 +75,12 @@ export class PipelinedConnection implements Querier {
   ): Promise<Row[]> {
     const bound = bindable(values);
     this.#options.onStatement?.(statement.name);
+    const session = this.#current;
     try {
-      if (this.#current === undefined) throw this.#unavailable();
-      return (await this.#current.query(statement, bound)) as Row[];
+      if (session === undefined) throw this.#unavailable();
+      return (await session.query(statement, bound)) as Row[];
     } catch (error) {
+      if (codeOf(error) === READ_ONLY) session?.destroy();
       // Its stack is that of the read that brought it; this one names the caller.
       if (error instanceof Error) Error.captureStackTrace(error);
       this.#options.onError?.(error);

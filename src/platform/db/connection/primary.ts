@@ -7,7 +7,7 @@ import {
   connectionOptions,
 } from './connection-options.ts';
 import { placeOf, serversOf } from './servers.ts';
-import { LatestTimeline, READ_STATE, type ServerState } from './timeline.ts';
+import { IS_WRITABLE, LatestTimeline, READ_STATE, type ServerState } from './timeline.ts';
 import { DatabaseUnavailableError } from './unavailable.ts';
 
 export interface PrimaryOptions {
@@ -23,7 +23,8 @@ export interface PrimaryOptions {
 
 /**
  * Where the primary of an address is. All connections of a node are opened through it. For an
- * address of one host without `target_session_attrs` it is that host, and nothing is asked.
+ * address of one host without `target_session_attrs` it is that host, which only a new connection
+ * asks whether it takes changes: behind such an address may be another server in a moment.
  *
  * Otherwise a connection of its own to each server asks once a second what it is, so that the node
  * learns of a promotion also where the former primary hangs, or still answers. A new connection
@@ -80,7 +81,16 @@ export class Primary {
   ): ConnectionOptions {
     const { isPooled } = this.#options;
     const first = { ...input, isPooled, url: this.#servers[0]!.url };
-    if (!this.#isChecked) return connectionOptions(first);
+    if (!this.#isChecked) {
+      return connectionOptions({
+        ...first,
+        reads: IS_WRITABLE,
+        onRead: (_, state) => {
+          if ((state as Pick<ServerState, 'is_writable'>).is_writable) return;
+          throw new DatabaseUnavailableError(`${this.place} is read-only: it is not the primary`);
+        },
+      });
+    }
     return {
       ...connectionOptions({
         ...first,

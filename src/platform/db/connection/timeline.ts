@@ -4,10 +4,13 @@
  */
 export const TIMELINE = `('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer`;
 
+/** SQL: whether the server takes changes. */
+export const IS_WRITABLE = "current_setting('transaction_read_only') = 'off' AS is_writable";
+
 /** SQL: the columns of ServerState. */
 export const READ_STATE = `
   (SELECT system_identifier FROM pg_control_system())::text AS cluster,
-  current_setting('transaction_read_only') = 'off' AS is_writable,
+  ${IS_WRITABLE},
   CASE WHEN pg_is_in_recovery() THEN 0 ELSE ${TIMELINE} END AS timeline`;
 
 /** What a server says of itself. */

@@ -48,16 +48,22 @@ export function wrapUnavailable(error: unknown): unknown {
 }
 
 /**
- * Sockets: E… · SQLSTATE: 08 connection, 53 disk full, out of memory, too many connections, 57014 a
- * statement over its time, 57P01–57P05 shut down, crashed, starting, database dropped, session idle
- * too long.
+ * Sockets: E… · SQLSTATE: 08 connection, 25006 a server that is read-only, 53 disk full, out of
+ * memory, too many connections, 57014 a statement over its time, 57P01–57P05 shut down, crashed,
+ * starting, database dropped, session idle too long.
  */
 const UNAVAILABLE_CODE =
-  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|53...|57014|57P0[1-5])$/;
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|25006|53...|57014|57P0[1-5])$/;
 
 /** Messages of pg 8.23 and pg-pool for errors without a code; see their client.js and index.js. */
 const UNAVAILABLE_MESSAGE =
   /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end|driver has already been destroyed)/;
+
+/**
+ * SQLSTATE of a change that a standby refuses. Its connections must not be used again: behind an
+ * address that led to it for a moment, new ones go to the primary.
+ */
+export const READ_ONLY = '25006';
 
 /** SQLSTATE of a prepared statement whose columns a migration has changed; nothing was run. */
 export const CACHED_PLAN_CHANGED = '0A000';
