@@ -28,6 +28,8 @@ export interface ClientError {
   readonly message: string;
   /** The server's error object, the close code, or the thrown error, if there is one. */
   readonly error?: ErrorObject | ConnectionEnd | Error;
+  /** The `client_message_id` of a message that the store could not keep. */
+  readonly key?: string;
   /** False: the client has given up, and `end` follows. */
   readonly willRetry: boolean;
 }

@@ -72,8 +72,7 @@ export class Client extends LiveApi {
     credential.onFailed = (error) => failed(clientError('token_source', true, error));
     this.#rest = new Rest(options, { closing, failed, answered: (answer) => this.answered(answer) });
     this.#outboxHost = {
-      ...{ timing, closing, rest: this.#rest },
-      storeFailed: (error) => failed(clientError('store', true, error)),
+      ...{ timing, closing, rest: this.#rest, failed },
       unsent: (unsent) => this.connection.set({ unsent }),
     };
     this.#outbox = options.store?.outbox(this.#outboxHost);

@@ -31,8 +31,9 @@ const chat = {
   open({ url, account, actor, token, conversation }: Place): void {
     store = openStore({ account, actor });
     client = connect({ url, account, token, store, fetch: counting, mostWaitMs: 200 });
-    client.on('error', ({ reason, error }) => {
-      if (reason === 'store') errors.push((error as Error).name);
+    client.on('error', ({ reason, error, key }) => {
+      if (reason === 'store')
+        errors.push([...(key === undefined ? [] : [key]), (error as Error).name].join(' '));
     });
     view = conversation === undefined ? undefined : client.conversation(conversation);
   },

@@ -288,30 +288,94 @@ t.test('after the sign-out nothing is left, and another person sees nothing befo
   t.strictSame(await place.bodies(), ['hers']);
 });
 
-t.test('without IndexedDB, without space, with a malformed record: sent, and said once', async (t) => {
-  const place = await Place.open(t);
-  for (const [name, script] of Object.entries(WITHOUT_INDEXED_DB)) {
-    const tab = await place.tab({ script, conversation: await conversations.group(name) });
-    await tab.call('send', `${name} 1`, `${name} 2`);
-    await tab.shows(`sent ${name} 1`, `sent ${name} 2`);
-    t.equal((await tab.list('errors')).length, 1, name);
-    await tab.page.close();
-  }
-  const tab = await place.tab();
-  await tab.call('signOut');
-  await tab.page.evaluate(WRITE_MALFORMED);
-  await tab.load();
-  await tab.stores();
-  await until(async () => (await tab.list('errors')).join() === 'TypeError', {
-    what: 'the malformed record',
-  });
+/** Each breaks the database before what is sent first is kept. */
+const FAILS_ONCE = {
+  'the browser has closed the database': `
+    const { transaction } = IDBDatabase.prototype;
+    let closed;
+    IDBDatabase.prototype.transaction = function (...args) {
+      closed ??= this;
+      if (this !== closed) return transaction.apply(this, args);
+      throw new DOMException('The database connection is closing.', 'InvalidStateError');
+    }`,
+  'an open that fails': `
+    const { open } = IDBFactory.prototype;
+    IDBFactory.prototype.open = () => {
+      IDBFactory.prototype.open = open;
+      const request = { error: new DOMException('Connection to Indexed Database server lost.', 'UnknownError') };
+      queueMicrotask(() => request.onerror());
+      return request;
+    }`,
+  'an open that is answered late': `
+    const { open } = IDBFactory.prototype;
+    IDBFactory.prototype.open = (...args) => {
+      IDBFactory.prototype.open = open;
+      const request = {};
+      setTimeout(() => {
+        const opening = indexedDB.open(...args);
+        opening.onupgradeneeded = () => Object.assign(request, { result: opening.result }).onupgradeneeded();
+        opening.onsuccess = () => request.onsuccess();
+      }, 6_000);
+      return request;
+    }`,
+};
 
-  const small = await Place.open(t);
-  const [page] = small.context.pages();
-  const devtools = await small.context.newCDPSession(page!);
-  await devtools.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1 });
-  const full = await small.tab();
-  await full.call('send', '1', '2');
-  await full.shows('sent 1', 'sent 2');
-  t.strictSame(await full.list('errors'), ['QuotaExceededError']);
-});
+for (const [name, script] of Object.entries(FAILS_ONCE)) {
+  t.test(`after ${name} messages are kept again`, async (t) => {
+    const place = await Place.open(t);
+    place.away();
+    const tab = await place.tab({ script });
+    const kept: string[] = [];
+    await until(
+      async () => {
+        const body = `${kept.length}`;
+        kept.push(body);
+        await tab.call('send', body);
+        return (await tab.call<string[]>('stored').catch((): string[] => [])).includes(body);
+      },
+      { what: 'a message that is kept' },
+    );
+    const unkept = (await tab.list('errors')).filter((error) => error.includes(' '));
+    const keys = new Set(unkept.map((error) => error.split(' ')[0]));
+    const expected = kept.filter((body) => !keys.has(body));
+    await tab.stores(...expected);
+    await tab.page.close();
+    const later = await place.tab();
+    await later.shows(...expected.map((body) => `pending ${body}`));
+    place.back();
+    await later.stores();
+  });
+}
+
+t.test(
+  'without IndexedDB, without space, with a malformed record: sent, and said for each message',
+  async (t) => {
+    const place = await Place.open(t);
+    for (const [name, script] of Object.entries(WITHOUT_INDEXED_DB)) {
+      const tab = await place.tab({ script, conversation: await conversations.group(name) });
+      await tab.call('send', `${name} 1`, `${name} 2`);
+      await tab.shows(`sent ${name} 1`, `sent ${name} 2`);
+      const errors = await tab.list('errors');
+      t.match(errors, [/^\w+$/, new RegExp(`^${name} 1 `), new RegExp(`^${name} 2 `)], name);
+      t.equal(errors.length, 3, name);
+      await tab.page.close();
+    }
+    const tab = await place.tab();
+    await tab.call('signOut');
+    await tab.page.evaluate(WRITE_MALFORMED);
+    await tab.load();
+    await tab.stores();
+    await until(async () => (await tab.list('errors')).join() === 'TypeError', {
+      what: 'the malformed record',
+    });
+
+    const small = await Place.open(t);
+    const [page] = small.context.pages();
+    const devtools = await small.context.newCDPSession(page!);
+    await devtools.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1 });
+    const full = await small.tab();
+    await full.call('send', '1', '2');
+    await full.shows('sent 1', 'sent 2');
+    t.strictSame(await full.list('errors'), ['1 QuotaExceededError', '2 QuotaExceededError']);
+  },
+);

@@ -1,5 +1,6 @@
 import type { Actor } from '../../protocol/resources/actor.ts';
 import type { ChatMessage, SendMessageBody } from '../../protocol/resources/chat-message.ts';
+import type { ClientError } from '../client-error.ts';
 import { Turns } from '../conversation/turns.ts';
 import type { CallOptions } from '../link/call-scope.ts';
 import type { Timing } from '../link/timing.ts';
@@ -23,8 +24,8 @@ export interface OutboxHost {
   readonly rest: Pick<Rest, 'send' | 'wake'>;
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal;
-  /** The store could not be used. Called once. */
-  storeFailed(error: Error): void;
+  /** The store could not be used. */
+  failed(error: ClientError): void;
   /** As many messages wait for the server. */
   unsent(count: number): void;
 }

@@ -1,5 +1,6 @@
 import type { Actor } from '../../protocol/resources/actor.ts';
 import type { ChatMessage } from '../../protocol/resources/chat-message.ts';
+import { clientError } from '../client-error.ts';
 import { Deferred } from '../conversation/deferred.ts';
 import { type CallOptions, CallScope } from '../link/call-scope.ts';
 import { Outbox, type OutboxHost, type OutgoingMessage, show } from '../outbox/outbox.ts';
@@ -61,7 +62,7 @@ export class KeptOutbox extends Outbox {
     const { key, request } = record;
     // The server makes another draft each time, so it must not get one of which it may know.
     const store = request.mode === 'draft' ? undefined : this.#store;
-    let isKept = store !== undefined && (await this.#tried(() => store.add(record)));
+    let isKept = store !== undefined && (await this.#tried(() => store.add(record), key));
     if (isKept && this.#store === undefined) {
       // It was cleared meanwhile.
       isKept = false;
@@ -323,21 +324,23 @@ export class KeptOutbox extends Outbox {
     return this.#tried(() => this.#store?.remove(key));
   }
 
-  /** Returns whether the store did it. */
-  async #tried(work: () => Promise<void> | undefined): Promise<boolean> {
+  /** Returns whether the store did it. `key`: that of the message that is not kept without it. */
+  async #tried(work: () => Promise<void> | undefined, key?: string): Promise<boolean> {
     try {
       await work();
       return true;
     } catch (error) {
-      this.#storeFailed(error);
+      this.#storeFailed(error, key);
       return false;
     }
   }
 
-  #storeFailed(cause: unknown): void {
-    if (this.#hasFailed) return;
+  /** Tells each message that is not kept, and anything else once. */
+  #storeFailed(cause: unknown, key?: string): void {
+    if (key === undefined && this.#hasFailed) return;
     this.#hasFailed = true;
-    this.host.storeFailed(cause instanceof Error ? cause : new Error(String(cause)));
+    const error = clientError('store', true, cause instanceof Error ? cause : new Error(String(cause)));
+    this.host.failed(key === undefined ? error : { ...error, key });
   }
 }
 

@@ -1,6 +1,13 @@
-import { type IdbDatabase, type IdbKey, type IdbObjects, type IdbRequest, PLATFORM } from './platform.ts';
+import {
+  type IdbDatabase,
+  type IdbKey,
+  type IdbObjects,
+  type IdbRequest,
+  type IdbTransaction,
+  PLATFORM,
+} from './platform.ts';
 
-/** A database of IndexedDB, opened when it is used first, and again after the browser closed it. */
+/** A database of IndexedDB, opened when it is used first, and again after any error of it. */
 export class Objects {
   readonly #name: string;
   readonly #create: (database: IdbDatabase) => void;
@@ -18,8 +25,7 @@ export class Objects {
     name: string,
     work: (objects: IdbObjects) => Promise<T>,
   ): Promise<T> {
-    this.#database ??= this.#open();
-    const transaction = (await this.#database).transaction([name], mode);
+    const transaction = await this.#begin(mode, name);
     const complete = new Promise<void>((resolve, reject) => {
       transaction.oncomplete = () => resolve();
       transaction.onabort = () => reject(transaction.error ?? new Error('The transaction was aborted.'));
@@ -28,29 +34,59 @@ export class Objects {
     return result;
   }
 
+  /** Safari closes databases of pages in the background without an event. */
+  async #begin(mode: 'readonly' | 'readwrite', name: string): Promise<IdbTransaction> {
+    this.#database ??= this.#open();
+    const opened = this.#database;
+    const database = await opened;
+    try {
+      return database.transaction([name], mode);
+    } catch {
+      this.#forget(opened);
+      this.#database ??= this.#open();
+      return (await this.#database).transaction([name], mode);
+    }
+  }
+
+  /** The next use opens the database again. */
+  #forget(opened: Promise<IdbDatabase>): void {
+    if (this.#database === opened) this.#database = undefined;
+    opened.then(
+      (database) => database.close(),
+      () => {},
+    );
+  }
+
   #open(): Promise<IdbDatabase> {
-    return new Promise((resolve, reject) => {
+    const opened = new Promise<IdbDatabase>((resolve, reject) => {
       const opening = PLATFORM.indexedDB?.open(this.#name, VERSION);
       if (opening === undefined) throw new Error('This platform has no IndexedDB.');
-      // Browsers have left the request unanswered.
-      const timer = setTimeout(() => reject(new Error('IndexedDB did not open.')), OPEN_MS);
-      const forget = () => {
-        this.#database = undefined;
+      let isLate = false;
+      // Uses fail at once until the browser answers after all.
+      const giveUp = (reason: string) => {
+        isLate = true;
+        reject(new Error(reason));
       };
+      // Browsers have left the request unanswered.
+      const timer = setTimeout(() => giveUp('IndexedDB did not open.'), OPEN_MS);
       opening.onupgradeneeded = () => this.#create(opening.result);
-      opening.onblocked = () => reject(new Error('IndexedDB is blocked by another tab.'));
-      opening.onerror = () => reject(opening.error);
+      opening.onblocked = () => giveUp('IndexedDB is blocked by another tab.');
+      opening.onerror = () => {
+        clearTimeout(timer);
+        this.#forget(opened);
+        reject(opening.error);
+      };
       opening.onsuccess = () => {
         clearTimeout(timer);
         const database = opening.result;
-        database.onclose = forget;
-        database.onversionchange = () => {
-          database.close();
-          forget();
-        };
+        const usable = isLate ? Promise.resolve(database) : opened;
+        this.#database = usable;
+        database.onclose = () => this.#forget(usable);
+        database.onversionchange = () => this.#forget(usable);
         resolve(database);
       };
     });
+    return opened;
   }
 }
 

@@ -6,7 +6,7 @@ import type { OutboxNews, OutboxPeers, OutboxRecord, OutboxRecords } from './out
  * Keeps the messages that one actor of an account has written and the server does not have yet.
  * `openStore` returns one that is in IndexedDB; elsewhere an application extends this class.
  * Methods reject where the storage fails: the client then sends the message all the same, and emits
- * `error` once.
+ * `error`, with the key of each message that was not kept.
  */
 export abstract class OutboxStore implements OutboxRecords {
   /** The id of the account; `connect` refuses the store of another one. */
