@@ -290,7 +290,8 @@ async function execute(
 function tool(name: 'ask' | 'file', run: RunRow, needsReview: boolean): RunTool {
   const spec = { name, description: '', parameters: { type: 'object', properties: {} } };
   return {
-    ...{ slug: name, category: 'built_in', spec, needsReview, reachesOutside: () => false },
+    ...{ slug: name, category: 'built_in', spec, mutating: name === 'file', needsReview },
+    reachesOutside: () => false,
     async call() {
       if (name === 'file') await insertArtifact(run);
       return { output: 'done' };

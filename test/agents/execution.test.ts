@@ -223,7 +223,8 @@ function at<T>(work: () => Promise<T>): Promise<T> {
 
 function tool(call: RunTool['call']): RunTool {
   const spec = { name: 'tool', description: '', parameters: { type: 'object', properties: {} } };
-  return { slug: 'tool', category: 'built_in', spec, needsReview: false, reachesOutside: () => true, call };
+  const facts = { category: 'built_in', mutating: false, needsReview: false } as const;
+  return { slug: 'tool', ...facts, spec, reachesOutside: () => true, call };
 }
 
 function scripted(callsFor: (prompt: Prompt) => Completion['calls']): ExecutionOptions['chain'] {

@@ -40,7 +40,9 @@ export interface ModelReply {
   /** Default: one a token, and 10 for the prompt. Null: the provider reports none. */
   readonly usage?: { readonly input: number; readonly output: number } | null;
   /** Default: `tool_calls` with calls, else `stop`. Null: the stream ends without one. */
-  readonly finish?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | null;
+  readonly finish?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error' | null;
+  /** Chunks before the text, as they are. */
+  readonly chunks?: readonly object[];
   /** Fails after this many tokens of text. */
   readonly breaks?: { readonly after: number; readonly how: Breakage };
   /** Anything but 200: an error body and no stream. */
@@ -256,6 +258,7 @@ class Stream {
     response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' });
     response.socket?.setNoDelay(true);
     response.write(this.#chunk('{"role":"assistant","content":""}'));
+    for (const chunk of reply.chunks ?? []) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
   }
 
   /** Writes the tokens that are due. */

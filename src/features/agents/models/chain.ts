@@ -5,6 +5,7 @@ import { ModelAttempt, PATIENCE, type Patience } from './attempt.ts';
 import { Cooldowns } from './cooldowns.ts';
 import { type Model, ModelError, type ModelPart, type Prompt, type ToolCall } from './model.ts';
 import { cleanText, cutText, TextCleaner } from './text-cleaner.ts';
+import { ThinkBlock } from './think-block.ts';
 
 /** Size limits for the output of a model in one turn. */
 export const TURN_LIMITS = {
@@ -66,10 +67,11 @@ export class ModelChain {
   }
 
   /**
-   * Makes one turn with the first model that succeeds. A model that fails, refuses, breaks off or
-   * stalls is followed by the next one, and a rate-limited model is not asked before its pause is
-   * over. If every model failed, those whose pause ends soon are asked once more. Throws ModelError
-   * `unavailable` if that fails too, or the reason of `signal` when it aborts.
+   * Makes one turn with the first model that succeeds. A model that fails, refuses, breaks off,
+   * stalls or says nothing is followed by the next one, and a rate-limited model is not asked
+   * before its pause is over. If every model failed, those whose pause ends soon are asked once
+   * more. Throws ModelError with the reason of the last model if that fails too, or the reason of
+   * `signal` when it aborts.
    */
   async complete(prompt: Prompt, listener: TurnListener, signal: AbortSignal): Promise<Completion> {
     const failovers: Failover[] = [];
@@ -138,7 +140,7 @@ export class ModelChain {
       attempt.end();
     }
     const { provider, model: name } = model;
-    return { provider, model: name, ...answer.finished() };
+    return { provider, model: name, ...answer.finished(prompt.mayBeEmpty ?? false) };
   }
 }
 
@@ -148,6 +150,7 @@ type End = Omit<Extract<ModelPart, { type: 'end' }>, 'type'>;
 class ModelAnswer {
   readonly #listener: TurnListener;
   readonly #cleaner = new TextCleaner();
+  readonly #thinkBlock = new ThinkBlock();
   readonly #calls: ToolCall[] = [];
   #argumentsBytes = 0;
   #text = '';
@@ -161,22 +164,26 @@ class ModelAnswer {
   add(part: ModelPart): void {
     switch (part.type) {
       case 'text':
-        this.#emitText(this.#cleaner.push(part.text));
+        this.#emitText(this.#thinkBlock.push(this.#cleaner.push(part.text)));
         return;
       case 'call':
         this.#call(part.call);
         return;
       case 'end':
-        this.#emitText(this.#cleaner.end());
+        this.#emitText(this.#thinkBlock.push(this.#cleaner.end()));
+        this.#emitText(this.#thinkBlock.end());
         this.end ??= part;
         return;
     }
   }
 
-  finished(): End & { readonly text: string; readonly calls: readonly ToolCall[] } {
+  /** Throws ModelError `cut_off`, or `empty` if there is neither text nor call. */
+  finished(mayBeEmpty: boolean): End & { readonly text: string; readonly calls: readonly ToolCall[] } {
     const { end } = this;
     if (end === undefined)
       throw new ModelError('cut_off', 'The model broke off before the end of its answer.');
+    if (this.#text === '' && this.#calls.length === 0 && !mayBeEmpty)
+      throw new ModelError('empty', 'The model answered without a text.');
     const { reason, inputTokens, outputTokens, costUsd } = end;
     return { text: this.#text, calls: this.#calls, reason, inputTokens, outputTokens, costUsd };
   }
@@ -210,5 +217,5 @@ class ModelAnswer {
 
 function noneAnswered(last: ModelError | undefined): ModelError {
   if (last === undefined) return new ModelError('unavailable', 'Every model is rate-limited for now.');
-  return new ModelError('unavailable', `No model answered. The last one: ${last.message}`);
+  return new ModelError(last.reason, `No model answered. The last one: ${last.message}`);
 }

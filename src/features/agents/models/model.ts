@@ -23,6 +23,8 @@ export interface Prompt {
   readonly tools: readonly ToolSpec[];
   /** 0 to 1; null for the model's default. */
   readonly temperature: number | null;
+  /** Whether an answer without text and calls may end the run. Default: it is a failure. */
+  readonly mayBeEmpty?: boolean;
   /** The run's trace: each call of a provider becomes a step of it. */
   readonly trace?: TraceContext | undefined;
 }
@@ -77,7 +79,7 @@ export type ModelPart =
 
 /** A provider failed. The caller continues with another one if it has one. */
 export class ModelError extends Error {
-  /** `rate_limited`, `stalled`, `unavailable`, `refused`, `malformed` or `cut_off`. */
+  /** `rate_limited`, `stalled`, `unavailable`, `refused`, `malformed`, `cut_off` or `empty`. */
   readonly reason: string;
   /** Pause that the provider asked for, in milliseconds; null if it asked for none. */
   readonly retryAfterMs: number | null;

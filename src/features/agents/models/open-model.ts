@@ -2,6 +2,7 @@ import type { Prices } from './known-models.ts';
 import { type Model, ModelError, type ModelPart, type Prompt } from './model.ts';
 import { toModelError } from './provider-failure.ts';
 import { type ProviderModel, toCallOptions } from './provider-prompt.ts';
+import { withReadableChunks } from './readable-chunks.ts';
 
 export interface OpenModelSettings {
   readonly provider: 'openai' | 'anthropic' | 'openai-compatible';
@@ -110,7 +111,7 @@ const CALLING: ModelPart = { type: 'calling' };
 
 /** Throws ModelError if the provider broke off or refused to answer. */
 function endingOf(finish: Finish['finishReason'] | undefined, calls: number): 'stop' | 'calls' | 'length' {
-  switch (finish?.unified) {
+  switch (OTHER_REASONS[finish?.raw ?? ''] ?? finish?.unified) {
     case 'content-filter':
       throw new ModelError('refused', 'The model refused to answer.');
     case undefined:
@@ -124,6 +125,15 @@ function endingOf(finish: Finish['finishReason'] | undefined, calls: number): 's
       return calls > 0 ? 'calls' : 'stop';
   }
 }
+
+/** Reasons of servers that the SDK does not know; it calls them `other`. */
+const OTHER_REASONS: Readonly<Record<string, 'error' | 'length'>> = {
+  error: 'error',
+  abort: 'error',
+  insufficient_system_resource: 'error',
+  model_length: 'length',
+  max_tokens: 'length',
+};
 
 /** Loads the provider's part of the SDK, on the first request to a model and not before. */
 async function open({ provider, model, baseUrl, apiKey }: OpenModelSettings): Promise<ProviderModel> {
@@ -145,7 +155,12 @@ async function open({ provider, model, baseUrl, apiKey }: OpenModelSettings): Pr
     }
     case 'openai-compatible': {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-      const server = { name: provider, baseURL: '', includeUsage: true };
+      const server = {
+        name: provider,
+        baseURL: '',
+        includeUsage: true,
+        fetch: async (...request: Parameters<typeof fetch>) => withReadableChunks(await fetch(...request)),
+      };
       return createOpenAICompatible({ ...server, ...options })(model);
     }
   }

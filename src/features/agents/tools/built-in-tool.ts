@@ -22,6 +22,7 @@ export function builtInTool(
     slug,
     category: 'built_in',
     spec: { name: slug, description, parameters },
+    mutating,
     needsReview: mutating || review_requirement === 'required',
     reachesOutside: () => reachesOutside,
     async call(args, context) {

@@ -44,6 +44,7 @@ export function endpointTool(
       description: `${facts.summary}. ${facts.method} ${facts.path}`,
       parameters: parametersOf(facts),
     },
+    mutating: facts.method !== 'GET',
     needsReview: options.needsReview,
     reachesOutside: ({ body }) => facts.reachesOutside?.(body ?? {}) ?? false,
     async call(args, { principal, runId, actionId, trace, signal }) {

@@ -9,6 +9,8 @@ export interface RunTool {
   readonly slug: string;
   readonly category: AvailableTool['category'];
   readonly spec: ToolSpec;
+  /** Whether a call changes something. */
+  readonly mutating: boolean;
   /** Each call waits for a person's approval (docs/contract.md#tools). */
   readonly needsReview: boolean;
   /**

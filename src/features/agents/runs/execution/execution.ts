@@ -171,7 +171,16 @@ export class Execution {
       return typeof parsed === 'string' ? parsed : 'It was not executed.';
     });
     const turns = fitTurns(since, roomBehind(first, chain.contextTokens));
-    return { ...first, turns: [...history, ...turns] };
+    return { ...first, turns: [...history, ...turns], mayBeEmpty: this.#hasChanged() };
+  }
+
+  /**
+   * Whether a call of the run has changed something: that may be all that was asked for
+   * (docs/decisions.md#an-empty-answer-is-a-failure).
+   */
+  #hasChanged(): boolean {
+    const changing = new Set(this.#tools.flatMap(({ slug, mutating }) => (mutating ? [slug] : [])));
+    return this.#record.actions.some(({ status, tool }) => status === 'completed' && changing.has(tool));
   }
 
   /** Stores the turn and its calls. */
