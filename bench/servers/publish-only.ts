@@ -142,5 +142,6 @@ function rowOf(sequence: number): MessageRow {
     outcome: null,
     metadata: null,
     imported: null,
+    incomplete: null,
   };
 }

@@ -220,7 +220,7 @@ function claim(conversation_id: string): Promise<RunRow> {
 async function finish(run: RunRow, reply: AgentReply): Promise<void> {
   await reply.settle();
   await database.transaction(async (tx) => {
-    await reply.finish(tx, []);
+    await reply.finish(tx, [], null);
     await updateRun(tx, run.id, { status: 'completed', owner: null });
   });
 }

@@ -6,6 +6,7 @@
 import { sql } from 'kysely';
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
+import { MESSAGE_LIMITS } from '../../src/contract/protocol/resources/chat-message.ts';
 import { approveDraft, rejectDraft } from '../../src/core/messages/drafts/drafts.ts';
 import { editMessage } from '../../src/core/messages/editing/edit-message.ts';
 import { completeAbandoned } from '../../src/features/agents/replies/complete-reply.ts';
@@ -171,8 +172,9 @@ t.test('replies of agents reach the sockets of a server', async (t) => {
     const end = await reader.frame(({ event }) => event === 'message.updated');
     t.match(end.data, { body: 'so far', streaming_state: 'complete', stream: sealOf('so far', 1) });
     reply.abandon();
-    await database.transaction((tx) => reply.finish(tx, []));
-    t.match(await node.row(reply.messageId!), { body: 'so far', streaming_state: 'complete' });
+    await database.transaction((tx) => reply.finish(tx, [], null));
+    const abandoned = { body: 'so far', streaming_state: 'complete', incomplete: 'error' };
+    t.match(await node.row(reply.messageId!), abandoned);
     await until(async () => (await countNotifications(reply.messageId!)) === 2, { what: 'of the whole' });
     reader.close();
   });
@@ -185,6 +187,15 @@ t.test('replies of agents reach the sockets of a server', async (t) => {
     await reply.settle();
     t.equal(reply.messageId, null);
     await t.rejects(claimReply(database, { ...run, owner: 'another' }, 'msg_1'), { name: 'ClaimLost' });
+  });
+
+  await t.test('a text that a message has no room for is cut, and says so', async (t) => {
+    const run = await node.claim(await node.conversation());
+    const reply = await node.open(run);
+    reply.append('x'.repeat(MESSAGE_LIMITS.bodyCharacters));
+    reply.append(' and more');
+    await node.finish(run, reply);
+    t.match(await node.row(reply.messageId!), { body: /x$/, incomplete: 'length' });
   });
 
   await t.test('a draft: the team sees it grow, and cannot decide about it meanwhile', async (t) => {
@@ -253,6 +264,15 @@ t.test('replies of agents reach the sockets of a server', async (t) => {
           database.kysely
             .updateTable('messages')
             .set({ edited_at: new Date().toISOString() })
+            .where('id', '=', draft)
+            .execute(),
+      ],
+      'the text is not whole': [
+        false,
+        (_id, draft) =>
+          database.kysely
+            .updateTable('messages')
+            .set({ incomplete: 'length' })
             .where('id', '=', draft)
             .execute(),
       ],

@@ -62,6 +62,7 @@ const ENUMERATIONS: Enumerations = {
     },
   },
   agent_run_steps: {
+    incomplete: { content_filter: true, error: true, length: true },
     status: { completed: true, failed: true, running: true },
   },
   agent_runs: {
@@ -161,6 +162,7 @@ const ENUMERATIONS: Enumerations = {
   },
   messages: {
     channel: { email: true, message: true },
+    incomplete: { content_filter: true, error: true, length: true },
     email_status: { bounced: true, canceled: true, deferred: true, failed: true, queued: true, sent: true },
     kind: {
       agent: true,

@@ -103,7 +103,7 @@ t.test('a case: people, messages, threads, files, reactions, what was read', asy
           visibility: 'system',
           reply_to_id: 'msg_0',
         }),
-        message(5, { author: actor('act_9', 'Vera') }),
+        message(5, { author: actor('act_9', 'Vera'), incomplete: 'length' }),
         message(5),
         message(6, { status: 'draft', sequence: null, sent_at: null }),
         '{',
@@ -121,7 +121,7 @@ t.test('a case: people, messages, threads, files, reactions, what was read', asy
       { person: 'act_3', role: 'member' },
     ],
   });
-  const [first, second, third, fourth] = all.messages;
+  const [first, second, third, fourth, fifth] = all.messages;
   t.match(first, {
     client_message_id: 'parley:msg_1',
     author: 'act_3',
@@ -139,7 +139,8 @@ t.test('a case: people, messages, threads, files, reactions, what was read', asy
     files: [{ name: 'list.txt', size: 2, source: { entry: 'files/key1' } }],
   });
   t.match(third, { body: null, deleted_at: AT });
-  t.match(fourth, { author: 'service', system: true, reply_to: null });
+  t.match(fourth, { author: 'service', system: true, reply_to: null, incomplete: null });
+  t.match(fifth, { author: 'act_9', incomplete: 'length' });
   t.strictSame(
     all.positions.map(({ person, through }) => [person, through]),
     [

@@ -125,6 +125,7 @@ t.test('the status of the mail of a message: for the team alone, and of replies 
       outcome: null,
       metadata: null,
       imported: null,
+      incomplete: null,
     },
     ...{ streaming_state: null, client_message_id: null, has_attachments: false, scheduled_at: null },
     ...{

@@ -50,6 +50,7 @@ t.test('an import whose connections are cut twenty times writes the same rows', 
     if (reply_to_id !== (root?.id ?? null)) t.fail(`the reply ${index}`);
   }
   const one = async (text: string) => Number((await database.pool.query(text)).rows[0].count);
+  t.equal(await one(`SELECT count(*) FROM messages WHERE incomplete = 'length'`), 1);
   const expected = messages.filter(({ reactions }) => reactions.length > 0).length;
   t.equal(await one('SELECT count(*) FROM reactions'), expected);
   t.equal(await one('SELECT count(*) FROM reacted_messages'), expected);
@@ -146,6 +147,7 @@ function message(n: number): ImportedMessage {
     attachments: [],
     reactions: n % 50 === 0 ? [{ emoji: '👍', actor_id: authorId, created_at: null }] : [],
     pin: null,
+    ...(n === 1 && { incomplete: 'length' }),
   };
 }
 

@@ -196,6 +196,7 @@ function message(fields: Partial<MessageRow>): MessageRow {
     outcome: null,
     metadata: null,
     imported: null,
+    incomplete: null,
     ...fields,
   };
 }

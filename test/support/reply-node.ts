@@ -138,7 +138,7 @@ export class ReplyNode {
   ): Promise<void> {
     await reply.settle();
     await this.ground.database.transaction(async (tx) => {
-      await reply.finish(tx, artifactIds);
+      await reply.finish(tx, artifactIds, null);
       await updateRun(tx, run.id, { status, owner: null });
     });
   }

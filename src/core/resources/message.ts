@@ -48,6 +48,7 @@ export const MESSAGE_COLUMNS = [
   'outcome',
   'metadata',
   'imported',
+  'incomplete',
 ] as const satisfies readonly (keyof Schema['messages'])[];
 
 /** A message as a row of Postgres; voids have the status 'void' and are never shown. */
@@ -193,6 +194,7 @@ function forTeam(row: MessageRow, viewer: Viewer, expansions: MessageExpansions)
     agent_run_id: row.agent_run_id,
     metadata: row.metadata ?? NO_METADATA,
     imported: row.imported && { ...row.imported },
+    incomplete: row.deleted_at === null ? row.incomplete : null,
   };
 }
 
@@ -259,6 +261,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     reply_to_id: isOfTeam ? null : reply_to_id,
     redaction: redaction && { by: null, reason: null, at: redaction.at },
     imported: imported && { ...imported, by: null },
+    incomplete: null,
     edited_at: edited_at !== null && sent_at !== null && edited_at > sent_at ? edited_at : null,
     created_at: sent_at ?? created_at,
     metadata: metadataFor(CUSTOMERS, message.metadata),

@@ -95,3 +95,22 @@ t.test('a proposed reply is approved, and an assigned case waits until it is ans
   await page.waitForURL(new RegExp(`/console/c/${id}\\?message=`));
   t.strictSame(browser.problems, []);
 });
+
+t.test('a reply that was cut says so, before it is sent and after', async (t) => {
+  const page = await browser.open('ada', 'work');
+  const { id, customerToken } = await cases.open();
+  const member = { type: 'agent', actor_id: demo.agent.actor_id, agent_trigger_policy: 'always' };
+  await call('POST', `/v1/messaging/conversations/${id}/participants`, { body: member });
+  models.reply({ text: 'The refund takes', finish: 'length' });
+  await cases.sent(id, { body: 'How long does it take?' }, { token: customerToken });
+  const card = page.getByRole('article', { name: 'Reply draft of' }).filter({ hasText: 'The refund takes' });
+  await card.getByText('The answer was too long and was cut off.').waitFor();
+  t.strictSame(await findingsInThemes(page), []);
+  await card.getByRole('button', { name: 'Approve and send' }).click();
+  await card.waitFor({ state: 'detached' });
+  await page.close();
+  const conversation = await browser.open('ada', `c/${id}`);
+  await conversation.locator('.message', { hasText: 'The refund takes' }).getByText('Cut off').waitFor();
+  await conversation.close();
+  t.strictSame(browser.problems, []);
+});

@@ -53,6 +53,10 @@ describe(Failover, {
   reason: 'Why it did not finish.',
 });
 
+/** Why an answer is not whole (docs/contract.md#answers-that-were-cut). */
+export const INCOMPLETE_REASONS = ['length', 'content_filter', 'error'] as const;
+export type IncompleteReason = (typeof INCOMPLETE_REASONS)[number];
+
 /** One turn of the model within a run. Its cost is known if the configuration has prices. */
 export const AgentRunStep = Type.Object({
   ...Identity('agent_run_step'),
@@ -69,6 +73,7 @@ export const AgentRunStep = Type.Object({
   started_at: Timestamp,
   completed_at: Nullable(Timestamp),
   ...Times,
+  incomplete: Since('1.4.harbor-preview.1', Nullable(OneOf(INCOMPLETE_REASONS))),
 });
 export type AgentRunStep = Static<typeof AgentRunStep>;
 export type StepStatus = AgentRunStep['status'];
@@ -86,6 +91,8 @@ describe(AgentRunStep, {
   error_message: 'Why the turn failed. Null unless it did.',
   started_at: 'When the turn began.',
   completed_at: 'When the turn ended. Null while it is running.',
+  incomplete:
+    'Why the answer is not whole: `length` where the model or a limit cut it, `content_filter` where the provider withheld the rest, `error` where the turn failed or was stopped. Null where it is whole.',
 });
 
 /** A tool call of a run. Exactly these `arguments` are approved and executed. */

@@ -19,7 +19,7 @@ import {
 } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import { Actor, ENTITY_TYPES, Entity, MentionedMessage } from './actor.ts';
-import { AgentRun } from './agent-run.ts';
+import { AgentRun, INCOMPLETE_REASONS } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
 import { Conversation } from './conversation.ts';
 import { SENT_EMAIL_STATUSES } from './email.ts';
@@ -110,6 +110,7 @@ export const ChatMessage = Type.Object({
   agent_run_id: Since('1.2.harbor', Nullable(Type.String())),
   metadata: MetadataField,
   imported: Since('1.3.harbor', Nullable(ImportMark)),
+  incomplete: Since('1.4.harbor-preview.1', Nullable(OneOf(INCOMPLETE_REASONS))),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 export type Visibility = ChatMessage['visibility'];
@@ -175,6 +176,8 @@ describe(ChatMessage, {
   metadata: `${METADATA_TEXTS.shown} A deleted message has none.`,
   imported:
     'The import that wrote the message, whose `created_at` is then the time that the import states. Null for messages that were sent here.',
+  incomplete:
+    'Why the text of an agent is not whole: `length` where the model or a limit cut it, `content_filter` where the provider withheld the rest, `error` where the run failed or was stopped. Null where it is whole, once a person has edited it, and to customers.',
 });
 
 /** The parameter `include[]` of Send Message and others that answer with the caller's message. */

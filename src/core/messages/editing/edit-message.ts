@@ -70,6 +70,8 @@ export async function editMessage(
     });
     current = await updateMessage(tx, before, {
       ...content,
+      // The text of an agent that was edited is whole: the editor has seen to it.
+      ...(content?.body !== undefined && content.body !== before.body && { incomplete: null }),
       ...(isReplaced && { has_attachments: attachments!.length > 0 }),
       ...(metadata !== undefined && { metadata: metadata.column }),
       ...(isEdit && { edited_at: sql<string>`clock_timestamp()`, edited_by: principal.actor.id }),

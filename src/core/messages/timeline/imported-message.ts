@@ -5,7 +5,9 @@ import type { NewAttachment } from './new-message.ts';
  * A message of another system, in the order of its conversation. Times are RFC 3339 in UTC with up
  * to six decimals and are passed on as text, so that microseconds stay exact.
  */
-export interface ImportedMessage extends Pick<MessageRow, 'body' | 'author_id'> {
+export interface ImportedMessage
+  extends Pick<MessageRow, 'body' | 'author_id'>,
+    Partial<Pick<MessageRow, 'incomplete'>> {
   /** Unique in its conversation: the same import may write it again. */
   readonly client_message_id: string;
   /** `chat` of an agent is stored as `agent`. */

@@ -66,7 +66,7 @@ export async function insertImported(
 const COLUMNS = [
   ...['id', 'account_id', 'conversation_id', 'sequence', 'kind', 'status', 'visibility', 'body', 'mentions'],
   ...['sender_id', 'author_id', 'reply_to_id', 'client_message_id', 'has_attachments', 'created_at'],
-  ...['updated_at', 'edited_at', 'edited_by', 'deleted_at', 'imported'],
+  ...['updated_at', 'edited_at', 'edited_by', 'deleted_at', 'imported', 'incomplete'],
 ];
 
 function fieldsOf(
@@ -81,7 +81,7 @@ function fieldsOf(
     mentions.length === 0 ? null : `{${mentions.join(',')}}`,
     ...[row.sender_id, author_id, row.reply_to_id, row.client_message_id, row.attachments.length > 0],
     ...[created_at, latest(created_at, edited_at, deleted_at), edited_at],
-    ...[edited_at === null ? null : author_id, deleted_at, mark],
+    ...[edited_at === null ? null : author_id, deleted_at, mark, row.incomplete ?? null],
   ];
 }
 

@@ -109,6 +109,7 @@ export function asCommitted(
     outcome: null,
     metadata: message.metadata ?? null,
     imported: null,
+    incomplete: null,
   };
   return {
     row,

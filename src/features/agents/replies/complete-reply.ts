@@ -7,7 +7,7 @@ import type { RunRow } from '../../../core/resources/run.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { touched } from '../../../platform/db/tables/touched.ts';
 
-interface End extends Pick<MessageRow, 'body' | 'mentions'> {
+interface End extends Pick<MessageRow, 'body' | 'mentions' | 'incomplete'> {
   readonly runId: string;
   readonly event: 'message.updated' | 'draft.updated';
   /** The attempt that wrote the end of the body. */
@@ -23,11 +23,14 @@ interface End extends Pick<MessageRow, 'body' | 'mentions'> {
 export async function completeReply(
   tx: Tx,
   { id, conversation_id }: MessageKey,
-  { runId, event, attempt, body, mentions, artifactIds }: End,
+  { runId, event, attempt, body, mentions, incomplete, artifactIds }: End,
 ): Promise<void> {
   const ended = await tx.kysely
     .updateTable('messages')
-    .set({ ...COMPLETE, body, has_attachments: artifactIds.length > 0, mentions: mentions && [...mentions] })
+    .set({
+      ...{ ...COMPLETE, body, incomplete, has_attachments: artifactIds.length > 0 },
+      mentions: mentions && [...mentions],
+    })
     .where('id', '=', id)
     .where('conversation_id', '=', conversation_id)
     .where('streaming_state', '=', 'streaming')
@@ -75,7 +78,7 @@ export async function completeAbandoned(
   if (stream === null) return;
   const ended = await tx.kysely
     .updateTable('messages')
-    .set(COMPLETE)
+    .set({ ...COMPLETE, incomplete: 'error' })
     .where('conversation_id', '=', stream)
     .where('streaming_state', '=', 'streaming')
     .where('agent_run_id', '=', runId)
@@ -93,7 +96,7 @@ export async function completeAbandoned(
   );
 }
 
-// A text notifies when it is complete.
+// A text notifies when nothing follows.
 const COMPLETE = {
   streaming_state: 'complete' as const,
   notified_at: sql<string>`clock_timestamp()`,

@@ -10,8 +10,9 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 
 /**
  * Sends the draft of a completed run, in the agent's name behind the persona. It stays a draft if
- * the agent may not send by itself, a person has changed it, or a person has answered the customer.
- * The conversation's lock orders this check and an answer sent at the same moment.
+ * the agent may not send by itself, the text is not whole, a person has changed it, or a person has
+ * answered the customer. The conversation's lock orders this check and an answer sent at the same
+ * moment.
  */
 export async function deliverReply(
   { database, lockedWrites }: Pick<NodeParts, 'database'> & Pick<Core, 'lockedWrites'>,
@@ -33,6 +34,7 @@ export async function deliverReply(
 class DraftKept extends Error {}
 
 async function requireUnanswered(tx: Tx, draft: MessageRow, runId: string): Promise<void> {
+  if (draft.incomplete !== null) throw new DraftKept();
   const [found] = await tx.query(READ_ANSWERS, runId, draft.conversation_id, draft.author_id);
   if (found?.may_send !== true || found.is_answered || draft.edited_at !== null) throw new DraftKept();
 }

@@ -1,6 +1,7 @@
 import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { newId } from '../../../contract/protocol/ids.ts';
+import type { IncompleteReason } from '../../../contract/protocol/resources/agent-run.ts';
 import type {
   MessageDelta,
   MessageReset,
@@ -110,7 +111,7 @@ export abstract class LiveReply implements AgentReply {
     await this.#published.drained();
   }
 
-  async finish(tx: Tx, artifactIds: readonly string[]): Promise<void> {
+  async finish(tx: Tx, artifactIds: readonly string[], incomplete: IncompleteReason | null): Promise<void> {
     if (this.#opening === undefined) {
       this.#close();
       return;
@@ -123,6 +124,7 @@ export abstract class LiveReply implements AgentReply {
       attempt: this.#text.attempt,
       body: this.body,
       mentions: allMentions(this.facts, authorId, this.body, []),
+      incomplete: incomplete ?? (this.#text.isFull ? 'length' : null),
       artifactIds,
     });
     // The reply closes at its own final frame; this timer closes it if that frame never arrives.

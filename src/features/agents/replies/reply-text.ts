@@ -32,6 +32,11 @@ export class ReplyText {
     return this.#attempt;
   }
 
+  /** Whether text was left out because a message has no room for more. */
+  get isFull(): boolean {
+    return this.#full;
+  }
+
   /** Sets the head of the text. Only before the first delta was published. */
   begin(head: string): void {
     const said = this.#stepText;

@@ -1,3 +1,4 @@
+import type { IncompleteReason } from '../../../contract/protocol/resources/agent-run.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 
 /**
@@ -29,10 +30,10 @@ export interface AgentReply {
 
   /**
    * Completes the message after `settle`, in the transaction that ends or pauses the run: the whole
-   * body, `complete`, files attached. The commit enqueues `message.updated` or `draft.updated` with
-   * the seal. No-op if there is no message.
+   * body, `complete`, files attached, and why the text is not whole if it is not. The commit
+   * enqueues `message.updated` or `draft.updated` with the seal. No-op if there is no message.
    */
-  finish(tx: Tx, artifactIds: readonly string[]): Promise<void>;
+  finish(tx: Tx, artifactIds: readonly string[], incomplete: IncompleteReason | null): Promise<void>;
 
   /** The run does not belong to this node any more: nothing more is published. */
   abandon(): void;

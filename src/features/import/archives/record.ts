@@ -1,3 +1,5 @@
+import type { IncompleteReason } from '../../../contract/protocol/resources/agent-run.ts';
+
 /**
  * What an archive of another chat, or of Parley, contains, in one form for all sources. Readers
  * (`reader.ts`) give it as a stream with these promises:
@@ -122,6 +124,8 @@ export interface MessageRecord {
   readonly audience: 'internal' | 'customer';
   /** A sentence of the source about the conversation, such as a change of its topic. */
   readonly system: boolean;
+  /** Why the text of an agent is not whole, where the source says so. */
+  readonly incomplete?: IncompleteReason | null | undefined;
   /** The place in the archive, for people: `general/2024-01-31.json[12]`. */
   readonly where: string;
 }

@@ -137,6 +137,7 @@ export class ArchivedMessages {
         deleted_at: record.deleted_at,
         reply_to: record.reply_to,
         reply_to_id: null,
+        incomplete: record.incomplete ?? null,
         mentions: [...new Set(record.mentions.flatMap((person) => people.get(person) ?? []))],
         attachments: isTombstone ? [] : attachments,
         reactions: isTombstone ? [] : [...reactions.values()],

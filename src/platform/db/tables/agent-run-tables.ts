@@ -1,6 +1,7 @@
 import type { ColumnType, Generated } from 'kysely';
 import type {
   Failover,
+  IncompleteReason,
   OccurrenceOutcome,
   RunTrigger,
   SkipReason,
@@ -55,6 +56,7 @@ export interface AgentRunTables {
     output_tokens: number | null;
     cost_usd: number | null;
     error_message: string | null;
+    incomplete: IncompleteReason | null;
     started_at: Time;
     completed_at: string | null;
   };

@@ -6,6 +6,7 @@ import type {
   Tier,
   TriggerType,
 } from '../../../contract/protocol/resources/agent-definition.ts';
+import type { IncompleteReason } from '../../../contract/protocol/resources/agent-run.ts';
 import type { AttachmentKind } from '../../../contract/protocol/resources/attachment.ts';
 import type { BuiltInTool } from '../../../contract/protocol/resources/available-tool.ts';
 import type {
@@ -181,6 +182,7 @@ export interface Schema
     notified_at: string | null;
     /** Null for a message that was sent here. */
     imported: ColumnType<ImportMark | null, string | null | undefined, never>;
+    incomplete: IncompleteReason | null;
   };
 
   attachments: {

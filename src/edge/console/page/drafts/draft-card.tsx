@@ -13,6 +13,7 @@ import { shortTimeOf } from '../../../../platform/ui/time.ts';
 import { MessageEdit } from '../composer/message-edit.tsx';
 import { useStanding } from '../composer/use-standing.ts';
 import { refusalOf } from '../composer/writable.ts';
+import { INCOMPLETE_WORDS } from '../timeline/incomplete-words.ts';
 import { RejectForm } from './reject-form.tsx';
 
 export interface DraftCardProps {
@@ -56,6 +57,11 @@ export function DraftCard({ conversationId, draft }: DraftCardProps) {
       )}
       {shows === 'reject' && (
         <RejectForm onReject={(why) => live?.reject(id, why)} onEnd={() => setShows('text')} />
+      )}
+      {draft.incomplete && (
+        <p class="draft-card-cut">
+          {INCOMPLETE_WORDS[draft.incomplete]} Read it to the end before you send it.
+        </p>
       )}
       <Problem text={problem === '' ? '' : `Not sent: ${problem}`} />
       {mayDecide && shows === 'text' && (

@@ -3,6 +3,7 @@ import { Json } from '../../../../platform/ui/json.tsx';
 import { Markdown } from '../../../../platform/ui/markdown.tsx';
 import { fullTimeOf } from '../../../../platform/ui/time.ts';
 import { ActorName } from '../panes/actor-name.tsx';
+import { INCOMPLETE_WORDS } from '../timeline/incomplete-words.ts';
 import { ArtifactLink } from './artifact-link.tsx';
 import { CALL_WORDS, costText, durationText, STEP_WORDS, toneOf } from './run-words.ts';
 
@@ -24,6 +25,9 @@ export function RunSteps({ steps, actions }: RunStepsProps) {
             </p>
           ))}
           {step.text && <Markdown text={step.text} />}
+          {step.incomplete && step.error_message === null && (
+            <p class="run-problem">{INCOMPLETE_WORDS[step.incomplete]}</p>
+          )}
           {step.error_message !== null && <p class="run-problem">{step.error_message}</p>}
           {actions
             .filter(({ step_id }) => step_id === step.id)

@@ -7,6 +7,7 @@ import { plainLine } from '../../../../platform/ui/plain-line.ts';
 import { fullTimeOf, timeOf } from '../../../../platform/ui/time.ts';
 import { MessageEdit } from '../composer/message-edit.tsx';
 import { MessageParts } from '../panes/message-parts.tsx';
+import { INCOMPLETE_WORDS } from './incomplete-words.ts';
 import { actionsOf, MessageActions, type RowMode } from './message-actions.tsx';
 import { MessageAttachments } from './message-attachments.tsx';
 import { MessageBody } from './message-body.tsx';
@@ -171,9 +172,11 @@ function ServiceRow({ message, isInTabOrder = true, isFound = false }: MessageRo
 function Marks({ message, isPinned }: { readonly message: TimelineMessage; readonly isPinned: boolean }) {
   const isEdited = message.edited_at !== null && message.deleted_at === null;
   const imported = message.id === null ? null : (message.imported ?? null);
-  if (!isEdited && !isPinned && imported === null) return null;
+  const incomplete = message.id === null ? null : (message.incomplete ?? null);
+  if (!isEdited && !isPinned && imported === null && incomplete === null) return null;
   return (
     <p class="message-marks">
+      {incomplete !== null && <span title={INCOMPLETE_WORDS[incomplete]}>Cut off</span>}
       {isPinned && <span>Pinned</span>}
       {isEdited && <span title={fullTimeOf(message.edited_at!)}>Edited</span>}
       {imported !== null && <span title={fullTimeOf(imported.at)}>Imported</span>}

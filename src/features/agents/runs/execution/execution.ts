@@ -1,4 +1,8 @@
-import { type Failover, RUN_LIMITS } from '../../../../contract/protocol/resources/agent-run.ts';
+import {
+  type Failover,
+  type IncompleteReason,
+  RUN_LIMITS,
+} from '../../../../contract/protocol/resources/agent-run.ts';
 import { RUN_MOVES } from '../../../../contract/protocol/states/agent-run-states.ts';
 import { parseTraceparent, type TraceContext } from '../../../../contract/protocol/traceparent.ts';
 import type { AgentRow } from '../../../../core/resources/agent.ts';
@@ -39,7 +43,7 @@ import {
   readRecord,
 } from '../state/step-store.ts';
 import { updateRun } from '../state/store.ts';
-import { RunFailure, reasonOf, Stop } from './failure.ts';
+import { cutBy, RunFailure, reasonOf, Stop } from './failure.ts';
 import { bytesOf, transcriptOf } from './transcript.ts';
 
 /** The dependencies of one claim of a run. */
@@ -198,13 +202,13 @@ export class Execution {
     this.#record.actions.push(...kept.actions);
   }
 
-  async #fail(step: StepRow, failed: Omit<FailedStep, 'error'>, thrown: unknown): Promise<void> {
+  async #fail(step: StepRow, failed: Pick<FailedStep, 'text' | 'failovers'>, thrown: unknown): Promise<void> {
     const { database, run, admit } = this.#options;
     if (thrown instanceof Stop && thrown.reason === 'lost') return;
     await admit(() =>
       database.transaction(async (tx) => {
         if ((await lockClaimed(tx, run)) === undefined) return;
-        await failStep(tx, step, { ...failed, error: reasonOf(thrown) });
+        await failStep(tx, step, { ...failed, error: reasonOf(thrown), incomplete: cutBy(thrown) });
       }),
     );
   }
@@ -275,7 +279,7 @@ export class Execution {
     const { run, reply } = this.#options;
     await settleReply(this.#options, run, reply);
     await this.#change(async (tx) => {
-      await reply.finish(tx, await unattachedArtifacts(tx, run.id));
+      await reply.finish(tx, await unattachedArtifacts(tx, run.id), null);
       const paused = { status: RUN_MOVES.pause.to, owner: null, lease_until: null };
       await enqueueRunUpdated(tx, await updateRun(tx, run.id, paused));
       await enqueue(tx, RUN_APPROVAL, { run_id: run.id });
@@ -294,7 +298,9 @@ export class Execution {
       ...(messageId !== null && { message_id: messageId }),
       ...(ids.length > 0 && { artifacts: ids }),
     };
-    const isEnded = await endClaimed({ database, admit }, run, reply, { move: 'complete', output });
+    const { incomplete } = this.#record.steps.at(-1)!;
+    const ending = { move: 'complete', output } as const;
+    const isEnded = await endClaimed({ database, admit }, run, reply, ending, incomplete);
     if (!isEnded) throw new Stop('lost');
     return 'completed';
   }
@@ -316,12 +322,16 @@ export class Execution {
 /** Time limit of one call, in milliseconds. */
 const CALL_MS = 60_000;
 
-/** Ends a claimed run and its text in one transaction, or returns false if the claim is lost. */
+/**
+ * Ends a claimed run and its text in one transaction, or returns false if the claim is lost.
+ * `incomplete`: why the text is not whole, or null.
+ */
 export async function endClaimed(
   { database, admit }: Pick<ExecutionOptions, 'database' | 'admit'>,
   run: RunRow,
   reply: AgentReply | null,
   ending: Ending,
+  incomplete: IncompleteReason | null = 'error',
 ): Promise<boolean> {
   if (reply !== null) {
     try {
@@ -335,7 +345,7 @@ export async function endClaimed(
     database.transaction(async (tx) => {
       const row = await lockClaimed(tx, run);
       if (row === undefined) return false;
-      await reply?.finish(tx, await unattachedArtifacts(tx, run.id));
+      await reply?.finish(tx, await unattachedArtifacts(tx, run.id), incomplete);
       await endRun(tx, row, ending);
       return true;
     }),

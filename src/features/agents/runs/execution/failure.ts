@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../../../contract/protocol/errors.ts';
+import type { IncompleteReason } from '../../../../contract/protocol/resources/agent-run.ts';
 import { isUnavailable } from '../../../../platform/db/connection/unavailable.ts';
 import { ModelError } from '../../models/model.ts';
 
@@ -34,6 +35,11 @@ export function reasonOf(error: unknown): string {
   if (isExpected(error)) return error.message;
   if (isUnavailable(error)) return 'The service was not available for a moment.';
   return 'Something went wrong inside the service.';
+}
+
+/** Returns why the text of a run that ends with this error is not whole. */
+export function cutBy(error: unknown): IncompleteReason {
+  return error instanceof ModelError && error.reason === 'refused' ? 'content_filter' : 'error';
 }
 
 /**

@@ -23,7 +23,7 @@ import { findOverdue, HAS_OVERDUE, lockDead, renewRuns, takeRun } from '../state
 import { isStartedByMail } from '../state/origin.ts';
 import type { RunDue } from '../state/outbox-topics.ts';
 import { type Admit, Execution, endClaimed } from './execution.ts';
-import { isExpected, RunFailure, reasonOf, Stop, untilBack } from './failure.ts';
+import { cutBy, isExpected, RunFailure, reasonOf, Stop, untilBack } from './failure.ts';
 import { hasRoomFor } from './run-limit.ts';
 
 export interface RunnerOptions
@@ -222,7 +222,7 @@ export class Runner {
     }
     if (!isExpected(error)) log.error({ err: error }, 'run failed');
     const ending = endingFor(error);
-    if (await endClaimed({ database, admit }, run, reply, ending))
+    if (await endClaimed({ database, admit }, run, reply, ending, cutBy(error)))
       metrics.agentRuns.inc({ outcome: ending.move });
     else reply?.abandon();
   }

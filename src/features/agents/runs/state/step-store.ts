@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { newId } from '../../../../contract/protocol/ids.ts';
-import type { Failover } from '../../../../contract/protocol/resources/agent-run.ts';
+import type { Failover, IncompleteReason } from '../../../../contract/protocol/resources/agent-run.ts';
 import { type ActionRow, readActions, readSteps, type StepRow } from '../../../../core/resources/run.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
 import type { Completion } from '../../models/chain.ts';
@@ -36,6 +36,7 @@ export function completeStep(tx: Tx, { id }: StepRow, completion: Completion): P
       failovers: JSON.stringify(completion.failovers),
       text: completion.text,
       calls: JSON.stringify(completion.calls),
+      incomplete: completion.reason === 'length' ? 'length' : null,
       input_tokens: completion.inputTokens,
       output_tokens: completion.outputTokens,
       cost_usd: completion.costUsd,
@@ -51,12 +52,13 @@ export interface FailedStep {
   readonly text: string;
   readonly failovers: readonly Failover[];
   readonly error: string;
+  readonly incomplete: IncompleteReason;
 }
 
 export async function failStep(
   tx: Tx,
   { id }: StepRow,
-  { text, failovers, error }: FailedStep,
+  { text, failovers, error, incomplete }: FailedStep,
 ): Promise<void> {
   await tx.kysely
     .updateTable('agent_run_steps')
@@ -65,6 +67,7 @@ export async function failStep(
       text,
       failovers: JSON.stringify(failovers),
       error_message: error,
+      incomplete,
       ...ENDED,
     })
     .where('id', '=', id)
@@ -75,7 +78,7 @@ export async function failStep(
 export async function failOpenSteps(tx: Tx, runId: string): Promise<void> {
   await tx.kysely
     .updateTable('agent_run_steps')
-    .set({ status: 'failed', ...ENDED })
+    .set({ status: 'failed', incomplete: 'error', ...ENDED })
     .where('run_id', '=', runId)
     .where('status', '=', 'running')
     .execute();

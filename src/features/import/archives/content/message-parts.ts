@@ -28,6 +28,7 @@ export interface MessageDraft {
   readonly pin: ArchivedPin | null;
   readonly audience?: 'internal' | 'customer';
   readonly system: boolean;
+  readonly incomplete?: MessageRecord['incomplete'];
   readonly where: string;
 }
 

@@ -1,4 +1,5 @@
 import { toEmoji } from '../../../../contract/protocol/emoji.ts';
+import { INCOMPLETE_REASONS } from '../../../../contract/protocol/resources/agent-run.ts';
 import type { Container } from '../container/container.ts';
 import { linesOf, parse, readDocument } from '../content/documents.ts';
 import { fileName } from '../content/file-name.ts';
@@ -209,6 +210,7 @@ class ParleyTimeline {
       pin: null,
       audience: message.visibility === 'external' ? 'customer' : 'internal',
       system: message.kind === 'system_event' || message.kind === 'alert',
+      incomplete: INCOMPLETE_REASONS.find((reason) => reason === message.incomplete) ?? null,
       where,
     });
     return `parley:${id}`;

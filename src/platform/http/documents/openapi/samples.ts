@@ -110,6 +110,7 @@ export const RARE = new Set([
   'import.error',
   'import.origin',
   'failing_since',
+  'incomplete',
   'notification_settings.mute_until',
   'streaming_state',
   'subject',
