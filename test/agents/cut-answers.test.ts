@@ -113,7 +113,9 @@ t.test('where every model says nothing, no message is written and the run fails'
   }
 });
 
-/** A conversation of ada and the agent, which answers to every message; a case has the customer too. */
+/**
+ * A conversation of ada and the agent, which answers to every message; a case has the customer too.
+ */
 async function conversation(audience: 'internal' | 'customer'): Promise<string> {
   const customer = { type: 'customer', actor_id: demo.customer.actor_id };
   const answer = await app.call<{ id: string }>('POST', '/v1/messaging/conversations', {

@@ -25,6 +25,8 @@ interface State {
   readonly actions?: readonly AgentRunAction[];
   readonly status?: AgentRun['status'];
   readonly error?: string;
+  /** Why the last turn is not whole. */
+  readonly incomplete?: AgentRunStep['incomplete'];
 }
 
 t.test('a text grows from delta to delta, and ends with its turn', async (t) => {
@@ -44,6 +46,16 @@ t.test('a text grows from delta to delta, and ends with its turn', async (t) => 
     { type: 'finish-step' },
     { type: 'finish', finishReason: 'stop' },
   ]);
+});
+
+t.test('an answer that was cut at the limit of the model says so', async (t) => {
+  const cut: State = { steps: ['One', 'The refund takes'], incomplete: 'length' };
+  const ending = (state: State) => chunksOf([state]).at(-1);
+  t.notMatch(ending(cut), { type: 'finish' });
+  t.strictSame(ending({ ...cut, status: 'completed' }), { type: 'finish', finishReason: 'length' });
+  t.strictSame(ending({ ...cut, status: 'awaiting_approval' }), {
+    ...{ type: 'finish', finishReason: 'tool-calls' },
+  });
 });
 
 t.test('what a failed attempt or a dead node took back is reset', async (t) => {
@@ -231,18 +243,19 @@ t.test('messages of a conversation: the texts of a run are one message with its 
 /** Returns the chunks that these states make, one after the other. */
 function chunksOf(states: readonly State[], shown?: UIMessage): UIMessageChunk[] {
   const chunks = new RunChunks(shown);
-  return states.flatMap(({ text = '', steps = [], actions = [], status = 'running', error = null }) => {
+  return states.flatMap(({ text = '', steps = [], actions = [], incomplete = null, ...run }) => {
     const turns = steps.map(
       (said, index) =>
         ({
           id: `step_${index + 1}`,
           status: said === null ? 'running' : 'completed',
           text: said,
+          incomplete: index === steps.length - 1 ? incomplete : null,
         }) as AgentRunStep,
     );
     return [
       ...chunks.next(shownSteps({ steps: turns, actions, text })),
-      ...chunks.end({ status, error_message: error as string | null }),
+      ...chunks.end({ status: run.status ?? 'running', error_message: run.error ?? null }, turns),
     ];
   });
 }

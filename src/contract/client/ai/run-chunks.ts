@@ -1,5 +1,5 @@
 import type { UIMessage, UIMessageChunk } from 'ai';
-import type { AgentRun, AgentRunAction } from '../../protocol/resources/agent-run.ts';
+import type { AgentRun, AgentRunAction, AgentRunStep } from '../../protocol/resources/agent-run.ts';
 import type { ShownStep } from './shown-steps.ts';
 
 /**
@@ -39,9 +39,16 @@ export class RunChunks {
     return chunks;
   }
 
-  /** Returns the last chunks if the run has ended or waits for people, otherwise nothing. */
-  end({ status, error_message }: Pick<AgentRun, 'status' | 'error_message'>): UIMessageChunk[] {
-    const last = ENDS[status];
+  /**
+   * Returns the last chunks if the run has ended or waits for people, otherwise nothing. `steps`:
+   * its turns.
+   */
+  end(
+    { status, error_message }: Pick<AgentRun, 'status' | 'error_message'>,
+    steps: readonly Pick<AgentRunStep, 'incomplete'>[],
+  ): UIMessageChunk[] {
+    const isCut = status === 'completed' && steps.at(-1)?.incomplete === 'length';
+    const last = isCut ? CUT : ENDS[status];
     if (last === undefined) return [];
     const chunks = [...this.#leave(), ...last];
     if (status === 'failed') chunks.push({ type: 'error', errorText: error_message ?? 'The run failed.' });
@@ -133,6 +140,9 @@ const MADE: Readonly<Record<string, number>> = {
   'approval-requested': 2,
   'approval-responded': 3,
 };
+
+/** The end of a run whose model has reached its limit. */
+const CUT: readonly UIMessageChunk[] = [{ type: 'finish', finishReason: 'length' }];
 
 const ENDS: Readonly<Partial<Record<AgentRun['status'], readonly UIMessageChunk[]>>> = {
   completed: [{ type: 'finish', finishReason: 'stop' }],

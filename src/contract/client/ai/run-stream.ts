@@ -31,7 +31,7 @@ export function runStream(options: RunStreamOptions): ReadableStream<UIMessageCh
       const show = () => {
         const { run: state, error } = run.snapshot;
         const made = state === null ? [] : chunks.next(shownSteps(run.snapshot));
-        const last = state === null ? [] : chunks.end(state);
+        const last = state === null ? [] : chunks.end(state, run.snapshot.steps);
         for (const chunk of [...made, ...last]) controller.enqueue(chunk);
         if (last.length > 0) {
           release();
