@@ -119,7 +119,7 @@ interface FastifyControl {
 
 async function openFastify(
   { disposer }: Session,
-  { demo }: Product,
+  { demo, port: ours }: Product,
   { url }: BenchDatabase,
   readers: readonly FeedReader[],
 ): Promise<FastifyControl> {
@@ -130,6 +130,7 @@ async function openFastify(
     accountId: demo.account_id,
     version: demo.service_version,
     recipients: Object.fromEntries(readers.map(({ id, headers }) => [headers.Authorization!, id])),
+    page: await readPage(ours, readers[0]!),
     rateLimit: RATE_LIMIT,
   } satisfies NotificationsStart);
   const { port } = await server.message<Listening>();

@@ -6,8 +6,11 @@
 
 import Fastify from 'fastify';
 import pg from 'pg';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import { connectionOptions } from '../../src/platform/db/connection/connection-options.ts';
 import { listening } from './delivery-loop.ts';
+import { schemaOf } from './schema-of.ts';
 
 /** The runner's first message. */
 export interface NotificationsStart {
@@ -16,6 +19,8 @@ export interface NotificationsStart {
   readonly version: string;
   /** The recipient behind each credential. */
   readonly recipients: Readonly<Record<string, string>>;
+  /** A page as Parley answers it, with a page behind it. */
+  readonly page: List<Notification>;
   readonly rateLimit: { readonly requests: number; readonly seconds: number };
 }
 
@@ -25,44 +30,18 @@ const pool = new pg.Pool({
   ...connectionOptions({ url: start.databaseUrl, statementTimeoutMs: 8_000, queryTimeoutMs: 10_000 }),
   max: 10,
 });
+const ADDED = ['object', 'sender', 'resource'];
+const columns = Object.keys(start.page.data[0]!).filter((field) => !ADDED.includes(field));
 const statement = {
   name: 'feed',
   text: `
-    SELECT id, category, title, body, status, priority, sender_id, resource_type, resource_id, message_id,
-      agent_run_id, seen_at, read_at, dismissed_at, created_at, updated_at
+    SELECT ${columns.join(', ')}
     FROM notifications
     WHERE recipient_id = $1 AND status <> 'dismissed' AND ($2::text IS NULL OR status = $2)
       AND ($3::text IS NULL OR category = $3)
     ORDER BY id DESC LIMIT $4`,
 };
 
-const text = { type: 'string' } as const;
-const nullableText = { type: ['string', 'null'] } as const;
-const nothing = { type: 'null' } as const;
-const NOTIFICATION = {
-  type: 'object',
-  properties: {
-    ...{ id: text, object: text, category: text, title: text, body: nullableText, status: text },
-    ...{ priority: text, sender: nothing, resource: nothing, sender_id: nullableText },
-    ...{ resource_type: nullableText, resource_id: nullableText, message_id: nullableText },
-    ...{ agent_run_id: nullableText, seen_at: nullableText },
-    ...{ read_at: nullableText, dismissed_at: nullableText, created_at: text, updated_at: text },
-  },
-} as const;
-const PAGE = {
-  type: 'object',
-  properties: {
-    object: text,
-    page_info: {
-      type: 'object',
-      properties: {
-        ...{ next_page_url: nullableText, previous_page_url: nullableText },
-        ...{ has_next_page: { type: 'boolean' }, has_prev_page: { type: 'boolean' } },
-      },
-    },
-    data: { type: 'array', items: NOTIFICATION },
-  },
-} as const;
 const QUERY = {
   type: 'object',
   additionalProperties: false,
@@ -71,7 +50,7 @@ const QUERY = {
     category: { type: 'string', enum: ['chat.message', 'chat.mention', 'chat.added'] },
     status: { type: 'string', enum: ['unseen', 'seen', 'read'] },
     q: { type: 'string', maxLength: 256 },
-    cursor: text,
+    cursor: { type: 'string' },
   },
 } as const;
 
@@ -89,7 +68,7 @@ interface Query {
 const app = Fastify();
 app.get<{ Querystring: Query }>(
   '/v1/messaging/notifications',
-  { schema: { querystring: QUERY, response: { 200: PAGE } } },
+  { schema: { querystring: QUERY, response: { 200: schemaOf(start.page) } } },
   async (request, reply) => {
     const { headers, query, url } = request;
     const recipient = recipients.get(headers.authorization ?? '');

@@ -15,6 +15,7 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import { connectionOptions } from '../../src/platform/db/connection/connection-options.ts';
 import { insertOf, type SendSample } from '../lib/insert-script.ts';
 import { listening } from './delivery-loop.ts';
+import { schemaOf } from './schema-of.ts';
 
 /** The runner's first message. */
 export interface WrittenStart {
@@ -142,18 +143,6 @@ async function send(sender: Caller, recipients: string[], conversation: string, 
   } finally {
     client.release();
   }
-}
-
-/**
- * The schema of a value as Parley answered it. Nothing here says which fields a message has: what
- * the contract adds to them is written as well.
- */
-function schemaOf(value: unknown): object {
-  if (Array.isArray(value)) return { type: 'array', items: value.length === 0 ? {} : schemaOf(value[0]) };
-  if (typeof value === 'boolean' || typeof value === 'number') return { type: typeof value };
-  if (value === null || typeof value !== 'object') return { type: ['string', 'null'] };
-  const fields = Object.entries(value).map(([name, field]) => [name, schemaOf(field)]);
-  return { type: 'object', properties: Object.fromEntries(fields) };
 }
 
 const BODY = {
