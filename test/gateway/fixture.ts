@@ -106,7 +106,12 @@ export class Ground {
       directory,
       timeline,
       tickets,
-      cursors: { current: options.cursor ?? (() => cursors.current()), read: (text) => cursors.read(text) },
+      cursors: {
+        current: options.cursor ?? (() => cursors.current()),
+        beforeFeed: async () => options.cursor?.() ?? cursors.beforeFeed(),
+        latest: (own, others) => cursors.latest(own, others),
+        read: (text) => cursors.read(text),
+      },
       http,
       refuse: (exchange, thrown) => api.refuse(exchange, thrown),
       failures: api.failures,

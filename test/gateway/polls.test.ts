@@ -6,6 +6,8 @@ import type { EventOf } from '../../src/contract/protocol/socket/event-data.ts';
 import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys.ts';
 import { findRole } from '../../src/core/accounts/roles.ts';
 import { Delivered } from '../../src/edge/gateway/answers/delivered.ts';
+import { statement } from '../../src/platform/db/connection/statement.ts';
+import { setTouched } from '../../src/platform/db/tables/touched.ts';
 import {
   type AnswerFrame,
   PollClient,
@@ -249,6 +251,24 @@ t.test('present during a poll and a while after', async (t) => {
   watcher.close();
 });
 
+t.test('a change of the feed that commits behind polls that began after it', async (t) => {
+  const client = poller(t, group, grace.access_token);
+  const seen = (wanted: string) => client.frames.filter(({ data }) => data?.id === wanted).length;
+  const ids = await database.transaction(async (tx) => {
+    const [ids] = await tx.query(CHANGE_FEED, grace.id, group);
+    for (const polls of [2, 4]) {
+      // Made and committed beside, so that polls end meanwhile.
+      const [beside] = await database.query(NOTIFY, grace.id, `beside ${polls}`);
+      await until(() => seen(beside!.id) > 0, { what: 'what was committed' });
+    }
+    t.equal(seen(ids!.id), 0);
+    return ids!;
+  });
+  await publishTo(client, grace.id, { event: 'agent_run.updated', team: { id: 'run_last' } });
+  await until(() => seen(ids.id) === 1 && seen(group) > 0, { what: 'what was committed late' });
+  client.stop();
+});
+
 t.test('presence is delivered once, and again when it changes', async (t) => {
   const { vera } = demo.users;
   const client = poller(t, group);
@@ -326,15 +346,21 @@ t.test('what was delivered, in the cursor', (t) => {
   const offline = { ...online, data: { actor_id: 'a', status: 'offline' } } as EventOf;
   const typing = eventOf('typing', 'now', { actor_id: 'a', state: 'start' });
   const created = eventOf('message.created', 'then', { id: 'msg_1' });
+  const added = eventOf('conversation.added', 'then', { id: 'cnv_1', last_message: null });
+  const draft = eventOf('draft.created', 'then', { id: 'msg_2' });
 
   const first = new Delivered();
-  const delivered = [reacted, online, typing, created];
+  const delivered = [reacted, online, typing, created, added, draft];
   t.strictSame(
     delivered.map((event) => first.has(event)),
-    [false, false, false, false],
+    [false, false, false, false, false, false],
   );
   const second = new Delivered(first.toText(true));
-  t.ok(second.has({ ...reacted, event: 'message.updated' } as EventOf), 'whatever the event is called');
+  t.ok(second.has(reacted));
+  t.ok(second.has({ ...draft, event: 'draft.updated' } as EventOf), 'whatever the event is called');
+  t.ok(second.has({ ...added, data: { id: 'cnv_1', last_message: created.data } } as EventOf), 'and shows');
+  t.notOk(second.has({ ...added, event: 'conversation.removed' } as EventOf));
+  t.notOk(second.has({ ...reacted, event: 'message.pinned' } as EventOf), 'another change of that moment');
   t.notOk(second.has(later), 'a later change is another');
   t.notOk(second.has(typing), 'what is sent once is not kept');
   t.notOk(second.has(created), 'a message comes again to a client that asks for it');
@@ -364,6 +390,21 @@ t.test('what was delivered, in the cursor', (t) => {
   t.notOk(new Delivered('not what was written').has(reacted));
   t.end();
 });
+
+const INSERT = `
+    INSERT INTO notifications (id, account_id, recipient_id, category, title, created_at, updated_at)
+      SELECT notification_id(statement_timestamp(), $2, id), account_id, id, 'chat.message', 'Ahoy',
+        statement_timestamp(), statement_timestamp()
+      FROM actors WHERE id = $1 RETURNING id`;
+
+const NOTIFY = statement<[recipientId: string, cause: string], { id: string }>(
+  'test-notify-beside',
+)`${INSERT}`;
+
+/** A new notification, and a changed membership, with `updated_at` of this moment. */
+const CHANGE_FEED = statement<[actorId: string, conversationId: string], { id: string }>('test-change-feed')`
+    WITH changed AS (
+      UPDATE participants SET ${setTouched()} WHERE actor_id = $1 AND conversation_id = $2)${INSERT}`;
 
 function eventOf(event: string, at: string, data: object): EventOf {
   return { type: 'event', event, conversation_id: 'cnv_1', at, data } as unknown as EventOf;

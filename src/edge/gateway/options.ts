@@ -30,7 +30,7 @@ export interface GatewayOptions {
   readonly timeline: Timeline;
   /** The same instance that REST issues tickets from. */
   readonly tickets: Tickets;
-  readonly cursors: Pick<Cursors, 'current' | 'read'>;
+  readonly cursors: Pick<Cursors, 'beforeFeed' | 'current' | 'latest' | 'read'>;
   readonly http: Pick<HttpServer, 'ws' | 'receive' | 'numSubscribers' | 'publish'>;
   /** Answers a request that is not upgraded with the error envelope, whatever was thrown. */
   readonly refuse: (exchange: Exchange, thrown: unknown) => void;

@@ -57,7 +57,16 @@ export function missedNotifications(recipient: string, { xid, began }: Record<ke
         UNION ALL
         SELECT ${columns} FROM notifications
         WHERE recipient_id = ${recipient} AND id >= left(notification_id(${began}::timestamptz, '', ''), ${ID_TIME})
-          AND changed_in IS NULL)`;
+          AND changed_in IS NULL AND ${isInsertedSince(xid)})`;
+}
+
+/**
+ * SQL: whether a row that was never changed was inserted by this transaction or a later one. `age`
+ * counts within 2^31 transactions: before half of that, every row counts.
+ */
+function isInsertedSince(xid: string): string {
+  const latest = 'pg_snapshot_xmax(pg_current_snapshot())';
+  return `(${latest}::text::bigint - ${xid}::text::bigint > 1 << 30 OR age(xmin) <= age(${xid}::xid8::xid))`;
 }
 
 const READ_CHANGED = statement<

@@ -67,7 +67,10 @@ export class Answers {
     const poll = new Poll({
       cursor,
       firstCursor: cursor.base ?? cursors.current(),
-      lastCursor: () => this.#later(cursor.base, heartbeatCursors.of(session!) ?? cursors.current()),
+      lastCursor: (resumed) => {
+        const own = heartbeatCursors.of(session!) ?? cursors.current();
+        return cursors.latest(own, [cursor.base, resumed]);
+      },
       begun: new Set(body.subscribe?.map(({ conversation_id: id }) => id)),
       waitMs: body.wait_ms ?? MAX_WAIT_MS,
     });
@@ -103,16 +106,6 @@ export class Answers {
     const { openSessions, admission } = this.#options;
     openSessions.requireServing();
     admission.requireRoom(principal.actor.id, leaving);
-  }
-
-  /**
-   * Returns the cursor of the later moment. Nodes are not at the same moment, and everything before
-   * either has been sent.
-   */
-  #later(client: string | undefined, own: string): string {
-    const { cursors } = this.#options;
-    const [one, other] = [client === undefined ? undefined : cursors.read(client), cursors.read(own)];
-    return one !== undefined && other !== undefined && BigInt(one.xid) > BigInt(other.xid) ? client! : own;
   }
 
   #wire(answer: OpenAnswer, framing: Framing, on: WireListener = {}): AnswerWire {

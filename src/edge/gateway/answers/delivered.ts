@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
 import type { EventOf } from '../../../contract/protocol/socket/event-data.ts';
-import { EVENTS } from '../../../contract/protocol/socket/events.ts';
+import { EVENTS, type EventName } from '../../../contract/protocol/socket/events.ts';
 
 /**
  * What the polls of a client have delivered, so that the next one leaves it out. A cursor is ten
- * seconds old when it is handed out, so every poll is sent the changes of that time again; and a
- * poll that joins a conversation is sent how things stand there. Without this each of them would
+ * seconds old when it is handed out, so every poll is sent the changes of conversations of that
+ * time again, and those of the feed since the poll before began to read (catch-up/cursors.ts); and
+ * a poll that joins a conversation is sent how things stand there. Without this each of them would
  * end the next poll at once. It travels in the cursor (poll-cursor.ts), so it holds on every node.
  */
 export class Delivered {
@@ -31,8 +32,7 @@ export class Delivered {
     const last = this.#now.get(subject) ?? before ?? about.initially;
     this.#now.delete(subject);
     this.#now.set(subject, state);
-    // A message is found by its number: it comes again only if the client asked for it.
-    return last === state && event.event !== 'message.created';
+    return last === state;
   }
 
   /**
@@ -64,7 +64,10 @@ interface About {
   readonly initially?: string;
 }
 
-/** Returns undefined for an event that is sent once at most. */
+/**
+ * Returns undefined for an event that is sent once at most, and for a new message, which comes
+ * again only to a client that asks for its number.
+ */
 function aboutOf(event: EventOf): About | undefined {
   switch (event.event) {
     case 'presence': {
@@ -76,11 +79,26 @@ function aboutOf(event: EventOf): About | undefined {
     case 'inbox.updated':
       return { subject: 'inbox', state: JSON.stringify({ ...event.data, as_of: null }) };
     default:
-      if (EVENTS[event.event].order === 'ephemeral') return undefined;
-      // Another event may say the same: `draft.created` is sent again for `draft.updated`.
-      return { subject: JSON.stringify([event.conversation_id, event.at, event.data]) };
+      if (['ephemeral', 'created'].includes(EVENTS[event.event].order)) return undefined;
+      return { subject: changeOf(event) };
   }
 }
+
+/**
+ * Identifies a change by its event, its resource and the time that is the resource's version. The
+ * content is no part of it: `conversation.added` shows the last message of the moment, whichever it
+ * is.
+ */
+function changeOf({ event, conversation_id: conversationId, at, data }: EventOf): string {
+  const id = 'id' in data ? data.id : 'message_id' in data ? data.message_id : undefined;
+  return JSON.stringify([SENT_AGAIN_AS[event] ?? event, conversationId, id, at]);
+}
+
+/** Events that a resume sends as others. */
+const SENT_AGAIN_AS: Readonly<Partial<Record<EventName, EventName>>> = {
+  'draft.created': 'draft.updated',
+  'participant.added': 'participant.updated',
+};
 
 function digest(text: string, characters: number): string {
   return hash('sha256', text, 'base64url').slice(0, characters);

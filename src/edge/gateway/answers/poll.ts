@@ -8,8 +8,8 @@ export interface PollOptions {
   readonly cursor: PollCursor;
   /** The cursor of an answer that the server ends before it has sent everything. */
   readonly firstCursor: string;
-  /** Returns the cursor of a complete answer. */
-  readonly lastCursor: () => string;
+  /** Returns the cursor of a complete answer, whose resume has sent this one. */
+  readonly lastCursor: (resumed: string | undefined) => string;
   /** Conversations that begin with this poll: the client has nothing of them. */
   readonly begun: ReadonlySet<string>;
   readonly waitMs: number;
@@ -25,6 +25,7 @@ export class Poll implements Framing {
   readonly #options: PollOptions;
   #wire: AnswerWire | undefined;
   #isEmpty = true;
+  #resumed: string | undefined;
   /** There is a frame to act on. */
   #hasNews = false;
   #hasCaughtUp = false;
@@ -64,6 +65,7 @@ export class Poll implements Framing {
     const frame: EventOf | OtherFrame = JSON.parse(bytes.toString());
     if (OMITTED.has(frame.type)) return undefined;
     if (frame.type === 'event' && this.#hasDelivered(frame)) return undefined;
+    if (frame.type === 'resumed') this.#resumed = frame.cursor;
     const isQuiet = QUIET.has(frame.type) || (frame.type === 'reply' && frame.ok);
     if (!isQuiet) this.#hasNews = true;
     const parts = this.#isEmpty ? [bytes] : [COMMA, bytes];
@@ -74,7 +76,7 @@ export class Poll implements Framing {
   end(close?: CloseFrame): Buffer {
     const { cursor, firstCursor, lastCursor } = this.#options;
     const isWhole = close === undefined;
-    const next = writePollCursor(isWhole ? lastCursor() : firstCursor, cursor, isWhole);
+    const next = writePollCursor(isWhole ? lastCursor(this.#resumed) : firstCursor, cursor, isWhole);
     const last = isWhole ? '' : `${this.#isEmpty ? '' : ','}${JSON.stringify(close)}`;
     return Buffer.from(`${last}],"cursor":${JSON.stringify(next)}}`);
   }
@@ -85,7 +87,10 @@ export class Poll implements Framing {
   }
 }
 
-type OtherFrame = { readonly type: ServerFrameType } | { readonly type: 'reply'; readonly ok: boolean };
+type OtherFrame =
+  | { readonly type: Exclude<ServerFrameType, 'event' | 'reply' | 'resumed'> }
+  | { readonly type: 'reply'; readonly ok: boolean }
+  | { readonly type: 'resumed'; readonly cursor: string };
 type FrameType = (EventOf | OtherFrame)['type'];
 
 const COMMA = Buffer.from(',');

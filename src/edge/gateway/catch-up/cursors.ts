@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Since } from '../../../core/events/event-source.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
+import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import { DATABASE_ID } from '../../../platform/db/connection/server-version.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { TIMELINE } from '../../../platform/db/connection/timeline.ts';
@@ -26,6 +27,8 @@ const SECRET = 'cursor_secret';
 export const BEHIND = '~';
 
 export interface ReadCursor extends Since {
+  /** The transaction from which the actor's feed may have been missed: `xid` or a later one. */
+  readonly feedXid: string;
   readonly ageMs: number;
   /** Older than the lifetime of cursors. */
   readonly expired: boolean;
@@ -49,6 +52,7 @@ export interface CursorTiming {
  */
 export class Cursors {
   readonly #database: Database;
+  readonly #oldest: GatheredReads<void, Oldest>;
   readonly #engine: CursorEngine;
   readonly #now: () => number;
   readonly #unseenMs: number;
@@ -97,6 +101,10 @@ export class Cursors {
     { now = () => performance.now(), sampleEveryMs = SAMPLE_EVERY_MS, unseenMs = UNSEEN_MS }: CursorTiming,
   ) {
     this.#database = database;
+    this.#oldest = new GatheredReads(async (asks) => {
+      const [oldest] = await database.query(READ_OLDEST);
+      return asks.map(() => oldest!);
+    });
     this.#engine = engine;
     this.#now = now;
     this.#unseenMs = unseenMs;
@@ -113,25 +121,44 @@ export class Cursors {
    */
   current(): string {
     this.#askedAtMs = performance.now();
-    this.#current ??= this.#write(this.#samples[0]!);
+    this.#current ??= this.#first();
     return this.#current;
+  }
+
+  /**
+   * Returns the cursor for a session that has its feed live and reads it from Postgres afterwards.
+   * The feed comes from nowhere else, so the cursor passes everything of it that is committed now.
+   * Messages are also replayed from what this node has, which may lack changes of the last seconds.
+   */
+  async beforeFeed(): Promise<string> {
+    const { xid: feedXid, database_id: databaseId } = await this.#oldest.ask();
+    const cursor = this.current();
+    const content = databaseId === this.#databaseId ? this.#open(cursor) : undefined;
+    return content === undefined ? cursor : this.#write({ ...content, feedXid });
+  }
+
+  /**
+   * Returns the cursor of the latest moments of these. Nodes are not at the same moment, and
+   * everything before each of them has been sent.
+   */
+  latest(own: string, others: readonly (string | undefined)[]): string {
+    const contents = [own, ...others].map((cursor) => this.#open(cursor ?? ''));
+    const known = contents.filter((content) => content !== undefined);
+    if (known.length === 0) return own;
+    const base = known.reduce((one, other) => (isLater(other.xid, one.xid) ? other : one), known[0]!);
+    const feedXid = known
+      .map((content) => content.feedXid)
+      .reduce((one, other) => (isLater(other, one) ? other : one), base.xid);
+    return this.#write({ ...base, feedXid });
   }
 
   /** Returns undefined if no node issued it. The seal keeps clients from reading back at will. */
   read(cursor: string): ReadCursor | undefined {
-    const [sealed = ''] = cursor.split(BEHIND, 1);
-    const [content = '', seal = '', ...rest] = sealed.split('.');
-    const given = Buffer.from(seal, 'base64url');
-    const expected = this.#seal(content);
-    if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) {
-      return undefined;
-    }
-    const [databaseId, xid, expiresAtMs, beganMs = expiresAtMs - LIFETIME_MS]: CursorContent = JSON.parse(
-      Buffer.from(content, 'base64url').toString(),
-    );
-    if (databaseId !== this.#databaseId) return undefined;
+    const content = this.#open(cursor);
+    if (content === undefined) return undefined;
+    const { xid, feedXid, expiresAtMs, beganMs } = content;
     const ageMs = Date.now() - (expiresAtMs - LIFETIME_MS);
-    return { xid, began: new Date(beganMs).toISOString(), ageMs, expired: ageMs >= LIFETIME_MS };
+    return { xid, feedXid, began: new Date(beganMs).toISOString(), ageMs, expired: ageMs >= LIFETIME_MS };
   }
 
   /** Returns since when a node that was last whole at `healthySinceMs` may have missed changes. */
@@ -151,9 +178,29 @@ export class Cursors {
     return this.#loop.close();
   }
 
-  #write({ point: { xid, began, time } }: Sample): string {
+  #first(): string {
+    const { xid, began, time } = this.#samples[0]!.point;
     const expiresAtMs = Date.parse(time) + LIFETIME_MS;
-    const fields: CursorContent = [this.#databaseId, xid, expiresAtMs, Date.parse(began)];
+    return this.#write({ xid, feedXid: xid, expiresAtMs, beganMs: Date.parse(began) });
+  }
+
+  /** Returns undefined for a cursor that no node of this database issued. */
+  #open(cursor: string): CursorContent | undefined {
+    const [sealed = ''] = cursor.split(BEHIND, 1);
+    const [content = '', seal = '', ...rest] = sealed.split('.');
+    const given = Buffer.from(seal, 'base64url');
+    const expected = this.#seal(content);
+    if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) {
+      return undefined;
+    }
+    const [databaseId, xid, expiresAtMs, beganMs = expiresAtMs - LIFETIME_MS, feedXid = xid]: CursorFields =
+      JSON.parse(Buffer.from(content, 'base64url').toString());
+    return databaseId === this.#databaseId ? { xid, expiresAtMs, beganMs, feedXid } : undefined;
+  }
+
+  #write({ xid, expiresAtMs, beganMs, feedXid }: CursorContent): string {
+    const fields: CursorFields = [this.#databaseId, xid, expiresAtMs, beganMs];
+    if (isLater(feedXid, xid)) fields.push(feedXid);
     const content = Buffer.from(JSON.stringify(fields)).toString('base64url');
     return `${content}.${this.#seal(content).toString('base64url')}`;
   }
@@ -211,6 +258,12 @@ export class Cursors {
   }
 }
 
+interface Oldest {
+  /** The oldest transaction that is open: changes of earlier ones are there for the next read. */
+  readonly xid: string;
+  readonly database_id: string;
+}
+
 interface Sample {
   readonly takenAtMs: number;
   /** All changes of transactions before `point.xid` had been published at the sample. */
@@ -223,8 +276,25 @@ interface Snapshot extends Since {
   readonly first_undone_id: number | null;
 }
 
-/** `beganMs` is absent in cursors of earlier versions. */
-type CursorContent = [databaseId: string, xid: string, expiresAtMs: number, beganMs?: number];
+interface CursorContent {
+  readonly xid: string;
+  readonly feedXid: string;
+  readonly expiresAtMs: number;
+  readonly beganMs: number;
+}
+
+/** `beganMs` is absent in cursors of earlier versions, `feedXid` where it is `xid`. */
+type CursorFields = [
+  databaseId: string,
+  xid: string,
+  expiresAtMs: number,
+  beganMs?: number,
+  feedXid?: string,
+];
+
+function isLater(one: string, other: string): boolean {
+  return BigInt(one) > BigInt(other);
+}
 
 const SEAL_BYTES = 16;
 
@@ -237,6 +307,11 @@ const UNSEEN_MS = 10_000;
 
 // A database recovered from a base backup, and a standby that was promoted, have the identity of
 // their original but other transactions under the same ids; the timeline tells them apart.
+const IDENTITY = `${DATABASE_ID} || '.' || ${TIMELINE} AS database_id`;
+
+const READ_OLDEST = statement<[], Oldest>('read-oldest-open')`
+    SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid, ${IDENTITY}`;
+
 const READ_SNAPSHOT = statement<
   [unseenMs: number],
   Omit<Snapshot, 'began'> & { writers_began: string; database_id: string }
@@ -247,4 +322,4 @@ const READ_SNAPSHOT = statement<
         WHERE backend_xid IS NOT NULL
       ) AS writers_began, pg_snapshot_xmin(pg_current_snapshot())::text AS xid, now() AS time,
       ${LAST_OUTBOX_ID} AS last_outbox_id, ${FIRST_UNDONE_ID} AS first_undone_id,
-      ${DATABASE_ID} || '.' || ${TIMELINE} AS database_id`;
+      ${IDENTITY}`;

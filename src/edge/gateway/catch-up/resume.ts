@@ -110,7 +110,8 @@ export class Resume {
 
   async #run(session: Session, { since, conversations }: Resumption): Promise<void> {
     // Taken before the reads: this resume covers all later changes.
-    const cursor = this.#options.cursors.current();
+    const { cursors } = this.#options;
+    const cursor = session.hasFeed ? await cursors.beforeFeed() : cursors.current();
     // No `resync` of a conversation could tell this client about the gap in its feed.
     if (since.expired && conversations.length === 0) return session.close('cursor_invalid');
     if (since.expired) {
@@ -140,7 +141,7 @@ export class Resume {
     const conversationIds = resumed
       .map(({ id }) => id)
       .filter((id) => session.subscription(id) !== undefined);
-    const actorIds = areLast ? feedOf(session) : [];
+    const actorIds = areLast && since.feedXid === since.xid ? feedOf(session) : [];
     const missed = await this.#readMissed({ since, conversationIds, actorIds });
     const onPause = () => {
       for (const joined of joins) joined?.forgetAhead();
@@ -230,10 +231,11 @@ export class Resume {
     const actorIds = feedOf(session);
     const [actorId] = actorIds;
     if (actorId === undefined || session.closed) return;
-    // Not read before if the session got its feed meanwhile.
+    // Not read before if the session got its feed meanwhile, or has more of it than of the rest.
+    const ofFeed = { ...since, xid: since.feedXid };
     const missed = read.has(actorId)
       ? read
-      : await this.#readMissed({ since, conversationIds: [], actorIds });
+      : await this.#readMissed({ since: ofFeed, conversationIds: [], actorIds, isExact: true });
     const over = () => session.closed || !session.hasFeed;
     const areSent = await this.#options.streams.sendChanges(session, missed.get(actorId)!, over, () => {});
     if (!areSent) resyncFeed(session, 'too_many');
@@ -297,6 +299,8 @@ function resync(session: Session, conversationId: string, reason: ResyncReason, 
 }
 
 interface ChangesAsk {
+  /** Whether it is read from this moment, never from that of an older ask. */
+  readonly isExact?: boolean;
   readonly since: Pick<ReadCursor, keyof Since | 'ageMs'>;
   readonly conversationIds: readonly string[];
   readonly actorIds: readonly string[];
@@ -312,21 +316,23 @@ const READ_STREAMS = 1_000;
 /**
  * Reads once for all cursors of about the same age, from the oldest on, so sessions with younger
  * ones get some changes again. Different ages are read apart, so that a client that was away for a
- * week does not make all others read a week.
+ * week does not make all others read a week; and exact moments, of clients that poll.
  */
 async function readAll(source: EventReads, asks: readonly ChangesAsk[]): Promise<Changes[]> {
   const answers = new Map<ChangesAsk, Changes>();
-  for (const ofAge of Map.groupBy(asks, ({ since: { ageMs } }) => ageClass(ageMs)).values()) {
-    const since = ofAge.map((ask): Since => ask.since).reduce(earlier);
+  const readFor = async (together: readonly ChangesAsk[]) => {
+    const since = together.map((ask): Since => ask.since).reduce(earlier);
     const frames = new Map<string, readonly CommittedFrame[]>();
     const tooMany = new Set<string>();
-    for (const streams of inQueries(ofAge)) {
+    for (const streams of inQueries(together)) {
       const changes = await readChanges(source, streams, since, MAX_REPLAY);
       for (const [stream, ofStream] of changes.frames) frames.set(stream, ofStream);
       for (const stream of changes.tooMany) tooMany.add(stream);
     }
-    for (const ask of ofAge) answers.set(ask, { frames, tooMany });
-  }
+    for (const ask of together) answers.set(ask, { frames, tooMany });
+  };
+  const groups = Map.groupBy(asks, ({ since, isExact }) => (isExact ? since.xid : ageClass(since.ageMs)));
+  await Promise.all([...groups.values()].map(readFor));
   return asks.map((ask) => answers.get(ask)!);
 }
 
