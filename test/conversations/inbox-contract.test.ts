@@ -421,6 +421,22 @@ t.test('inbox.changed names what lists may show differently, to those that see i
   ]) {
     await names(change, [team]);
   }
+  const adminUser = await open(ada.access_token);
+  const direct = (actor: { readonly id: string }) =>
+    conversations.create({ type: 'direct_message', participants: [user(actor)] }, BY_GRACE);
+  const [ofOthers, own] = [await direct(vera), await direct(ada)];
+  await names(async () => {
+    for (const { id } of [ofOthers, own]) await send(id, {}, BY_GRACE);
+    // Written a second after its last change, so behind these.
+    await until(() => named(team).includes(ofOthers.id) && named(adminUser).includes(own.id), {
+      what: 'inbox.changed of the direct messages, to those that take part',
+    });
+    await conversations.update(id, { title: 'Renamed again' });
+  }, [team, admin, adminUser]);
+  for (const client of [admin, adminUser]) {
+    t.notOk(named(client).includes(ofOthers.id), 'direct messages of others');
+  }
+  t.notOk(named(admin).includes(own.id));
   await names(() => send(id, { audience: 'customer' }), [team, admin, outside]);
   await names(() => conversations.ok('DELETE', `${PATH}/${id}`, BY_ADA), [team, admin]);
 });

@@ -144,7 +144,7 @@ const RECORDED: readonly { readonly what: string; readonly frame: Frame; readonl
     frame: {
       kind: 'inbox_changed',
       accountId: 'acc_1',
-      change: { actors: ['act_1'], large: ['cnv_1'], conversations: undefined },
+      change: { actors: ['act_1'], large: ['cnv_1'], direct: undefined, conversations: undefined },
     },
     hex: '6e6f64654141414141414141070000000f0000000a0005000000000000000000000000000000000026000000000000006163635f317b226163746f7273223a5b226163745f31225d2c226c61726765223a5b22636e765f31225d7d',
   },
@@ -156,6 +156,7 @@ const RECORDED: readonly { readonly what: string; readonly frame: Frame; readonl
       change: {
         actors: ['act_1', 'act_2'],
         large: ['cnv_2'],
+        direct: undefined,
         conversations: [
           { id: 'cnv_1', actors: [0, 1] },
           { id: 'cnv_2', actors: [] },
@@ -173,6 +174,18 @@ const RECORDED: readonly { readonly what: string; readonly frame: Frame; readonl
     what: 'figures',
     frame: { kind: 'figures', nodeId: NODE_ID, report: '{"sockets":1}' },
     hex: '6e6f6465414141414141414107000000120000000c00000c000000000000000000000000000000000d000000000000006e6f646541414141414141417b22736f636b657473223a317d',
+  },
+  {
+    what: 'inbox_changed with its direct messages',
+    frame: {
+      kind: 'inbox_changed',
+      accountId: 'acc_1',
+      change: {
+        ...{ actors: ['act_1'], large: [], direct: ['cnv_1'] },
+        conversations: [{ id: 'cnv_1', actors: [0] }],
+      },
+    },
+    hex: '6e6f6465414141414141414107000000130000000a0005000000000000000000000000000000000060000000000000006163635f317b226163746f7273223a5b226163745f31225d2c226c61726765223a5b5d2c22646972656374223a5b22636e765f31225d2c22636f6e766572736174696f6e73223a5b7b226964223a22636e765f31222c226163746f7273223a5b305d7d5d7d',
   },
 ];
 

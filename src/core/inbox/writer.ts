@@ -83,6 +83,7 @@ export interface WrittenConversation {
   /** Null if the conversation is gone. */
   readonly account_id: string | null;
   readonly is_large: boolean | null;
+  readonly is_direct: boolean | null;
   /**
    * The actors whose lists may show it differently: members of the team after any change but their
    * own, others whose rows changed or were removed; of a large conversation those that acted
@@ -136,7 +137,7 @@ const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation
     ), taken AS (
       DELETE FROM inbox_due WHERE id = ANY(ARRAY(SELECT unnest(mark_ids) FROM due))
     ), found AS MATERIALIZED (
-      SELECT due.*, c.account_id, c.audience, s.*, members.count > ${MOST_ROWS} AS is_large,
+      SELECT due.*, c.account_id, c.audience, c.type = 'direct_message' AS is_direct, s.*, members.count > ${MOST_ROWS} AS is_large,
         CASE WHEN members.count > ${MOST_ROWS} THEN '{}' ELSE members.team_ids END AS team_ids,
         (members.count > ${MOST_ROWS}) IS DISTINCT FROM stored.is_large AS is_other_size
       FROM due JOIN conversations c ON c.id = due.id
@@ -183,7 +184,7 @@ const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation
       SELECT conversation_id, array_agg(actor_id::text) AS actor_ids FROM written GROUP BY conversation_id
     )
     SELECT turn.is_ours, CASE WHEN due.id IS NOT NULL THEN jsonb_build_object(
-      'id', due.id, 'account_id', f.account_id, 'is_large', f.is_large,
+      'id', due.id, 'account_id', f.account_id, 'is_large', f.is_large, 'is_direct', f.is_direct,
       'actor_ids', to_jsonb(due.actor_ids || changed.actor_ids || f.team_ids)) END AS written
     FROM turn LEFT JOIN due ON true LEFT JOIN found f ON f.id = due.id
       LEFT JOIN changed ON changed.conversation_id = due.id`;
@@ -206,6 +207,7 @@ export function announceWritten(
     const change: InboxChange = {
       actors,
       large: conversations.flatMap(({ id, is_large }) => (is_large === true ? id : [])),
+      direct: conversations.flatMap(({ id, is_direct }) => (is_direct === true ? id : [])),
       conversations: conversations.map(({ id, actor_ids }) => ({
         id,
         actors: [...new Set(actor_ids)].map((actor) => places.get(actor)!),

@@ -95,11 +95,14 @@ export class InboxUpdates {
     const { sessions, directory } = this.#options;
     const changed = changedByActor(change);
     const facts = await Promise.all(change.large.map((id) => directory.facts(id)));
-    const all = change.conversations && new Set(change.conversations.map(({ id }) => id));
+    const listed = listedByAll(change);
     for (const { principal } of sessions.of(accountId)) {
       if (principal === undefined) continue;
       const { actor, customer } = principal;
-      if (seesWholeAccount(principal)) changed.set(actor.id, all);
+      if (seesWholeAccount(principal)) {
+        const own = changed.get(actor.id) ?? [];
+        changed.set(actor.id, listed && new Set([...own, ...listed]));
+      }
       // Customers do not learn when members of the team write to each other.
       if (seesWholeAccount(principal) || customer) continue;
       const own = change.large.filter((_, place) => facts[place]?.members.has(actor.id));
@@ -181,6 +184,14 @@ function changedByActor({ actors, conversations }: InboxChange): Map<string, Set
     for (const place of places) changed.get(actors[place] ?? '')?.add(id);
   }
   return changed;
+}
+
+/**
+ * Returns what lists of the whole account may show differently; undefined: unknown. Direct messages
+ * of others are in no list but the audited one.
+ */
+function listedByAll({ conversations, direct }: InboxChange): readonly string[] | undefined {
+  return direct && conversations?.map(({ id }) => id).filter((id) => !direct.includes(id));
 }
 
 const ROUND_EVERY_MS = 1_000;

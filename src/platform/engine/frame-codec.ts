@@ -215,10 +215,11 @@ function readReport(team: Buffer | undefined): PresenceReport | undefined {
 /** Returns an empty change if the content is of another version. */
 function readChange(team: Buffer | undefined): InboxChange {
   try {
-    const { actors, large, conversations }: Partial<InboxChange> = JSON.parse(team?.toString() ?? '') ?? {};
-    if (Array.isArray(actors) && Array.isArray(large)) return { actors, large, conversations };
+    const change: Partial<InboxChange> = JSON.parse(team?.toString() ?? '') ?? {};
+    const { actors, large, direct, conversations } = change;
+    if (Array.isArray(actors) && Array.isArray(large)) return { actors, large, direct, conversations };
   } catch {
     // The next change brings the same counts.
   }
-  return { actors: [], large: [], conversations: undefined };
+  return { actors: [], large: [], direct: undefined, conversations: undefined };
 }

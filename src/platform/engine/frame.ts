@@ -144,6 +144,8 @@ export interface InboxChange {
   readonly actors: readonly string[];
   /** Conversations with too many members to name them here. */
   readonly large: readonly string[];
+  /** Direct messages among the conversations; undefined from nodes of the version before. */
+  readonly direct: readonly string[] | undefined;
   /**
    * All of the conversations, each with the places in `actors` of those whose lists may show it
    * differently; undefined from nodes of the version before.
