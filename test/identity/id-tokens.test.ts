@@ -189,6 +189,9 @@ t.test('hostile ID tokens', async (t) => {
     'no access token': async (nonce) => ({ id_token: await signed(claims(nonce)) }),
   };
   for (const [what, answer] of Object.entries(cases)) t.equal(await outcome(answer), NO_PROOF, what);
+  t.equal(await outcome(claiming({ iat: now() + 3_600 })), '403 The ID token is not valid yet.');
+  t.equal(await outcome(claiming({ iat: now() + 30 })), '303', 'a clock that is ahead by less than a minute');
+  t.equal(await outcome(claiming({ events: {} })), '403 A token about events is no sign-in.');
   const BAD_SUBJECT = '403 Staff knows you, but you have no access here. Ask an admin.';
   for (const sub of ['x'.repeat(256), 'a\u0000b', 'a\nb']) {
     t.equal(await outcome(claiming({ sub, name: 'N', email: 'n@example.com' })), BAD_SUBJECT);

@@ -15,6 +15,7 @@ export type SignInProvider = ProviderRow & { readonly client_id: string };
 export interface PersonClaims {
   readonly iss: string;
   readonly sub: string;
+  readonly iat: number;
   /** The session of the person at the provider. */
   readonly sid?: string | undefined;
   readonly [claim: string]: unknown;
@@ -88,6 +89,7 @@ export class RelyingParty {
       const claims = tokens.claims() as PersonClaims;
       // For some hosts the library accepts an issuer that a token names.
       if (claims.iss !== provider.issuer) throw new SignInRefused('The ID token is of another issuer.');
+      requireSignIn(claims);
       return { ...(await this.#moreOf(configuration, provider, tokens.access_token, claims)), ...claims };
     } catch (error) {
       throw refusalOf(client, error) ?? error;
@@ -160,6 +162,16 @@ function requireAlgorithm({ algorithms }: SignInProvider, idToken: string): void
   const { alg } = decodeProtectedHeader(idToken);
   if ((algorithms as readonly string[]).includes(alg ?? '')) return;
   throw new SignInRefused('The ID token is signed in a way that this identity provider may not use.');
+}
+
+/**
+ * Refuses what is refused as a credential too (tokens/token-claims.ts); the library does not look.
+ */
+function requireSignIn(claims: PersonClaims): void {
+  if (Object.hasOwn(claims, 'events')) throw new SignInRefused('A token about events is no sign-in.');
+  if (claims.iat > Date.now() / 1_000 + SKEW_S) {
+    throw new SignInRefused('The ID token is not valid yet.');
+  }
 }
 
 /** Returns undefined for what is no answer of the provider: a lost connection, a fault of ours. */
