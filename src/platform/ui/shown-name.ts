@@ -7,5 +7,15 @@ export function shownName(name: string): string {
   return name.replace(DISGUISES, '_');
 }
 
+/**
+ * Returns an address as it may be shown: also without a user name and password, which look like the
+ * host (`https://bank.example@other.example/`) or are a secret.
+ */
+export function shownAddress(url: string): string {
+  return shownName(url.replace(USERINFO, '$1'));
+}
+
+const USERINFO = /^([a-z][a-z\d+.-]*:\/\/)[^/?#]*@/i;
+
 const DISGUISES =
   /[\p{Cc}\p{Zl}\p{Zp}\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/gu;

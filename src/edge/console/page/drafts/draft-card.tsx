@@ -8,7 +8,7 @@ import { Button } from '../../../../platform/ui/button.tsx';
 import { Icon } from '../../../../platform/ui/icon.tsx';
 import { Markdown } from '../../../../platform/ui/markdown.tsx';
 import { Problem } from '../../../../platform/ui/problem.tsx';
-import { shownName } from '../../../../platform/ui/shown-name.ts';
+import { shownAddress, shownName } from '../../../../platform/ui/shown-name.ts';
 import { shortTimeOf } from '../../../../platform/ui/time.ts';
 import { MessageEdit } from '../composer/message-edit.tsx';
 import { useStanding } from '../composer/use-standing.ts';
@@ -98,7 +98,8 @@ function Content({ draft }: { readonly draft: ChatMessage }) {
       <Markdown text={body ?? ''} />
       {attachments?.map(({ id, filename, url }) => (
         <p key={id} class="draft-card-file">
-          <Icon of={FileText} size={14} /> {shownName(filename ?? url ?? 'A resource')}
+          <Icon of={FileText} size={14} />{' '}
+          {shownName(filename ?? (url === null ? 'A resource' : shownAddress(url)))}
         </p>
       ))}
     </section>

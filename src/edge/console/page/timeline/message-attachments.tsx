@@ -5,7 +5,7 @@ import type { Attachment } from '../../../../contract/protocol/resources/attachm
 import { sizeText } from '../../../../platform/ui/bytes.ts';
 import { Icon } from '../../../../platform/ui/icon.tsx';
 import { isSafeAddress } from '../../../../platform/ui/markdown.tsx';
-import { shownName } from '../../../../platform/ui/shown-name.ts';
+import { shownAddress, shownName } from '../../../../platform/ui/shown-name.ts';
 import { PictureView } from './picture-view.tsx';
 
 type Shown = Attachment | LocalAttachment;
@@ -62,7 +62,8 @@ const MOST_PX = 320;
 
 function OtherAttachment({ attachment }: { readonly attachment: Shown }) {
   const { kind, filename, url, size_bytes: size, resource, removed_at } = attachment;
-  const name = shownName(filename ?? resource?.name ?? url ?? resource?.handle ?? 'Attachment');
+  const address = url === null ? null : shownAddress(url);
+  const name = shownName(filename ?? resource?.name ?? address ?? resource?.handle ?? 'Attachment');
   const detail = removed_at
     ? 'Removed'
     : size === null

@@ -5,7 +5,7 @@ import type { Attachment } from '../../../../contract/protocol/resources/attachm
 import { sizeText } from '../../../../platform/ui/bytes.ts';
 import { Icon } from '../../../../platform/ui/icon.tsx';
 import { isSafeAddress } from '../../../../platform/ui/markdown.tsx';
-import { shownName } from '../../../../platform/ui/shown-name.ts';
+import { shownAddress, shownName } from '../../../../platform/ui/shown-name.ts';
 import type { WidgetTexts } from '../texts.ts';
 
 type Shown = Attachment | LocalAttachment;
@@ -38,7 +38,7 @@ function BubbleFile({ attachment, texts }: BubbleFileProps) {
   const { kind, url, filename, size_bytes: size, removed_at: removedAt } = attachment;
   // What is no picture to this browser is a file.
   const [isBroken, setBroken] = useState(false);
-  const name = shownName(filename ?? (kind === 'link' ? url : null) ?? texts.attachment);
+  const name = kind === 'link' && url !== null ? shownAddress(url) : shownName(filename ?? texts.attachment);
   const address = url !== null && isSafeAddress(url) ? url : undefined;
   // A message that is being sent has a preview, which no link leads to.
   const preview = url?.startsWith('blob:') ? url : address;
