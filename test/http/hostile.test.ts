@@ -169,15 +169,26 @@ t.test('a connection that is slow to send its first request, or its next one, is
   for (const client of all) client.destroy();
 });
 
-t.test('a connection that brings nothing ends with its time', async (t) => {
+t.test('a connection that brings no whole head ends with its time', async (t) => {
   const fixture = await serve(t, { limits: { idleMs: 1_500 } });
   const silent = open(fixture);
   const trickling = open(fixture).send('GET / HT');
+  // Without an end: bytes do not give a head more time, on a new connection or between two
+  // requests.
+  const dripping = [
+    open(fixture).send('GET / HTTP/1.1\r\nHost: a\r\nX: '),
+    open(fixture).send(`${thing('used')}GET /`),
+  ];
+  const drip = setInterval(() => {
+    for (const client of dripping) client.send('a');
+  }, 50);
+  t.teardown(() => clearInterval(drip));
   const used = open(fixture).send(thing('used'));
   const waiting = open(fixture).send(
     `POST /v1/waits HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n${HEADER_LINES}\r\n`,
   );
-  await Promise.all([silent.closed, trickling.closed, used.closed]);
+  await Promise.all([silent, trickling, used, ...dripping].map(({ closed }) => closed));
+  clearInterval(drip);
   t.same(used.statuses, [200]);
   t.notOk(waiting.over, 'one that is waited for by its client stays');
   fixture.open();
