@@ -150,6 +150,12 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
     pattern:
       /\b((inner|outer)HTML|srcdoc|insertAdjacentHTML|dangerouslySetInnerHTML|createContextualFragment|DOMParser|(set|parse)HTML\w*)\b|\bdocument\s*\.\s*write/i,
   },
+  {
+    what: 'a key as the browser names it, also one of an input method: pressedKey() says which it is',
+    where: new RegExp(`(?!^src/platform/ui/pressed-key\\.ts$)${BROWSER.source}`),
+    pattern:
+      /\bevent\.(key|code|which)\b|\b(isComposing|keyCode)\b|\{[^{}]*\b(key|code)\b[^{}]*\}: KeyboardEvent/,
+  },
 ];
 /**
  * The addresses that pages give to links, pictures, frames and windows, by file: the server has
@@ -673,6 +679,21 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
     'src/edge/console/page/a.tsx',
     'const a = <iframe title="Shop" />;',
     /in no list: <iframe/,
+  ],
+  'an Enter that may be of an input method': [
+    'src/features/widgets/page/a.tsx',
+    "const press = (event: KeyboardEvent) => event.key === 'Enter' && pick();",
+    /as the browser names it/,
+  ],
+  'a look at a composition': [
+    'src/platform/ui/a.ts',
+    'if (event.isComposing) return;',
+    /as the browser names it/,
+  ],
+  'a key that is taken out of its event': [
+    'src/edge/console/page/a.ts',
+    'const press = ({ key, target }: KeyboardEvent) => go(key, target);',
+    /as the browser names it/,
   ],
   'a junk drawer': ['src/platform/http/utils.ts', '', /is called utils/],
   'another one': ['src/platform/http/string-helper.ts', '', /is called string-helper/],

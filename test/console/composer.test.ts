@@ -12,6 +12,7 @@ import { messageOf } from '../../src/edge/console/page/composer/outgoing.ts';
 import { fieldTime, momentOf, sendTimes } from '../../src/edge/console/page/composer/send-times.ts';
 import { refusalOf, type Standing } from '../../src/edge/console/page/composer/writable.ts';
 import { pastedFiles } from '../../src/platform/ui/pasted.ts';
+import { keyPress } from '../support/key-press.ts';
 
 const ADA = { id: 'act_a', name: 'Ada Lovelace', type: 'user' } as const;
 
@@ -63,9 +64,36 @@ t.test('formats are written around what is selected, and taken back', async (t) 
   t.strictSame(apply('x\na\nb', 2, 5, 'code'), ['x\n```\na\nb\n```', 6, 9]);
   t.strictSame(apply('a\nb', 1, 3, 'list')[0], '- a\n- b');
   t.strictSame(apply('- a\n- b', 0, 7, 'list')[0], 'a\nb');
-  const key = { key: 'b', ctrlKey: true, metaKey: false, altKey: false, shiftKey: false };
-  t.equal(formatOf(key), 'bold');
-  t.equal(formatOf({ ...key, altKey: true }), undefined);
+  t.equal(formatOf(keyPress('b', 'KeyB', { ctrlKey: true })), 'bold');
+  t.equal(formatOf(keyPress('b', 'KeyB', { ctrlKey: true, altKey: true })), undefined);
+});
+
+t.test('a format has the same keys on every keyboard', (t) => {
+  for (const [key, code, format] of [
+    ['и', 'KeyB', 'bold'],
+    ['β', 'KeyB', 'bold'],
+    ['ن', 'KeyI', 'italic'],
+    ['لا', 'KeyB', 'bold'],
+    // Where Latin letters are elsewhere, they are where they are.
+    ['e', 'KeyD', 'code'],
+    ['x', 'KeyB', undefined],
+  ] as const)
+    t.equal(formatOf(keyPress(key, code, { ctrlKey: true })), format, `${key} of ${code}`);
+  for (const [key, code, format] of [
+    ['И', 'KeyB', undefined],
+    ['Ч', 'KeyX', 'strike'],
+    ['Г', 'KeyU', 'link'],
+    // American, German and French.
+    ['*', 'Digit8', 'list'],
+    ['(', 'Digit8', 'list'],
+    ['8', 'Digit8', 'list'],
+    ['(', 'Digit9', 'quote'],
+    [')', 'Digit9', 'quote'],
+    ['(', 'Digit5', undefined],
+    ['9', 'Numpad9', 'quote'],
+  ] as const)
+    t.equal(formatOf(keyPress(key, code, { ctrlKey: true, shiftKey: true })), format, `${key} of ${code}`);
+  t.end();
 });
 
 t.test('a paste with a text has no files', async (t) => {

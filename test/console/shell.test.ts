@@ -6,6 +6,7 @@ import { filterOf } from '../../src/edge/console/page/search/search-filter.ts';
 import { type ConnectionFacts, connectionNote } from '../../src/edge/console/page/shell/connection-note.ts';
 import { pathOf, placeOf } from '../../src/edge/console/page/shell/place.ts';
 import { globalKey } from '../../src/edge/console/page/shell/shortcuts.ts';
+import { keyPress } from '../support/key-press.ts';
 
 t.test('a search is a place', async (t) => {
   const place = { main: { at: 'search', search: { q: 'a & b', in: 'cnv_1', has: 'file' } } } as const;
@@ -40,16 +41,14 @@ t.test('what the banner says', async (t) => {
 
 t.test('keys: none that is part of a text, or of a composition', async (t) => {
   const press = (key: string, more: object = {}, isInText = false) =>
-    globalKey(
-      {
-        ...{ key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, isComposing: false },
-        ...more,
-      },
-      isInText,
-    );
+    globalKey(keyPress(key, '', more), isInText);
   t.equal(press('k', { ctrlKey: true }, true), 'find');
   t.equal(press('K', { metaKey: true }), 'find');
   t.equal(press('k', { ctrlKey: true, isComposing: true }), undefined);
+  t.equal(press('n', { keyCode: 229 }), undefined);
+  t.equal(press('л', { ctrlKey: true, code: 'KeyK' }), 'find');
+  t.equal(press('т', { code: 'KeyN' }), 'new');
+  t.equal(press('/', { shiftKey: true, code: 'Digit7' }), 'search', 'where that key is one for figures');
   t.equal(press('k', { ctrlKey: true, metaKey: true }), undefined);
   t.equal(press('k'), undefined);
   t.equal(press('?', { shiftKey: true }), 'help');

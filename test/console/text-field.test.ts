@@ -2,23 +2,26 @@
 
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import t from 'tap';
-import { Composition } from '../../src/platform/ui/composition.ts';
 import { allEmoji, emojiNamed } from '../../src/platform/ui/emoji-list.ts';
+import { followCompositions, pressedKey } from '../../src/platform/ui/pressed-key.ts';
+import { keyPress } from '../support/key-press.ts';
 
-const ENTER = { isComposing: false, keyCode: 13 };
-
-t.test('Enter of an input method is not Enter, also where it comes after the composition', async (t) => {
-  const composition = new Composition();
-  t.notOk(composition.owns(ENTER));
-  t.ok(composition.owns({ isComposing: true, keyCode: 13 }));
-  t.ok(composition.owns({ isComposing: false, keyCode: 229 }));
-  composition.begin();
-  t.ok(composition.owns(ENTER));
-  composition.end();
-  t.ok(composition.owns(ENTER), 'Safari reports the key now');
-  await pause(1);
-  await setImmediate();
-  t.notOk(composition.owns(ENTER));
+t.test('a key of an input method is none, also where it comes after the composition', async (t) => {
+  const page = new EventTarget();
+  followCompositions(page);
+  for (const key of ['Enter', 'Escape', 'ArrowDown', 'Tab', 'n']) {
+    const pressed = (more: object = {}) => pressedKey(keyPress(key, '', more));
+    t.equal(pressed(), key);
+    t.equal(pressed({ isComposing: true }), '');
+    t.equal(pressed({ keyCode: 229 }), '');
+    page.dispatchEvent(new Event('compositionstart'));
+    t.equal(pressed(), '');
+    page.dispatchEvent(new Event('compositionend'));
+    t.equal(pressed(), '', 'Safari reports the key now');
+    await pause(1);
+    await setImmediate();
+    t.equal(pressed(), key);
+  }
 });
 
 t.test('emoji are found by names first, then by their other words', async (t) => {

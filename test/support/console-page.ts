@@ -57,6 +57,21 @@ export function inPage(code: string) {
   return new Function('element', code) as (element: unknown) => unknown;
 }
 
+/**
+ * Returns whether the focused field takes a key of an input method, in one of the ways of browsers.
+ */
+export function takesKeysOfInputMethods(page: Page): Promise<boolean> {
+  return page.locator(':focus').evaluate(
+    inPage(`
+      const isTaken = (key, more) =>
+        !element.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more }));
+      return ['Enter', 'ArrowDown', 'Escape'].some((key) =>
+        isTaken(key, { isComposing: true }) || isTaken(key, { keyCode: 229 }),
+      );
+    `),
+  ) as Promise<boolean>;
+}
+
 /** The rules of axe-core that look at colours: all others find the same in every theme. */
 export const COLOUR_RULES = ['color-contrast', 'link-in-text-block'] as const;
 

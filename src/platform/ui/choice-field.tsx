@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Popover } from './popover.tsx';
+import { pressedKey } from './pressed-key.ts';
 import { useFound, useWhenReady } from './use-found.ts';
 
 /** Something that a field offers. */
@@ -45,17 +46,17 @@ export function ChoiceField({ label, placeholder, find, onChoose, autoFocus = fa
   };
   const enter = useWhenReady(isCurrent, () => choose(choices?.[at]));
   const press = (event: KeyboardEvent) => {
-    if (event.isComposing) return;
+    const pressed = pressedKey(event);
     const all = choices ?? [];
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const step = { ArrowDown: 1, ArrowUp: -1 }[pressed];
     if (step !== undefined) {
       event.preventDefault();
       setOpen(true);
       if (all.length > 0) setAt((at + step + all.length) % all.length);
-    } else if (event.key === 'Enter' && isOpen && words !== '') {
+    } else if (pressed === 'Enter' && isOpen && words !== '') {
       event.preventDefault();
       enter();
-    } else if (event.key === 'Escape' && isOpen && words !== '') {
+    } else if (pressed === 'Escape' && isOpen && words !== '') {
       event.preventDefault();
       event.stopPropagation();
       setWords('');

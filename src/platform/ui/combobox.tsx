@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Popover } from './popover.tsx';
+import { pressedKey } from './pressed-key.ts';
 import { useEvent } from './use-event.ts';
 
 /** One of many that can be picked. */
@@ -48,13 +49,13 @@ export function Combobox({ id, value, onPick, find, labelOf, label, ...rest }: C
     search(undefined);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.isComposing || event.keyCode === 229) return;
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const pressed = pressedKey(event);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[pressed];
     if (step !== undefined) {
       event.preventDefault();
       if (words === undefined) search('');
       else if (found !== undefined) setAt((at + step + found.length) % Math.max(1, found.length));
-    } else if (event.key === 'Enter' && words !== undefined) {
+    } else if (pressed === 'Enter' && words !== undefined) {
       event.preventDefault();
       pick(found?.[at]);
     }

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { IconButton } from './button.tsx';
 import { allEmoji, type Emoji, emojiNamed } from './emoji-list.ts';
 import { Popover } from './popover.tsx';
+import { pressedKey } from './pressed-key.ts';
 
 export interface EmojiButtonProps {
   readonly label: string;
@@ -72,7 +73,7 @@ function EmojiPicker({ onPick }: Pick<EmojiPopoverProps, 'onPick'>) {
   }, []);
   const found = all === undefined ? [] : emojiNamed(words, all);
   const pickFirst = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter' || event.isComposing) return;
+    if (pressedKey(event) !== 'Enter') return;
     event.preventDefault();
     if (found[0] !== undefined && words.trim() !== '') onPick(found[0].emoji);
   };
@@ -154,11 +155,9 @@ function hintOf(all: readonly Emoji[] | undefined, found: readonly Emoji[]): str
 function moveOn(event: KeyboardEvent): void {
   const all = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>('.emoji-picker-one')];
   const isSearch = event.target instanceof HTMLInputElement;
-  const next = isSearch
-    ? event.key === 'ArrowDown' && !event.isComposing
-      ? all[0]
-      : undefined
-    : nextOf(event.key, all, event.target);
+  const pressed = pressedKey(event);
+  const first = pressed === 'ArrowDown' ? all[0] : undefined;
+  const next = isSearch ? first : nextOf(pressed, all, event.target);
   if (next === undefined) return;
   event.preventDefault();
   next.focus();

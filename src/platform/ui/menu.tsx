@@ -4,6 +4,7 @@ import { useRef, useState } from 'preact/hooks';
 import { Button, IconButton } from './button.tsx';
 import { Icon } from './icon.tsx';
 import { Popover } from './popover.tsx';
+import { pressedKey } from './pressed-key.ts';
 
 export interface MenuItem {
   readonly label: string;
@@ -78,7 +79,7 @@ export function MenuButton({ icon, label, items, onOpen, children, class: more }
 export function moveFocus(event: KeyboardEvent): void {
   const all = [...(event.currentTarget as HTMLElement).querySelectorAll('button')];
   const at = all.indexOf(document.activeElement as HTMLButtonElement);
-  const next = { ArrowDown: (at + 1) % all.length, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
+  const next = { ArrowDown: (at + 1) % all.length, ArrowUp: at - 1, Home: 0, End: -1 }[pressedKey(event)];
   if (next === undefined) return;
   event.preventDefault();
   all.at(next)?.focus();

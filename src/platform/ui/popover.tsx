@@ -1,6 +1,7 @@
 import { autoUpdate, computePosition, flip, offset, type Placement, shift } from '@floating-ui/dom';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { pressedKey } from './pressed-key.ts';
 
 export interface PopoverProps {
   /** The element that it stands beside. */
@@ -62,7 +63,7 @@ export function Popover({ anchor, onClose, label, children, ...options }: Popove
       if (isOutside(target)) close.current();
     };
     const key = (event: KeyboardEvent) => {
-      if (event.key !== 'Escape' || event.isComposing) return;
+      if (pressedKey(event) !== 'Escape') return;
       event.stopPropagation();
       event.preventDefault();
       close.current();

@@ -1,6 +1,6 @@
 import type { ComponentProps, RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { Composition } from './composition.ts';
+import { pressedKey } from './pressed-key.ts';
 
 type AreaProps = Omit<ComponentProps<'textarea'>, 'value' | 'onInput' | 'onKeyDown' | 'ref' | 'role'>;
 
@@ -21,13 +21,12 @@ export type TextFieldProps = AreaProps & {
 export function TextField({ label, value, onText, onEnter, onKey, field, role, ...rest }: TextFieldProps) {
   const own = useRef<HTMLTextAreaElement>(null);
   const area = field ?? own;
-  const composition = useRef(new Composition()).current;
   useLayoutEffect(() => fit(area.current!));
   const key = (event: KeyboardEvent) => {
-    if (composition.owns(event)) return;
-    onKey?.(event);
+    const pressed = pressedKey(event);
+    if (pressed !== '') onKey?.(event);
     if (event.defaultPrevented || onEnter === undefined) return;
-    if (event.key !== 'Enter' || event.shiftKey || event.altKey) return;
+    if (pressed !== 'Enter' || event.shiftKey || event.altKey) return;
     event.preventDefault();
     onEnter();
   };
@@ -42,8 +41,6 @@ export function TextField({ label, value, onText, onEnter, onKey, field, role, .
       value={value}
       onInput={({ currentTarget }) => onText(currentTarget.value, currentTarget)}
       onKeyDown={key}
-      onCompositionStart={composition.begin}
-      onCompositionEnd={composition.end}
     />
   );
 }

@@ -12,7 +12,12 @@ import type { ChatMessage } from '../../../src/contract/protocol/resources/chat-
 import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
 import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { startTestApp } from '../../support/app.ts';
-import { ConsoleBrowser, findingsInThemes, seriousFindings } from '../../support/console-page.ts';
+import {
+  ConsoleBrowser,
+  findingsInThemes,
+  seriousFindings,
+  takesKeysOfInputMethods,
+} from '../../support/console-page.ts';
 import { until as untilTrue } from '../../support/until.ts';
 
 const app = await startTestApp(t);
@@ -132,12 +137,24 @@ t.test('shortcuts write Markdown, which a preview shows, and emoji are picked', 
   t.equal(await field.inputValue(), '**strong**');
   await page.keyboard.press('ControlOrMeta+z');
   t.equal(await field.inputValue(), 'strong');
+  await field.evaluate(
+    inPage(`
+    element.select();
+    const press = (key, code, more) =>
+      element.dispatchEvent(new KeyboardEvent('keydown', { key, code, ctrlKey: true, cancelable: true, ...more }));
+    press('и', 'KeyB');
+  `),
+    undefined,
+  );
+  await until(async () => (await field.inputValue()) === '**strong**');
+  await page.keyboard.press('ControlOrMeta+z');
   await page.keyboard.press('ControlOrMeta+a');
   await page.getByRole('button', { name: 'Italic' }).click();
   await field.press('End');
   await page.getByRole('button', { name: 'Insert an emoji' }).click();
   await page.getByRole('searchbox', { name: 'Search emoji' }).fill('tada');
   await page.getByRole('button', { name: 'party popper' }).waitFor();
+  t.equal(await takesKeysOfInputMethods(page), false);
   await page.keyboard.press('Enter');
   await until(async () => (await field.inputValue()) === '_strong_🎉');
   t.ok(await field.evaluate(inPage('return element === document.activeElement')));

@@ -10,7 +10,13 @@ import { randomUUID } from 'node:crypto';
 import type { Locator, Page } from 'playwright-core';
 import t from 'tap';
 import { startTestApp } from '../../support/app.ts';
-import { COLOUR_RULES, ConsoleBrowser, inPage, seriousFindings } from '../../support/console-page.ts';
+import {
+  COLOUR_RULES,
+  ConsoleBrowser,
+  inPage,
+  seriousFindings,
+  takesKeysOfInputMethods,
+} from '../../support/console-page.ts';
 import { until } from '../../support/until.ts';
 
 const app = await startTestApp(t);
@@ -208,6 +214,7 @@ t.test('Ctrl-K by the keyboard alone: a conversation, a person, a place', async 
   await field.and(page.locator(':focus')).waitFor();
   await page.keyboard.type('grace');
   await page.getByRole('option', { name: /grace@example/ }).waitFor();
+  t.equal(await takesKeysOfInputMethods(page), false);
   while ((await page.locator('.palette-item[aria-selected=true]', { hasText: 'grace@' }).count()) === 0) {
     await page.keyboard.press('ArrowDown');
   }
@@ -225,6 +232,8 @@ t.test('a search leads to its message, with filters in the address', async (t) =
   await hits.nth(1).waitFor();
   t.match(await hits.locator('mark').allInnerTexts(), ['anchor', 'anchor']);
   await page.getByRole('combobox', { name: 'In', exact: true }).fill('demo');
+  await page.getByRole('option', { name: /Demo group/ }).waitFor();
+  t.equal(await takesKeysOfInputMethods(page), false);
   await page.getByRole('option', { name: /Demo group/ }).click();
   await hits.nth(1).waitFor({ state: 'detached' });
   t.match(page.url(), /in=cnv_/);

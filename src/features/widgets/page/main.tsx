@@ -1,11 +1,13 @@
 import { render } from 'preact';
 import type { WidgetPublic } from '../../../contract/protocol/resources/widget.ts';
 import { moveByInsertion } from '../../../platform/ui/moves.ts';
+import { followCompositions } from '../../../platform/ui/pressed-key.ts';
 import { Frame } from './frame.tsx';
 import { Host } from './host/host.ts';
 import { call } from './identity/widget-calls.ts';
 
 moveByInsertion();
+followCompositions(document);
 const widgetId = new URLSearchParams(location.search).get('widget') ?? '';
 const published = call<WidgetPublic>('GET', `/v1/widgets/${encodeURIComponent(widgetId)}/public`);
 const isFramed = window !== parent;

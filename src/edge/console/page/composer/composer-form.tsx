@@ -10,6 +10,7 @@ import { FilesButton } from '../../../../platform/ui/files-button.tsx';
 import { insertText } from '../../../../platform/ui/insert-text.ts';
 import { Markdown } from '../../../../platform/ui/markdown.tsx';
 import { pastedFiles } from '../../../../platform/ui/pasted.ts';
+import { pressedKey } from '../../../../platform/ui/pressed-key.ts';
 import { Problem } from '../../../../platform/ui/problem.tsx';
 import { UploadList } from '../../../../platform/ui/upload-list.tsx';
 import { useUploads } from '../../../../platform/ui/uploads.ts';
@@ -110,7 +111,8 @@ export function ComposerForm(props: ComposerFormProps) {
   };
   const key = (event: KeyboardEvent) => {
     const isPlain = !(event.shiftKey || event.ctrlKey || event.metaKey || event.altKey);
-    if (event.key === 'ArrowUp' && isPlain && writing.text === '' && editLast()) event.preventDefault();
+    if (pressedKey(event) === 'ArrowUp' && isPlain && writing.text === '' && editLast())
+      event.preventDefault();
   };
   const submit = (event: Event) => {
     event.preventDefault();

@@ -1,3 +1,5 @@
+import { type KeyPress, pressedKey } from '../../../../platform/ui/pressed-key.ts';
+
 /** A text with what is selected in it. */
 export interface Selected {
   readonly text: string;
@@ -74,20 +76,11 @@ function prefixed({ text, start, end }: Selected, prefix: string): Change {
   return { from, to: end, insert, start: from + insert.length, end: from + insert.length };
 }
 
-/** The part of a key event by which shortcuts are known. */
-export interface PressedKey {
-  readonly key: string;
-  readonly ctrlKey: boolean;
-  readonly metaKey: boolean;
-  readonly altKey: boolean;
-  readonly shiftKey: boolean;
-}
-
 /** Returns the format of a shortcut, or undefined. */
-export function formatOf(event: PressedKey): Format | undefined {
+export function formatOf(event: KeyPress): Format | undefined {
   if (!(event.ctrlKey || event.metaKey) || event.altKey) return undefined;
   const shortcuts: Readonly<Record<string, Format>> = event.shiftKey
-    ? { x: 'strike', u: 'link', 8: 'list', '*': 'list', 9: 'quote', '(': 'quote' }
+    ? { x: 'strike', u: 'link', 8: 'list', 9: 'quote' }
     : { b: 'bold', i: 'italic', e: 'code' };
-  return shortcuts[event.key.toLowerCase()];
+  return shortcuts[pressedKey(event).toLowerCase()];
 }

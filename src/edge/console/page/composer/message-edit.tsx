@@ -3,6 +3,7 @@ import { useConversation } from '../../../../contract/client/react/index.ts';
 import type { ChatMessage, EditMessageBody } from '../../../../contract/protocol/resources/chat-message.ts';
 import { useAction } from '../../../../platform/ui/action.ts';
 import { Button } from '../../../../platform/ui/button.tsx';
+import { pressedKey } from '../../../../platform/ui/pressed-key.ts';
 import { Problem } from '../../../../platform/ui/problem.tsx';
 import { MailFields } from './mail-fields.tsx';
 import { mentionsIn } from './mentions.ts';
@@ -83,7 +84,7 @@ export function MessageEdit({ conversationId, message, time, onSave, onEnd }: Me
         onWritten={(change) => setWritten((before) => ({ ...before, ...change }))}
         onEnter={() => form.current?.requestSubmit()}
         onKey={(event) => {
-          if (event.key !== 'Escape') return;
+          if (pressedKey(event) !== 'Escape') return;
           event.preventDefault();
           // Escape would also close the pane around it.
           event.stopPropagation();

@@ -1,6 +1,7 @@
 import { useEffect, useId, useMemo, useState } from 'preact/hooks';
 import { useClient, useConversation } from '../../../../contract/client/react/index.ts';
 import type { Person } from '../../../../contract/protocol/resources/person.ts';
+import { pressedKey } from '../../../../platform/ui/pressed-key.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 import { type Asked, askedAt, type Candidate, meant, membersOf, othersOf } from './mentions.ts';
 
@@ -40,9 +41,10 @@ export function useMentionList(conversationId: string): MentionList {
   };
   const key: MentionList['key'] = (event, choose) => {
     if (found.length === 0 || event.ctrlKey || event.metaKey || event.altKey) return;
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const pressed = pressedKey(event);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[pressed];
     if (step !== undefined) setActive((active + step + found.length) % found.length);
-    else if (event.key === 'Enter' || event.key === 'Tab') choose(found[active]!);
+    else if (pressed === 'Enter' || pressed === 'Tab') choose(found[active]!);
     else return;
     event.preventDefault();
   };

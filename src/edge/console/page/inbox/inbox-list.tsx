@@ -3,6 +3,7 @@ import { useInbox, usePresence } from '../../../../contract/client/react/index.t
 import type { Conversation } from '../../../../contract/protocol/resources/conversation.ts';
 import { Button } from '../../../../platform/ui/button.tsx';
 import { Menu, type MenuItem } from '../../../../platform/ui/menu.tsx';
+import { pressedKey } from '../../../../platform/ui/pressed-key.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 import { useNeighbourKeys } from '../shell/neighbour-keys.ts';
 import { usePlace } from '../shell/place.ts';
@@ -56,9 +57,10 @@ export function InboxList({ view }: { readonly view: InboxView }) {
     const row = (event.target as HTMLElement).closest<HTMLElement>('.inbox-row');
     const conversation = conversations.find(({ id }) => id === row?.dataset.id);
     if (row === null || conversation === undefined) return;
-    if (event.key === 'F10' && event.shiftKey) openMenu(conversation, row);
+    const pressed = pressedKey(event);
+    if (pressed === 'F10' && event.shiftKey) openMenu(conversation, row);
     else {
-      const name = Object.entries(ACTION_KEYS).find(([, key]) => key === event.key)?.[0];
+      const name = Object.entries(ACTION_KEYS).find(([, key]) => key === pressed)?.[0];
       const action = rowActions(conversation, contextOf(row)).find((one) => one.name === name);
       if (action === undefined) return;
       action.act();

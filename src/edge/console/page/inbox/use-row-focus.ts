@@ -1,5 +1,6 @@
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { pressedKey } from '../../../../platform/ui/pressed-key.ts';
 
 /** The focus in a list of rows, by their ids: it stays with its row when the order changes. */
 export interface RowFocus {
@@ -45,7 +46,7 @@ export function useRowFocus(
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const row = (event.target as HTMLElement).closest<HTMLElement>('[data-id]')?.dataset.id;
-    const next = nextRow(event.key, ids, row);
+    const next = nextRow(pressedKey(event), ids, row);
     if (next === undefined) return;
     event.preventDefault();
     focusRow(list, next);

@@ -1,6 +1,7 @@
 import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Notification, Notifications } from '../../../../contract/client/index.ts';
+import { pressedKey } from '../../../../platform/ui/pressed-key.ts';
 import { dayOf, isSameDay } from '../../../../platform/ui/time.ts';
 import { NotificationRow } from './notification-row.tsx';
 import { useMarkSeen } from './use-mark-seen.ts';
@@ -63,7 +64,7 @@ function moveFocus(event: KeyboardEvent): void {
     ...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>('.notification-row-link'),
   ];
   const at = rows.findIndex((row) => row.closest('li')!.contains(document.activeElement));
-  const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
+  const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[pressedKey(event)];
   if (next === undefined) return;
   event.preventDefault();
   rows[Math.max(0, Math.min(next, rows.length - 1))]?.focus();

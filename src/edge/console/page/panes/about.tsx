@@ -6,6 +6,7 @@ import type { Conversation } from '../../../../contract/protocol/resources/conve
 import { useAction } from '../../../../platform/ui/action.ts';
 import { Button, IconButton } from '../../../../platform/ui/button.tsx';
 import { usePages } from '../../../../platform/ui/pages.ts';
+import { pressedKey } from '../../../../platform/ui/pressed-key.ts';
 import { Problem } from '../../../../platform/ui/problem.tsx';
 import { fullTimeOf } from '../../../../platform/ui/time.ts';
 import { useSignedIn } from '../session/session-context.tsx';
@@ -77,7 +78,7 @@ function Title({ conversation: { id, title }, mayEdit }: FactProps) {
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Escape') setText(null);
+          if (pressedKey(event) === 'Escape') setText(null);
         }}
       />
       <Button type="submit" look="primary" disabled={isBusy}>

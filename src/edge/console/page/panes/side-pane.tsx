@@ -1,6 +1,7 @@
 import { X } from 'lucide';
 import { useEffect, useRef } from 'preact/hooks';
 import { IconButton } from '../../../../platform/ui/button.tsx';
+import { pressedKey } from '../../../../platform/ui/pressed-key.ts';
 import { RunPane } from '../runs/run-pane.tsx';
 import { type Pane, showPane } from '../shell/place.ts';
 import { DetailsPane } from './details-pane.tsx';
@@ -41,7 +42,7 @@ export function SidePane({ conversationId, pane }: SidePaneProps) {
         const isTyping =
           event.target instanceof HTMLElement &&
           event.target.matches('input, textarea:not(.message-field), select');
-        if (event.key === 'Escape' && !event.defaultPrevented && !isTyping) showPane(null);
+        if (pressedKey(event) === 'Escape' && !event.defaultPrevented && !isTyping) showPane(null);
       }}
     >
       <header class="side-pane-head">

@@ -5,6 +5,7 @@ import { ChoiceLine } from '../../../../platform/ui/choice-field.tsx';
 import { Dialog } from '../../../../platform/ui/dialog.tsx';
 import { Icon } from '../../../../platform/ui/icon.tsx';
 import { notifyFailure } from '../../../../platform/ui/notify.ts';
+import { pressedKey } from '../../../../platform/ui/pressed-key.ts';
 import { useFound, useWhenReady } from '../../../../platform/ui/use-found.ts';
 import { findPeople } from '../inbox/people.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
@@ -31,12 +32,12 @@ export function Palette({ onClose }: PaletteProps) {
   };
   const enter = useWhenReady(isCurrent || at > 0, () => choose(current));
   const press = (event: KeyboardEvent) => {
-    if (event.isComposing) return;
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const pressed = pressedKey(event);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[pressed];
     if (step !== undefined && items.length > 0) {
       event.preventDefault();
       setAt((Math.min(at, items.length - 1) + step + items.length) % items.length);
-    } else if (event.key === 'Enter') {
+    } else if (pressed === 'Enter') {
       event.preventDefault();
       enter();
     }

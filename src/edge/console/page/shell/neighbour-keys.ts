@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { pressedKey } from '../../../../platform/ui/pressed-key.ts';
 import { go } from './place.ts';
 
 /** Opens the next or previous one of some conversations by Alt and an arrow key, also in a text. */
@@ -7,7 +8,7 @@ export function useNeighbourKeys(ids: readonly string[], openId: string | null):
   current.current = { ids, openId };
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      const step = { ArrowDown: 1, ArrowUp: -1 }[pressedKey(event)];
       const isPlain = event.altKey && !(event.ctrlKey || event.metaKey || event.shiftKey);
       if (step === undefined || !isPlain || event.defaultPrevented) return;
       if (document.querySelector('dialog[open]') !== null) return;

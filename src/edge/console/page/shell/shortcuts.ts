@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { type KeyPress, pressedKey } from '../../../../platform/ui/pressed-key.ts';
 
 export interface Shortcut {
   /** Keys that are pressed together; `Mod` is Ctrl, or ⌘ on a Mac. */
@@ -78,12 +79,11 @@ export function useGlobalKeys(handlers: Readonly<Record<GlobalKey, () => void>>)
   }, []);
 }
 
-type Press = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey' | 'isComposing'>;
-
 /** Returns what a key means. In a text only keys that write nothing mean something. */
-export function globalKey(press: Press, isInText: boolean): GlobalKey | undefined {
-  const { key, ctrlKey, metaKey, altKey, shiftKey, isComposing } = press;
-  if (isComposing || altKey) return undefined;
+export function globalKey(press: KeyPress, isInText: boolean): GlobalKey | undefined {
+  const { ctrlKey, metaKey, altKey, shiftKey } = press;
+  const key = pressedKey(press);
+  if (altKey) return undefined;
   if (ctrlKey !== metaKey) return !shiftKey && key.toLowerCase() === 'k' ? 'find' : undefined;
   if (key === 'F6') return shiftKey ? 'previousPart' : 'nextPart';
   return isInText ? undefined : PLAIN[key];

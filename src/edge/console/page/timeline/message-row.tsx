@@ -4,6 +4,7 @@ import type { TimelineMessage } from '../../../../contract/client/index.ts';
 import { Avatar } from '../../../../platform/ui/avatar.tsx';
 import { Boundary } from '../../../../platform/ui/boundary.tsx';
 import { plainLine } from '../../../../platform/ui/plain-line.ts';
+import { pressedKey } from '../../../../platform/ui/pressed-key.ts';
 import { fullTimeOf, timeOf } from '../../../../platform/ui/time.ts';
 import { MessageEdit } from '../composer/message-edit.tsx';
 import { MessageParts } from '../panes/message-parts.tsx';
@@ -82,7 +83,8 @@ function Row({ context, ...props }: MessageRowProps & { readonly context: Messag
   };
   const key = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
-    const pressed = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const name = pressedKey(event);
+    const pressed = name.length === 1 ? name.toLowerCase() : name;
     if (pressed === 'm') row.current!.querySelector<HTMLButtonElement>('.message-actions-more')?.click();
     else
       actions()

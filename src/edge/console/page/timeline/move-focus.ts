@@ -1,10 +1,14 @@
+import { pressedKey } from '../../../../platform/ui/pressed-key.ts';
+
 /** The arrow keys, Home and End lead from one message to another. */
 export function moveFocus(event: KeyboardEvent): void {
   const row = event.target;
   if (!(row instanceof HTMLElement) || !row.matches('[data-message]')) return;
   const all = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>('[data-message]')];
   const at = all.indexOf(row);
-  const next = { ArrowUp: all[at - 1], ArrowDown: all[at + 1], Home: all[0], End: all.at(-1) }[event.key];
+  const next = { ArrowUp: all[at - 1], ArrowDown: all[at + 1], Home: all[0], End: all.at(-1) }[
+    pressedKey(event)
+  ];
   if (next === undefined) return;
   event.preventDefault();
   next.focus({ preventScroll: true });

@@ -1,0 +1,53 @@
+/** The part of a key event by which shortcuts are known. */
+export interface KeyPress {
+  readonly key: string;
+  /** The place of the key, by what an American keyboard has there. */
+  readonly code: string;
+  readonly altKey: boolean;
+  readonly ctrlKey: boolean;
+  readonly metaKey: boolean;
+  readonly shiftKey: boolean;
+  readonly isComposing: boolean;
+  /** 229 while an input method handles the key. */
+  readonly keyCode: number;
+}
+
+/**
+ * Returns which key was pressed, for everything that a key does beside writing; '' if it belongs to
+ * an input method, such as Enter that accepts a Japanese word. Browsers mark such keys in two ways,
+ * and some report that Enter only after the composition has ended, without any mark.
+ *
+ * A letter of another alphabet is the Latin one at its place, and a figure that is pressed with
+ * Ctrl or ⌘ the one at its place: what Shift makes of it differs from keyboard to keyboard. Every
+ * other key is what it writes, wherever it is.
+ */
+export function pressedKey({ key, code, ctrlKey, metaKey, isComposing, keyCode }: KeyPress): string {
+  if (isComposing || keyCode === 229 || isCompositionUnderWay) return '';
+  const [, letter, figure] = /^(?:Key([A-Z])|Digit([0-9]))$/.exec(code) ?? [];
+  if (letter !== undefined && /^[\p{L}\p{M}]+$/u.test(key) && !/\p{Script=Latin}/u.test(key))
+    return key === key.toLowerCase() ? letter.toLowerCase() : letter;
+  if (figure !== undefined && (ctrlKey || metaKey)) return figure;
+  return key;
+}
+
+let isCompositionUnderWay = false;
+
+/** Lets `pressedKey` know of the compositions in a page. To be called before anything is shown. */
+export function followCompositions(page: EventTarget): void {
+  page.addEventListener(
+    'compositionstart',
+    () => {
+      isCompositionUnderWay = true;
+    },
+    true,
+  );
+  page.addEventListener(
+    'compositionend',
+    () => {
+      setTimeout(() => {
+        isCompositionUnderWay = false;
+      }, 0);
+    },
+    true,
+  );
+}
