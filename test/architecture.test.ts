@@ -181,7 +181,7 @@ const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
   'src/edge/console/page/timeline/message-attachments.tsx': ['attachment.url!', 'url'],
   'src/edge/console/page/timeline/picture-view.tsx': ["url ?? ''"],
   'src/features/widgets/page/chat/bubble-files.tsx': ['preview', 'address'],
-  'src/features/widgets/page/loader.ts': [
+  'src/features/widgets/page/host/launcher.ts': [
     "createElement('iframe')",
     `\`\${origin}/widget/frame?\${new URLSearchParams({ account, widget })}\``,
   ],

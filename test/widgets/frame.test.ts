@@ -23,7 +23,8 @@ await writeFile(
 const from = (folder: string) => ({
   features: featuresWith(widgets, widgetsFrom(pathToFileURL(`${folder}/`))),
 });
-const app = await startTestApp(t, {}, createLog('silent'), from(built));
+const ALLOWED = 'https://allowed.example';
+const app = await startTestApp(t, { PARLEY_ALLOWED_ORIGINS: ALLOWED }, createLog('silent'), from(built));
 const { demo } = app;
 const { need, widget } = visitorsOf(app);
 const { call } = callsAt(app, NEWEST_VERSION);
@@ -79,6 +80,14 @@ t.test('the loader and the assets', async (t) => {
   t.equal(await loader.text(), 'void "the loader";');
   t.equal(loader.headers.get('Content-Type'), 'text/javascript; charset=utf-8');
   t.equal(loader.headers.get('Cross-Origin-Resource-Policy'), 'cross-origin');
+  // Scripts of `type="module"` are loaded so. Browsers refuse two values.
+  for (const [origin, allows] of [
+    ['https://shop.example', '*'],
+    [ALLOWED, ALLOWED],
+  ] as const) {
+    const { headers } = await get('/widget.js', { headers: { Origin: origin } });
+    t.equal(headers.get('Access-Control-Allow-Origin'), allows);
+  }
   const again = await get('/widget.js', { headers: { 'If-None-Match': loader.headers.get('ETag')! } });
   t.equal(again.status, 304);
   const asset = await get('/widget/assets/main-abc.js');

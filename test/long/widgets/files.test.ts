@@ -184,14 +184,13 @@ t.test('an upload shows how far it is, is waited for, and can be removed', async
   await pickerOf(frame).setInputFiles(file('lost.bin', 2_000_000));
   await frame.getByRole('progressbar', { name: 'Uploading lost.bin' }).waitFor();
   await page.reload();
-  const again = await opened(page);
-  await again.getByText('too early').waitFor();
-  t.equal(await rowsOf(again).count(), 0);
+  await frame.getByText('too early').waitFor();
+  t.equal(await rowsOf(frame).count(), 0);
   await session.send('Network.emulateNetworkConditions', { ...slow, uploadThroughput: -1 });
-  await pickerOf(again).setInputFiles(file('found.txt'));
-  await uploaded(again);
-  await fieldOf(again).press('Enter');
-  await again.locator('.bubble-own[data-delivery="sent"]', { hasText: 'found.txt' }).waitFor();
+  await pickerOf(frame).setInputFiles(file('found.txt'));
+  await uploaded(frame);
+  await fieldOf(frame).press('Enter');
+  await frame.locator('.bubble-own[data-delivery="sent"]', { hasText: 'found.txt' }).waitFor();
   await page.close();
 });
 

@@ -47,8 +47,11 @@ export function frameRoutes({ database, filesOrigin }: FrameRoutesOptions, built
 /** Where `npm run build` puts it. */
 export const BUILT = new URL('../dist/', import.meta.url);
 
-/** Pages of other sites load it, also those that are isolated from other origins. */
+/**
+ * Pages of other sites load it, also as a module, and those that are isolated from other origins.
+ */
 const LOADER_HEADERS = {
+  'Access-Control-Allow-Origin': '*',
   'Cache-Control': 'public, max-age=300, stale-while-revalidate=86400',
   'Cross-Origin-Resource-Policy': 'cross-origin',
 } as const;

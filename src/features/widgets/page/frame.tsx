@@ -2,11 +2,13 @@ import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { ParleyProvider } from '../../../contract/client/react/index.ts';
 import type { VisitorSession, WidgetPublic } from '../../../contract/protocol/resources/widget.ts';
 import { Button } from '../../../platform/ui/button.tsx';
+import { pressedKey } from '../../../platform/ui/pressed-key.ts';
 import { Chat } from './chat/chat.tsx';
 import { Confirmation } from './chat/confirmation.tsx';
 import type { Host } from './host/host.ts';
+import { frameStorage } from './identity/frame-storage.ts';
 import { type Identified, Identity } from './identity/identity.ts';
-import { frameStorage, Visitor } from './identity/visitor-session.ts';
+import { Visitor } from './identity/visitor-session.ts';
 import { call } from './identity/widget-calls.ts';
 import { readableOn } from './readable-on.ts';
 import { languageOf, TEXTS } from './texts.ts';
@@ -59,13 +61,27 @@ function OpenFrame({ widget, host, language, confirmation }: OpenFrameProps) {
   const [isShown, setShown] = useState(host === null);
   const [token, setToken] = useState(confirmation);
   const [identity, visitor] = useMemo(() => {
-    const visitor = new Visitor(widget.id, frameStorage());
+    const visitor = new Visitor(widget.id, frameStorage('localStorage'));
     return [new Identity({ widget, visitor, host, onChange: setNow }), visitor];
   }, [widget, host]);
   useEffect(() => {
     if (host === null) void identity.change(false);
-    else host.follow({ identity: (isKnown) => void identity.change(isKnown), shown: setShown });
+    else
+      host.follow({
+        identity: (isKnown) => void identity.change(isKnown),
+        shown: setShown,
+        // A field that is not there yet takes the focus of the frame when it is.
+        focus: () => document.querySelector('textarea')?.focus(),
+      });
   }, [host, identity]);
+  useEffect(() => {
+    if (host === null) return;
+    const press = (event: KeyboardEvent) => {
+      if (!event.defaultPrevented && pressedKey(event) === 'Escape') host.close();
+    };
+    document.addEventListener('keydown', press);
+    return () => document.removeEventListener('keydown', press);
+  }, [host]);
   useLayoutEffect(() => {
     const { style } = document.documentElement;
     for (const scheme of ['light', 'dark'] as const) {

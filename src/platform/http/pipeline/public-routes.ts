@@ -162,7 +162,12 @@ function sendPublic(
   pattern: string,
 ): void {
   const { 'Content-Type': contentType = outgoing.contentType, ...others } = headers ?? {};
-  for (const [name, value] of Object.entries(others)) exchange.setHeader(name, value);
+  const { origin } = exchange.head;
+  const isMarked = origin !== undefined && http.origins.allows(origin);
+  for (const [name, value] of Object.entries(others)) {
+    // A browser refuses the header twice, and the server has allowed the origin by its name.
+    if (!isMarked || name !== 'Access-Control-Allow-Origin') exchange.setHeader(name, value);
+  }
   for (const cookie of cookies) exchange.setHeader('Set-Cookie', cookie);
   exchange.send(contentType === undefined ? outgoing : { ...outgoing, contentType });
   http.record(exchange, { route: pattern, principal: undefined }, outgoing.status);

@@ -12,6 +12,7 @@ import { TEXTS } from '../texts.ts';
 import { Cases } from './cases.tsx';
 import { Conversation } from './conversation.tsx';
 import type { WrittenMessage } from './field.tsx';
+import { KeptWriting } from './kept-writing.ts';
 import { Start } from './start.tsx';
 
 export interface ChatProps {
@@ -34,8 +35,15 @@ export function Chat({ widget, host, identity, now, isShown, language }: ChatPro
   const unread = summary?.unread ?? 0;
   useEffect(() => host?.showUnread(unread), [host, unread]);
   const newest = conversations.find(({ status }) => status === 'active');
-  const isKnown = now.kind === 'none' || status === 'ready' || chosen === 'new';
-  const at = chosen ?? (newest === undefined ? 'new' : newest.id);
+  const person = now.kind === 'none' ? null : now.client?.actor?.id;
+  const writing = useRef<KeptWriting | null>(null);
+  if (person !== undefined) {
+    writing.current ??= new KeptWriting(widget.id, person);
+    writing.current.own(person);
+  }
+  const isRead = now.kind === 'none' || status === 'ready' || chosen === 'new';
+  const isKnown = isRead && writing.current !== null;
+  const at = chosen ?? writing.current?.begunAt ?? newest?.id ?? 'new';
   const beginVisitor = () => {
     // What is written and chosen stays while the visitor begins.
     setChosen('new');
@@ -90,6 +98,7 @@ export function Chat({ widget, host, identity, now, isShown, language }: ChatPro
           texts={texts}
           greeting={shown.greeting ?? texts.greeting}
           offline={widget.is_open ? null : (shown.offline ?? texts.offline)}
+          writing={writing.current!}
           onSend={begin}
           upload={upload}
         />
@@ -99,6 +108,7 @@ export function Chat({ widget, host, identity, now, isShown, language }: ChatPro
           key={at}
           id={at}
           {...{ texts, isShown, widget, language }}
+          writing={writing.current!}
           offersAddress={now.kind === 'visitor' && widget.confirms_addresses}
         />
       )}

@@ -6,6 +6,7 @@ import type { WidgetTexts } from '../texts.ts';
 import { Address } from './address.tsx';
 import { Bubble } from './bubble.tsx';
 import { Field } from './field.tsx';
+import type { KeptWriting } from './kept-writing.ts';
 
 export interface ConversationProps {
   readonly id: string;
@@ -15,10 +16,12 @@ export interface ConversationProps {
   /** Whether the panel is open, so that what is at its end counts as read. */
   readonly isShown: boolean;
   readonly offersAddress: boolean;
+  readonly writing: KeptWriting;
 }
 
 /** An open conversation. */
-export function Conversation({ id, texts, widget, language, isShown, offersAddress }: ConversationProps) {
+export function Conversation(props: ConversationProps) {
+  const { id, texts, widget, language, isShown, offersAddress, writing } = props;
   const { messages, hasOlder, typing, live, status } = useConversation(id);
   const list = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
@@ -61,7 +64,8 @@ export function Conversation({ id, texts, widget, language, isShown, offersAddre
       </div>
       <News texts={texts} name={widget.persona.name} last={last} />
       <Field
-        texts={texts}
+        {...{ texts, writing }}
+        place={id}
         onType={(isTyping) => live?.typing(isTyping)}
         upload={async (...call) => {
           if (live === undefined) throw new Error(texts.problem);

@@ -1,5 +1,5 @@
 import { SendHorizontal } from 'lucide';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AttachmentInput } from '../../../../contract/protocol/resources/chat-message.ts';
 import { IconButton } from '../../../../platform/ui/button.tsx';
 import { useFileDrop } from '../../../../platform/ui/file-drop.ts';
@@ -9,6 +9,7 @@ import { TextField } from '../../../../platform/ui/text-field.tsx';
 import { UploadList } from '../../../../platform/ui/upload-list.tsx';
 import { type Upload, useUploads } from '../../../../platform/ui/uploads.ts';
 import type { WidgetTexts } from '../texts.ts';
+import type { KeptWriting } from './kept-writing.ts';
 import { uploadListTexts, uploadRules } from './upload-texts.ts';
 
 /** What a visitor has written: a text, files, or both. */
@@ -22,17 +23,29 @@ export interface FieldProps {
   /** Returns whether the message was taken; it stays in the field otherwise. */
   readonly onSend: (message: WrittenMessage) => boolean | Promise<boolean>;
   readonly upload: Upload;
+  readonly writing: KeptWriting;
+  /** Of what is kept in `writing`. */
+  readonly place: string;
   /** Called at each keystroke. */
   readonly onType?: (isTyping: boolean) => void;
   readonly isDisabled?: boolean;
 }
 
 /** Where a visitor writes. Enter sends, Shift+Enter begins a line. */
-export function Field({ texts, onSend, upload, onType, isDisabled = false }: FieldProps) {
-  const [text, setText] = useState('');
+export function Field(props: FieldProps) {
+  const { texts, onSend, upload, writing, place, onType, isDisabled = false } = props;
+  const [text, showText] = useState(() => writing.get(place));
+  const setText = (written: string) => {
+    showText(written);
+    writing.set(place, written);
+  };
   const [problem, say] = useState('');
   const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    // The panel was opened before there was a field, or a case was chosen from the list.
+    if (document.hasFocus() && document.activeElement === document.body) field.current!.focus();
+  }, []);
   const { uploads, files } = useUploads(uploadRules(texts));
   const add = (added: readonly File[]) => {
     if (added.length === 0 || isDisabled) return;

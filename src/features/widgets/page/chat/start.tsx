@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Upload } from '../../../../platform/ui/uploads.ts';
 import type { WidgetTexts } from '../texts.ts';
 import { Field, type WrittenMessage } from './field.tsx';
+import type { KeptWriting } from './kept-writing.ts';
 
 export interface StartProps {
   readonly texts: WidgetTexts;
@@ -10,10 +11,11 @@ export interface StartProps {
   readonly offline: string | null;
   readonly onSend: (message: WrittenMessage) => Promise<void>;
   readonly upload: Upload;
+  readonly writing: KeptWriting;
 }
 
 /** A conversation that begins with its first message. */
-export function Start({ texts, greeting, offline, onSend, upload }: StartProps) {
+export function Start({ texts, greeting, offline, onSend, upload, writing }: StartProps) {
   const [problem, setProblem] = useState('');
   const [isSending, setSending] = useState(false);
   const send = async (message: WrittenMessage) => {
@@ -41,7 +43,7 @@ export function Start({ texts, greeting, offline, onSend, upload }: StartProps) 
           </p>
         )}
       </div>
-      <Field texts={texts} onSend={send} upload={upload} isDisabled={isSending} />
+      <Field {...{ texts, upload, writing }} place="new" onSend={send} isDisabled={isSending} />
     </>
   );
 }

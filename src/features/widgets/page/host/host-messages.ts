@@ -10,6 +10,8 @@ export interface Greeting {
 
 export type ToFrame =
   | { readonly type: 'shown' | 'hidden' }
+  /** The visitor has opened the panel: the focus goes to where one writes. */
+  | { readonly type: 'focus' }
   /** The page names another visitor, or none any more. */
   | { readonly type: 'identity'; readonly isKnown: boolean }
   /** What the frame asked for; null if there is none. */

@@ -5,6 +5,8 @@ export interface HostListener {
   /** The page names another visitor, or none (false). What is shown must go first. */
   identity(isKnown: boolean): void;
   shown(isShown: boolean): void;
+  /** The visitor has opened the panel, which has the focus. */
+  focus(): void;
 }
 
 /** The page around the frame: one of the widget's sites. */
@@ -75,6 +77,9 @@ export class Host {
       case 'hidden':
         this.#isShown = message.type === 'shown';
         this.#listener?.shown(this.#isShown);
+        break;
+      case 'focus':
+        this.#listener?.focus();
         break;
       case 'identity':
         this.#isKnown = message.isKnown;

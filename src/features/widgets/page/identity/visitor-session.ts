@@ -1,9 +1,7 @@
 import type { Token } from '../../../../contract/protocol/resources/token.ts';
 import type { VisitorSession } from '../../../../contract/protocol/resources/widget.ts';
+import type { FrameStorage } from './frame-storage.ts';
 import { call, Refused } from './widget-calls.ts';
-
-/** Storage of the frame, which browsers keep apart for each site that embeds it. */
-export type FrameStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
 interface Kept {
   readonly refresh_token: string;
@@ -104,20 +102,3 @@ export class Visitor {
 
 /** An access token lasts 15 minutes. */
 const SPARE_MS = 60_000;
-
-/** Returns the storage of the frame; one in memory where the browser gives none. */
-export function frameStorage(): FrameStorage {
-  try {
-    const probe = 'parley-probe';
-    localStorage.setItem(probe, '');
-    localStorage.removeItem(probe);
-    return localStorage;
-  } catch {
-    const kept = new Map<string, string>();
-    return {
-      getItem: (key) => kept.get(key) ?? null,
-      setItem: (key, value) => void kept.set(key, value),
-      removeItem: (key) => void kept.delete(key),
-    };
-  }
-}

@@ -1,0 +1,74 @@
+import { type FrameStorage, frameStorage } from '../identity/frame-storage.ts';
+
+interface Kept {
+  /** The actor that wrote; null for a visitor that has not begun. */
+  readonly person: string | null;
+  /** Where it wrote last. */
+  readonly place: string;
+  readonly texts: Readonly<Record<string, string>>;
+}
+
+/**
+ * What the visitor of a tab has written and not sent, by the id of the case, or `new`. It is in the
+ * `sessionStorage` of the frame: the next page of the tab has it, no other tab has, and the page
+ * around cannot read it. It is shown to the person that wrote it alone.
+ */
+export class KeptWriting {
+  /** Where the person was writing when the page before ended; null if it was not. */
+  readonly begunAt: string | null;
+  readonly #storage: FrameStorage;
+  readonly #key: string;
+  #person: string | null;
+  #texts: Readonly<Record<string, string>>;
+
+  constructor(widgetId: string, person: string | null, storage = frameStorage('sessionStorage')) {
+    this.#storage = storage;
+    this.#key = `parley-writing-${widgetId}`;
+    this.#person = person;
+    const kept = this.#read();
+    const isOwn = kept !== undefined && kept.person === person;
+    this.begunAt = isOwn ? kept.place : null;
+    this.#texts = isOwn ? kept.texts : {};
+    // Nobody may be somebody whom the page names in a moment.
+    if (!isOwn && person !== null) storage.removeItem(this.#key);
+  }
+
+  /** The visitor has begun: what it wrote before is its own. */
+  own(person: string | null): void {
+    if (person === this.#person) return;
+    this.#person = person;
+    this.#keep();
+  }
+
+  get(place: string): string {
+    return this.#texts[place] ?? '';
+  }
+
+  set(place: string, text: string): void {
+    const { [place]: _, ...others } = this.#texts;
+    this.#texts = text === '' ? others : { ...others, [place]: text };
+    this.#keep();
+  }
+
+  /** Does nothing where the browser has no space. */
+  #keep(): void {
+    const place = Object.keys(this.#texts).at(-1);
+    try {
+      if (place === undefined) this.#storage.removeItem(this.#key);
+      else {
+        const kept: Kept = { person: this.#person, place, texts: this.#texts };
+        this.#storage.setItem(this.#key, JSON.stringify(kept));
+      }
+    } catch {
+      // What is shown stays shown.
+    }
+  }
+
+  #read(): Kept | undefined {
+    try {
+      return JSON.parse(this.#storage.getItem(this.#key) ?? 'null') ?? undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}

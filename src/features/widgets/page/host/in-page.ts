@@ -1,0 +1,23 @@
+/**
+ * Keeps an element in the page, whatever the page does to its body. It begins in the body: React 18
+ * refuses a document with an unknown child of `<html>` when it takes the document over. A page that
+ * has removed it, as Turbo, Astro and others do with the body around it, will do so again: from
+ * then on the element is beside the body, where it stays, and so does a frame in it.
+ */
+export function keepInPage(element: HTMLElement): void {
+  const observer = new MutationObserver(watch);
+  document.body.append(element);
+  watch();
+
+  function watch(): void {
+    observer.disconnect();
+    if (!element.isConnected) {
+      document.documentElement?.append(element);
+      // In a task of its own, so that a page that removes it for good does not hang.
+      setTimeout(watch);
+      return;
+    }
+    for (let parent = element.parentNode; parent !== null; parent = parent.parentNode)
+      observer.observe(parent, { childList: true });
+  }
+}
