@@ -1,9 +1,10 @@
-/** Markdown that is nested far deeper than anybody writes. */
+/** Markdown that is nested far deeper than anybody writes, and of which nothing may be lost. */
 
 import type { Token } from 'marked';
 import t from 'tap';
 import { plainLine } from '../../src/platform/ui/plain-line.ts';
 import { readMarkdown } from '../../src/platform/ui/read-markdown.ts';
+import { Random } from '../support/random.ts';
 
 /** The levels of the tokens below one, found without a call for each. */
 function depthOf(tokens: readonly Token[]): number {
@@ -53,4 +54,107 @@ t.test('what people write is read as before', async (t) => {
   const text =
     '> > twice quoted **with *both* marks**\n\n- one\n  - two\n    - three [a ~~b~~](https://x.example)';
   t.equal(depthOf(readMarkdown(text)), 10);
+});
+
+const LINES = [
+  ...['[draft]: https://example.com/q3', '[x]: y', '[x]: <https://z.example> "Title"', 'See [1] and [x][1].'],
+  ...['[1]: https://one.example', '[constructor]: https://x.example', '[](https://x.example)', '![ ](a.png)'],
+  ...[
+    '[a](https://x.example "b c")',
+    '[a](javascript:d)',
+    '#',
+    '# a',
+    '##### ',
+    '> ',
+    '> # b',
+    '- ',
+    '-',
+    '1.',
+  ],
+  ...[
+    '1. a',
+    '2) b',
+    '- [ ]',
+    '- [x] c',
+    '---',
+    '***',
+    '===',
+    '|a|b|',
+    '|-|-|',
+    '|1|2|3|',
+    '|d|',
+    '```',
+    '~~~',
+  ],
+  ...[
+    '``` hello world',
+    '```js',
+    '`` ` ``',
+    '\\',
+    'a\\*b',
+    '*',
+    '**a**',
+    '_b _',
+    '~~c~~',
+    '<b>d</b>',
+    '<!-- e -->',
+  ],
+  ...[
+    '&amp; f',
+    '    g',
+    'https://h.example/?i=1',
+    '<j@k.example>',
+    'l\u00a0m',
+    '\t',
+    '[',
+    ']()',
+    '[]',
+    '[^1]',
+    '[^1]: n',
+  ],
+];
+const BETWEEN = ['\n', '\n\n', ' ', ''];
+
+/** Returns what a text shows: its words, and the addresses and titles behind them. */
+function shown(tokens: readonly Token[]): string {
+  return tokens
+    .map((token) => {
+      const { items, header, rows, text, href, title, tag, lang, ...more } = token as unknown as Shown;
+      if (tag !== undefined) return token.raw;
+      const cells = [header ?? [], ...(rows ?? [])].flat();
+      const within = more.tokens ?? [...(items ?? []), ...cells].flatMap((one) => one.tokens);
+      const words = within.length > 0 ? shown(within) : (text ?? token.raw);
+      return [words, href, title, lang].join(' ');
+    })
+    .join(' ');
+}
+
+type Part = Readonly<Partial<Record<'text' | 'href' | 'title' | 'tag' | 'lang', string>>>;
+interface Shown extends Part {
+  readonly tokens?: readonly Token[];
+  readonly items?: readonly { readonly tokens: readonly Token[] }[];
+  readonly header?: readonly { readonly tokens: readonly Token[] }[];
+  readonly rows?: readonly (readonly { readonly tokens: readonly Token[] }[])[];
+}
+
+t.test('no text is empty, and none loses a letter', async (t) => {
+  const random = new Random(1815);
+  const letters = (text: string) => text.match(/\p{L}/gu)?.length ?? 0;
+  const texts = [...LINES];
+  for (let made = 0; made < 3_000; made++) {
+    const parts = Array.from(
+      { length: 2 + random.below(4) },
+      () => random.pick(LINES) + random.pick(BETWEEN),
+    );
+    texts.push(parts.join(''));
+  }
+  const wrong = texts.filter((text) => {
+    const all = shown(readMarkdown(text));
+    return letters(all) < letters(text) || (/\S/.test(text) && plainLine(text) === '');
+  });
+  t.strictSame(wrong.slice(0, 5), [], `${wrong.length} of ${texts.length}`);
+  for (const text of ['[draft]: https://example.com/q3', '[x]: y', '#', '---'])
+    t.equal(plainLine(text), text);
+  t.equal(plainLine('[](https://x.example)'), 'https://x.example');
+  t.equal(plainLine('See [a][1].\n\n[1]: https://x.example'), 'See a. [1]: https://x.example');
 });

@@ -42,14 +42,16 @@ const Block = memo(
 function drawn(token: MarkedToken, plain: Plain): ComponentChildren {
   switch (token.type) {
     case 'space':
-    case 'def':
       return null;
+    case 'def':
+      return definition(token);
     case 'hr':
       return <hr />;
     case 'code':
       return (
         <pre class="markdown-code" tabIndex={0}>
-          <code>{token.text}</code>
+          {/* Words behind the fence that are no language are a line of it. */}
+          <code>{/\s/.test(token.lang ?? '') ? `${token.lang}\n${token.text}` : token.text}</code>
         </pre>
       );
     case 'blockquote':
@@ -73,9 +75,9 @@ function drawn(token: MarkedToken, plain: Plain): ComponentChildren {
     case 'codespan':
       return <code>{token.text}</code>;
     case 'link':
-      return link(token.href, all(token.tokens, plain), token.raw);
+      return link(token, all(token.tokens, plain));
     case 'image':
-      return link(token.href, token.text || token.href, token.raw);
+      return link(token, token.text);
     case 'text':
       return token.tokens === undefined ? words(token.text, plain) : all(token.tokens, plain);
     case 'escape':
@@ -128,10 +130,24 @@ function table({ header, rows }: Tokens.Table, plain: Plain): ComponentChildren 
   );
 }
 
-function link(href: string, content: ComponentChildren, raw: string): ComponentChildren {
+/** What a name in brackets stands for is part of what was written. */
+function definition({ raw, href, title }: Tokens.Def): ComponentChildren {
+  const [before = '', ...after] = raw.trim().split(href);
+  return (
+    <p>
+      {before}
+      {after.length > 0 && link({ href, title: title ?? null, raw: href }, href)}
+      {after.join(href)}
+    </p>
+  );
+}
+
+type Address = Pick<Tokens.Link, 'href' | 'raw'> & { readonly title?: string | null };
+
+function link({ href, title, raw }: Address, content: ComponentChildren): ComponentChildren {
   if (!isSafeAddress(href)) return raw;
   return (
-    <a href={href} target="_blank" rel="noopener nofollow ugc">
+    <a href={href} {...(title && { title })} target="_blank" rel="noopener nofollow ugc">
       {content}
     </a>
   );

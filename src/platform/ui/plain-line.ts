@@ -3,8 +3,10 @@ import { readMarkdown } from './read-markdown.ts';
 
 /** Returns Markdown as one line of plain text, for lists: at most some 200 characters. */
 export function plainLine(text: string): string {
-  const words = readMarkdown(text.slice(0, READ)).map(textOf).join(' ');
-  return words.replace(/\s+/g, ' ').trim().slice(0, SHOWN);
+  const part = text.slice(0, READ);
+  const words = readMarkdown(part).map(textOf).join(' ').trim();
+  // A line across the page has none.
+  return (words || part).replace(/\s+/g, ' ').trim().slice(0, SHOWN);
 }
 
 function textOf(token: Token): string {
@@ -17,6 +19,7 @@ function textOf(token: Token): string {
       .join(' ');
   }
   if (token.type === 'br') return ' ';
+  if (token.type === 'def') return token.raw;
   if ('tokens' in token && token.tokens !== undefined) {
     return token.tokens
       .map(textOf)

@@ -1,12 +1,69 @@
-import { lexer, type Token, Tokenizer } from 'marked';
+import { lexer, type MarkedToken, type Token, Tokenizer, type Tokens } from 'marked';
 
 /**
  * Reads Markdown into its blocks. What is nested more than MOST_LEVELS deep stays text: reading and
  * drawing go down a level by a call of themselves, and two thousand quotes in one message were more
- * than a browser's stack.
+ * than a browser's stack. A block that would show nothing, or swallow letters or figures, is text
+ * too: `#`, or a row of a table with more cells than its head.
  */
 export function readMarkdown(text: string): Token[] {
-  return lexer(text, { gfm: true, breaks: true, tokenizer: new ShallowTokenizer() });
+  const blocks = lexer(text, { gfm: true, breaks: true, tokenizer: new ShallowTokenizer() });
+  return blocks.map((block) => (isWhole(block) ? block : textBlock(block.raw)));
+}
+
+function isWhole(block: Token): boolean {
+  if (block.type === 'space' || block.type === 'hr') return true;
+  const shown = shownOf(block as MarkedToken);
+  return shown.trim() !== '' && signs(shown) >= signs(block.raw);
+}
+
+/** The number of letters and figures. */
+function signs(text: string): number {
+  return text.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
+}
+
+/** Returns what a token shows, with what stands behind it: addresses, titles, languages of code. */
+function shownOf(token: MarkedToken): string {
+  switch (token.type) {
+    case 'list':
+      // Its numbers are drawn, though counted anew.
+      return token.items.map((item) => `${numberOf(item)}${textOf(item.tokens)}`).join(' ');
+    case 'table':
+      return textOf([token.header, ...token.rows].flat().flatMap(({ tokens }) => tokens));
+    case 'code':
+      return token.text === '' ? '' : `${token.lang ?? ''} ${token.text}`;
+    case 'br':
+      return ' ';
+    case 'link':
+    case 'image':
+    case 'def':
+    case 'html':
+    case 'escape':
+      return token.raw;
+    default:
+      return 'tokens' in token && token.tokens !== undefined
+        ? textOf(token.tokens)
+        : 'text' in token
+          ? token.text
+          : token.raw;
+  }
+}
+
+function textOf(tokens: readonly Token[]): string {
+  return tokens.map((token) => shownOf(token as MarkedToken)).join('');
+}
+
+function numberOf({ raw }: Tokens.ListItem): string {
+  return /^\s*(\d+)[.)]/.exec(raw)?.[1] ?? '';
+}
+
+function textBlock(raw: string): Tokens.Paragraph {
+  const lines = raw.trim().split('\n');
+  const tokens = lines.flatMap((line, index): Token[] => [
+    ...(index === 0 ? [] : [{ type: 'br', raw: '\n' }]),
+    { type: 'text', raw: line, text: line, escaped: false },
+  ]);
+  return { type: 'paragraph', raw, text: raw, tokens };
 }
 
 const MOST_LEVELS = 20;
@@ -32,11 +89,17 @@ class ShallowTokenizer extends Tokenizer {
   }
 
   override link(...source: Parameters<Tokenizer['link']>) {
-    return this.#within(() => super.link(...source));
+    return named(this.#within(() => super.link(...source)));
+  }
+
+  /** A second definition of the same name defines nothing, and is text. */
+  override def(...source: Parameters<Tokenizer['def']>) {
+    const read = super.def(...source);
+    return read !== undefined && Object.hasOwn(this.lexer.tokens.links, read.tag) ? undefined : read;
   }
 
   override reflink(...source: Parameters<Tokenizer['reflink']>) {
-    return this.#within(() => super.reflink(...source));
+    return named(this.#within(() => super.reflink(...source)));
   }
 
   #within<Read>(read: () => Read | undefined): Read | undefined {
@@ -48,4 +111,12 @@ class ShallowTokenizer extends Tokenizer {
       this.#level -= 1;
     }
   }
+}
+
+/** A link or a picture without words shows its address. */
+function named<Read extends { type: string; raw: string }>(read: Read | undefined): Read | undefined {
+  if (read === undefined || !('href' in read) || !('text' in read)) return read;
+  const { href, text } = read as unknown as Tokens.Link;
+  if (text.trim() !== '') return read;
+  return { ...read, text: href, tokens: [{ type: 'text', raw: href, text: href, escaped: false }] };
 }

@@ -158,8 +158,24 @@ t.test('shortcuts write Markdown, which a preview shows, and emoji are picked', 
   await page.keyboard.press('Enter');
   await until(async () => (await field.inputValue()) === '_strong_🎉');
   t.ok(await field.evaluate(inPage('return element === document.activeElement')));
+  const shown = [
+    '[draft]: https://example.com/q3',
+    '[x]: y',
+    'https://x.example',
+    '#',
+    'See 1.',
+    '|1|2|3|',
+    'Hello world\nx = 1',
+  ];
+  await field.fill(
+    '_strong_\n\n[draft]: https://example.com/q3\n\n[x]: y\n\n[](https://x.example)\n\n#\n\nSee [1].\n\n' +
+      '[1]: https://one.example "One"\n\n|a|b|\n|-|-|\n|1|2|3|\n\n``` Hello world\nx = 1\n```',
+  );
   await page.getByRole('button', { name: 'Preview' }).click();
   t.equal(await page.locator('.composer-preview em').textContent(), 'strong');
+  const preview = await page.locator('.composer-preview').textContent();
+  for (const text of [...shown, '[1]: https://one.example "One"'])
+    t.ok(preview?.includes(text), `${text} in ${preview}`);
 });
 
 t.test('files come by drop and by paste, and a pasted text is a text', async (t) => {

@@ -9,7 +9,9 @@ import { showWidget } from './host/launcher.ts';
 const { Parley } = window as { Parley?: { readonly onUnread?: unknown } };
 if (typeof Parley?.onUnread !== 'function') showWidget(ownTag());
 
-/** Returns the tag, which scripts of `type="module"` and those that are evaluated have to look for. */
+/**
+ * Returns the tag, which scripts of `type="module"` and those that are evaluated have to look for.
+ */
 function ownTag(): HTMLScriptElement {
   const running = document.currentScript as HTMLScriptElement | null;
   const tag = running?.dataset.widget
