@@ -2,7 +2,8 @@
  * Keeps an element in the page, whatever the page does to its body. It begins in the body: React 18
  * refuses a document with an unknown child of `<html>` when it takes the document over. A page that
  * has removed it, as Turbo, Astro and others do with the body around it, will do so again: from
- * then on the element is beside the body, where it stays, and so does a frame in it.
+ * then on the element is beside the body, where it stays, and so does a frame in it
+ * (docs/decisions.md#the-widget-is-beside-the-body-once-the-body-was-replaced).
  */
 export function keepInPage(element: HTMLElement): void {
   const observer = new MutationObserver(watch);
