@@ -2,9 +2,10 @@
  * The widget in pages as they are made: bodies that are replaced, tags that run twice or as
  * modules, tabs that go on to the next page, and the keyboard.
  *
- * Without influence: OPERATION, ASIDE, ANSWERS, src/contract/client/ai, src/core/installation,
- * src/edge/console/page/administration, src/edge/console/page/installation,
- * src/features/compliance, src/features/mail.
+ * Without influence: OPERATION, ANSWERS, src/contract/client/ai, src/core/installation,
+ * src/edge/console/page/administration, src/edge/console/page/installation, src/features/cells,
+ * src/features/compliance, src/features/import, src/features/mail, src/features/platform-events,
+ * src/features/search, src/platform/http/documents/pages.
  */
 
 import { createServer } from 'node:http';
@@ -165,6 +166,8 @@ t.test('a frame is not loaded again by a page that replaces its body again and a
 });
 
 t.test('one widget, whatever the tag is like and how often it runs', async (t) => {
+  const loader = await (await fetch(`${app.baseUrl}/widget.js`)).arrayBuffer();
+  t.ok(loader.byteLength <= 5 * 1024, `${loader.byteLength} bytes`);
   for (const path of ['/twice', '/module', '/inserted']) {
     const page = await shopPage(path);
     await page.waitForLoadState('load');

@@ -2,7 +2,7 @@ import { pressedKey } from '../../../../platform/ui/pressed-key.ts';
 import { readableOn } from '../readable-on.ts';
 import type { FromFrame, Greeting, ToFrame } from './host-messages.ts';
 import { keepInPage } from './in-page.ts';
-import { Openness } from './openness.ts';
+import { keepOpen, wasOpen } from './openness.ts';
 
 /** Returns a token of the application that says who the visitor is. */
 type TokenSource = () => string | Promise<string>;
@@ -26,7 +26,6 @@ export function showWidget(tag: HTMLScriptElement): void {
   let port: MessagePort | null = null;
   /** Where the focus was when the panel was opened and had nothing to give it to. */
   let focusedBefore: Element | null | undefined;
-  const openness = new Openness(widget);
   const listeners = new Set<(unread: number) => void>();
 
   const host = document.createElement('div');
@@ -94,7 +93,7 @@ iframe[hidden]{display:none}
       frame = made;
     }
     frame.hidden = false;
-    openness.keep(true);
+    keepOpen(widget, true);
     tell({ type: 'shown' });
     name();
   }
@@ -118,7 +117,7 @@ iframe[hidden]{display:none}
     if (!isOpen()) return;
     const isWithin = document.activeElement === host;
     frame!.hidden = true;
-    openness.keep(false);
+    keepOpen(widget, false);
     tell({ type: 'hidden' });
     if (isWithin) button.focus();
     name();
@@ -187,7 +186,7 @@ iframe[hidden]{display:none}
     keepInPage(host);
     dispatchEvent(new Event('parley:ready'));
     // The page has said by now who the visitor is. The focus stays where it is.
-    if (openness.isKept) show();
+    if (wasOpen(widget)) show();
   }
   if (document.body === null) addEventListener('DOMContentLoaded', begin);
   else begin();

@@ -1,26 +1,23 @@
-/** Whether the panel of a widget is open in this tab, also on the next page that the tab shows. */
-export class Openness {
-  readonly #key: string;
+/**
+ * Whether the panel of a widget is open in this tab, also on the next page that the tab shows.
+ * Where the browser keeps nothing, or has no space, the next page begins with a closed panel.
+ */
 
-  constructor(widgetId: string) {
-    this.#key = `parley-open-${widgetId}`;
+const keyOf = (widgetId: string) => `parley-open-${widgetId}`;
+
+export function wasOpen(widgetId: string): boolean {
+  try {
+    return sessionStorage.getItem(keyOf(widgetId)) !== null;
+  } catch {
+    return false;
   }
+}
 
-  get isKept(): boolean {
-    try {
-      return sessionStorage.getItem(this.#key) !== null;
-    } catch {
-      return false;
-    }
-  }
-
-  /** Does nothing where the browser keeps nothing, or has no space. */
-  keep(isOpen: boolean): void {
-    try {
-      if (isOpen) sessionStorage.setItem(this.#key, '');
-      else sessionStorage.removeItem(this.#key);
-    } catch {
-      // The next page begins with a closed panel.
-    }
+export function keepOpen(widgetId: string, isOpen: boolean): void {
+  try {
+    if (isOpen) sessionStorage.setItem(keyOf(widgetId), '');
+    else sessionStorage.removeItem(keyOf(widgetId));
+  } catch {
+    // The panel itself is open or closed.
   }
 }
