@@ -5,7 +5,7 @@ import {
 } from '../../contract/protocol/resources/chat-message.ts';
 import { Body } from '../../contract/protocol/schema/schema.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import type { Answered, CommittingCall } from '../../platform/http/pipeline/route.ts';
+import { Answer, type Answered, type CommittingCall } from '../../platform/http/pipeline/route.ts';
 import type { ObjectStore } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import { expandMessage } from '../resources/expanded-message.ts';
@@ -44,9 +44,9 @@ export function answering(
   { database, files }: Pick<MessageRoutesOptions, 'database' | 'files'>,
   call: CommittingCall<{ readonly 'include[]'?: readonly MessageInclude[] }>,
 ): AnswerOf<Answered> {
-  return async (row, tx) => {
+  return async (row, tx, isResend = false) => {
     const { principal, query } = call;
     const shown = await expandMessage(tx ?? database, files, principal, row, query['include[]']);
-    return call.answer(shown, tx);
+    return call.answer(isResend ? new Answer(201, shown, true) : shown, tx);
   };
 }

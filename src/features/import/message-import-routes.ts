@@ -78,7 +78,7 @@ function present(
   written: readonly WrittenImport[],
 ): Answer<MessageImport> {
   const isNew = written.some(({ existed }) => !existed);
-  return new Answer(isNew ? 201 : 200, {
+  const shown: MessageImport = {
     object: 'message_import',
     import_id: importId,
     conversation_id: conversationId,
@@ -86,5 +86,6 @@ function present(
       const { id, sequence, existed } = written[index]!;
       return { client_message_id, id, sequence, existed };
     }),
-  });
+  };
+  return isNew ? new Answer(201, shown) : new Answer(200, shown, true);
 }

@@ -23,7 +23,7 @@ export async function createEvent(
   tx: Tx,
   { principal, trace }: { readonly principal: Principal; readonly trace: TraceContext | undefined },
   body: CreateEventBody,
-): Promise<PlatformEventRow> {
+): Promise<{ readonly row: PlatformEventRow; readonly isRepeated: boolean }> {
   const event: NewPlatformEvent = {
     id: newId('event'),
     account_id: principal.accountId,
@@ -37,13 +37,13 @@ export async function createEvent(
   const created = await insertEvent(tx, event);
   if (created === undefined) {
     const [known] = await tx.query(READ_BY_EVENT_ID, event.account_id, event.event_id!);
-    return requireSame(known, event);
+    return { row: requireSame(known, event), isRepeated: true };
   }
   await enqueue(tx, PLATFORM_EVENT, {
     event_id: created.id,
     ...(trace !== undefined && { traceparent: formatTraceparent(trace) }),
   });
-  return created;
+  return { row: created, isRepeated: false };
 }
 
 type NewPlatformEvent = Omit<PlatformEventRow, 'created_at'>;

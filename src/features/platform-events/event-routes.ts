@@ -8,7 +8,7 @@ import {
 } from '../../contract/protocol/resources/platform-event.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
+import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { checkEvent, createEvent } from './create-event.ts';
 import { findEvent, readEventPage } from './event-store.ts';
 import { presentEvent } from './platform-event.ts';
@@ -27,7 +27,10 @@ export function eventRoutes(database: Database): Route[] {
       rules: ({ body }) => checkEvent(body),
       status: 201,
       response: PlatformEvent,
-      change: async (tx, call) => presentEvent(await createEvent(tx, call, call.body)),
+      async change(tx, call) {
+        const { row, isRepeated } = await createEvent(tx, call, call.body);
+        return new Answer(201, presentEvent(row), isRepeated);
+      },
     }),
     defineRoute({
       name: 'list_events',

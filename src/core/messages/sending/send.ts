@@ -37,8 +37,11 @@ function askedBy({ customer }: Principal, body: SendMessageBody): SendMessageBod
   return customer ? { ...body, audience: 'customer' } : body;
 }
 
-/** Creates the caller's answer from a message, with `tx` in the transaction of the message. */
-export type AnswerOf<Answer> = (row: MessageRow, tx?: Tx) => Promise<Answer>;
+/**
+ * Creates the caller's answer from a message, with `tx` in the transaction of the message.
+ * `isResend` says that the message was there under the same client_message_id.
+ */
+export type AnswerOf<Answer> = (row: MessageRow, tx?: Tx, isResend?: boolean) => Promise<Answer>;
 
 /**
  * Send Message (docs/contract.md#sending-a-message), from a checked body to the answer for the
@@ -88,14 +91,15 @@ export class Sender {
       check(principal, facts, asked);
       const resolved = await resolve(database, store, principal, facts, asked);
       const outgoing = compose(principal, facts, asked, resolved, trace, carried);
-      return await this.#enter(principal, asked, outgoing, answer);
+      const { id } = outgoing.message;
+      return await this.#enter(principal, asked, outgoing, (row, tx) => answer(row, tx, row.id !== id));
     } catch (refusal) {
       // A resend may arrive after a resource of it was deleted or the caller was blocked: the
       // answer is still the original.
       const isFinal = refusal instanceof ApiError && !ERRORS[refusal.condition].transient;
       const original = isFinal ? await this.#findOriginal(principal, facts.id, asked) : undefined;
       if (original === undefined) throw refusal;
-      return answer(original);
+      return answer(original, undefined, true);
     }
   }
 

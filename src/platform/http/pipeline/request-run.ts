@@ -259,8 +259,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 
   #replayOrHandle({ replay, claim }: Begun): void {
     if (replay !== undefined) {
-      this.#exchange.setHeader('Idempotent-Replayed', 'true');
-      this.#answer(replay.status, unmarkedForm(this.#version!, replay.body));
+      this.#answer(replay.status, unmarkedForm(this.#version!, replay.body), true);
       return;
     }
     this.#claim = claim;
@@ -373,8 +372,8 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     const claim = this.#claim;
     if (reply instanceof OpenReply) this.#answerOpen(reply);
     else if (claim === undefined) {
-      const { status, value } = this.#outcome(reply);
-      this.#answer(status, this.#serialize(value));
+      const { status, value, isRepeated } = this.#outcome(reply);
+      this.#answer(status, this.#serialize(value), isRepeated);
     } else if (reply instanceof StoredAnswer) this.#answerStored(reply);
     else {
       const stored = this.#toStored(reply);
@@ -390,8 +389,8 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     return stored;
   }
 
-  #outcome(reply: HandlerResult): { readonly status: number; readonly value: object } {
-    return reply instanceof Answer ? reply : { status: this.#endpoint!.route.status ?? 200, value: reply };
+  #outcome(reply: HandlerResult): Answer {
+    return reply instanceof Answer ? reply : new Answer(this.#endpoint!.route.status ?? 200, reply);
   }
 
   #serialize(value: object): string | Buffer {
@@ -404,14 +403,14 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #toStored(reply: HandlerResult): StoredAnswer {
-    const { status, value } = this.#outcome(reply);
+    const { status, value, isRepeated } = this.#outcome(reply);
     const { response } = this.#endpoint!.route;
     const whole = value instanceof Page ? JSON.parse(String(value.toText(this.#http.cursors))) : value;
-    return new StoredAnswer(status, markedJson(response, whole));
+    return new StoredAnswer(status, markedJson(response, whole), isRepeated);
   }
 
-  #answerStored({ status, value }: StoredAnswer): void {
-    this.#answer(status, unmarkedForm(this.#version!, value));
+  #answerStored({ status, value, isRepeated }: StoredAnswer): void {
+    this.#answer(status, unmarkedForm(this.#version!, value), isRepeated);
   }
 
   /** Never rejects, because the effect stands and is answered, even if the answer is not stored. */
@@ -427,7 +426,8 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     }
   }
 
-  #answer(status: number, body: string | Buffer): void {
+  #answer(status: number, body: string | Buffer, isRepeated: boolean): void {
+    if (isRepeated) this.#exchange.setHeader('Idempotent-Replayed', 'true');
     this.#http.answer(this.#exchange, { status, body }, this);
   }
 

@@ -227,15 +227,18 @@ declare const ANSWERED: unique symbol;
 /** A JSON-serializable value with the route's status, or an Answer with its own. */
 export type HandlerResult = object | Answer;
 
-/** An answer with its own status (200 for a resource that existed already). */
+/** An answer with its own status (200 for a resource that existed already), or one that repeats. */
 export class Answer<Value extends object = object> {
   readonly status: number;
   /** JSON-serializable. */
   readonly value: Value;
+  /** Whether an own key in the body was known, so that nothing was done (Idempotent-Replayed). */
+  readonly isRepeated: boolean;
 
-  constructor(status: number, value: Value) {
+  constructor(status: number, value: Value, isRepeated = false) {
     this.status = status;
     this.value = value;
+    this.isRepeated = isRepeated;
   }
 }
 

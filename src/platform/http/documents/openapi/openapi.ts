@@ -106,7 +106,8 @@ const HEADERS = {
   RateLimitReset: { description: 'Seconds until the next window.', schema: { type: 'integer' } },
   RetryAfter: { description: 'Seconds to wait before the next try.', schema: { type: 'integer' } },
   Replayed: {
-    description: '`true` where this is the first answer to the same Idempotency-Key, given again.',
+    description:
+      '`true` where nothing was done: this is the first answer to the same Idempotency-Key, given again, or shows what is there under the same own key, such as `client_message_id`.',
     schema: { type: 'string', const: 'true' },
   },
 };
