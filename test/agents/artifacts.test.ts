@@ -8,6 +8,7 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import type { Artifact } from '../../src/contract/protocol/resources/agent-run.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
+import { kindOfUpload } from '../../src/contract/protocol/resources/upload-kind.ts';
 import { S3Store } from '../../src/core/attachments/s3-store.ts';
 import { purgeUploads } from '../../src/core/attachments/uploads.ts';
 import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
@@ -282,7 +283,7 @@ async function sendFiles(files: readonly Attachment[]): Promise<ChatMessage> {
       const path = '/v1/messaging/attachments/upload-url';
       const upload = accepted(await app.call<UploadUrl>('POST', path, { body }), 201);
       await send({ ...upload, expiresAtMs: 0 }, bytes);
-      return { kind: 'file', s3_key: upload.s3_key };
+      return { kind: kindOfUpload(content_type), s3_key: upload.s3_key };
     }),
   );
   const path = `/v1/messaging/conversations/${group}/messages`;

@@ -206,13 +206,13 @@ t.test('fields of files in a message', async (t) => {
     },
     { kind: 'image', s3_key: picture },
     { kind: 'link', url: 'https://example.com/' },
-    { kind: 'file', s3_key: picture, filename: '', content_type: '' },
+    { kind: 'image', s3_key: picture, filename: '', content_type: '' },
   ]);
   t.match(await attachmentsOf(said), [
     { kind: 'file', filename: 'renamed.pdf', content_type: 'application/pdf', size_bytes: BYTES.length },
     { kind: 'image', filename: 'a.png', content_type: 'image/PNG' },
     { kind: 'link', url: 'https://example.com/', filename: null },
-    { kind: 'file', filename: 'a.png' },
+    { kind: 'image', filename: 'a.png' },
   ]);
   const LINK = { kind: 'link', url: 'https://example.com/' };
   for (const [attachment, refusal] of [
@@ -222,6 +222,7 @@ t.test('fields of files in a message', async (t) => {
     ],
     [{ s3_key, kind: 'file', size_bytes: 1 }, '422 validation_failed attachments[1].size_bytes'],
     [{ s3_key, kind: 'image' }, '422 validation_failed attachments[1].content_type'],
+    [{ s3_key: picture, kind: 'file' }, '422 validation_failed attachments[1].kind'],
     [{ s3_key: newId('upload'), kind: 'file' }, '404 resource_not_found attachments[1].s3_key'],
     [{ s3_key: '../../x', kind: 'image' }, '404 resource_not_found attachments[1].s3_key'],
     [{ kind: 'file' }, '400 missing_field attachments[1].s3_key'],
@@ -229,6 +230,12 @@ t.test('fields of files in a message', async (t) => {
     const answer = await send([LINK, attachment]);
     t.equal(refusalOf(answer), refusal, JSON.stringify(attachment));
   }
+  const [link] = await attachmentsOf(said);
+  const edited = await app.call('PATCH', `/v1/messaging/messages/${said.id}`, {
+    headers: { 'Service-Version': '1.2.harbor' },
+    body: { attachments: [{ id: link!.id }, { kind: 'file', s3_key: picture }] },
+  });
+  t.equal(refusalOf(edited), '422 validation_failed attachments[1].kind', 'in an edit too');
 });
 
 t.test('only what was uploaded can be attached', async (t) => {

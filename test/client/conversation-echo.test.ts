@@ -159,6 +159,22 @@ t.test('a message is the same object until it changes', (t) => {
   t.end();
 });
 
+t.test('a resource that was attached, in either order of the answer, which lacks it, and the event', (t) => {
+  const named = { id: 'ent_1', object: 'entity', type: 'entity', name: 'SO-1', handle: null };
+  const told = (resource: object | null, fields: Partial<Message> = {}) =>
+    sent(1, { attachments: [{ id: 'att_1', kind: 'resource', resource }] as never, ...fields });
+  for (const [first, second] of [
+    [told(null, { client_message_id: 'own' }), told(named)],
+    [told(named), told(null, { client_message_id: 'own' })],
+  ] as const) {
+    const timeline = timelineOf({});
+    timeline.receive(first);
+    timeline.receive(second);
+    t.match(timeline.messages, [{ attachments: [{ resource: named }] }]);
+  }
+  t.end();
+});
+
 t.test('changes that the server has not answered', (t) => {
   const pending = new PendingChanges<SentMessage>(() => timeline.touch());
   const timeline = timelineOf({ pending });

@@ -15,7 +15,7 @@ import type {
   Notification,
   NotificationSummary,
 } from '../../src/contract/protocol/resources/notification.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { covers, NEWEST_VERSION, VERSIONS } from '../../src/contract/protocol/versions.ts';
 import { createdAgent } from '../agents/bodies.ts';
 import { Client } from '../gateway/fixture.ts';
 import { borrowTestApp, type CallAnswer, type CallOptions, type Refusal, refusalOf } from '../support/app.ts';
@@ -687,6 +687,21 @@ t.test(
       resource,
       'of a draft as well',
     );
+    const unnamed = [{ kind: 'resource', resource: null }];
+    for (const version of VERSIONS.filter((one) => covers(one, '1.2.harbor'))) {
+      const headers = { 'Service-Version': version };
+      const fields = { attachments, client_message_id: version };
+      const answered = await cases.sent(id, fields, { query, headers });
+      t.match(answered.attachments, unnamed, `Send Message answers without it at ${version}`);
+      const proposed = await cases.draft(id, { attachments }, { query, headers });
+      t.match(proposed.attachments, unnamed, `for a draft too at ${version}`);
+      const rejected = await cases.act('reject', proposed.id, { query, headers });
+      t.match(
+        rejected.body,
+        { status: 'rejected', attachments: unnamed },
+        `Reject Reply Draft at ${version}`,
+      );
+    }
   },
 );
 

@@ -436,10 +436,15 @@ t.test('permissions to send, and the shown sender', async (t) => {
 t.test('customers write to their own case, always visibly', async (t) => {
   const query = 'include[]=sender&include[]=author';
   const shownCustomer = shownActor(customer.id, 'user', 'Carl Customer', 'carl@example.net');
-  for (const audience of [undefined, 'internal', 'customer']) {
+  for (const audience of [undefined, null, 'customer']) {
     const shown = await sent(supportCase, { audience }, { token: customer.token, query });
     t.match(shown, { kind: 'chat', visibility: 'external', channel: 'message' }, `audience ${audience}`);
     t.strictSame([shown.sender, shown.author], [shownCustomer, null]);
+  }
+  for (const version of VERSIONS) {
+    const headers = { 'Service-Version': version };
+    const note = await send(supportCase, { audience: 'internal' }, { token: customer.token, headers });
+    await refused(t, note, '422 validation_failed audience', `a customer has no notes, at ${version}`);
   }
   for (const conversation of [group, direct, await createCase([]), newId('conversation')]) {
     const answer = await send(conversation, {}, { token: customer.token });

@@ -1,5 +1,6 @@
 import { ApiError, invalid, notFound } from '../../contract/protocol/errors.ts';
 import type { AttachmentInput } from '../../contract/protocol/resources/chat-message.ts';
+import { kindOfUpload } from '../../contract/protocol/resources/upload-kind.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import type { ObjectStore } from './storage.ts';
@@ -55,8 +56,12 @@ function checkClaim(index: number, input: AttachmentInput, upload: Upload | unde
   if (input.size_bytes !== undefined && input.size_bytes !== sizeBytes) {
     throw invalid(`${at}.size_bytes`, `The file has ${sizeBytes} bytes.`);
   }
-  if (input.kind === 'image' && !/^image\//i.test(contentType)) {
+  const kind = kindOfUpload(contentType);
+  if (input.kind === 'image' && kind !== 'image') {
     throw invalid(`${at}.content_type`, `The file was uploaded as ${contentType}, which is not an image.`);
+  }
+  if (input.kind !== kind) {
+    throw invalid(`${at}.kind`, `The file was uploaded as ${contentType}. Attach it with the kind ${kind}.`);
   }
 }
 

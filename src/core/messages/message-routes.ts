@@ -39,14 +39,28 @@ export const COMMITS = {
     'LockedWrites opens the transaction, perhaps more than once, until the message has a sequence number.',
 } as const;
 
-/** Answers a call with its message, in the transaction of the message if there is one. */
+/**
+ * Answers a call with its message, in the transaction of the message if there is one. `shownAs`
+ * makes the answer of what the companions show.
+ */
 export function answering(
   { database, files }: Pick<MessageRoutesOptions, 'database' | 'files'>,
   call: CommittingCall<{ readonly 'include[]'?: readonly MessageInclude[] }>,
+  shownAs = (message: ChatMessage) => message,
 ): AnswerOf<Answered> {
   return async (row, tx, isResend = false) => {
     const { principal, query } = call;
     const shown = await expandMessage(tx ?? database, files, principal, row, query['include[]']);
-    return call.answer(isResend ? new Answer(201, shown, true) : shown, tx);
+    const answer = shownAs(shown);
+    return call.answer(isResend ? new Answer(201, answer, true) : answer, tx);
   };
+}
+
+/**
+ * Returns a message as Send Message and Reject Reply Draft answer it: in every version without the
+ * resources of its attachments (docs/decisions.md#resources-of-attachments).
+ */
+export function withoutResources(message: ChatMessage): ChatMessage {
+  if (!message.attachments?.length) return message;
+  return { ...message, attachments: message.attachments.map((one) => ({ ...one, resource: null })) };
 }

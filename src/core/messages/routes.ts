@@ -7,7 +7,7 @@ import { Body } from '../../contract/protocol/schema/schema.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { editRoutes } from './editing/edit-routes.ts';
 import { forwardRoutes } from './forwards/forward-routes.ts';
-import { answering, COMMITS, type MessageRoutesOptions } from './message-routes.ts';
+import { answering, COMMITS, type MessageRoutesOptions, withoutResources } from './message-routes.ts';
 import { pinRoutes } from './pins/pin-routes.ts';
 import { reactionRoutes } from './reactions/reaction-routes.ts';
 import { conversationFileRoutes } from './reading/conversation-file-routes.ts';
@@ -49,7 +49,7 @@ function sendRoute({ sender, ...options }: MessageRoutesOptions): Route {
     commits: COMMITS.both,
     handle(call) {
       const { principal, params, body, trace } = call;
-      return sender.send(principal, params.id!, body, answering(options, call), trace);
+      return sender.send(principal, params.id!, body, answering(options, call, withoutResources), trace);
     },
   });
 }

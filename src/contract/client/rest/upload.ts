@@ -1,5 +1,6 @@
 import type { AttachmentInput } from '../../protocol/resources/chat-message.ts';
 import type { UploadUrl } from '../../protocol/resources/upload.ts';
+import { kindOfUpload } from '../../protocol/resources/upload-kind.ts';
 import { type CallOptions, CallScope } from '../link/call-scope.ts';
 import type { Timing } from '../link/timing.ts';
 import { lost, refusedAnswer } from '../parley-error.ts';
@@ -56,8 +57,7 @@ export async function upload(
         }),
       progress: (sentBytes) => onProgress?.({ sentBytes, totalBytes: file.size }),
     });
-    const kind = content_type.startsWith('image/') ? 'image' : 'file';
-    return { kind, s3_key, ...facts };
+    return { kind: kindOfUpload(content_type), s3_key, ...facts };
   } finally {
     scope.end();
   }

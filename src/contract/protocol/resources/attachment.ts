@@ -23,7 +23,7 @@ export const Attachment = Type.Object({
 export type Attachment = Static<typeof Attachment>;
 
 describe(Attachment, {
-  kind: '`file` and `image` were uploaded, `link` is an address elsewhere, and `resource` is a resource of the app.',
+  kind: '`image` is an uploaded image and `file` any other upload, `link` is an address elsewhere, and `resource` is a resource of the app.',
   filename: 'Original name of the file. Null for `link` and `resource`.',
   content_type: 'MIME type of the file. Null for `link` and `resource`.',
   size_bytes: 'Size of the file in bytes. Null for `link` and `resource`, and where it is not known.',
@@ -31,6 +31,6 @@ describe(Attachment, {
   removed_at:
     'When the file was removed because the account keeps files for a shorter time than messages. Null while it is there.',
   resource:
-    'The linked resource of a `resource` attachment. Null for other kinds, to customers, and in the answers of the five endpoints of version 1.0.',
+    'The linked resource of a `resource` attachment. Null for other kinds, to customers, and in the answers of Send Message and Reject Reply Draft.',
   metadata: METADATA_TEXTS.shown,
 });

@@ -218,7 +218,7 @@ export const AttachmentInput = Body({
   metadata: MetadataField,
 });
 describe(AttachmentInput, {
-  kind: 'What is attached: an uploaded `file` or `image`, a `link` to another site, or a `resource` of the app.',
+  kind: 'What is attached: an uploaded `image`, another uploaded `file`, a `link` to another site, or a `resource` of the app. An upload whose MIME type begins with `image/` is an `image`.',
   s3_key: 'Key of the upload, from Create Upload URL. Required for `file` and `image`.',
   filename: 'Original name of the file, for `file` and `image`.',
   content_type: 'MIME type of the file, for `file` and `image`.',
@@ -288,7 +288,7 @@ describe(SendMessageBody, {
   client_message_id:
     "The sender's own key for this message: sending it again with the same key returns the first message. Required when `mode` is `send`; ignored for drafts.",
   audience:
-    '`customer` sends a reply that the customer sees, under the persona Customer Service or that of the inbox of the case; `internal` is for the team alone. Default `internal`. A draft is always for the customer: `internal` is refused there.',
+    '`customer` sends a reply that the customer sees, under the persona Customer Service or that of the inbox of the case; `internal` is for the team alone. Default `internal`. A draft is always for the customer: `internal` is refused there. So it is from customers, whose messages are read by everyone in the case.',
   subject: 'Email subject of a customer reply. Only on a case with a bridged inbox, with `channel` `email`.',
   cc: 'Further email recipients of a customer reply. Only on a case with a bridged inbox, with `channel` `email`.',
   scheduled_at:

@@ -13,7 +13,13 @@ import { type Call, defineRoute, type Route } from '../../../platform/http/pipel
 import { requireWriter } from '../../conversations/access.ts';
 import { expandMessage } from '../../resources/expanded-message.ts';
 import { approveDraft, rejectDraft } from '../drafts/drafts.ts';
-import { answering, COMMITS, type MessageRoutesOptions, OF_MESSAGE } from '../message-routes.ts';
+import {
+  answering,
+  COMMITS,
+  type MessageRoutesOptions,
+  OF_MESSAGE,
+  withoutResources,
+} from '../message-routes.ts';
 import { readableMessage } from '../reading/readable-message.ts';
 import { sendNow } from '../schedules/send-now.ts';
 import { outcomeOf } from '../sending/message-outcome.ts';
@@ -108,7 +114,7 @@ export function editRoutes(options: MessageRoutesOptions): Route[] {
       prepare: writable,
       async change(tx, { principal, query, body }, { row }) {
         const rejected = await rejectDraft(tx, principal, row, body.reason);
-        return expandMessage(tx, files, principal, rejected, query['include[]']);
+        return withoutResources(await expandMessage(tx, files, principal, rejected, query['include[]']));
       },
     }),
     defineRoute({

@@ -1,4 +1,4 @@
-import { ApiError, ERRORS } from '../../../contract/protocol/errors.ts';
+import { ApiError, ERRORS, invalid } from '../../../contract/protocol/errors.ts';
 import type { SendMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
@@ -32,9 +32,16 @@ export interface SenderOptions {
   readonly lockedWrites: LockedWrites;
 }
 
-/** A customer's message is for the conversation's customers, whatever the body states. */
+/**
+ * A customer's message is for everyone in the case, also where the body states no audience. Throws
+ * ApiError `validation_failed` for a note of the team.
+ */
 function askedBy({ customer }: Principal, body: SendMessageBody): SendMessageBody {
-  return customer ? { ...body, audience: 'customer' } : body;
+  if (!customer) return body;
+  if (body.audience === 'internal') {
+    throw invalid('audience', 'Everyone in the case reads what a customer sends. Leave audience out.');
+  }
+  return { ...body, audience: 'customer' };
 }
 
 /**

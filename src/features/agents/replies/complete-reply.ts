@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { newId } from '../../../contract/protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
+import { kindOfUpload } from '../../../contract/protocol/resources/upload-kind.ts';
 import { enqueueChanged } from '../../../core/events/changes.ts';
 import type { MessageKey, MessageRow } from '../../../core/resources/message.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
@@ -62,7 +63,7 @@ async function attachArtifacts(
     message_id,
     conversation_id,
     position,
-    kind: 'file' as const,
+    kind: kindOfUpload(artifact.content_type),
   }));
   await tx.kysely.insertInto('attachments').values(attachments).execute();
 }

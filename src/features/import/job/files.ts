@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { newId } from '../../../contract/protocol/ids.ts';
+import { kindOfUpload } from '../../../contract/protocol/resources/upload-kind.ts';
 import { insertUpload, readUploads, type Upload } from '../../../core/attachments/uploads.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import type { NewAttachment } from '../../../core/messages/timeline/new-message.ts';
@@ -66,7 +67,7 @@ export class ImportedFiles {
     return {
       id: newId('attachment'),
       position,
-      kind: upload.content_type.startsWith('image/') ? 'image' : 'file',
+      kind: kindOfUpload(upload.content_type),
       s3_key: upload.s3_key,
       filename: file.name,
       content_type: upload.content_type,

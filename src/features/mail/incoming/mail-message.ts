@@ -1,6 +1,7 @@
 import { newId } from '../../../contract/protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
 import { UPLOAD_LIMITS } from '../../../contract/protocol/resources/upload.ts';
+import { kindOfUpload } from '../../../contract/protocol/resources/upload-kind.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
 import type { NewAttachment, NewMessage } from '../../../core/messages/timeline/new-message.ts';
 import type { MailHead } from '../mail-store.ts';
@@ -54,7 +55,7 @@ async function attachmentOf(
   return {
     id: newId('attachment'),
     position,
-    kind: contentType.startsWith('image/') ? 'image' : 'file',
+    kind: kindOfUpload(contentType),
     s3_key: key,
     filename,
     content_type: contentType,

@@ -7,7 +7,7 @@ import { pagesOf } from '../../rest/pages.ts';
 import type { Message, StreamingText } from '../conversation-feed.ts';
 import type { Part } from '../conversation-snapshot.ts';
 import { allOf, LiveList, type LiveListHost } from './live-list.ts';
-import { withSameParts } from './same-parts.ts';
+import { withKnownResources, withSameParts } from './same-parts.ts';
 import type { ViewCore } from './view-core.ts';
 
 type PartsCore = Pick<ViewCore, 'id' | 'path' | 'host' | 'begun' | 'timeline' | 'changed'>;
@@ -192,7 +192,8 @@ function withParticipant(
 function withPartsOf(known: ChatMessage, message: ChatMessage): ChatMessage {
   if (message.updated_at < known.updated_at) return known;
   const sender = message.sender ?? known.sender;
-  return withSameParts(known, { ...message, sender, attachments: message.attachments ?? known.attachments });
+  const attachments = withKnownResources(known.attachments, message.attachments);
+  return withSameParts(known, { ...message, sender, attachments });
 }
 
 const RESOURCE = '?include[]=participants&include[]=assignee&include[]=group&include[]=topic';

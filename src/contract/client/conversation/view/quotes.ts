@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../../protocol/resources/chat-message.ts';
 import { messagePath, WHOLE } from './message-path.ts';
-import { withSameParts } from './same-parts.ts';
+import { withKnownResources, withSameParts } from './same-parts.ts';
 import type { ViewCore } from './view-core.ts';
 
 /**
@@ -51,7 +51,7 @@ export class Quotes {
     const known = this.#quotes.get(message.id) ?? null;
     const { sender_id: id } = state;
     const sender = state.sender ?? known?.sender ?? (id ? this.#core.host.actors.get(id) : null) ?? null;
-    const attachments = state.attachments ?? known?.attachments ?? null;
+    const attachments = withKnownResources(known?.attachments ?? null, state.attachments);
     const quote: ChatMessage = {
       ...state,
       sender,

@@ -1,3 +1,5 @@
+import type { ChatMessage } from '../../../protocol/resources/chat-message.ts';
+
 /**
  * Returns `next` with the parts of `known` that are equal to its own, or `known` itself if all are:
  * pages compare references.
@@ -10,6 +12,21 @@ export function withSameParts<T extends object>(known: T, next: T): T {
     else isKnown = false;
   }
   return isKnown ? known : result;
+}
+
+/**
+ * Returns the attachments of a message that is known already. Answers to a send have no resources
+ * of attachments, unlike events and reads, so those that are known stay.
+ */
+export function withKnownResources(
+  known: ChatMessage['attachments'],
+  next: ChatMessage['attachments'],
+): ChatMessage['attachments'] {
+  if (next === null || known === null) return next ?? known;
+  return next.map((one) => {
+    const resource = one.resource ?? known.find(({ id }) => id === one.id)?.resource;
+    return resource ? { ...one, resource } : one;
+  });
 }
 
 /** Returns `known` if both lists have the same items, otherwise `next`. */

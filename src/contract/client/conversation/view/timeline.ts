@@ -5,7 +5,7 @@ import type { Thread } from '../../../protocol/resources/thread.ts';
 import type { Message, StreamingText } from '../conversation-feed.ts';
 import { isForTimeline, type LocalMessage } from './local-echo.ts';
 import type { PendingChanges } from './pending-changes.ts';
-import { withSameParts } from './same-parts.ts';
+import { withKnownResources, withSameParts } from './same-parts.ts';
 import { emptyThread, withNewReplies, withoutReply, withReadThrough } from './thread-counts.ts';
 
 /** A message that the server has. */
@@ -307,7 +307,7 @@ export class Timeline {
       // A state of equal age lacks the text streamed since.
       body: isAsOld ? known.body : message.body,
       sender: message.sender ?? known.sender,
-      attachments: message.attachments ?? known.attachments,
+      attachments: withKnownResources(known.attachments, message.attachments),
       reply_to: message.reply_to ?? known.reply_to,
       client_message_id: message.client_message_id ?? known.client_message_id,
       reactions: message.reactions ?? (isGone ? [] : (known.reactions ?? null)),
