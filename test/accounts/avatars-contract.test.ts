@@ -13,8 +13,10 @@ import type { Me } from '../../src/contract/protocol/resources/me.ts';
 import type { Person } from '../../src/contract/protocol/resources/person.ts';
 import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
 import type { User } from '../../src/contract/protocol/resources/user.ts';
+import { covers, SOCKETS_SINCE, VERSIONS } from '../../src/contract/protocol/versions.ts';
 import { Avatars } from '../../src/core/accounts/avatars/avatars.ts';
 import { purgeUploads } from '../../src/core/attachments/uploads.ts';
+import { openSocket } from '../notifications/readers.ts';
 import { borrowTestApp, type CallOptions, callsAt } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { personWith } from './fixture.ts';
@@ -182,6 +184,53 @@ t.test('avatars of other users, agents and groups can be changed', async (t) => 
     { what: 'the image of the persona, for the customer', timeoutMs: 60_000 },
   );
 });
+
+t.test(
+  'images of groups and agents are values of 1.2: null before, wherever an actor is shown',
+  async (t) => {
+    const { case: id, group } = demo.conversations;
+    const image = async (path: string) =>
+      (await call<MessagingGroup>('PATCH', path, { body: { avatar_s3_key: await upload(PNG) } })).body;
+    const { body: persona } = await call<List<MessagingGroup>>('GET', '/v1/messaging/groups?q=customer');
+    const { actor_id } = await image(`/v1/messaging/groups/${persona.data[0]!.id}`);
+    await image(`/v1/ai/agents/${demo.agent.id}`);
+    await call('PATCH', `${CONVERSATIONS}/${id}`, { body: { assignee_id: actor_id } });
+    await call('POST', `${CONVERSATIONS}/${group}/messages`, {
+      ...{ token: await app.tokenOf(demo.agent.actor_id) },
+      body: { body: 'ahoy', client_message_id: randomUUID(), mentions: [ada.id] },
+    });
+    const held = `${CONVERSATIONS}/${id}/actions/set-legal-hold?include[]=assignee`;
+    const once = { body: { legal_hold: 'held' }, headers: { 'Idempotency-Key': randomUUID() } };
+    t.match((await call('POST', held, once)).body, { assignee: { avatar_url: String } });
+    const feed = '/v1/messaging/notifications?include[]=sender&limit=100';
+    await until(
+      async () => (await call<List<object>>('GET', feed, { token: ada.access_token })).body.data.length > 0,
+      { what: 'the notification of the mention' },
+    );
+    for (const version of VERSIONS) {
+      const expected = covers(version, '1.2.harbor') ? String : null;
+      const headers = { 'Service-Version': version };
+      const ask = async (method: string, path: string, options: CallOptions = {}) =>
+        (await app.call<object>(method, path, { ...options, headers: { ...options.headers, ...headers } }))
+          .body;
+      t.match(await ask('POST', held, once), { assignee: { type: 'group', avatar_url: expected } }, version);
+      const { data } = (await ask('GET', feed, { token: ada.access_token })) as List<{
+        sender: Actor | null;
+      }>;
+      const ofAgent = data.filter(({ sender }) => sender?.type === 'agent');
+      t.ok(ofAgent.length > 0);
+      t.match(ofAgent, Array(ofAgent.length).fill({ sender: { avatar_url: expected } }), version);
+      if (!covers(version, SOCKETS_SINCE)) continue;
+      const socket = await openSocket(t, app, { id: ada.id, token: ada.access_token }, version);
+      await socket.request('subscribe', { conversation_id: id });
+      const body = { body: 'ahoy', client_message_id: randomUUID(), audience: 'customer' };
+      await call('POST', `${CONVERSATIONS}/${id}/messages`, { body });
+      const created = await socket.frame(({ event }) => event === 'message.created');
+      t.match(created.data, { sender: { type: 'group', avatar_url: expected } }, version);
+    }
+    await call('POST', held, { body: { legal_hold: 'released' } });
+  },
+);
 
 t.test('what cannot be an avatar', async (t) => {
   const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>');

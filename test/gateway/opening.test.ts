@@ -78,6 +78,7 @@ t.test('a handshake by a former name of a version is answered with its deprecati
   ];
   for (const [status, deprecation, answer] of answers) {
     const { statusCode, headers } = await answer;
+    t.equal(headers.sunset, deprecation && 'Wed, 30 Jun 2027 00:00:00 GMT');
     t.strictSame([statusCode, headers.deprecation], [status, deprecation]);
     t.equal(headers.link === undefined, deprecation === undefined);
   }

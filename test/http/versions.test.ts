@@ -3,16 +3,18 @@
  * those of the service.
  */
 
+import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { type TSchema, Type } from 'typebox';
 import { ApiError } from '../../src/contract/protocol/errors.ts';
 import { isMention, mentioned } from '../../src/contract/protocol/mentions.ts';
 import { formAt, shapeOf } from '../../src/contract/protocol/schema/forms.ts';
 import { Body, Include, Nullable } from '../../src/contract/protocol/schema/schema.ts';
-import { Since, schemaAt } from '../../src/contract/protocol/schema/since.ts';
+import { MEMBERS_SINCE, NullBefore, Since, schemaAt } from '../../src/contract/protocol/schema/since.ts';
 import { compile, compileQuery } from '../../src/contract/protocol/schema/validation.ts';
 import { EVENT_DATA } from '../../src/contract/protocol/socket/event-data.ts';
 import { SERVER_FRAMES } from '../../src/contract/protocol/socket/server-frames.ts';
+import { FORMER_NAMES } from '../../src/contract/protocol/versions.ts';
 import { bytesFor } from '../../src/edge/gateway/stream/forms.ts';
 import {
   cutMarked,
@@ -119,6 +121,48 @@ t.test('marks are taken out of an answer, and stay where its values are replaced
   t.equal(markedLike(Buffer.from('{"id":"s"}'), { id: 't' }), '{"id":"t"}', 'bytes without marks');
 });
 
+t.test('a value that is newer than its field is null in older versions', async (t) => {
+  const Flag = Type.Object({
+    object: Type.Literal('flag'),
+    type: Type.String(),
+    url: NullBefore({ version: NEWEST, unless: 'type', is: 'own' }, Nullable(Type.String())),
+    mast: Type.Integer(),
+  });
+  const Fleet = Type.Object({
+    object: Type.Literal('fleet'),
+    flags: Type.Array(Flag),
+    lead: Nullable(Flag),
+    spare: Since(NEWEST, Nullable(Flag)),
+  });
+  const flag = (type: string, url: string | null) => ({ object: 'flag', type, url, mast: 1 });
+  const own = flag('own', 'a:1');
+  const whole = {
+    ...{ object: 'fleet', flags: [own, flag('other', 'a:\t"2" '), flag('other', null)] },
+    ...{ lead: flag('other', 'a:3'), spare: flag('other', 'a:4') },
+  };
+  const older = {
+    ...{ object: 'fleet', flags: [own, flag('other', null), flag('other', null)] },
+    ...{ lead: flag('other', null) },
+  };
+  const check = (bytes: Buffer, expected: object, wholly: object) => {
+    for (const version of [FIRST, MIDDLE] as const) {
+      t.strictSame(JSON.parse(`${cutMarked(version, bytes)}`), expected, version);
+      t.strictSame(JSON.parse(unmarkedForm(version, bytes)), expected, `${version}, without marks`);
+    }
+    t.strictSame(JSON.parse(`${bytes}`), wholly, 'the newest form');
+    const text = unmarkedForm(NEWEST, bytes);
+    t.equal(text, JSON.stringify(JSON.parse(text)), 'no white space remains');
+  };
+  t.strictSame(JSON.parse(JSON.stringify(formAt(MIDDLE, Fleet, whole))), older);
+  t.equal(formAt(NEWEST, Fleet, whole), whole);
+  const bytes = markedJson(Fleet, whole);
+  check(bytes, older, whole);
+  const replaced = { ...whole, lead: flag('other', 'b:3') };
+  check(Buffer.from(markedLike(bytes, replaced)), older, replaced);
+  const emptied = { ...whole, lead: flag('other', null) };
+  check(Buffer.from(markedLike(bytes, emptied)), older, emptied);
+});
+
 t.test('readers of one version share one derived form', async (t) => {
   const frame = toFrame({
     ...{ event: 'conversation.updated', stream: 'cnv_1', conversationId: 'cnv_1', sequence: 0 },
@@ -198,13 +242,36 @@ t.test('documents state the version of a new field', async (t) => {
   t.match(ship!.properties!.first, { anyOf: [{ $ref: '#/components/schemas/crate' }, { type: 'null' }] });
 });
 
+const { routes } = await startTestApp(t);
+/** What answers, events and frames are made of. */
+const schemas: [string, TSchema][] = [
+  ...routes.map(({ name, response }): [string, TSchema] => [name, response]),
+  ...Object.entries(EVENT_DATA).map(([event, { data }]): [string, TSchema] => [event, data]),
+  ...Object.entries(SERVER_FRAMES),
+];
+
+/**
+ * Members of enumerations that an older version may meet all the same, each with the reason.
+ * Filters and bodies are no answers: there a newer member is refused.
+ */
+const NO_MESSAGE = 'A confirmation has no message and no conversation, so these show none.';
+const MET_BY_OLDER: Readonly<Record<string, string>> = {
+  'get_conversation_email confirmation': NO_MESSAGE,
+  'get_message_email confirmation': NO_MESSAGE,
+  'resend_message_email confirmation': NO_MESSAGE,
+};
+
+t.test('no answer or event has a member that is newer than its version', async (t) => {
+  const met = schemas.flatMap(([name, schema]) =>
+    [...partsOf(schema)].flatMap((part) => {
+      const { [MEMBERS_SINCE]: since = {} } = part as { readonly [MEMBERS_SINCE]?: object };
+      return Object.keys(since).map((member) => `${name} ${member}`);
+    }),
+  );
+  t.strictSame([...new Set(met)].sort(), Object.keys(MET_BY_OLDER).sort());
+});
+
 t.test('every schema of the service can be brought into older forms', async (t) => {
-  const { routes } = await startTestApp(t);
-  const schemas: [string, TSchema][] = [
-    ...routes.map(({ name, response }): [string, TSchema] => [name, response]),
-    ...Object.entries(EVENT_DATA).map(([event, { data }]): [string, TSchema] => [event, data]),
-    ...Object.entries(SERVER_FRAMES),
-  ];
   const hidden: string[] = [];
   for (const [name, schema] of schemas) {
     shapeOf(schema);
@@ -216,6 +283,14 @@ t.test('every schema of the service can be brought into older forms', async (t) 
     }
   }
   t.strictSame(hidden, [], 'no newer field is where forms do not look');
+});
+
+t.test('the changelog names the day from which a former name may be refused, 180 days before', async (t) => {
+  const changelog = await readFile(new URL('../../CHANGELOG.md', import.meta.url), 'utf8');
+  for (const [name, { deprecatedAtS, sunset }] of FORMER_NAMES) {
+    t.ok(sunset.getTime() >= (deprecatedAtS + 180 * 86_400) * 1_000, name);
+    t.match(changelog, sunset.toISOString().slice(0, 10), name);
+  }
 });
 
 function refusal(read: () => unknown): string | undefined {

@@ -26,13 +26,19 @@ export interface FormerName {
   readonly version: Version;
   /** When the name was deprecated, in seconds since 1970. */
   readonly deprecatedAtS: number;
+  /** The day from which a release may refuse the name in requests. Names in rows stay known. */
+  readonly sunset: Date;
 }
 
 /** Former names of stable versions, oldest first. One that is sent means the stable version. */
 export const FORMER_NAMES: ReadonlyMap<string, FormerName> = new Map([
-  ['1.2.harbor-preview.1', { version: '1.2.harbor', deprecatedAtS: Date.UTC(2026, 10, 23) / 1_000 }],
-  ['1.3.harbor-preview.1', { version: '1.3.harbor', deprecatedAtS: Date.UTC(2026, 10, 26) / 1_000 }],
+  ['1.2.harbor-preview.1', formerly('1.2.harbor', '2026-11-23', '2027-06-30')],
+  ['1.3.harbor-preview.1', formerly('1.3.harbor', '2026-11-26', '2027-06-30')],
 ]);
+
+function formerly(version: Version, deprecated: string, sunset: string): FormerName {
+  return { version, deprecatedAtS: Date.parse(deprecated) / 1_000, sunset: new Date(sunset) };
+}
 
 export function isVersion(value: string): value is Version {
   return (VERSIONS as readonly string[]).includes(value);

@@ -1,16 +1,28 @@
 import type { TSchema } from 'typebox';
-import { chosen, type Field, type Newer, type Shape, shapeOf } from '../../contract/protocol/schema/forms.ts';
+import {
+  chosen,
+  type Field,
+  isNulled,
+  type Newer,
+  type Shape,
+  shapeOf,
+} from '../../contract/protocol/schema/forms.ts';
 import { ageOf } from '../../contract/protocol/schema/since.ts';
 import { VERSIONS, type Version } from '../../contract/protocol/versions.ts';
 import { JsonBytes } from '../json-bytes.ts';
 
 /**
- * JSON in which the fields of later versions are marked, so that a node can cut them out for
- * sockets of an older version without parsing. A mark is white space that JSON.stringify never
+ * JSON in which what later versions have is marked, so that a node can cut it out for sockets of an
+ * older version without parsing. A mark is white space that JSON.stringify never
  * writes and that never stands inside a string: before the marked part a tab and as many spaces as
  * the position of its version in VERSIONS, after it a tab.
  *
  *     {"id":"msg_1","body":null\t  ,"sent_at":null\t}
+ *
+ * A field that older versions have as null is a part of its own with a space before its last mark:
+ * only its value is cut. Nodes that do not know this cut the whole field.
+ *
+ *     {"object":"actor"\t  ,"avatar_url":"https://…" \t}
  *
  * It is still JSON: sockets of the newest version get it unchanged, as soon as the parts are cut
  * that a node of a later release has marked as newer still (`mayHaveUnknown`).
@@ -73,17 +85,23 @@ function writeLike(forms: readonly Form[], value: unknown): string {
   if (Array.isArray(value)) {
     return `[${value.map((item, index) => writeLike(within(forms, index), item)).join(',')}]`;
   }
-  const fields = Object.entries(value).map(([name, field]) => {
+  const nulled: string[] = [];
+  const fields = Object.entries(value).flatMap(([name, field]) => {
     const inside = within(forms, name);
     const text = `${JSON.stringify(name)}:${writeLike(inside, field)}`;
-    return { age: (inside[0] ?? forms[0]!).age, text };
+    const since = inside[0]?.value === null && inside.find(({ value }) => value !== null);
+    if (since && field !== null) {
+      nulled.push(`${opening(since.age)},${text}${NULLED_MARK}`);
+      return [];
+    }
+    return [{ age: (inside[0] ?? forms[0]!).age, text }];
   });
   const texts = forms.map((form, index) => {
     const own = fields.filter(({ age }) => age === form.age).map(({ text }) => text);
     if (index === 0 || own.length === 0) return own.join(',');
     return `${opening(form.age)},${own.join(',')}${MARK}`;
   });
-  return `{${texts.join('')}}`;
+  return `{${texts.join('')}${nulled.join('')}}`;
 }
 
 /** Returns the forms of a field or item, of the versions that have it. */
@@ -124,6 +142,11 @@ function cutAt(age: number, bytes: Buffer): Buffer | undefined {
     }
     keep(at);
     from = endOf(bytes, at + 1);
+    if (bytes[from - 2] === SPACE) {
+      const value = bytes.indexOf(COLON, at) + 1;
+      length += bytes.copy(cut!, length, at + 1 + spaces, value);
+      length += cut!.write('null', length);
+    }
     at = bytes.indexOf(TAB, from);
   }
   if (from === 0) return bytes;
@@ -141,9 +164,12 @@ export function mayHaveUnknown(bytes: Buffer): boolean {
 }
 
 const MARK = '\t';
+/** Closes a part of which older versions have the field, with null. */
+const NULLED_MARK = ` ${MARK}`;
 const TAB = 0x09;
-const ANY_MARK = /\t */g;
+const ANY_MARK = / ?\t */g;
 const SPACE = 0x20;
+const COLON = 0x3a;
 
 /** The beginning of every mark that opens a part of a later version. */
 const UNKNOWN = Buffer.from(opening(VERSIONS.length));
@@ -186,13 +212,22 @@ function writeList(into: JsonBytes, item: Shape | undefined, list: readonly unkn
   into.add(']');
 }
 
-/** Writes plain fields of every version, then parts with newer fields inside, then newer fields. */
+/**
+ * Writes plain fields of every version, then parts with newer fields inside, newer fields, and
+ * fields that older versions have as null.
+ */
 function writeObject(
   into: JsonBytes,
-  { newer, parts }: Shape & { kind: 'object' },
+  { newer, parts, nulled }: Shape & { kind: 'object' },
   value: Readonly<Record<string, unknown>>,
 ): void {
+  const nulls = nulled.filter((one) => isNulled(one, value));
+  if (nulls.length + newer.length + parts.length === 0) {
+    into.add(JSON.stringify(value));
+    return;
+  }
   const common = { ...value };
+  for (const { name } of nulls) common[name] = undefined;
   for (const { name } of parts) if (isObject(common[name])) common[name] = undefined;
   for (const { fields } of newer) for (const { name } of fields) common[name] = undefined;
   // The others follow inside the braces. A comma precedes each of them, so a field must stand
@@ -203,6 +238,11 @@ function writeObject(
     if (!part.isNewer && isObject(value[part.name])) writeField(into, part, value[part.name]);
   }
   for (const one of newer) writeNewer(into, one, value);
+  for (const { age, name, key } of nulls) {
+    into.add(opening(age));
+    into.add(key + JSON.stringify(value[name]));
+    into.add(NULLED_MARK);
+  }
   into.add('}');
 }
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { OWN_ID_TEXTS, OwnId } from '../schema/external-ids.ts';
 import { describe, Identity, Nullable, OneOf, Times } from '../schema/schema.ts';
-import { Since } from '../schema/since.ts';
+import { NullBefore, Since } from '../schema/since.ts';
 
 /** A user, API key, agent or group (docs/contract.md#actors). In 1.0 `role` is always null. */
 export const Actor = Type.Object({
@@ -9,7 +9,7 @@ export const Actor = Type.Object({
   type: OneOf(['user', 'api_key', 'agent', 'group']),
   name: Nullable(Type.String()),
   handle: Nullable(Type.String()),
-  avatar_url: Nullable(Type.String()),
+  avatar_url: NullBefore({ version: '1.2.harbor', unless: 'type', is: 'user' }, Nullable(Type.String())),
   role: Type.Null(),
 });
 export type Actor = Static<typeof Actor>;

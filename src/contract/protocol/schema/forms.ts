@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox';
 import { isMention, mentioned } from '../mentions.ts';
 import { VERSIONS, type Version } from '../versions.ts';
-import { ageOf, sinceOf } from './since.ts';
+import { ageOf, type NullBeforeRule, nullBeforeOf, sinceOf } from './since.ts';
 
-/** Where the values of a schema have fields that came with later versions. */
+/** Where the values of a schema have what came with later versions. */
 export type Shape =
   | {
       readonly kind: 'object';
@@ -11,6 +11,8 @@ export type Shape =
       readonly newer: readonly Newer[];
       /** Fields whose values have newer fields inside. */
       readonly parts: readonly Part[];
+      /** Fields with values that older versions see as null. */
+      readonly nulled: readonly Nulled[];
     }
   | { readonly kind: 'list'; readonly item: TSchema }
   /** Resources of several kinds, by the constant in their `object`. */
@@ -31,6 +33,13 @@ export interface Field {
   readonly schema?: TSchema;
 }
 
+/** A field of which some values came with a version. */
+export interface Nulled extends Field {
+  /** Position in VERSIONS. */
+  readonly age: number;
+  readonly rule: NullBeforeRule;
+}
+
 interface Part extends Field {
   readonly schema: TSchema;
   /** Whether the field itself is one of `newer`. */
@@ -38,7 +47,7 @@ interface Part extends Field {
 }
 
 /**
- * Returns the value in the form of this version: without the fields that are newer, at any depth.
+ * Returns the value in the form of this version: without what is newer, at any depth.
  * The value itself is not changed, and parts that are the same in both versions are shared. Dropped
  * fields are set to undefined, which JSON leaves out; that is cheaper than copies with fewer keys.
  */
@@ -99,7 +108,13 @@ function cutAs(age: number, shape: Shape, value: unknown): unknown {
     const part = copy[name];
     if (typeof part === 'object' && part !== null) copy[name] = cut(age, schema, part);
   }
+  for (const one of shape.nulled) if (one.age > age && isNulled(one, copy)) copy[one.name] = null;
   return copy;
+}
+
+/** Returns whether older versions see null in place of the field's value in `object`. */
+export function isNulled({ name, rule }: Nulled, object: Readonly<Record<string, unknown>>): boolean {
+  return object[name] !== null && object[name] !== undefined && object[rule.unless] !== rule.is;
 }
 
 /** The parts of JSON Schema that resources are made of. */
@@ -132,6 +147,10 @@ function makeShape(schema: TSchema): Shape {
         ...{ ...asField([name, schema]), schema },
         isNewer: sinceOf(schema) !== undefined,
       })),
+    nulled: fields.flatMap(([name, property]) => {
+      const rule = nullBeforeOf(property);
+      return rule === undefined ? [] : [{ ...asField([name, property]), age: ageOf(rule.version), rule }];
+    }),
   };
 }
 
@@ -155,7 +174,9 @@ function hasNewer(schema: TSchema): boolean {
   return newestAge(schema) > 0;
 }
 
-/** Returns the position in VERSIONS of the newest field, at any depth; 0 if all are the oldest. */
+/**
+ * Returns the position in VERSIONS of the newest field or value, at any depth; 0 if there is none.
+ */
 function newestAge(schema: TSchema, seen = new Set<TSchema>()): number {
   if (seen.has(schema)) return 0;
   seen.add(schema);
@@ -166,6 +187,7 @@ function newestAge(schema: TSchema, seen = new Set<TSchema>()): number {
   return Math.max(
     0,
     ...fields.map((field) => ageOf(sinceOf(field) ?? VERSIONS[0])),
+    ...fields.map((field) => ageOf(nullBeforeOf(field)?.version ?? VERSIONS[0])),
     ...parts.map((part) => newestAge(part, seen)),
   );
 }

@@ -16,6 +16,29 @@ export function OptionalSince<S extends TSchema>(version: Version, schema: S) {
   return Object.assign(Type.Optional(schema), { [OPTIONAL_SINCE]: version });
 }
 
+/** Until when a field is null: before `version`, unless the field `unless` beside it is `is`. */
+export interface NullBeforeRule {
+  readonly version: Version;
+  readonly unless: string;
+  readonly is: string;
+}
+
+/**
+ * A field whose values came with a later version than the field itself: an answer has the values of
+ * its version, as it has the fields (docs/decisions.md#values-have-versions-too).
+ */
+export function NullBefore<S extends TSchema>(rule: NullBeforeRule, schema: S): S {
+  return Object.assign(schema, { [NULL_BEFORE]: rule });
+}
+
+/** The keyword that carries the rule of `NullBefore`. Validators skip it, documents print it. */
+export const NULL_BEFORE = 'x-null-before';
+
+/** Returns the rule that a field's schema was declared with. */
+export function nullBeforeOf(schema: object): NullBeforeRule | undefined {
+  return (schema as { readonly [NULL_BEFORE]?: NullBeforeRule })[NULL_BEFORE];
+}
+
 /** The keyword that says since when a field may be absent. */
 export const OPTIONAL_SINCE = 'x-optional-since';
 

@@ -6,7 +6,7 @@ import { constraintSentence } from './constraint-sentences.ts';
 import { ID_BY, ID_OF } from './external-ids.ts';
 import { isDateTime, isEmail, isMediaType } from './formats.ts';
 import { nameMeant } from './nearest-name.ts';
-import { MEMBERS_SINCE, OPTIONAL_SINCE, SINCE } from './since.ts';
+import { MEMBERS_SINCE, NULL_BEFORE, OPTIONAL_SINCE, SINCE } from './since.ts';
 
 /** Returns the typed value, or throws an ApiError (docs/contract.md#values-and-their-errors). */
 export type Validator<T> = (value: unknown) => T;
@@ -116,6 +116,7 @@ ajv.addKeyword(SINCE);
 ajv.addKeyword(ID_OF);
 ajv.addKeyword(ID_BY);
 ajv.addKeyword(MEMBERS_SINCE);
+ajv.addKeyword(NULL_BEFORE);
 ajv.addKeyword(OPTIONAL_SINCE);
 ajv.addFormat('date-time', isDateTime);
 ajv.addFormat('email', isEmail);

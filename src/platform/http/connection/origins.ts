@@ -41,7 +41,7 @@ export class AllowedOrigins {
 const ACCEPTED =
   'Authorization, Content-Type, Idempotency-Key, Service-Account, Service-Version, Traceparent, Tracestate';
 const EXPOSED =
-  'Deprecation, Idempotent-Replayed, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Request-Id, Retry-After';
+  'Deprecation, Idempotent-Replayed, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Request-Id, Retry-After, Sunset';
 
 /** Returns whether a server on this address can be reached from its own machine only. */
 export function isLoopbackAddress(host: string): boolean {

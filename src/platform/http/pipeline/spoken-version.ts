@@ -29,10 +29,15 @@ export function requireVersion(
   return version;
 }
 
-/** Returns headers for a version's former name (RFC 9745, docs/contract.md#versions), else none. */
+/**
+ * Returns headers for a version's former name (RFC 9745 and 8594, docs/contract.md#versions), else
+ * none.
+ */
 export function deprecationHeaders(version: string | undefined): readonly [name: string, value: string][] {
   const former = version === undefined ? undefined : FORMER_NAMES.get(version);
-  return former === undefined ? NONE : [['Deprecation', `@${former.deprecatedAtS}`], LINK];
+  if (former === undefined) return NONE;
+  const { deprecatedAtS, sunset } = former;
+  return [['Deprecation', `@${deprecatedAtS}`], ['Sunset', sunset.toUTCString()], LINK];
 }
 
 const NONE: readonly [string, string][] = [];

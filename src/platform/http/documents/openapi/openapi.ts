@@ -71,7 +71,7 @@ const PARAMETERS = {
     in: 'header',
     required: true,
     description:
-      'The version of the API that the caller speaks. Former names are accepted, with a `Deprecation` header on the answer: ' +
+      'The version of the API that the caller speaks. Former names are accepted, with the headers `Deprecation` and `Sunset` on the answer: ' +
       `${[...FORMER_NAMES].map(([name, { version }]) => `\`${name}\` for \`${version}\``).join(', ')}.`,
     schema: { type: 'string', enum: VERSIONS },
     example: CURRENT_VERSION,

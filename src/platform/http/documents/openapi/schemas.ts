@@ -1,6 +1,12 @@
 import { isMention } from '../../../../contract/protocol/mentions.ts';
 import { ID_OF } from '../../../../contract/protocol/schema/external-ids.ts';
-import { MEMBERS_SINCE, type MembersSince, SINCE } from '../../../../contract/protocol/schema/since.ts';
+import {
+  MEMBERS_SINCE,
+  type MembersSince,
+  NULL_BEFORE,
+  type NullBeforeRule,
+  SINCE,
+} from '../../../../contract/protocol/schema/since.ts';
 
 /**
  * An OpenAPI 3.1 schema (JSON Schema 2020-12), made from the contract's typebox schemas. Keywords
@@ -16,6 +22,7 @@ export interface SchemaObject {
   readonly 'x-since'?: string;
   /** The members of `enum` that callers of an older version cannot name. */
   readonly 'x-members-since'?: MembersSince;
+  readonly 'x-null-before'?: NullBeforeRule;
   /** The kinds of resources that an id may name. */
   readonly 'x-id-of'?: readonly string[];
   readonly const?: unknown;
@@ -56,10 +63,11 @@ export class SchemaComponents {
 
   /** Returns `schema` with references instead of named schemas. */
   convert(schema: SchemaObject): SchemaObject {
-    const { [SINCE]: since, [MEMBERS_SINCE]: members, ...known } = schema;
+    const { [SINCE]: since, [MEMBERS_SINCE]: members, [NULL_BEFORE]: rule, ...known } = schema;
     const { [ID_OF]: kinds, ...id } = schema;
     if (since !== undefined)
       return { ...this.convert(withSentence(known, `Since version \`${since}\`.`)), [SINCE]: since };
+    if (rule !== undefined) return { ...this.convert(withNullBefore(known, rule)), [NULL_BEFORE]: rule };
     if (members !== undefined) return { ...withMembersSince(known, members), [MEMBERS_SINCE]: members };
     if (kinds !== undefined) return { ...this.convert(withSentence(id, ALSO_EXTERNAL)), [ID_OF]: kinds };
     if (isMention(schema)) return withDescription(this.#mention(schema.title), schema);
@@ -146,6 +154,10 @@ function withMembersSince(schema: SchemaObject, since: MembersSince): SchemaObje
     ([member, version]) => `\`${member}\` since version \`${version}\``,
   );
   return withSentence(schema, `${members.join(', ')}.`);
+}
+
+function withNullBefore(schema: SchemaObject, { version, unless, is }: NullBeforeRule): SchemaObject {
+  return withSentence(schema, `Null before version \`${version}\` unless \`${unless}\` is \`${is}\`.`);
 }
 
 function withSentence(schema: SchemaObject, sentence: string): SchemaObject {

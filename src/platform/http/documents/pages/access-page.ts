@@ -7,19 +7,24 @@ import { markdownPage } from './page.ts';
 
 export function accessPage(routes: readonly Route[]): Promise<Document> {
   const versions = VERSIONS.map((version) => versionRow(version, routes));
-  const formerNames = [...FORMER_NAMES].map(([name, { version, deprecatedAtS }]) => [
+  const formerNames = [...FORMER_NAMES].map(([name, { version, deprecatedAtS, sunset }]) => [
     code(name),
     code(version),
-    html`${new Date(deprecatedAtS * 1_000).toISOString().slice(0, 10)}`,
+    html`${dayOf(new Date(deprecatedAtS * 1_000))}`,
+    html`${dayOf(sunset)}`,
   ]);
   return markdownPage('access', {
     versions: table(['Version', 'Kind', 'New endpoints'], versions),
-    formerNames: table(['Former name', 'Version', 'Deprecated since'], formerNames),
+    formerNames: table(['Former name', 'Version', 'Deprecated since', 'May be refused from'], formerNames),
     unsubscribed: listOf(routes.filter(({ open, unsubscribed }) => open === true || unsubscribed === true)),
     permissions: permissionsOf(routes).map((permission) => section(permission, routes)),
     ofCustomers: listOf(routes.filter(({ customers }) => customers === true)),
     closedToAgents: listOf(routes.filter(({ agents }) => agents === false)),
   });
+}
+
+function dayOf(date: Date): string {
+  return date.toISOString().slice(0, 10);
 }
 
 function versionRow(version: (typeof VERSIONS)[number], routes: readonly Route[]): Html[] {
