@@ -67,14 +67,38 @@ export function schemaAt<S extends object>(version: Version, schema: S): S {
   return copyAt(ageOf(version), schema) as S;
 }
 
+/**
+ * Returns the schema of answers at `version`: without what is newer, and what came with a version
+ * up to it is required like the rest, because presenters always fill it.
+ */
+export function answerAt<S extends object>(version: Version, schema: S): S {
+  return withAllRequired(schemaAt(version, schema)) as S;
+}
+
+function withAllRequired(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(withAllRequired);
+  const { [SINCE]: _, ...copy } = Object.fromEntries(
+    Object.entries(value).map(([name, part]) => [name, withAllRequired(part)]),
+  );
+  const { properties, required = [] } = value as Partial<ObjectSchema>;
+  if (typeof properties !== 'object') return copy;
+  const later = Object.keys(properties).filter((name) => sinceOf(properties[name]!) !== undefined);
+  return { ...copy, required: [...required, ...later] };
+}
+
+interface ObjectSchema {
+  readonly properties: Readonly<Record<string, object>>;
+  readonly required: readonly string[];
+}
+
 function copyAt(age: number, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const all = Object.entries(value);
   const known = all
     .filter(([, part]) => !isNewer(age, part))
-    .map(
-      ([name, part]) => [name, name === 'enum' ? membersAt(age, part, value) : copyAt(age, part)] as const,
-    );
+    .map(([name, part]) => [name, (PARTS_AT[name] ?? copyAt)(age, part as never, value)] as const)
+    .filter(([, part]) => part !== undefined);
   const required = requiredAt(age, value);
   if (required.length > 0) known.push(['required', required]);
   const isWhole = known.length === all.length && known.every(([, part], index) => part === all[index]![1]);
@@ -96,6 +120,17 @@ function requiredAt(age: number, schema: object): string[] {
   );
   return earlier.length === 0 ? [] : [...required, ...earlier.map(([name]) => name)];
 }
+
+/** The keywords about members of a closed set. */
+const PARTS_AT: Readonly<Record<string, (age: number, part: never, schema: object) => unknown>> = {
+  enum: membersAt,
+  [MEMBERS_SINCE]: (age: number, since: MembersSince) => {
+    const all = Object.entries(since);
+    const known = all.filter(([, version = VERSIONS[0]]) => ageOf(version) <= age);
+    if (known.length === all.length) return since;
+    return known.length === 0 ? undefined : Object.fromEntries(known);
+  },
+};
 
 function membersAt(age: number, members: readonly unknown[], schema: object): readonly unknown[] {
   const { [MEMBERS_SINCE]: since = {} } = schema as { readonly [MEMBERS_SINCE]?: MembersSince };

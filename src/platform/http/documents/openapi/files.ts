@@ -97,6 +97,8 @@ function bytes(type = 'application/octet-stream'): object {
   return { [type]: { schema: { type: 'string', format: 'binary' } } };
 }
 
+export const MAIL_SINCE = '1.2.harbor';
+
 /** Mail over HTTP, signed by the sender's server, so no API header is required. */
 export function mailPaths(schemas: SchemaComponents): object {
   const schema = schemas.convert(MailReceipt as SchemaObject);
@@ -104,7 +106,7 @@ export function mailPaths(schemas: SchemaComponents): object {
     '/v1/mail/inbound': {
       post: {
         operationId: 'receive_mail',
-        'x-since': '1.2.harbor',
+        'x-since': MAIL_SINCE,
         tags: ['Mail'],
         summary: 'Hand in a mail as it came',
         description: OPERATIONS.get('receive_mail'),

@@ -1,9 +1,16 @@
 import { ErrorEnvelope } from '../../../../contract/protocol/error-envelope.ts';
 import type { ErrorCondition } from '../../../../contract/protocol/errors.ts';
-import { CURRENT_VERSION, FORMER_NAMES, VERSIONS } from '../../../../contract/protocol/versions.ts';
+import { answerAt, schemaAt } from '../../../../contract/protocol/schema/since.ts';
+import {
+  CURRENT_VERSION,
+  covers,
+  FORMER_NAMES,
+  VERSIONS,
+  type Version,
+} from '../../../../contract/protocol/versions.ts';
 import type { Route } from '../../pipeline/route.ts';
 import { pathExampleOf } from './examples.ts';
-import { FILE_PATHS, mailPaths } from './files.ts';
+import { FILE_PATHS, MAIL_SINCE, mailPaths } from './files.ts';
 import { operationOf, templateOf } from './operations.ts';
 import { refusalExample, refusalsOf } from './refusals.ts';
 import { SchemaComponents, type SchemaObject } from './schemas.ts';
@@ -13,13 +20,17 @@ export interface OpenApiOptions {
   readonly routes: readonly Route[];
   /** The base of links in errors. */
   readonly docsUrl: string;
+  /** For a document of this version alone; without it, of all versions. */
+  readonly version?: Version;
 }
 
 /**
  * Returns the OpenAPI 3.1 document of a route table, derived from the routes, their schemas and the
  * tables of protocol/ alone.
  */
-export function openApiDocument({ routes, docsUrl }: OpenApiOptions): object {
+export function openApiDocument({ routes: all, docsUrl, version }: OpenApiOptions): object {
+  const routes = version === undefined ? all : routesAt(version, all);
+  const takesMail = version === undefined || covers(version, MAIL_SINCE);
   const schemas = new SchemaComponents();
   schemas.convert(ErrorEnvelope as SchemaObject);
   const paths: Record<string, Record<string, object>> = {};
@@ -32,7 +43,7 @@ export function openApiDocument({ routes, docsUrl }: OpenApiOptions): object {
     openapi: '3.1.0',
     info: {
       title: 'Parley',
-      version: CURRENT_VERSION,
+      version: version ?? CURRENT_VERSION,
       summary: 'Conversations, messages, automated agents and notifications.',
       description: DESCRIPTION,
       license: { name: 'MIT', identifier: 'MIT' },
@@ -40,15 +51,26 @@ export function openApiDocument({ routes, docsUrl }: OpenApiOptions): object {
     servers: [{ url: '/', description: 'The server that this document comes from.' }],
     security: [{ bearer: [] }],
     tags: tagsOf(routes.map(({ path }) => path)),
-    paths: { ...paths, ...FILE_PATHS, ...mailPaths(schemas) },
+    paths: { ...paths, ...FILE_PATHS, ...(takesMail && mailPaths(schemas)) },
     components: {
       securitySchemes: { bearer: BEARER },
-      parameters: PARAMETERS,
+      parameters: parametersOf(version === undefined ? VERSIONS : [version]),
       headers: HEADERS,
       schemas: schemas.toJSON(),
       examples: examplesOf(routes, docsUrl),
     },
   };
+}
+
+function routesAt(version: Version, routes: readonly Route[]): Route[] {
+  return routes
+    .filter(({ since }) => covers(version, since))
+    .map((route) => ({
+      ...route,
+      ...(route.query && { query: schemaAt(version, route.query) }),
+      ...(route.body && { body: schemaAt(version, route.body) }),
+      response: answerAt(version, route.response),
+    }));
 }
 
 const DESCRIPTION = `Every request carries \`Authorization\`, \`Service-Version\` and \`Service-Account\`.
@@ -57,7 +79,8 @@ A refusal is one \`error\` object: branch on its \`code\`, and try again only wh
 A field with \`x-since\` is absent for callers of an older version, and refused from them; so is a value that \`x-members-since\` names.
 An id with \`x-id-of\` may be an external one, \`ext:<external_id>\`, since version \`1.3.harbor\`; the keyword says what it may name.
 An operation with \`x-permission\` is for callers that have it; Get Me has those of the caller.
-New optional fields may come with any minor version, so let unknown ones pass.`;
+New optional fields may come with any minor version, so let unknown ones pass.
+This document is about all versions. \`/v1/openapi.json?version=\` has one for each, in which \`required\` is complete.`;
 
 const BEARER = {
   type: 'http',
@@ -65,7 +88,7 @@ const BEARER = {
   description: 'An API key (`parley_…`) or an access token.',
 };
 
-const PARAMETERS = {
+const parametersOf = (versions: readonly Version[]) => ({
   ServiceVersion: {
     name: 'Service-Version',
     in: 'header',
@@ -73,8 +96,8 @@ const PARAMETERS = {
     description:
       'The version of the API that the caller speaks. Former names are accepted, with the headers `Deprecation` and `Sunset` on the answer: ' +
       `${[...FORMER_NAMES].map(([name, { version }]) => `\`${name}\` for \`${version}\``).join(', ')}.`,
-    schema: { type: 'string', enum: VERSIONS },
-    example: CURRENT_VERSION,
+    schema: { type: 'string', enum: versions },
+    example: versions.includes(CURRENT_VERSION) ? CURRENT_VERSION : versions[0],
   },
   ServiceAccount: {
     name: 'Service-Account',
@@ -94,7 +117,7 @@ const PARAMETERS = {
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
     example: '8f14e45f-ceea-467f-a8d4-3c1f2b9a7e10',
   },
-};
+});
 
 const HEADERS = {
   RequestId: { description: 'Names this request in logs.', schema: { type: 'string' } },

@@ -131,7 +131,7 @@ export class SchemaComponents {
         converted[keyword] = this.convert(value as SchemaObject);
       } else converted[keyword] = value;
     }
-    return foldNull(foldRecord(converted));
+    return foldNull(foldChoice(foldRecord(converted)));
   }
 }
 
@@ -163,6 +163,12 @@ function withNullBefore(schema: SchemaObject, { version, unless, is }: NullBefor
 function withSentence(schema: SchemaObject, sentence: string): SchemaObject {
   const { description } = schema;
   return { ...schema, description: description === undefined ? sentence : `${description} ${sentence}` };
+}
+
+/** A version may know one choice of several alone. */
+function foldChoice(schema: SchemaObject): SchemaObject {
+  const { anyOf = [], ...rest } = schema;
+  return anyOf.length === 1 ? { ...anyOf[0], ...rest } : schema;
 }
 
 /** typebox writes a map as a pattern that matches every key. */

@@ -39,7 +39,8 @@ ${referenceColumns({
   )}
 <p><a href="#resources">Resources</a></p>`,
   text: html`${document.info.description.split('\n').map((line) => html`<p>${prose(line)}</p>`)}
-<p>The same contract for machines: <a href="/v1/openapi.json">openapi.json</a>, and
+<p>The same contract for machines: <a href="/v1/openapi.json">openapi.json</a> for all versions,
+<a href="/v1/openapi.json?version=${CURRENT_VERSION}">openapi.json?version=${CURRENT_VERSION}</a> for that one alone, and
 <a href="/v1/asyncapi.json">asyncapi.json</a> for the socket. The commands below use these variables; version
 <code>${CURRENT_VERSION}</code> is the current one.</p>
 ${command('export PARLEY_URL=http://localhost:8080\nexport PARLEY_KEY=parley_…\nexport PARLEY_ACCOUNT=acc_…')}

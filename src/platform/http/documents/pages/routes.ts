@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { ApiError } from '../../../../contract/protocol/errors.ts';
 import { STATE_MACHINES, type StateMachine } from '../../../../contract/protocol/states/state-machines.ts';
+import { VERSIONS, type Version } from '../../../../contract/protocol/versions.ts';
 import type { PublicRoute, PublicRoutes } from '../../pipeline/public-routes.ts';
+import { requireVersion } from '../../pipeline/spoken-version.ts';
 import { DOCUMENT_HEADERS, type Document, documentRoute } from '../documents.ts';
 import { asyncApiDocument } from '../openapi/asyncapi.ts';
 import { type OpenApiOptions, openApiDocument } from '../openapi/openapi.ts';
@@ -22,7 +24,9 @@ export function docsRoutes({ routes, docsUrl }: OpenApiOptions): PublicRoutes {
   const assets = Object.entries(ASSETS).map(([name, read]) => [`/docs/assets/${name}`, documentRoute(read)]);
   const guides = GUIDES.map((name) => [pathOf(name), documentRoute(() => pageOfGuide(name))]);
   return {
-    '/v1/openapi.json': documentRoute(() => json(openApi())),
+    '/v1/openapi.json': byVersion((version) =>
+      json(openApiDocument({ routes, docsUrl, ...(version && { version }) })),
+    ),
     '/v1/asyncapi.json': documentRoute(() => json(asyncApiDocument())),
     [PAGES.reference.path]: reference,
     [`${PAGES.reference.path}/`]: reference,
@@ -43,6 +47,20 @@ export function docsRoutes({ routes, docsUrl }: OpenApiOptions): PublicRoutes {
       contentType: 'text/plain; charset=utf-8',
       body: Buffer.from('User-agent: *\nAllow: /docs\nDisallow: /\n'),
     })),
+  };
+}
+
+/** Serves one document for each version that `?version=` may name, and one without it. */
+function byVersion(make: (version?: Version) => Document): PublicRoute {
+  const all = documentRoute(() => make());
+  const named = new Map<Version, PublicRoute>();
+  return (request) => {
+    const text = new URLSearchParams(request.query).get('version');
+    if (text === null) return all(request);
+    const version = requireVersion(text, VERSIONS[0], 'The parameter version is empty.', 'version');
+    const route = named.get(version) ?? documentRoute(() => make(version));
+    named.set(version, route);
+    return route(request);
   };
 }
 
