@@ -19,6 +19,7 @@ import { Rights } from '../../src/platform/access/rights.ts';
 import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
 import { Conversations, PATH } from '../conversations/fixture.ts';
 import { startTestApp } from '../support/app.ts';
+import { FrameContract } from '../support/frame-contract.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
@@ -138,6 +139,19 @@ const EVERY: Readonly<Record<EventName, readonly Placed[]>> = {
       },
     },
     { to: CUSTOMER, make: async () => remove(...(await anotherCase())) },
+    {
+      to: TEAM,
+      make: async () => {
+        const { id: deleted } = await conversations.create({ title: SECRET, participants: [MEMBER] });
+        await ask('team', 'subscribe', { conversation_id: deleted });
+        await conversations.ok('DELETE', `${PATH}/${deleted}`, {
+          headers: { 'Service-Version': NEWEST_VERSION },
+        });
+        await sockets.team.frame(
+          (frame) => frame.conversation_id === deleted && frame.event === 'conversation.removed',
+        );
+      },
+    },
   ],
   'notification.created': [{ to: TEAM, make: () => send() }],
   'notification.updated': [
@@ -216,6 +230,14 @@ for (const [event, placed] of Object.entries(EVERY)) {
     }
   });
 }
+
+t.test('every frame is as the published document has it', async (t) => {
+  const contract = new FrameContract();
+  const problems = [...sockets.team.frames, ...sockets.customer.frames].flatMap(
+    (frame) => contract.problemOf(frame) ?? [],
+  );
+  t.strictSame([...new Set(problems)], []);
+});
 
 t.test('frames for a customer reveal nothing of the team', async (t) => {
   const got = sockets.customer.frames.filter(({ type }) => type === 'event');

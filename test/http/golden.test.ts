@@ -11,6 +11,7 @@ import { covers, NEWEST_VERSION, VERSIONS, type Version } from '../../src/contra
 import { Conversations } from '../conversations/fixture.ts';
 import { openSocket } from '../notifications/readers.ts';
 import { borrowTestApp, type Refusal } from '../support/app.ts';
+import { FrameContract } from '../support/frame-contract.ts';
 import { until } from '../support/until.ts';
 import { Golden } from './golden.ts';
 
@@ -299,6 +300,11 @@ t.test('events have the shapes of their golden answers', async (t) => {
     }
     await act('DELETE', participant);
     await received('participant.removed', (data) => data.id === grace.id);
+    const contract = new FrameContract(version);
+    t.strictSame(
+      socket.frames.flatMap((frame) => contract.problemOf(frame) ?? []),
+      [],
+    );
     golden.check(t, version, normalised(frames, version));
     socket.close();
   }

@@ -191,7 +191,7 @@ function newerOf(properties: Schema): string[] {
   );
 }
 
-function closedMap(schemas: Schema): Schema {
+export function closedMap(schemas: Schema): Schema {
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => [name, closed(schema as Schema)]),
   );

@@ -34,7 +34,7 @@ export const ErrorObject = Type.Object(
 export type ErrorObject = Static<typeof ErrorObject>;
 
 describe(ErrorObject, {
-  code: 'The exact condition, for programs to branch on.',
+  code: 'The exact condition, for programs to branch on. Codes may be added, for every version: treat one that is not known by its `type` and `is_transient`. `account_in_other_cell` came with 1.2.harbor.',
   type: 'Class of the error: `invalid_request_error` needs another request, `api_error` may pass, `idempotency_error` is about the Idempotency-Key.',
   message: 'The error for people. The wording may change.',
   param:
@@ -43,7 +43,7 @@ describe(ErrorObject, {
   is_transient: 'Whether sending the same request again later may succeed.',
   quota: 'The limit of the plan that was reached. Present only for `limit_exceeded`.',
   cell_url:
-    'The public URL of the installation that has the account. Present only for `account_in_other_cell`.',
+    'The public URL of the installation that has the account. Present only for `account_in_other_cell`. It came with 1.2.harbor and is shown to callers of every version.',
   request_log_url: 'Where the log of the request can be read. Null where none is kept.',
 });
 

@@ -194,6 +194,13 @@ function serverFrame(type: ServerFrameType, frames: Frames): object {
   return frames.add(type, SERVER_FRAMES[type], FRAME_SUMMARIES[type]);
 }
 
+/** The events that are about one message. */
+const OF_A_MESSAGE = /^(?:message|draft|scheduled)\./;
+
+const OF_DELETED = Type.String({
+  description: 'Id of the conversation. Present where it was deleted, for its subscribers.',
+});
+
 function eventFrame(event: EventName, frames: Frames): object {
   const { stream, since } = EVENTS[event];
   const { summary, data } = EVENT_DATA[event];
@@ -201,13 +208,16 @@ function eventFrame(event: EventName, frames: Frames): object {
     type: Type.Literal('event'),
     event: Type.Literal(event),
     ...(stream === 'conversation' ? { conversation_id: Type.String() } : {}),
-    sequence: Type.Optional(Type.Integer({ minimum: 1 })),
+    ...(event === 'conversation.removed' ? { conversation_id: Type.Optional(OF_DELETED) } : {}),
+    ...(OF_A_MESSAGE.test(event) ? { sequence: Type.Optional(Type.Integer({ minimum: 1 })) } : {}),
     at: Timestamp,
     data,
   });
   describe(frame, {
     event: `Kind of event: always \`${event}\`.`,
-    conversation_id: 'Id of the conversation that the event is about.',
+    ...(stream === 'conversation' && {
+      conversation_id: 'Id of the conversation that the event is about.',
+    }),
     sequence: 'Position in the timeline of the conversation. Present for messages of the timeline.',
     at: 'When it happened.',
     data: summary,

@@ -1,0 +1,42 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { schemaAt } from '../../src/contract/protocol/schema/since.ts';
+import { NEWEST_VERSION, type Version } from '../../src/contract/protocol/versions.ts';
+import { asyncApiDocument } from '../../src/platform/http/documents/openapi/asyncapi.ts';
+import { closedMap } from './contract.ts';
+
+interface AsyncApi {
+  readonly components: {
+    readonly messages: Readonly<Record<string, { readonly payload: { readonly $ref: string } }>>;
+    readonly schemas: object;
+  };
+}
+
+/** Checks what a socket of one version receives against the AsyncAPI document (contract.ts). */
+export class FrameContract {
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  readonly #messages: AsyncApi['components']['messages'];
+  readonly #checks = new Map<string, ValidateFunction>();
+
+  constructor(version: Version = NEWEST_VERSION) {
+    const { components } = asyncApiDocument() as AsyncApi;
+    addFormats.default(this.#ajv);
+    const schemas = closedMap(schemaAt(version, components.schemas) as Readonly<Record<string, unknown>>);
+    this.#ajv.addSchema({ components: { schemas } }, 'asyncapi');
+    this.#messages = components.messages;
+  }
+
+  /**
+   * Returns what is wrong with a frame, undefined if nothing is. Replies are not looked at, because
+   * they do not say what they answer.
+   */
+  problemOf(frame: { readonly type: string; readonly event?: string }): string | undefined {
+    if (frame.type === 'reply') return undefined;
+    const name = (frame.event ?? frame.type).replaceAll('.', '_');
+    const message = this.#messages[name];
+    if (message === undefined) return `there is no message ${name}`;
+    const check = this.#checks.get(name) ?? this.#ajv.compile({ $ref: `asyncapi${message.payload.$ref}` });
+    this.#checks.set(name, check);
+    return check(frame) ? undefined : `${name}: ${this.#ajv.errorsText(check.errors)}`;
+  }
+}
