@@ -228,7 +228,7 @@ describe(UpdateConversationBody, {
 
 /** Body of Set Legal Hold (docs/contract.md#legal-hold). */
 export const SetLegalHoldBody = Body({
-  legal_hold: OneOf(LEGAL_HOLDS),
+  legal_hold: OneOf(LEGAL_HOLDS, { examples: ['held'] }),
   reason: Since('1.3.harbor', Label(HOLD_REASON_CHARACTERS)),
 });
 export type SetLegalHoldBody = Static<typeof SetLegalHoldBody>;

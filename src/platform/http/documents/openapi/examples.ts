@@ -1,4 +1,5 @@
 import { ID_PREFIXES, type IdKind } from '../../../../contract/protocol/ids.ts';
+import { EFFECTS } from './effects.ts';
 import * as samples from './samples.ts';
 import { nameOf, type SchemaObject } from './schemas.ts';
 
@@ -10,6 +11,16 @@ export type FindSchema = (name: string) => SchemaObject | undefined;
  */
 export function exampleOf(schema: SchemaObject, find: FindSchema): unknown {
   return valueFor(schema, { find, field: '', owner: '', sparse: false });
+}
+
+/** Returns the same for the answer of an operation, with what it shows of its effect. */
+export function answerExampleOf(schema: SchemaObject, find: FindSchema, operation: string): unknown {
+  const usual = exampleOf(schema, find);
+  const effect = EFFECTS[operation];
+  if (effect === undefined) return usual;
+  // A document of an older version lacks some of the fields.
+  const known = Object.entries(effect).filter(([field]) => Object.hasOwn(usual as object, field));
+  return { ...(usual as object), ...Object.fromEntries(known) };
 }
 
 /**
@@ -47,8 +58,11 @@ function valueFor(schema: SchemaObject, place: SamplePath): unknown {
   if (schema.examples !== undefined) return schema.examples[0];
   if (schema.default !== undefined) return schema.default;
   if (schema.const !== undefined) return schema.const;
+  if (samples.EMPTY_LISTS.has(pathOf(place))) return [];
   const [type, isNullable] = typeOf(schema);
-  if (isNullable && (type === 'array' || type === 'object' || isUsuallyNull(place))) return null;
+  const isSubObject = type === 'array' || type === 'object';
+  const isLeftOut = isSubObject ? !samples.ALWAYS_SHOWN.has(pathOf(place)) : isUsuallyNull(place);
+  if (isNullable && isLeftOut) return null;
   if (schema.enum !== undefined) return memberOf(schema.enum, place);
   if (schema.properties !== undefined) return objectOf(schema, place);
   const choices = schema.anyOf ?? schema.oneOf;
@@ -63,7 +77,8 @@ function valueFor(schema: SchemaObject, place: SamplePath): unknown {
 function choiceOf(choices: readonly SchemaObject[], place: SamplePath): unknown {
   const isNullable = choices.some(({ type }) => type === 'null');
   const value = choices.find(({ type }) => type !== 'null');
-  return value === undefined || (isNullable && value.$ref !== undefined) ? null : valueFor(value, place);
+  const isLeftOut = isNullable && value?.$ref !== undefined && !samples.ALWAYS_SHOWN.has(pathOf(place));
+  return value === undefined || isLeftOut ? null : valueFor(value, place);
 }
 
 const VALUES: Readonly<Record<string, (schema: SchemaObject, place: SamplePath) => unknown>> = {
@@ -101,7 +116,7 @@ function memberOf(members: readonly unknown[], { owner, field }: SamplePath): un
 
 function textOf(schema: SchemaObject, { field, owner }: SamplePath): string {
   const { format, maxLength = Infinity } = schema;
-  if (format === 'date-time') return samples.TIMES[field] ?? '2026-03-02T09:30:00.123456Z';
+  if (format === 'date-time') return samples.TIMES[field] ?? samples.USUAL_TIME;
   if (format === 'email') return 'ada@example.com';
   if (format === 'uri' || field.endsWith('url')) return 'https://example.com/manual';
   const text = samples.TEXTS[`${owner}.${field}`] ?? samples.TEXTS[field];
@@ -117,9 +132,16 @@ function typeOf({ type }: SchemaObject): [type: string, isNullable: boolean] {
 }
 
 /** True for events that an ordinary resource has not had, missing pages, and rare fields. */
-function isUsuallyNull({ owner, field }: SamplePath): boolean {
-  if (field.endsWith('_at')) return !samples.USUAL_TIMES.has(field);
-  return field.endsWith('page_url') || samples.RARE.has(field) || samples.RARE.has(`${owner}.${field}`);
+function isUsuallyNull(place: SamplePath): boolean {
+  const { field } = place;
+  if (field.endsWith('_at'))
+    return !samples.USUAL_TIMES.has(field) && !samples.USUAL_TIMES.has(pathOf(place));
+  return field.endsWith('page_url') || samples.RARE.has(field) || samples.RARE.has(pathOf(place));
+}
+
+/** Returns the field as samples.ts names it: `resource.field`. */
+function pathOf({ owner, field }: SamplePath): string {
+  return `${owner}.${field}`;
 }
 
 /** Returns the same id for every resource of a kind. */

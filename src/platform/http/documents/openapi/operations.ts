@@ -3,7 +3,7 @@ import { toolSlugOf } from '../../../../contract/protocol/resources/available-to
 import { EXTERNAL_PREFIX, ID_OF, kindsInPath } from '../../../../contract/protocol/schema/external-ids.ts';
 import { statusLine } from '../../connection/connection.ts';
 import type { Route } from '../../pipeline/route.ts';
-import { bodyExampleOf, exampleOf, pathExampleOf } from './examples.ts';
+import { answerExampleOf, bodyExampleOf, pathExampleOf } from './examples.ts';
 import { describeRefusals, refusalsOf, statusOf } from './refusals.ts';
 import { TEXTS } from './samples.ts';
 import { ALSO_EXTERNAL, type SchemaComponents, type SchemaObject } from './schemas.ts';
@@ -150,7 +150,7 @@ export function needsBody({ required = [], allOf }: SchemaObject): boolean {
 
 function successesOf(route: Route, schemas: SchemaComponents): Record<string, object> {
   const schema = schemas.convert(route.response as SchemaObject);
-  const example = exampleOf(schema, schemas.find);
+  const example = answerExampleOf(schema, schemas.find, route.name);
   const content = { [route.contentType ?? 'application/json']: { schema, example } };
   const answer = (description: string) => ({
     description,

@@ -78,7 +78,19 @@ export const OFTEN_SENT = new Set([
 ]);
 
 /** Times that every resource has; the others are of events that an ordinary one has not had. */
-export const USUAL_TIMES = new Set(['created_at', 'updated_at', 'last_message_at']);
+export const USUAL_TIMES = new Set([
+  'created_at',
+  'updated_at',
+  'last_message_at',
+  'agent_run.completed_at',
+  'agent_run.started_at',
+  'chat_message.sent_at',
+  'import.started_at',
+  'pin.pinned_at',
+]);
+
+/** The time of most examples. */
+export const USUAL_TIME = '2026-03-02T09:30:00.123456Z';
 
 /** Fields that are null in most resources. */
 export const RARE = new Set([
@@ -93,7 +105,9 @@ export const RARE = new Set([
   'conversation.group_id',
   'conversation.inbox_id',
   'conversation.topic_id',
+  'conversation.snoozed_until',
   'conversation.topic_type',
+  'conversation_participant.muted_until',
   'email.code',
   'email.html',
   'email.in_reply_to',
@@ -111,6 +125,7 @@ export const RARE = new Set([
   'import.origin',
   'failing_since',
   'incomplete',
+  'notification.agent_run_id',
   'notification_settings.mute_until',
   'streaming_state',
   'subject',
@@ -119,12 +134,19 @@ export const RARE = new Set([
   'webhook_delivery.last_error',
 ]);
 
+/** Sub-objects that answers always show. */
+export const ALWAYS_SHOWN = new Set(['conversation_participant.actor', 'import.parts']);
+
+/** Lists that may be null and are empty in most resources. */
+export const EMPTY_LISTS = new Set(['chat_message.mentions']);
+
 /** The usual member of an enum, if it is not the first. */
 export const USUAL_MEMBERS: Readonly<Record<string, string | undefined>> = {
   'account.plan': 'pro',
   'agent_definition.definition_type': 'custom',
   'agent_run.status': 'completed',
   'chat_message.status': 'sent',
+  'conversation.legal_hold': 'released',
   'conversation.type': 'group',
   'email.purpose': 'message',
   'email.status': 'accepted',
@@ -137,6 +159,7 @@ export const USUAL_MEMBERS: Readonly<Record<string, string | undefined>> = {
   'import_report.type': 'files',
   'message_outcome.status': 'sent',
   'notification.priority': 'normal',
+  'notification.resource_type': 'entity',
   'role.type': 'user',
   'webhook_delivery.status': 'delivered',
   legal_hold: 'held',
@@ -222,6 +245,7 @@ export const TEXTS: Readonly<Record<string, string | undefined>> = {
     'BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs',
   'push_subscription.endpoint': 'https://push.example.com/send/dGhlIGVuZHBvaW50',
   'push_subscription.key_id': '3f2a9c17d5e8b604',
+  'notification.resource_id': 'cnv_0VQ3mK8ZtYp4Xw7LbN2cRd9F',
   'notification.title': 'Ada Lovelace in Broken crane',
   'role.name': 'Support',
   visitor_token: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhY3RfIn0.c2lnbmF0dXJl',
