@@ -206,6 +206,11 @@ t.test('PATCH refuses what Create Agent refuses, and what does not change', asyn
       { config: { tools: [{ tool: 'read_doc', config_json: '{' }] } },
       '400 invalid_format config.tools[0].config_json',
     ],
+    [
+      scheduled.id,
+      { config: { tools: [{ tool: 'read_doc', config_json: '[]' }] } },
+      '422 validation_failed config.tools[0].config_json',
+    ],
   ];
   for (const [id, body, expected] of refused) {
     t.equal(refusalOf(await patch(id, body)), expected, JSON.stringify(body));

@@ -2,6 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { SINCE, sinceOf } from '../../src/contract/protocol/schema/since.ts';
 import { covers, FORMER_NAMES, VERSIONS, type Version } from '../../src/contract/protocol/versions.ts';
@@ -61,6 +62,20 @@ t.test('a former name is the version that it names, and another one is refused',
   ]) {
     const { status, body } = await read(`?version=${text}`);
     t.match([status, (body as Refusal).error], [400, { code, param: 'version' }]);
+  }
+});
+
+t.test('the body of Send Message may have a null mode, as at the server', async (t) => {
+  for (const version of VERSIONS) {
+    const { paths, components } = (await read(`?version=${version}`)).body as Document;
+    const { requestBody } = paths['/v1/messaging/conversations/{id}/messages']!.post!;
+    const { schema } = requestBody!.content['application/json']!;
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    const check = ajv.compile({ ...schema, components });
+    const body = { body: 'ahoy', mode: null, client_message_id: 'one' };
+    t.equal(check(body), true, version);
+    t.equal(check({ ...body, client_message_id: undefined }), false, 'nothing is left of its conditions');
+    t.equal(check({ body: 'ahoy', mode: null, channel: 'message' }), false);
   }
 });
 

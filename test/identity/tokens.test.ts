@@ -298,7 +298,7 @@ t.test('exchange (RFC 8693)', async (t) => {
     issued_token_type: ACCESS_TOKEN_TYPE,
     token_type: 'Bearer',
   });
-  t.ok(expires_in <= 160 && Date.parse(expires_at) <= (nowS + 162) * 1_000, 'no later than the token');
+  t.ok(expires_in <= 100 && Date.parse(expires_at) <= (nowS + 100) * 1_000, 'no later than the token');
   t.equal(await refusal('GET', '/v1/me', { token: access_token }), '200');
   t.ok((await exchange(issuer.token(of(issuer, 'x')))).body.expires_in <= 900);
   const refused = async (more: object, headers = {}) =>
@@ -312,10 +312,10 @@ t.test('exchange (RFC 8693)', async (t) => {
     await refused({ subject_token: demo.users.ada.access_token }),
     '401 invalid_credentials subject_token',
   );
-  t.equal(
-    await refused({ subject_token: issuer.token({ ...of(issuer, 'x'), exp: nowS - 99 }) }),
-    '401 expired_token subject_token',
-  );
+  for (const pastS of [0, 30, 99]) {
+    const token = issuer.token({ ...of(issuer, 'x'), exp: nowS - pastS });
+    t.equal(await refused({ subject_token: token }), '401 expired_token subject_token', `${pastS} s ago`);
+  }
   t.equal(await refused({}, { 'Service-Account': undefined }), '400 parameter_missing Service-Account');
   t.equal(await refused({ subject_token_type: 'x' }), '422 validation_failed subject_token_type');
   const headers = { Authorization: undefined };

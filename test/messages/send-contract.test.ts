@@ -433,6 +433,12 @@ t.test('permissions to send, and the shown sender', async (t) => {
   await refused(t, crossed, '404 resource_not_found Service-Account', 'on behalf of our account');
 });
 
+t.test('of a member that a body has twice, the last one counts', async (t) => {
+  const rawBody = '{"body":"first","client_message_id":"twice","body":"last"}';
+  const { body } = await send(group, {}, { rawBody });
+  t.match(body, { body: 'last' });
+});
+
 t.test('customers write to their own case, always visibly', async (t) => {
   const query = 'include[]=sender&include[]=author';
   const shownCustomer = shownActor(customer.id, 'user', 'Carl Customer', 'carl@example.net');

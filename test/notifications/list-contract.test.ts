@@ -365,6 +365,7 @@ t.test('25 a page, unless asked otherwise, and URLs that keep the filters', asyn
   t.equal(last.page_info.next_page_url, null);
   t.strictSame(await follow(last.page_info.previous_page_url, reader.token), first);
   t.strictSame(await feed(reader.token, 'limit=30'), envelope((await feed(reader.token, 'limit=100')).data));
+  t.equal((await feed(reader.token, 'limit=007')).data.length, 7, 'leading zeros do not count');
 
   const seen = await feed(reader.token, 'status=seen&limit=10&include[]=resource');
   t.strictSame(titles(seen), downFrom(29, 10, 2));

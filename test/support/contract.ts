@@ -212,6 +212,7 @@ function isSchema(value: unknown): value is Schema {
 function errorProblem(status: number, body: unknown, documented?: readonly string[]): string | undefined {
   const { error } = body as { readonly error?: Readonly<Record<string, unknown>> };
   if (error === undefined) return 'no error envelope';
+  if (/[^.]\.\.$/.test(String(error.message))) return 'its message ends with two full stops';
   const conditions = (Object.keys(ERRORS) as ErrorCondition[]).filter(
     (condition) => codeOf(condition) === error.code && ERRORS[condition].status === status,
   );

@@ -28,10 +28,10 @@ const LIMIT: Option = {
 // Repeats contract/protocol/resources/account.ts, which takes a tenth of a second to load; the
 // types check that both are equal.
 const PLAN = oneOf('plan of the account; free if left out', ['free', 'pro'] satisfies Plan[]);
-const SUBSCRIPTION = oneOf('inactive: every request is answered 402 until it is active again', [
-  'active',
-  'inactive',
-] satisfies AccountPlan[]);
+const SUBSCRIPTION = oneOf(
+  'inactive: every request but GET /v1/account is answered 402 until it is active again',
+  ['active', 'inactive'] satisfies AccountPlan[],
+);
 const ROLE: Option = {
   help: 'role of the account, by its name or id',
   value: 'admin|member|viewer|rol_…',

@@ -38,6 +38,8 @@ export interface Credential {
   readonly widgetId?: string | undefined;
   /** Milliseconds since 1970; null if it does not expire. */
   readonly expiresAtMs: number | null;
+  /** The same without a tolerance for other clocks, where `expiresAtMs` has one. */
+  readonly statedEndMs?: number | undefined;
 }
 
 /** The identity provider, at the revision at which it proved a credential that ends with it. */

@@ -16,6 +16,7 @@ import {
   Timestamp,
   together,
   where,
+  whereOrNull,
 } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import { Actor, ENTITY_TYPES, Entity, MentionedMessage } from './actor.ts';
@@ -261,7 +262,7 @@ demand(EditedAttachment, [
 /** Body of Send Message (docs/contract.md#sending-a-message). send-rules.ts has further rules. */
 export const SendMessageBody = Body({
   body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),
-  mode: Type.Optional(OneOf(['send', 'draft'])),
+  mode: Type.Optional(Nullable(OneOf(['send', 'draft']))),
   channel: Type.Optional(OneOf(CHANNELS)),
   source_thread_message_id: Type.Optional(Text(64)),
   client_message_id: Type.Optional(Text(MESSAGE_LIMITS.clientMessageIdCharacters)),
@@ -280,7 +281,7 @@ export type SendMessageBody = Static<typeof SendMessageBody>;
 
 describe(SendMessageBody, {
   body: 'The text. Required unless the message has an attachment or a resource link; an empty or blank text counts as absent.',
-  mode: '`send` delivers the message now, or at `scheduled_at`. `draft` proposes a customer reply that a person approves or rejects; it requires `channel`. Default `send`.',
+  mode: '`send` delivers the message now, or at `scheduled_at`. `draft` proposes a customer reply that a person approves or rejects; it requires `channel`. Default `send`, for null as well.',
   channel:
     'Channel of a customer reply: `message` in the conversation, `email` through the bridged inbox. Required when `mode` is `draft`; `email` requires a case with a bridged inbox.',
   source_thread_message_id:
@@ -308,7 +309,7 @@ demand(
     { required: ['attachments'], properties: { attachments: { minItems: 1 } } },
     { required: ['link_resource_type', 'link_resource_id'] },
   ],
-  [where('mode', 'draft', 'mode', 'channel'), where('mode', 'send', 'client_message_id')],
+  [where('mode', 'draft', 'mode', 'channel'), whereOrNull('mode', 'send', 'client_message_id')],
   together('link_resource_type', 'link_resource_id'),
 );
 

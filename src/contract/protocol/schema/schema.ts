@@ -119,6 +119,11 @@ export function where(field: string, value: string, ...required: readonly string
   return { properties: { [field]: { const: value } }, required };
 }
 
+/** Returns the same for a field that may be null, which counts as absent. */
+export function whereOrNull(field: string, value: string, ...required: readonly string[]): Alternative {
+  return { properties: { [field]: { enum: [value, null] } }, required };
+}
+
 /** Returns the alternatives of two fields that stand together or not at all. */
 export function together(one: string, other: string): readonly Alternative[] {
   return [{ required: [one, other] }, { not: { anyOf: [{ required: [one] }, { required: [other] }] } }];

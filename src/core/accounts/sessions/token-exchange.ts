@@ -57,8 +57,10 @@ export async function exchangeToken(
     );
   }
   requireSubscription(principal);
-  const leftS = Math.floor((credential.expiresAtMs! - Date.now()) / 1_000);
-  const ttlS = Math.max(1, Math.min(DEFAULT_TTL_S, leftS));
+  // The tolerance for the issuer's clock is no lifetime: what has none left is not exchanged.
+  const leftS = Math.floor((credential.statedEndMs! - Date.now()) / 1_000);
+  if (leftS < 1) throw new ApiError('expired_token', 'The token has expired.', PARAM);
+  const ttlS = Math.min(DEFAULT_TTL_S, leftS);
   const { provider } = credential;
   const { token, expiresAt } = await tokens.issueAccess({ accountId, actorId: actor.id, provider, ttlS });
   return {

@@ -67,7 +67,7 @@ function readConfig(tool: BuiltInTool, json: string | undefined, param: string):
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const where = error.param === null ? '' : `${error.param}: `;
-    throw invalid(param, `Does not fit the tool's config_schema: ${where}${error.message}.`);
+    throw invalid(param, `Does not fit the tool's config_schema: ${where}${error.message}`);
   }
 }
 

@@ -5,9 +5,12 @@ import { refused } from './token-form.ts';
 
 /** What a token with a valid signature says. */
 export interface ProvenClaims extends NamedPerson {
-  /** Both in milliseconds since 1970; the second with the tolerated skew. */
+  /** In milliseconds since 1970, like those below. */
   readonly issuedAtMs: number;
+  /** With the tolerated skew. */
   readonly expiresAtMs: number;
+  /** As the token says. */
+  readonly statedEndMs: number;
 }
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -56,13 +59,16 @@ function requireAudience({ audience }: ProviderRow, { aud }: Claims): void {
   throw refused('The token is for another audience.');
 }
 
-function readTimes(claims: Claims, nowMs: number): Pick<ProvenClaims, 'issuedAtMs' | 'expiresAtMs'> {
+function readTimes(
+  claims: Claims,
+  nowMs: number,
+): Pick<ProvenClaims, 'issuedAtMs' | 'expiresAtMs' | 'statedEndMs'> {
   const [exp, iat] = [timeOf(claims, 'exp'), timeOf(claims, 'iat')];
   if (exp === undefined || iat === undefined) throw refused('The token must have the times exp and iat.');
   const nbf = timeOf(claims, 'nbf') ?? iat;
   if (exp + SKEW_MS <= nowMs) throw new ApiError('expired_token', 'The token has expired.');
   if (Math.max(iat, nbf) > nowMs + SKEW_MS) throw refused('The token is not valid yet.');
-  return { issuedAtMs: iat, expiresAtMs: exp + SKEW_MS };
+  return { issuedAtMs: iat, expiresAtMs: exp + SKEW_MS, statedEndMs: exp };
 }
 
 /** Returns milliseconds since 1970, or undefined if the claim is absent. */

@@ -89,6 +89,7 @@ export class TokenVerifier implements ForeignTokens {
         issuedAtMs: claims.issuedAtMs,
         provider: { id: provider.id, revision: provider.revision },
         expiresAtMs: claims.expiresAtMs,
+        statedEndMs: claims.statedEndMs,
       },
     };
   }
