@@ -13,9 +13,9 @@ import { JsonBytes } from '../json-bytes.ts';
 
 /**
  * JSON in which what later versions have is marked, so that a node can cut it out for sockets of an
- * older version without parsing. A mark is white space that JSON.stringify never
- * writes and that never stands inside a string: before the marked part a tab and as many spaces as
- * the position of its version in VERSIONS, after it a tab.
+ * older version without parsing. A mark is white space that JSON.stringify never writes and that
+ * never stands inside a string: before the marked part a tab and as many spaces as the position of
+ * its version in VERSIONS, after it a tab.
  *
  *     {"id":"msg_1","body":null\t  ,"sent_at":null\t}
  *

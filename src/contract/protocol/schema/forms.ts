@@ -47,9 +47,9 @@ interface Part extends Field {
 }
 
 /**
- * Returns the value in the form of this version: without what is newer, at any depth.
- * The value itself is not changed, and parts that are the same in both versions are shared. Dropped
- * fields are set to undefined, which JSON leaves out; that is cheaper than copies with fewer keys.
+ * Returns the value in the form of this version: without what is newer, at any depth. The value
+ * itself is not changed, and parts that are the same in both versions are shared. Dropped fields
+ * are set to undefined, which JSON leaves out; that is cheaper than copies with fewer keys.
  */
 export function formAt<T>(version: Version, schema: TSchema, value: T): T {
   const age = ageOf(version);

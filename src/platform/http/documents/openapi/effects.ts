@@ -44,5 +44,5 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, unknown>> 
     output: null,
     duration_ms: null,
   },
-  cancel_agent_run: { status: 'cancelled', started_at: null, output: null },
+  cancel_agent_run: { status: 'cancelled', output: null },
 };

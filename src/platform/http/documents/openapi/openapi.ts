@@ -45,7 +45,7 @@ export function openApiDocument({ routes: all, docsUrl, version }: OpenApiOption
       title: 'Parley',
       version: version ?? CURRENT_VERSION,
       summary: 'Conversations, messages, automated agents and notifications.',
-      description: DESCRIPTION,
+      description: `${DESCRIPTION}\n${version === undefined ? OF_ALL : `This document is about version \`${version}\` alone.`}`,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'The server that this document comes from.' }],
@@ -79,8 +79,10 @@ A refusal is one \`error\` object: branch on its \`code\`, and try again only wh
 A field with \`x-since\` is absent for callers of an older version, and refused from them; so is a value that \`x-members-since\` names.
 An id with \`x-id-of\` may be an external one, \`ext:<external_id>\`, since version \`1.3.harbor\`; the keyword says what it may name.
 An operation with \`x-permission\` is for callers that have it; Get Me has those of the caller.
-New optional fields may come with any minor version, so let unknown ones pass.
-This document is about all versions. \`/v1/openapi.json?version=\` has one for each, in which \`required\` is complete.`;
+New optional fields may come with any minor version, so let unknown ones pass.`;
+
+const OF_ALL =
+  'This document is about all versions. `/v1/openapi.json?version=` has one for each, in which `required` is complete.';
 
 const BEARER = {
   type: 'http',
