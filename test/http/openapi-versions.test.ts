@@ -53,7 +53,7 @@ t.test('an answer has the fields that it requires', async (t) => {
 });
 
 t.test('a former name is the version that it names, and another one is refused', async (t) => {
-  for (const [name, { version }] of FORMER_NAMES) {
+  for (const [name, version] of FORMER_NAMES) {
     t.strictSame((await read(`?version=${name}`)).body, (await read(`?version=${version}`)).body);
   }
   for (const [text, code] of [

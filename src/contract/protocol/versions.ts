@@ -21,24 +21,26 @@ export const SOCKETS_SINCE = '1.1.harbor' satisfies Version;
 /** The version that introduced streams and polls, which carry what sockets do. */
 export const STREAMS_SINCE = '1.3.harbor' satisfies Version;
 
-/** A name that stood for a version before it was promoted. */
-export interface FormerName {
-  readonly version: Version;
-  /** When the name was deprecated, in seconds since 1970. */
-  readonly deprecatedAtS: number;
-  /** The day from which a release may refuse the name in requests. Names in rows stay known. */
-  readonly sunset: Date;
-}
+const FORMER = [
+  ['1.2.harbor-preview.1', '1.2.harbor'],
+  ['1.3.harbor-preview.1', '1.3.harbor'],
+] as const satisfies readonly (readonly [name: string, version: Version])[];
 
 /** Former names of stable versions, oldest first. One that is sent means the stable version. */
-export const FORMER_NAMES: ReadonlyMap<string, FormerName> = new Map([
-  ['1.2.harbor-preview.1', formerly('1.2.harbor', '2026-11-23', '2027-06-30')],
-  ['1.3.harbor-preview.1', formerly('1.3.harbor', '2026-11-26', '2027-06-30')],
-]);
+export const FORMER_NAMES: ReadonlyMap<string, Version> = new Map<string, Version>(FORMER);
 
-function formerly(version: Version, deprecated: string, sunset: string): FormerName {
-  return { version, deprecatedAtS: Date.parse(deprecated) / 1_000, sunset: new Date(sunset) };
+/** The days of a former name, such as `2027-06-30`. */
+export interface Deprecation {
+  readonly since: string;
+  /** From which a release may refuse the name in requests. Names in rows stay known. */
+  readonly sunset: string;
 }
+
+/** Those of each former name: apart from the names, which the SDK has too. */
+export const DEPRECATIONS: Readonly<Record<(typeof FORMER)[number][0], Deprecation>> = {
+  '1.2.harbor-preview.1': { since: '2026-11-23', sunset: '2027-06-30' },
+  '1.3.harbor-preview.1': { since: '2026-11-26', sunset: '2027-06-30' },
+};
 
 export function isVersion(value: string): value is Version {
   return (VERSIONS as readonly string[]).includes(value);
@@ -46,7 +48,7 @@ export function isVersion(value: string): value is Version {
 
 /** Returns the version of this name, also of a former one; undefined if there is none. */
 export function versionNamed(name: string): Version | undefined {
-  return isVersion(name) ? name : FORMER_NAMES.get(name)?.version;
+  return isVersion(name) ? name : FORMER_NAMES.get(name);
 }
 
 /**
@@ -54,7 +56,7 @@ export function versionNamed(name: string): Version | undefined {
  * promotion know too (docs/decisions.md#rows-keep-the-first-name-of-a-version).
  */
 export function keptName(version: Version): string {
-  for (const [name, former] of FORMER_NAMES) if (former.version === version) return name;
+  for (const [name, former] of FORMER_NAMES) if (former === version) return name;
   return version;
 }
 

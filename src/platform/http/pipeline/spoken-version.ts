@@ -1,7 +1,7 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import {
   covers,
-  FORMER_NAMES,
+  DEPRECATIONS,
   VERSIONS,
   type Version,
   versionNamed,
@@ -34,11 +34,14 @@ export function requireVersion(
  * none.
  */
 export function deprecationHeaders(version: string | undefined): readonly [name: string, value: string][] {
-  const former = version === undefined ? undefined : FORMER_NAMES.get(version);
-  if (former === undefined) return NONE;
-  const { deprecatedAtS, sunset } = former;
-  return [['Deprecation', `@${deprecatedAtS}`], ['Sunset', sunset.toUTCString()], LINK];
+  return HEADERS.get(version ?? '') ?? NONE;
 }
 
 const NONE: readonly [string, string][] = [];
 const LINK: [string, string] = ['Link', '</docs/access#former-names>; rel="deprecation"; type="text/html"'];
+const HEADERS = new Map<string, [string, string][]>(
+  Object.entries(DEPRECATIONS).map(([name, { since, sunset }]) => [
+    name,
+    [['Deprecation', `@${Date.parse(since) / 1_000}`], ['Sunset', new Date(sunset).toUTCString()], LINK],
+  ]),
+);

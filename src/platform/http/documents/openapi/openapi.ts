@@ -97,7 +97,7 @@ const parametersOf = (versions: readonly Version[]) => ({
     required: true,
     description:
       'The version of the API that the caller speaks. Former names are accepted, with the headers `Deprecation` and `Sunset` on the answer: ' +
-      `${[...FORMER_NAMES].map(([name, { version }]) => `\`${name}\` for \`${version}\``).join(', ')}.`,
+      `${[...FORMER_NAMES].map(([name, version]) => `\`${name}\` for \`${version}\``).join(', ')}.`,
     schema: { type: 'string', enum: versions },
     example: versions.includes(CURRENT_VERSION) ? CURRENT_VERSION : versions[0],
   },

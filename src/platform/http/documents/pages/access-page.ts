@@ -1,5 +1,10 @@
 import { PERMISSIONS } from '../../../../contract/protocol/permissions.ts';
-import { CURRENT_VERSION, FORMER_NAMES, VERSIONS } from '../../../../contract/protocol/versions.ts';
+import {
+  CURRENT_VERSION,
+  DEPRECATIONS,
+  VERSIONS,
+  versionNamed,
+} from '../../../../contract/protocol/versions.ts';
 import type { Route } from '../../pipeline/route.ts';
 import type { Document } from '../documents.ts';
 import { code, type Html, html, table } from './html.ts';
@@ -7,11 +12,11 @@ import { markdownPage } from './page.ts';
 
 export function accessPage(routes: readonly Route[]): Promise<Document> {
   const versions = VERSIONS.map((version) => versionRow(version, routes));
-  const formerNames = [...FORMER_NAMES].map(([name, { version, deprecatedAtS, sunset }]) => [
+  const formerNames = Object.entries(DEPRECATIONS).map(([name, { since, sunset }]) => [
     code(name),
-    code(version),
-    html`${dayOf(new Date(deprecatedAtS * 1_000))}`,
-    html`${dayOf(sunset)}`,
+    code(versionNamed(name)!),
+    html`${since}`,
+    html`${sunset}`,
   ]);
   return markdownPage('access', {
     versions: table(['Version', 'Kind', 'New endpoints'], versions),
@@ -21,10 +26,6 @@ export function accessPage(routes: readonly Route[]): Promise<Document> {
     ofCustomers: listOf(routes.filter(({ customers }) => customers === true)),
     closedToAgents: listOf(routes.filter(({ agents }) => agents === false)),
   });
-}
-
-function dayOf(date: Date): string {
-  return date.toISOString().slice(0, 10);
 }
 
 function versionRow(version: (typeof VERSIONS)[number], routes: readonly Route[]): Html[] {
