@@ -1,4 +1,5 @@
 import { ApiError } from './errors.ts';
+import { isExactNumber } from './exact-json.ts';
 
 /**
  * Returns JSON with the fields of every object in the order of their names and without white space
@@ -9,7 +10,7 @@ export function canonicalJson(value: unknown, depth = 0): string {
     throw new ApiError('invalid_format', `The body is nested more than ${MAX_DEPTH} levels deep.`);
   }
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, depth + 1)).join(',')}]`;
-  if (typeof value === 'object' && value !== null) {
+  if (typeof value === 'object' && value !== null && !isExactNumber(value)) {
     const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
     return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field, depth + 1)}`).join(',')}}`;
   }

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import { parseExact } from '../../contract/protocol/exact-json.ts';
 import type { AgentDefinition } from '../../contract/protocol/resources/agent-definition.ts';
 import {
   AgentRun,
@@ -107,7 +108,7 @@ function presentAction(row: ActionRow): AgentRunAction {
   return presentAs(AgentRunAction, {
     ...row,
     // Models leave the arguments of a tool without parameters empty (tools/toolbox.ts).
-    arguments: row.arguments.trim() === '' ? {} : JSON.parse(row.arguments),
+    arguments: row.arguments.trim() === '' ? {} : parseExact(row.arguments),
   });
 }
 

@@ -1,3 +1,4 @@
+import { isExactNumber } from '../../contract/protocol/exact-json.ts';
 import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
 
 /** The fields that show a person in resources, with their values after the erasure. */
@@ -11,7 +12,7 @@ const ERASED: Readonly<Record<string, unknown>> = {
 /** Returns the JSON value with the person, at any depth, shown as erased. */
 export function withoutPerson(value: unknown, id: string): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutPerson(item, id));
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || isExactNumber(value)) return value;
   const isPerson = 'id' in value && value.id === id;
   const isParticipant =
     'object' in value &&

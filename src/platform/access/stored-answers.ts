@@ -1,3 +1,4 @@
+import { parseExact } from '../../contract/protocol/exact-json.ts';
 import type { Tx } from '../db/connection/handle.ts';
 import { statement } from '../db/connection/statement.ts';
 import { markedLike } from '../engine/marked-json.ts';
@@ -42,7 +43,7 @@ async function rewriteAll(
   rewrite: (answer: unknown) => unknown,
 ): Promise<void> {
   for (const { hash, response } of answers) {
-    const rewritten = Buffer.from(markedLike(response, rewrite(JSON.parse(response.toString()))));
+    const rewritten = Buffer.from(markedLike(response, rewrite(parseExact(response.toString()))));
     if (!rewritten.equals(response)) await tx.query(REPLACE, hash, rewritten);
   }
 }

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { isExactNumber } from '../../contract/protocol/exact-json.ts';
 import {
   chosen,
   type Field,
@@ -81,7 +82,7 @@ interface Form {
 
 /** `forms` starts at the oldest version with the value; empty if no mark says anything about it. */
 function writeLike(forms: readonly Form[], value: unknown): string {
-  if (forms.length === 0 || typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (forms.length === 0 || !isObject(value)) return JSON.stringify(value);
   if (Array.isArray(value)) {
     return `[${value.map((item, index) => writeLike(within(forms, index), item)).join(',')}]`;
   }
@@ -267,5 +268,5 @@ function writeField(into: JsonBytes, { key, schema }: Field, value: unknown): vo
 }
 
 function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+  return typeof value === 'object' && value !== null && !isExactNumber(value);
 }

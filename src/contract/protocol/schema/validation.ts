@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject as AjvError } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { Static, TSchema } from 'typebox';
 import { ApiError, missingField, repeated } from '../errors.ts';
+import { isExactNumber, parseExact } from '../exact-json.ts';
 import { constraintSentence } from './constraint-sentences.ts';
 import { ID_BY, ID_OF } from './external-ids.ts';
 import { isDateTime, isEmail, isMediaType } from './formats.ts';
@@ -65,11 +66,11 @@ export function compileQuery<S extends TSchema>(schema: S): Validator<Static<S>>
 /**
  * Returns the JSON object in a body or frame. Throws ApiError `invalid_format` for text that is not
  * JSON, not an object or nested too deeply (param null), and for a string with U+0000 or a lone
- * surrogate, which Postgres cannot store (param names it).
+ * surrogate, which Postgres cannot store (param names it). `keepsDigits` as in exact-json.ts.
  */
-export function parseObject(text: string): Record<string, unknown> {
-  const value = parseJson(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+export function parseObject(text: string, keepsDigits = false): Record<string, unknown> {
+  const value = parseJson(text, keepsDigits ? parseExact : JSON.parse);
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || isExactNumber(value)) {
     throw new ApiError('invalid_format', 'Expected a JSON object.');
   }
   // In valid UTF-8 neither can occur in JSON except as an escape.
@@ -145,10 +146,10 @@ const CONVERSIONS = new Map<JsonSchema['type'], (text: string) => unknown>([
 const INTEGER = /^-?\d+$/;
 const NUMBER = /^-?\d{1,15}(?:\.\d{1,15})?$/;
 
-function parseJson(text: string): unknown {
+function parseJson(text: string, parse: (text: string) => unknown): unknown {
   if (isTooDeep(text)) throw new ApiError('invalid_format', `Nested more than ${MAX_DEPTH} levels deep.`);
   try {
-    return JSON.parse(text);
+    return parse(text);
   } catch (cause) {
     throw new ApiError('invalid_format', `Not valid JSON${placeText(breakAt(text, cause), text)}.`, {
       cause,

@@ -1,4 +1,5 @@
 import type { LanguageModel } from 'ai';
+import { parseObject } from '../../../contract/protocol/schema/validation.ts';
 import { childTrace, formatTraceparent } from '../../../contract/protocol/traceparent.ts';
 import type { Prompt, ToolResult, Turn } from './model.ts';
 
@@ -67,8 +68,7 @@ function toMessage(turn: Turn): Message[] {
 /** Providers reject arguments that are not an object. The call's result contains the error. */
 function parsedArguments(text: string): object {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+    return parseObject(text, true);
   } catch {
     return {};
   }

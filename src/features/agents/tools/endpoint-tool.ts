@@ -1,4 +1,5 @@
 import type { ErrorObject } from '../../../contract/protocol/error-envelope.ts';
+import { parseExact } from '../../../contract/protocol/exact-json.ts';
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { EndpointFacts } from './catalogue.ts';
@@ -156,7 +157,7 @@ function queryTextOf(facts: EndpointFacts, query: Readonly<Record<string, unknow
 
 function bounded(text: string): { readonly body: unknown; readonly note?: string } {
   const cut = cutText(text, ANSWER_BYTES);
-  if (!cut.truncated) return { body: JSON.parse(text) };
+  if (!cut.truncated) return { body: parseExact(text) };
   const note = `Cut off after ${ANSWER_BYTES} of ${Buffer.byteLength(text)} bytes. Ask for less at once.`;
   return { body: cut.text, note };
 }

@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { EVERY_ENDPOINT_TOOL } from '../../../contract/protocol/resources/agent-definition.ts';
+import { hasOpenJson } from '../../../contract/protocol/schema/open-json.ts';
 import { compile, parseObject } from '../../../contract/protocol/schema/validation.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { AttachedTool } from '../../../platform/db/tables/schema.ts';
@@ -70,7 +71,8 @@ export function parseArguments({ spec }: Pick<RunTool, 'spec'>, text: string): R
   try {
     // A catalogue has dozens of tools, and most are never called. ajv keeps what it compiled.
     const validate = compile(spec.parameters as TSchema);
-    return validate(parseObject(text.trim() === '' ? '{}' : text)) as Record<string, unknown>;
+    const keepsDigits = hasOpenJson(spec.parameters);
+    return validate(parseObject(text.trim() === '' ? '{}' : text, keepsDigits)) as Record<string, unknown>;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { condition, message, param } = error;

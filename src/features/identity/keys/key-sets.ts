@@ -156,7 +156,8 @@ export function readKeySet(value: unknown): ReadKeySet {
     if (fault !== undefined) odd.push(`keys[${index}]: ${fault}`);
     return fault === undefined;
   });
-  const find = createLocalJWKSet({ keys });
+  // jose clones them, which an ExactNumber (exact-json.ts) in a member that it ignores cannot be.
+  const find = createLocalJWKSet({ keys: JSON.parse(JSON.stringify(keys)) as JWK[] });
   const reader = (async (...token: Parameters<typeof find>) => {
     try {
       return await find(...token);

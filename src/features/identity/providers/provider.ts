@@ -9,6 +9,7 @@ import {
   type UpdateIdentityProviderBody,
 } from '../../../contract/protocol/resources/identity-provider.ts';
 import { presentAs } from '../../../core/resources/present-as.ts';
+import { jsonbBytes } from '../../../platform/db/tables/touched.ts';
 import type { AddressGuard } from '../../../platform/outbound/address-guard.ts';
 import { readReceiverUrl } from '../../../platform/outbound/address-guard.ts';
 import { targetOf } from '../../../platform/outbound/outbound-url.ts';
@@ -115,8 +116,8 @@ function checkKeys(body: KeyFields, guard: AddressGuard): void {
 }
 
 function checkKeySet(jwks: KeySet): void {
-  if (Buffer.byteLength(JSON.stringify(jwks)) > KEY_SET_BYTES) {
-    throw invalid('jwks', `Must be at most ${KEY_SET_BYTES} bytes of JSON.`);
+  if (jsonbBytes(jwks) > KEY_SET_BYTES) {
+    throw invalid('jwks', `Must have at most ${KEY_SET_BYTES} bytes as JSON, with numbers written out.`);
   }
   for (const [index, key] of jwks.keys.entries()) {
     if (key.kty === 'oct' || 'd' in key || 'k' in key) {

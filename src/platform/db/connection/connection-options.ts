@@ -1,6 +1,7 @@
 /** The settings that all connections to Postgres share, and the conversion of columns to values. */
 
 import pg from 'pg';
+import { parseExact } from '../../../contract/protocol/exact-json.ts';
 import { parsed } from './servers.ts';
 
 export interface ConnectionOptionsInput {
@@ -91,9 +92,9 @@ const INDEX_PLANS = {
 /**
  * int8 becomes a number (an error beyond 2^53: our counts and sequences stay far below),
  * timestamptz ISO 8601 UTC text with six digits of microseconds, so that times compare as text;
- * date and timestamp stay as Postgres writes them. The rest is pg's default: numeric and xid8 are
- * text, jsonb is parsed, bytea is a Buffer, and so is cstring: the UTF-8 of a text that is not to
- * become a string.
+ * date and timestamp stay as Postgres writes them, and json and jsonb are parsed with all digits of
+ * their numbers. The rest is pg's default: numeric and xid8 are text, bytea is a Buffer, and so is
+ * cstring: the UTF-8 of a text that is not to become a string.
  */
 const columnTypes: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
@@ -108,6 +109,8 @@ const PARSERS = new Map<number, (text: string) => unknown>([
   [1016, arrayOf(integer)],
   [1184, readTime],
   [1185, arrayOf(readTime)],
+  [114, parseExact],
+  [3802, parseExact],
   [1082, (text) => text],
   [1114, (text) => text],
   [2275, Buffer.from],

@@ -1,5 +1,6 @@
 import type { ColumnType, Generated } from 'kysely';
 import { sql } from 'kysely';
+import { isExactNumber } from '../../../contract/protocol/exact-json.ts';
 
 /** Set by Postgres if absent. */
 export type Time = ColumnType<string, string | undefined, string>;
@@ -36,16 +37,27 @@ export const SET_CHANGED_IN = 'changed_in = pg_current_xact_id()';
 
 /**
  * Returns the bytes of a JSON value as jsonb prints it, without blanks, or Infinity for a number
- * beyond a double, such as 1e400, which would be stored as null. jsonb prints no exponents: 1e308
- * has 309 digits, and an input of 64 KiB took 3 MB each time it was read.
+ * beyond the doubles, such as 1e400, and for one with more digits behind the point than Postgres
+ * stores. jsonb prints no exponents: 1e308 has 309 digits, and an input of 64 KiB took 3 MB each
+ * time it was read.
  */
 export function jsonbBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value ?? null)) + growthOf(value);
 }
 
+/** Digits behind the point of a `numeric`. */
+const MAX_SCALE = 16_383;
+
+function digitsAdded(number: string): number {
+  if (!Number.isFinite(Number(number))) return Number.POSITIVE_INFINITY;
+  const [mantissa = '', exponent = '0'] = number.split(/e/i);
+  const scale = (mantissa.split('.')[1]?.length ?? 0) - Number(exponent);
+  return scale > MAX_SCALE ? Number.POSITIVE_INFINITY : Math.abs(Number(exponent));
+}
+
 function growthOf(value: unknown): number {
-  if (typeof value === 'number' && !Number.isFinite(value)) return Number.POSITIVE_INFINITY;
-  if (typeof value === 'number') return Math.abs(Number(/e(.+)$/.exec(String(value))?.[1] ?? 0));
+  if (typeof value === 'number') return digitsAdded(String(value));
+  if (isExactNumber(value)) return digitsAdded(value.rawJSON);
   if (typeof value !== 'object' || value === null) return 0;
   return Object.values(value).reduce<number>((sum, item) => sum + growthOf(item), 0);
 }

@@ -1,8 +1,14 @@
 import type { TSchema } from 'typebox';
 import { prepareForms } from '../../../contract/protocol/schema/forms.ts';
+import { hasOpenJson } from '../../../contract/protocol/schema/open-json.ts';
 import { Body } from '../../../contract/protocol/schema/schema.ts';
 import { schemaAt } from '../../../contract/protocol/schema/since.ts';
-import { compile, compileQuery, type Validator } from '../../../contract/protocol/schema/validation.ts';
+import {
+  compile,
+  compileQuery,
+  parseObject,
+  type Validator,
+} from '../../../contract/protocol/schema/validation.ts';
 import type { Version } from '../../../contract/protocol/versions.ts';
 import { type IdPlaces, idPlacesOf } from './external-ids.ts';
 import { parseQuery } from './query.ts';
@@ -13,6 +19,8 @@ export interface Endpoint {
   readonly route: Route;
   /** Reads the part of the URL after the `?`, by the rules of the caller's version. */
   readonly readQuery: (text: string, version: Version) => unknown;
+  /** Numbers keep their digits where the body has JSON of the caller's own. */
+  readonly parseBody: (text: string) => object;
   readonly readBody: (value: unknown, version: Version) => unknown;
   /** Undefined if its requests never name anything by an external id. */
   readonly ids: IdPlaces | undefined;
@@ -32,10 +40,12 @@ export function prepareEndpoint(route: Route): Endpoint {
   const readBody = perVersion(route.body ?? NOTHING, nullClears ? PATCHES : BODIES, (schema) =>
     compile(schema, { nullClears }),
   );
+  const keepsDigits = hasOpenJson(route.body ?? NOTHING);
   return {
     route,
     ids: idPlacesOf(route),
     readQuery: (text, version) => readQuery(version)(text),
+    parseBody: (text) => parseObject(text, keepsDigits),
     readBody: (value, version) => readBody(version)(value),
     prepare: (version) => {
       readQuery(version);

@@ -1,7 +1,7 @@
 import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
+import { parseExact } from '../../../contract/protocol/exact-json.ts';
 import { EXTERNAL_SINCE } from '../../../contract/protocol/schema/external-ids.ts';
 import { formAt } from '../../../contract/protocol/schema/forms.ts';
-import { parseObject } from '../../../contract/protocol/schema/validation.ts';
 import { covers, type Version } from '../../../contract/protocol/versions.ts';
 import { requireUnmoved } from '../../access/account-moves.ts';
 import { requireAccount, requirePermission, requireSubscription } from '../../access/authorize.ts';
@@ -227,7 +227,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #readBody(text: string): void {
-    const value = text === '' ? {} : this.#mustBeJson(() => parseObject(text));
+    const value = text === '' ? {} : this.#mustBeJson(() => this.#endpoint!.parseBody(text));
     this.#body = this.#endpoint!.readBody(value, this.#version!);
     this.#claimKey();
   }
@@ -405,7 +405,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #toStored(reply: HandlerResult): StoredAnswer {
     const { status, value, isRepeated } = this.#outcome(reply);
     const { response } = this.#endpoint!.route;
-    const whole = value instanceof Page ? JSON.parse(String(value.toText(this.#http.cursors))) : value;
+    const whole = value instanceof Page ? parseExact(`${value.toText(this.#http.cursors)}`) : value;
     return new StoredAnswer(status, markedJson(response, whole), isRepeated);
   }
 
