@@ -8,6 +8,8 @@ import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { canonicalJson } from '../../src/contract/protocol/canonical-json.ts';
 import { parseExact } from '../../src/contract/protocol/exact-json.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { AgentRun } from '../../src/contract/protocol/resources/agent-run.ts';
 import { hasOpenJson } from '../../src/contract/protocol/schema/open-json.ts';
 import { NEWEST_VERSION, VERSIONS } from '../../src/contract/protocol/versions.ts';
 import { createRole } from '../../src/core/accounts/roles.ts';
@@ -35,6 +37,7 @@ const LIST = `"numbers":[${NUMBERS.join(',')}]`;
 const DATA = `{"order":{${LIST}},"o":9007199254740993}`;
 
 const models = await ModelServer.start(t);
+models.otherwise('Noted.');
 const app = await startTestApp(t, { ...models.env('only'), PARLEY_FETCH_ALLOW: '127.0.0.1' });
 const { demo } = app;
 const runs = new Runs(app);
@@ -54,6 +57,10 @@ t.test('the bodies with JSON of the caller, which have no numbers beside it', as
 t.test('an event, in every version, at every end', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   await post('/v1/webhooks', JSON.stringify({ url: receiver.url, event_types: ['order.created'] }));
+  const listening = await runs.agent({
+    trigger_type: 'event',
+    config: { trigger_config: { event_filters: ['order.created'] } },
+  });
   const producer = await personWith(app, ['events:create', 'events:read']);
   const versions = VERSIONS.filter((one) => one >= '1.2');
   for (const version of versions) {
@@ -78,6 +85,15 @@ t.test('an event, in every version, at every end', async (t) => {
     });
     kept(t, sent.text, `${version}: the webhook`);
   }
+  const started = await until(
+    async () => {
+      const { text, body } = await get<List<AgentRun>>(`${AGENTS}/${listening.id}/runs`);
+      const isOver = body.data.every(({ status }) => status === 'completed');
+      return isOver && body.data.length === versions.length ? text : undefined;
+    },
+    { what: 'the runs that the events start' },
+  );
+  t.equal(kept(t, started, 'their inputs'), versions.length);
   const shown = await exported(app, `/v1/users/${producer.id}/exports`);
   const { files } = await downloaded(shown, freshDirectory(t));
   t.equal(kept(t, files.get('events.jsonl')!, 'the export'), versions.length);
