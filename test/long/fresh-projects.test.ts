@@ -1,7 +1,8 @@
 /**
  * The package of the SDK in projects as users begin them: each is installed from its lock file
  * (test/fresh-projects/), gets the tarball that a server offers, is type-checked, built, and run
- * against that server. And a page without any of that.
+ * against that server. And a page without any of that, and the checkout itself, by other releases
+ * of npm.
  *
  * Without influence: OPERATION, PAGES, ANSWERS, src/core/installation, src/features/cells,
  * src/features/compliance, src/features/identity, src/features/import, src/features/mail,
@@ -9,7 +10,7 @@
  */
 
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { freshDirectory, ROOT, runProgram, startParley } from '../start/parley.ts';
@@ -18,8 +19,10 @@ import { startChromium } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
+import { installedProgram } from './installed-program.ts';
 import { nodeOf } from './next-node.ts';
 
+const NEXT_NPM = '12.2.2';
 const PROJECTS = join(ROOT, 'test/fresh-projects');
 const app = await startTestApp(t);
 const { account_id: account, api_key: token } = app.demo;
@@ -37,6 +40,53 @@ t.test('npm run pack:client writes the tarball into the checkout, and prints its
   t.teardown(() => rmSync(join(ROOT, name)));
   const ignored = await runProgram('git', ['check-ignore', name], {}, ROOT);
   t.equal(ignored.code, 0, 'git ignores it');
+});
+
+// npm 12 fetches no package from a URL, and runs no script that a project does not allow.
+t.test('npm 10, 11 and 12 install the package by the line of the documents', async (t) => {
+  const documents = [
+    'README.md',
+    'docs/sdk.md',
+    'src/contract/client/README.md',
+    'src/platform/http/documents/pages/guides/getting-started.md',
+    'src/platform/http/documents/pages/guides/sdk.md',
+  ];
+  const lines = documents.map((document) => {
+    const text = readFileSync(join(ROOT, document), 'utf8').replaceAll(/\s+/g, ' ');
+    return /`(curl [^`]+client\.tgz)`/.exec(text)?.[1];
+  });
+  const [line = ''] = lines;
+  t.strictSame(new Set(lines), new Set([line]), 'each has it, and the same');
+  for (const version of ['10.9.9', '11.21.2', NEXT_NPM]) {
+    const directory = freshDirectory(t);
+    const env = await environmentOfNpm(version);
+    await npm(directory, ['init', '--yes'], env);
+    const command = line.replaceAll('https://chat.example.com', app.baseUrl);
+    const ran = await runProgram('sh', ['-c', command], { ...process.env, ...env }, directory);
+    t.equal(ran.code, 0, `npm ${version}: ${ran.stderr}`);
+    rmSync(join(directory, 'node_modules'), { recursive: true });
+    await npm(directory, ['ci'], env);
+    const read = "import('parley-client').then(({ connect }) => console.log(typeof connect))";
+    const { stdout } = await runProgram(process.execPath, ['-e', read], {}, directory);
+    t.equal(stdout, 'function\n', `npm ${version}, without the server`);
+  }
+});
+
+t.test('npm ci and npm start of the checkout by npm 12', async (t) => {
+  const directory = freshDirectory(t);
+  const isBuilt = /\/(dist|node_modules)(\/|$)/;
+  for (const part of ['package.json', 'package-lock.json', 'LICENSE', 'bin', 'src', 'migrations']) {
+    const filter = (path: string) => !isBuilt.test(path.slice(ROOT.length));
+    cpSync(join(ROOT, part), join(directory, part), { recursive: true, filter });
+  }
+  const env = await environmentOfNpm(NEXT_NPM);
+  await npm(directory, ['ci'], env);
+  for (const made of ['node_modules/node/bin/node', 'src/contract/client/dist/served/client.tgz']) {
+    t.ok(existsSync(join(directory, made)), `a script has made ${made}`);
+  }
+  const port = String(await freePort());
+  const started = startParley(t, { ...env, PORT: port }, { command: ['npm', 'start'], cwd: directory });
+  await started.says(/^Parley is ready at .* with a demo account/m);
 });
 
 t.test('publint and arethetypeswrong find nothing', async (t) => {
@@ -152,6 +202,13 @@ async function npm(directory: string, args: readonly string[], env: NodeJS.Proce
   const { code, stdout, stderr } = await runProgram('npm', args, all, directory);
   if (code !== 0) throw new Error(`npm ${args.join(' ')}: ${stdout}${stderr}`);
   return stdout;
+}
+
+/** Returns the environment in which `npm` is that version. */
+async function environmentOfNpm(version: string): Promise<{ PATH: string }> {
+  const program = await installedProgram('npm', version, '.bin/npm');
+  if (program === undefined) throw new Error(`npm ${version} cannot be installed here`);
+  return { PATH: `${dirname(program)}${delimiter}${process.env.PATH}` };
 }
 
 /** Returns a new conversation with one message. */

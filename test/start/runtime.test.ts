@@ -1,10 +1,11 @@
 /** Which Node runs Parley, and what the others are answered. */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 import t from 'tap';
+import { lockedPackages } from '../support/lock-file.ts';
 import { copyCheckout } from './checkout.ts';
 import { freshDirectory, ROOT, runProgram } from './parley.ts';
 
@@ -42,6 +43,17 @@ t.test('a Node that does not run TypeScript is answered in two lines', async (t)
   t.match({ code, stdout }, { code: 1, stdout: '' });
   t.match(stderr, /^parley: This is Node .*\nparley: Run "npm rebuild node .*\n$/);
 });
+
+t.test(
+  'package.json allows the scripts of packages that have one, which npm 12 does not run else',
+  async (t) => {
+    const { allowScripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    const withScript = Object.entries(lockedPackages(ROOT))
+      .filter(([path, { hasInstallScript }]) => path !== '' && hasInstallScript)
+      .map(([path]) => [path.replace(/^.*node_modules\//, ''), true] as const);
+    t.strictSame(allowScripts, Object.fromEntries(withScript));
+  },
+);
 
 // With install scripts off the pinned Node is not there, and npm runs whichever it finds.
 const stranger = otherNode();

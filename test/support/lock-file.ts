@@ -6,6 +6,7 @@ export interface LockedPackage {
   readonly version?: string;
   readonly integrity?: string;
   readonly link?: boolean;
+  readonly hasInstallScript?: boolean;
   readonly dev?: boolean;
   readonly devOptional?: boolean;
   readonly dependencies?: Readonly<Record<string, string>>;
