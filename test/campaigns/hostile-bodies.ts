@@ -162,7 +162,9 @@ class Attack {
     return { rawBody: text.slice(0, at) + this.#hostileText().slice(0, 20) + text.slice(at), contentType };
   }
 
-  /** Puts ids that are there in the place of those of the example, and new keys for the old ones. */
+  /**
+   * Puts ids that are there in the place of those of the example, and new keys for the old ones.
+   */
   #withIds(value: unknown, name = ''): unknown {
     if (Array.isArray(value)) return value.map((one) => this.#withIds(one, name));
     if (typeof value === 'object' && value !== null) {
