@@ -1,11 +1,13 @@
 /**
- * `npm run bench -- guard [record]`: within a minute, the figures that a shared machine hardly
- * moves, compared with the recorded ones. It warns and never fails.
+ * `npm run bench -- guard [record]`: within two minutes, the figures that a shared machine hardly
+ * moves, compared with the recorded ones, and the p99 of the endpoints, compared with bounds. It
+ * warns and never fails.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Disposer } from '../src/platform/lifecycle.ts';
+import { openLatencies } from './autocannon.ts';
 import { resumedBytes } from './garbage.ts';
 import { type Bytes, openTraffic, TRAFFIC, TRAFFIC_ENV } from './lib/allocations.ts';
 import { commit, ROOT } from './lib/checkout.ts';
@@ -31,7 +33,7 @@ export async function runGuard(
   const recorded = readRecorded();
   const watched: Watched[] = [];
   let warnings = 0;
-  for (const measure of [sends, resumes, fanout, memory]) {
+  for (const measure of [sends, resumes, fanout, memory, latencies]) {
     const disposer = new Disposer();
     onDisposer(disposer);
     try {
@@ -47,7 +49,7 @@ export async function runGuard(
   }
   if (args.includes('record')) record(watched);
   else if (warnings > 0) {
-    const worse = `${warnings} of ${watched.length} figures are worse than recorded by more than ${TOLERANCE * 100} %`;
+    const worse = `${warnings} of ${watched.length} figures are worse than recorded by more than ${TOLERANCE * 100} %, or beyond their bound`;
     process.stdout.write(`guard: ${worse}\n`);
   }
 }
@@ -57,7 +59,9 @@ function record(watched: readonly Watched[]): void {
     commit: commit(),
     recorded_at: new Date().toISOString(),
     machine: machine(),
-    figures: Object.fromEntries(watched.map(({ name, value }) => [name, value])),
+    figures: Object.fromEntries(
+      watched.filter(({ atMost }) => atMost === undefined).map(({ name, value }) => [name, value]),
+    ),
   };
   writeFileSync(PATH, `${JSON.stringify(recorded, null, 2)}\n`);
   process.stdout.write(`guard: recorded in ${relative(ROOT, PATH)}\n`);
@@ -150,6 +154,17 @@ async function resumes(session: Session): Promise<Watched[]> {
     },
     allocatedBy('resume', { ...bytes[0]!, heap: spreadOf(bytes.map(({ heap }) => heap)).median }),
   ];
+}
+
+/** The p99 of the five endpoints and of the upgrade, as times that of a bare route. */
+async function latencies(session: Session): Promise<Watched[]> {
+  const watched: Watched[] = [];
+  for (const { work: name, ours, control, atMost } of await openLatencies(session)) {
+    const { ratio } = await comparePairs({ ours, control, ...TIMING, warmupMs: 500 });
+    const common = { unit: '× bare uWS', worse: 'more', ofMachine: false } as const;
+    watched.push({ ...common, name, value: ratio.median, atMost });
+  }
+  return watched;
 }
 
 /**

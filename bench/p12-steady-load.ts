@@ -1,4 +1,4 @@
-import type { Listening } from './controls/delivery-loop.ts';
+import { type Answering, startAnswering } from './lib/answering.ts';
 import { compareWith } from './lib/compare.ts';
 import { postRequest } from './lib/http-connections.ts';
 import { BODY } from './lib/insert-script.ts';
@@ -10,7 +10,7 @@ import { requestAtRate } from './lib/rate-loop.ts';
 import { count } from './lib/row.ts';
 import { CONNECTIONS } from './lib/send-load.ts';
 import { SendStand } from './lib/send-stand.ts';
-import { ServerProcess } from './lib/server-process.ts';
+import type { ServerProcess } from './lib/server-process.ts';
 import { type Session, TIMINGS, type Work } from './lib/work.ts';
 import type { LoopDelay } from './servers/loop-delay.ts';
 
@@ -34,7 +34,11 @@ async function run(session: Session): Promise<void> {
   const { figure: most } = await saturation.run(saturationMs);
   const rate = Math.round(most * SHARE);
   say(`  ${count(most)}/s at most, so ${rate}/s`);
-  const control = await openUws(session, sample.answer);
+  const control = await startAnswering(
+    session.disposer,
+    { frame: sample.answer, status: '201 Created' },
+    LOOP_DELAY,
+  );
   const work = 'P12 event loop late at 60 % load, p99.9';
   await session.part(work, () =>
     compareWith(session, {
@@ -91,18 +95,6 @@ function parleySide(stand: SendStand, rate: number): Side {
       };
     },
   };
-}
-
-interface Answering {
-  readonly process: ServerProcess;
-  readonly port: number;
-}
-
-async function openUws({ disposer }: Session, answer: string): Promise<Answering> {
-  const options = { entry: 'bench/controls/uws-answers.ts', nodeFlags: LOOP_DELAY };
-  const process = disposer.add('uws', new ServerProcess(options), (it) => it.stop());
-  process.tell({ frame: answer });
-  return { process, port: (await process.message<Listening>()).port };
 }
 
 function uwsSide(

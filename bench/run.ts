@@ -18,7 +18,7 @@ const USAGE = `npm run bench                    short blocks, one table: says wh
 npm run bench -- full            every work, long blocks and ten pairs: figures to quote. Goes on where an
                                  interrupted full run of the same code ended; -- full afresh does not
 npm run bench -- [full] p2 …     some works
-npm run bench -- guard           a minute: warns where processor time or memory grew ("guard record" records them)
+npm run bench -- guard           two minutes: warns where processor time, memory or a p99 grew ("guard record" records them)
 npm run bench -- plot            draws the newest results as pictures into bench/pictures
 npm run bench -- against <url>   loads a running installation until its p99 breaks a limit
 works: ${WORKS.map(({ name, title }) => `${name} (${title})`).join(', ')}

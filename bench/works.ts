@@ -1,3 +1,4 @@
+import { AUTOCANNON } from './autocannon.ts';
 import { BESIDE } from './beside.ts';
 import { FIRST_REQUEST } from './first-request.ts';
 import { GARBAGE } from './garbage.ts';
@@ -50,4 +51,5 @@ export const WORKS: readonly Work[] = [
   IMPORT,
   BESIDE,
   PROCESSES,
+  AUTOCANNON,
 ];

@@ -3,6 +3,11 @@ export interface Start {
   /** The frame to fan out: the same bytes that Parley makes of a message. */
   readonly frame: string;
 }
+/** The same for a control that answers requests. */
+export interface Answers extends Start {
+  /** `201 Created` */
+  readonly status: string;
+}
 export interface Credit {
   /** How many more frames may be published, all of them in one turn of the event loop. */
   readonly credit: number;
@@ -29,13 +34,13 @@ export function publishOnCredit(publish: () => void): void {
   });
 }
 
-/** Resolves with the frame that the runner wants fanned out. */
-export function startMessage(): Promise<Start> {
+/** Resolves with the frame that the runner wants fanned out, and what else it says with it. */
+export function startMessage<Message extends Start>(): Promise<Message> {
   return new Promise((resolve) => {
-    const listen = (message: Partial<Start>) => {
+    const listen = (message: Message | Partial<Start>) => {
       if (message.frame === undefined) return;
       process.off('message', listen);
-      resolve({ frame: message.frame });
+      resolve(message as Message);
     };
     process.on('message', listen);
   });

@@ -1,48 +1,31 @@
 import autocannon from 'autocannon';
 import { type ClosedLoopOptions, type ClosedLoopReport, headersOf, SETTLE_MS } from './closed-loop.ts';
-import { bytesBehindUnique, writeUnique } from './unique-number.ts';
+import { LatencyHistogram, type Percentiles } from './latency-histogram.ts';
+import { bytesBehindUnique, UNIQUE, writeUnique } from './unique-number.ts';
 
 /**
- * autocannon, whose latencies are whole milliseconds. Counts from SETTLE_MS on, when all are
+ * As many requests as the connections get through. Counts from SETTLE_MS on, when all are
  * connected. Rejects if any answer was not 2xx.
  */
 export async function autocannonLoop(options: ClosedLoopOptions): Promise<ClosedLoopReport> {
   const { port, connections, durationMs, path, body } = options;
-  let connection = 0;
   let counted = 0;
   let endedMs = 0;
   const startMs = performance.now() + SETTLE_MS;
-  const onResponse = () => {
-    const nowMs = performance.now();
-    if (nowMs < startMs || nowMs > startMs + durationMs) return;
-    counted += 1;
-    endedMs = nowMs;
-  };
-  const settings: autocannon.Options = {
-    url: `http://127.0.0.1:${port}`,
-    connections,
-    duration: (durationMs + SETTLE_MS) / 1_000,
-    sampleInt: 50,
-    setupClient: (client) => {
+  const result = await fire({
+    ...{ port, connections, durationMs: durationMs + SETTLE_MS },
+    requests: (connection) => {
       const common = { path: path(connection), headers: headersOf(options, connection) };
-      connection += 1;
-      if (body === undefined) {
-        client.setRequests([{ ...common, method: 'GET' }]);
-        return;
-      }
-      client.setRequests([{ ...common, method: 'POST', headers: { ...common.headers, ...JSON_TYPE }, body }]);
-      numberRequests(client as NumberedClient, body);
+      if (body === undefined) return [{ ...common, method: 'GET' }];
+      return [{ ...common, method: 'POST', headers: { ...common.headers, ...JSON_TYPE }, body }];
     },
-  };
-  const result = await new Promise<autocannon.Result>((resolve, reject) => {
-    const run = autocannon(settings, (error: unknown, result) => (error ? reject(error) : resolve(result)));
-    run.on('response', onResponse);
+    onResponse: () => {
+      const nowMs = performance.now();
+      if (nowMs < startMs || nowMs > startMs + durationMs) return;
+      counted += 1;
+      endedMs = nowMs;
+    },
   });
-  const bad = result.non2xx + result.errors + result.timeouts;
-  if (bad > 0)
-    throw new Error(
-      `${bad} requests failed: ${JSON.stringify(result.statusCodeStats)}, ${result.errors} errors`,
-    );
   return {
     perSecond: (counted * 1_000) / (endedMs - startMs),
     p50Ms: result.latency.p50,
@@ -51,7 +34,83 @@ export async function autocannonLoop(options: ClosedLoopOptions): Promise<Closed
   };
 }
 
-const JSON_TYPE = { 'Content-Type': 'application/json' };
+export interface AtRateOptions extends Load {
+  /** Of all connections together. */
+  readonly ratePerSecond: number;
+}
+
+export interface AtRateReport {
+  readonly answered: number;
+  readonly latencyUs: Percentiles;
+  /** As its own table has it: whole milliseconds, with its correction for coordinated omission. */
+  readonly tableP99Ms: number;
+}
+
+/**
+ * autocannon's `overallRate`: at the beginning of each second a connection sends its share of that
+ * second, one request behind the other. Its table has whole milliseconds, of which a bare route
+ * takes none, and its correction for coordinated omission adds the times that a request a
+ * millisecond would have had, whatever the rate: for a slow server alone more and shorter ones,
+ * which make its p99 better. So the percentiles are of the times that it hands out with the
+ * answers, without the first of each connection, which connects. Rejects if any answer was not 2xx.
+ */
+export async function autocannonAtRate(options: AtRateOptions): Promise<AtRateReport> {
+  const latency = new LatencyHistogram();
+  const connected = new WeakSet<autocannon.Client>();
+  const onResponse = (client: autocannon.Client, ms: number) => {
+    if (connected.has(client)) latency.recordUs(ms * 1_000);
+    connected.add(client);
+  };
+  const result = await fire({ ...options, onResponse });
+  return { answered: result['2xx'], latencyUs: latency.percentiles(), tableP99Ms: result.latency.p99 };
+}
+
+export const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+interface Load {
+  readonly port: number;
+  readonly connections: number;
+  readonly durationMs: number;
+  /**
+   * What a connection sends, again and again. All bodies, or none, have UNIQUE in them, and as much
+   * behind it: each request has another number there.
+   */
+  readonly requests: (connection: number) => readonly autocannon.Request[];
+}
+
+interface Fire extends Load {
+  readonly ratePerSecond?: number;
+  readonly onResponse: (client: autocannon.Client, ms: number) => void;
+}
+
+async function fire(load: Fire): Promise<autocannon.Result> {
+  const { port, connections, durationMs, ratePerSecond, requests, onResponse } = load;
+  let connection = 0;
+  const settings: autocannon.Options = {
+    url: `http://127.0.0.1:${port}`,
+    connections,
+    duration: durationMs / 1_000,
+    sampleInt: 50,
+    ...(ratePerSecond === undefined ? {} : { overallRate: ratePerSecond }),
+    setupClient: (client) => {
+      const all = requests(connection);
+      connection += 1;
+      client.setRequests([...all]);
+      const body = all[0]?.body;
+      if (typeof body === 'string' && body.includes(UNIQUE)) numberRequests(client as NumberedClient, body);
+    },
+  };
+  const result = await new Promise<autocannon.Result>((resolve, reject) => {
+    const run = autocannon(settings, (error: unknown, result) => (error ? reject(error) : resolve(result)));
+    run.on('response', (client, _status, _bytes, ms) => onResponse(client, ms));
+  });
+  const bad = result.non2xx + result.errors + result.timeouts;
+  if (bad > 0)
+    throw new Error(
+      `${bad} requests failed: ${JSON.stringify(result.statusCodeStats)}, ${result.errors} errors`,
+    );
+  return result;
+}
 
 /** Fields of autocannon's client that its types lack. */
 interface NumberedClient extends autocannon.Client {

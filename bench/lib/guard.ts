@@ -11,6 +11,8 @@ export interface Watched {
    * Whether it depends on the processor, so that it compares with figures of the same machine only.
    */
   readonly ofMachine: boolean;
+  /** The greatest value, for a figure that moves too much to be compared with a recorded one. */
+  readonly atMost?: number;
 }
 
 /** The content of `bench/results/guard.json`. */
@@ -27,7 +29,8 @@ export interface Verdict {
 }
 
 /**
- * Compares each figure with the recorded one: a warning where it is worse by more than `TOLERANCE`.
+ * Compares each figure with the recorded one, or with its bound: a warning where it is worse by
+ * more than `TOLERANCE`, or beyond the bound.
  */
 export function judge(
   watched: readonly Watched[],
@@ -35,8 +38,12 @@ export function judge(
   machine: Machine,
 ): Verdict[] {
   const sameMachine = recorded?.machine.cpu === machine.cpu && recorded.machine.cores === machine.cores;
-  return watched.map(({ name, unit, value, worse, ofMachine }) => {
+  return watched.map(({ name, unit, value, worse, ofMachine, atMost }) => {
     const figure = `${name}: ${format(value)} ${unit}`;
+    if (atMost !== undefined) {
+      const warns = value > atMost;
+      return { line: `${figure}, at most ${format(atMost)} ${unit}${warns ? ': WARNING' : ''}`, warns };
+    }
     const before = recorded?.figures[name];
     if (before === undefined) return { line: `${figure}, not recorded`, warns: false };
     const was = `${format(before)} ${unit} recorded`;

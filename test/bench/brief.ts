@@ -12,7 +12,7 @@ export const NAMES = {
   sends: ['p1', 'p2', 'p3', 'webhooks', 'parts'],
   sockets: ['p4', 'p5', 'p6', 'p10', 'slow-readers'],
   rows: ['p14', 'first-request', 'timeline', 'search', 'inbox', 'import', 'p13'],
-  nodes: ['p7', 'p8', 'p9', 'p12', 'garbage', 'processes'],
+  nodes: ['p7', 'p8', 'p9', 'p12', 'garbage', 'processes', 'autocannon'],
   beside: ['beside'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 

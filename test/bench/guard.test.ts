@@ -38,6 +38,14 @@ t.test('processor time is not compared with that of another machine, memory is',
   ]);
 });
 
+t.test('a figure with a bound is held against that, whatever was recorded', async (t) => {
+  const bounded = { ...time, value: 119, atMost: 120 };
+  t.same(judge([bounded, { ...bounded, value: 121 }], RECORDED, { ...MACHINE, cpu: 'b' }), [
+    { line: 'time: 119 µs, at most 120 µs', warns: false },
+    { line: 'time: 121 µs, at most 120 µs: WARNING', warns: true },
+  ]);
+});
+
 t.test('what was never recorded is only shown', async (t) => {
   t.same(judge([time], undefined, MACHINE), [{ line: 'time: 119 µs, not recorded', warns: false }]);
 });
