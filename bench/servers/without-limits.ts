@@ -1,4 +1,6 @@
-/** The product without the limit on agents of an account, which a second of requests would reach. */
+/**
+ * The product without the limit on agents of an account, which a second of requests would reach.
+ */
 
 import { MAX_AGENTS } from '../../src/contract/protocol/resources/agent-definition.ts';
 
