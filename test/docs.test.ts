@@ -28,6 +28,23 @@ t.test('every relative link of a document resolves', async (t) => {
   );
 });
 
+t.test('the index of docs/decisions.md names each heading, and their number', async (t) => {
+  const [index = '', ...groups] = readFileSync(join(ROOT, 'docs/decisions.md'), 'utf8').split(/^## /m);
+  for (const group of groups) {
+    const [list = '', ...decisions] = group.split(/^### /m);
+    const titles = [...list.matchAll(/^- \[(.+?)\]\(#/gms)].map(([, title = '']) =>
+      title.replace(/\s+/g, ' '),
+    );
+    const [name] = list.split('\n');
+    t.strictSame(
+      titles,
+      decisions.map((decision) => decision.split('\n')[0]),
+      name,
+    );
+    t.match(index, new RegExp(`^- \\[${name}\\]\\(#.*\\): ${decisions.length}$`, 'm'));
+  }
+});
+
 t.test('every citation of a document in the code resolves', async (t) => {
   const files = globSync('{src,test,bench,migrations}/**/*.{ts,js,css}', {
     cwd: ROOT,
