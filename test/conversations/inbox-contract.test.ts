@@ -5,14 +5,14 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { WebSocket } from 'ws';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import type { InboxSummary } from '../../src/contract/protocol/resources/inbox.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { Client } from '../gateway/fixture.ts';
+import type { Client } from '../gateway/fixture.ts';
+import { openSocket } from '../notifications/readers.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Conversations, PATH } from './fixture.ts';
@@ -330,14 +330,7 @@ t.test('the summary counts what the lists show, and all is marked as read', asyn
 });
 
 t.test('inbox.updated follows what happened', async (t) => {
-  const headers = {
-    Authorization: `Bearer ${grace.access_token}`,
-    'Service-Version': NEWEST_VERSION,
-    'Service-Account': demo.account_id,
-  };
-  const client = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
-  t.teardown(() => client.close());
-  await client.frame('ready');
+  const client = await openSocket(t, app, { token: grace.access_token }, NEWEST_VERSION);
   const shows = (holds: (summary: InboxSummary) => boolean) =>
     until(
       () =>
@@ -360,86 +353,82 @@ t.test('inbox.updated follows what happened', async (t) => {
 });
 
 t.test('inbox.changed names what lists may show differently, to those that see it', async (t) => {
-  const open = async (token: string) => {
-    const headers = {
-      Authorization: `Bearer ${token}`,
-      'Service-Version': NEWEST_VERSION,
-      'Service-Account': demo.account_id,
-    };
-    const url = `${app.baseUrl.replace('http', 'ws')}/v1/realtime`;
-    const client = new Client(new WebSocket(url, { headers }));
-    t.teardown(() => client.close());
-    await client.frame('ready');
-    return client;
-  };
-  const { conversation, customer } = await conversations.createCase();
-  await conversations.add(conversation.id, user(grace));
-  const [team, admin, outside] = [
+  const open = (token: string) => openSocket(t, app, { token }, NEWEST_VERSION);
+  const { customer } = await conversations.createCase();
+  const [team, admin, adminUser, outside] = [
     await open(grace.access_token),
     await open(demo.api_key),
+    await open(ada.access_token),
     await open(await app.tokenOf(customer.actor!.id)),
   ] as const;
   const named = (client: Client) =>
     client.frames.flatMap(({ event, data }) =>
       event === 'inbox.changed' ? (data?.conversation_ids as string[]) : [],
     );
-  const names = async (change: () => Promise<unknown>, clients: readonly Client[]) => {
-    await written();
-    // Until everything of before has been announced.
-    const marker = await conversations.create({ participants: [user(grace)] });
-    await until(() => named(team).includes(marker.id), { what: 'the marker' });
-    for (const client of [team, admin, outside]) client.frames.length = 0;
-    await change();
-    await until(() => clients.every((client) => named(client).includes(conversation.id)), {
-      what: 'inbox.changed',
-    });
+  const areNamed = (client: Client, ...ids: readonly string[]) => {
+    const missing = () => ids.filter((id) => !named(client).includes(id));
+    return until(() => missing().length === 0, { what: () => `inbox.changed of ${missing()} in ${ids}` });
   };
-  const { id } = conversation;
-  const note = await send(id);
-  const act =
-    (action: string, body: object = {}) =>
-    () =>
-      conversations.ok('POST', `${PATH}/${id}/actions/${action}`, { ...BY_GRACE, body });
-  for (const change of [
-    () => send(id),
-    () => conversations.update(id, { title: 'Renamed' }),
-    () =>
-      conversations.ok('PATCH', `/v1/messaging/messages/${note.id}`, { ...BY_ADA, body: { body: 'edited' } }),
-    () => conversations.ok('DELETE', `/v1/messaging/messages/${note.id}`, BY_ADA),
-    () => conversations.add(id, user(vera)),
-  ]) {
-    await names(change, [team, admin]);
-    t.notOk(named(outside).includes(id), 'what the team does among itself is not for customers');
+  const act = (action: string, id: string, body: object = {}) =>
+    conversations.ok('POST', `${PATH}/${id}/actions/${action}`, { ...BY_GRACE, body });
+  const ofNote = (method: string, note: ChatMessage, body?: object) =>
+    conversations.ok(method, `/v1/messaging/messages/${note.id}`, { ...BY_ADA, ...(body && { body }) });
+  /** Each is made in a case of its own, with a note in it. */
+  const ofTeam: readonly Change[] = [
+    (id) => send(id),
+    (id) => conversations.update(id, { title: 'Renamed' }),
+    (_, note) => ofNote('PATCH', note, { body: 'edited' }),
+    (_, note) => ofNote('DELETE', note),
+    (id) => conversations.add(id, user(vera)),
+  ];
+  const ofGrace: readonly Change[] = [
+    (id, { sequence }) => act('mark-read', id, { sequence }),
+    (id, { sequence }) => act('mark-unread', id, { sequence }),
+    (id) => act('snooze', id),
+    (id) => act('unsnooze', id),
+    (id) => act('hide', id),
+    (id) => act('unhide', id),
+  ];
+  const ofAll: readonly Change[] = [
+    (id) => send(id, { audience: 'customer' }),
+    (id) => conversations.ok('DELETE', `${PATH}/${id}`, BY_ADA),
+  ];
+  const cases = new Map<Change, readonly [id: string, note: ChatMessage]>();
+  for (const change of [...ofTeam, ...ofGrace, ...ofAll]) {
+    const participants = [{ type: 'customer', actor_id: customer.actor!.id }, user(grace)];
+    const { id } = (await conversations.createCase({ participants })).conversation;
+    cases.set(change, [id, await send(id)]);
   }
-  for (const change of [
-    act('mark-read', { sequence: note.sequence }),
-    act('mark-unread', { sequence: note.sequence }),
-    act('snooze'),
-    act('unsnooze'),
-    act('hide'),
-    act('unhide'),
-  ]) {
-    await names(change, [team]);
-  }
-  const adminUser = await open(ada.access_token);
+  const idsOf = (changes: readonly Change[]) => changes.map((change) => cases.get(change)![0]);
+  // The second of each pair takes the first back.
+  for (const at of [0, 2, 4]) await ofGrace[at]!(...cases.get(ofGrace[at + 1]!)!);
   const direct = (actor: { readonly id: string }) =>
     conversations.create({ type: 'direct_message', participants: [user(actor)] }, BY_GRACE);
   const [ofOthers, own] = [await direct(vera), await direct(ada)];
-  await names(async () => {
-    for (const { id } of [ofOthers, own]) await send(id, {}, BY_GRACE);
-    // Written a second after its last change, so behind these.
-    await until(() => named(team).includes(ofOthers.id) && named(adminUser).includes(own.id), {
-      what: 'inbox.changed of the direct messages, to those that take part',
-    });
-    await conversations.update(id, { title: 'Renamed again' });
-  }, [team, admin, adminUser]);
+  await written();
+  // Until everything of before has been announced.
+  const marker = await conversations.create({ participants: [user(grace)] });
+  await areNamed(team, marker.id);
+  for (const client of [team, admin, adminUser, outside]) client.frames.length = 0;
+
+  for (const [change, [id, note]] of cases) await change(id, note);
+  for (const { id } of [ofOthers, own]) await send(id, {}, BY_GRACE);
+  await areNamed(team, ...idsOf([...ofTeam, ...ofGrace, ...ofAll]), ofOthers.id, own.id);
+  await areNamed(admin, ...idsOf([...ofTeam, ...ofAll]));
+  await areNamed(adminUser, own.id);
+  await areNamed(outside, ...idsOf(ofAll));
+  // A second later, so behind anything that is wrong.
+  await conversations.update(marker.id, { title: 'Renamed' });
   for (const client of [admin, adminUser]) {
+    await areNamed(client, marker.id);
     t.notOk(named(client).includes(ofOthers.id), 'direct messages of others');
   }
   t.notOk(named(admin).includes(own.id));
-  await names(() => send(id, { audience: 'customer' }), [team, admin, outside]);
-  await names(() => conversations.ok('DELETE', `${PATH}/${id}`, BY_ADA), [team, admin]);
+  const others = named(outside).filter((id) => !idsOf(ofAll).includes(id));
+  t.strictSame(others, [], 'what the team does among itself is not for customers');
 });
+
+type Change = (id: string, note: ChatMessage) => Promise<unknown>;
 
 t.test('named conversations: those of the list, as they are now', async (t) => {
   const [a, b, c] = [

@@ -59,7 +59,7 @@ export async function insertRow({ database, demo }: TestApp, { id }: Reader, row
 export async function openSocket(
   t: Teardown,
   { baseUrl, demo }: Pick<TestApp, 'baseUrl' | 'demo'>,
-  { token }: Reader,
+  { token }: Pick<Reader, 'token'>,
   version = '1.2.harbor',
 ): Promise<Client> {
   const headers = {
