@@ -35,7 +35,7 @@ t.test('the index of docs/decisions.md names each heading, and their number', as
     const titles = [...list.matchAll(/^- \[(.+?)\]\(#/gms)].map(([, title = '']) =>
       title.replace(/\s+/g, ' '),
     );
-    const [name] = list.split('\n');
+    const [name = ''] = list.split('\n');
     t.strictSame(
       titles,
       decisions.map((decision) => decision.split('\n')[0]),

@@ -221,7 +221,7 @@ t.test(
       t.ok(ofAgent.length > 0);
       t.match(ofAgent, Array(ofAgent.length).fill({ sender: { avatar_url: expected } }), version);
       if (!covers(version, SOCKETS_SINCE)) continue;
-      const socket = await openSocket(t, app, { id: ada.id, token: ada.access_token }, version);
+      const socket = await openSocket(t, app, { token: ada.access_token }, version);
       await socket.request('subscribe', { conversation_id: id });
       const body = { body: 'ahoy', client_message_id: randomUUID(), audience: 'customer' };
       await call('POST', `${CONVERSATIONS}/${id}/messages`, { body });

@@ -1,13 +1,13 @@
 /** Answers that were cut: who is told, and that a customer gets none that no person has read. */
 
 import t from 'tap';
-import WebSocket from 'ws';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import type { AgentRun } from '../../src/contract/protocol/resources/agent-run.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import { CURRENT_VERSION, NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { createRole } from '../../src/core/accounts/roles.ts';
-import { Client, type ReceivedFrame } from '../gateway/fixture.ts';
+import type { ReceivedFrame } from '../gateway/fixture.ts';
+import { openSocket } from '../notifications/readers.ts';
 import { startTestApp } from '../support/app.ts';
 import { type ModelReply, ModelServer } from '../support/model-server.ts';
 import { until } from '../support/until.ts';
@@ -19,13 +19,17 @@ const { database, demo } = app;
 const MESSAGES = '/v1/messaging/messages';
 const NEWEST = { headers: { 'Service-Version': NEWEST_VERSION } };
 const TEXT = 'The refund takes';
+const ADA = { token: demo.users.ada.access_token };
 
 const role = await createRole(database, {
   ...{ accountId: demo.account_id, name: 'answering', type: 'agent' },
   permissions: ['messaging:read', 'messaging:create', 'messaging:send_external'],
 });
 const agent = await createdAgent(app, { trigger_type: 'chat', role_id: role.id });
-const readers = { newest: await socketOf(NEWEST_VERSION), stable: await socketOf(CURRENT_VERSION) };
+const readers = {
+  newest: await openSocket(t, app, ADA, NEWEST_VERSION),
+  stable: await openSocket(t, app, ADA, CURRENT_VERSION),
+};
 
 /** Both models answer like this, so that no other takes over. */
 const CUT: Readonly<Record<string, readonly [ModelReply, ChatMessage['incomplete'], AgentRun['status']]>> = {
@@ -182,16 +186,4 @@ async function written(run: AgentRun, event: 'message.updated' | 'draft.updated'
 
 function isEnd(name: string, id: string) {
   return ({ event, data }: ReceivedFrame) => event === name && data?.id === id;
-}
-
-async function socketOf(version: string): Promise<Client> {
-  const headers = {
-    Authorization: `Bearer ${demo.users.ada.access_token}`,
-    'Service-Account': demo.account_id,
-    'Service-Version': version,
-  };
-  const client = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
-  t.teardown(() => client.close());
-  await client.frame('ready');
-  return client;
 }

@@ -9,8 +9,8 @@ import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
 
 const PER_SECOND = 130;
-/** With a notification each, twice as many changes as the cursor of a poll remembers. */
-const SENDS = 1_000;
+/** With a notification each and some edits, more changes than the cursor of a poll remembers. */
+const SENDS = 600;
 
 t.test('changes come once while others follow', async (t) => {
   const app = await borrowTestApp(t);

@@ -25,7 +25,7 @@ import {
 } from '../../src/platform/engine/marked-json.ts';
 import { toFrame } from '../../src/platform/engine/publish.ts';
 import { SchemaComponents, type SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
-import { startTestApp } from '../support/app.ts';
+import { borrowTestApp } from '../support/app.ts';
 
 const [FIRST, MIDDLE, NEWEST] = ['1.0.harbor', '1.1.harbor', '1.4.harbor-preview.1'] as const;
 
@@ -242,7 +242,7 @@ t.test('documents state the version of a new field', async (t) => {
   t.match(ship!.properties!.first, { anyOf: [{ $ref: '#/components/schemas/crate' }, { type: 'null' }] });
 });
 
-const { routes } = await startTestApp(t);
+const { routes } = await borrowTestApp(t);
 /** What answers, events and frames are made of. */
 const schemas: [string, TSchema][] = [
   ...routes.map(({ name, response }): [string, TSchema] => [name, response]),

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type OutputChunk, rolldown } from 'rolldown';
 import type { Teardown } from './teardown.ts';
@@ -24,13 +24,19 @@ export async function servePage(
 ): Promise<string> {
   const chunks = await bundled(module, code, mode);
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><body>${body}<script type="module" src="/${chunks[0]!.fileName}"></script>`;
-  const server = createServer(({ url = '/' }, response) => {
+  const answer: RequestListener = ({ url = '/' }, response) => {
     const chunk = chunks.find(({ fileName }) => url === `/${fileName}`);
     response.setHeader('content-type', chunk === undefined ? 'text/html' : 'text/javascript');
     // A page that is loaded again need not get it, nor compile it, again.
     if (chunk !== undefined) response.setHeader('cache-control', 'max-age=3600');
     response.end(chunk?.code ?? html);
-  });
+  };
+  return serveSite(t, answer, port);
+}
+
+/** Serves pages of another site than that of the app. Returns their origin. */
+export async function serveSite(t: Teardown, answer: RequestListener, port = 0): Promise<string> {
+  const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   t.teardown(() => {
     server.close();

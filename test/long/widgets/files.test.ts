@@ -6,8 +6,6 @@
  * src/features/compliance, src/features/mail.
  */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { FrameLocator, Page } from 'playwright-core';
 import t from 'tap';
 import type { List } from '../../../src/contract/protocol/lists.ts';
@@ -17,22 +15,17 @@ import type { Widget } from '../../../src/contract/protocol/resources/widget.ts'
 import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';
 import { ConsoleBrowser, inPage, seriousFindings } from '../../support/console-page.ts';
+import { serveSite } from '../../support/served-page.ts';
 import { until } from '../../support/until.ts';
 
 const app = await startTestApp(t);
 const { call } = callsAt(app, NEWEST_VERSION);
-const shop = createServer((request, response) => {
+const site = await serveSite(t, (request, response) => {
   response.setHeader('Content-Type', 'text/html; charset=utf-8');
   response.end(`<!doctype html><html lang="${request.url === '/ar' ? 'ar' : 'en'}"><title>Shop</title>
     <body><script src="${app.baseUrl}/widget.js" data-account="${app.demo.account_id}"
     data-widget="${widget.id}" async></script></body></html>`);
 });
-await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
-t.teardown(() => {
-  shop.closeAllConnections();
-  shop.close();
-});
-const site = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
 const { body: widget } = await call<Widget>('POST', '/v1/widgets', { body: { name: 'Shop', sites: [site] } });
 const browser = await ConsoleBrowser.start(t, app.baseUrl);
 const { context } = browser;

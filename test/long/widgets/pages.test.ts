@@ -8,8 +8,6 @@
  * src/features/search, src/platform/http/documents/pages.
  */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { FrameLocator, Page } from 'playwright-core';
 import t from 'tap';
 import type { Widget } from '../../../src/contract/protocol/resources/widget.ts';
@@ -17,6 +15,7 @@ import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { AUDIENCE, provide } from '../../identity/fixture.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';
 import { ConsoleBrowser, inPage } from '../../support/console-page.ts';
+import { serveSite } from '../../support/served-page.ts';
 import { TokenIssuer } from '../../support/token-issuer.ts';
 import { until } from '../../support/until.ts';
 
@@ -45,18 +44,12 @@ const PAGES: Readonly<Record<string, () => { readonly head?: string; readonly bo
     body: '',
   }),
 };
-const shop = createServer(({ url = '/' }, response) => {
+const site = await serveSite(t, ({ url = '/' }, response) => {
   const { head = '', body } = PAGES[url]?.() ?? { body: '' };
   response.setHeader('Content-Type', 'text/html; charset=utf-8');
   response.end(`<!doctype html><html lang="en"><head><title>Shop</title>
     <link rel="icon" href="data:image/svg+xml,">${head}</head><body><h1>Shop</h1>${body}</body></html>`);
 });
-await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
-t.teardown(() => {
-  shop.closeAllConnections();
-  shop.close();
-});
-const site = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
 const { body: widget } = await call<Widget>('POST', '/v1/widgets', {
   body: { name: 'Shop', sites: [site], identity_provider_id: provider.id },
 });

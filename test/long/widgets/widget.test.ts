@@ -7,8 +7,6 @@
  * src/platform/http/documents/pages.
  */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 import t from 'tap';
 import type { List } from '../../../src/contract/protocol/lists.ts';
@@ -23,6 +21,7 @@ import { startChromium } from '../../support/chromium.ts';
 import { inPage, seriousFindings } from '../../support/console-page.ts';
 import { contrast } from '../../support/contrast.ts';
 import { MailServer } from '../../support/mail-server.ts';
+import { serveSite } from '../../support/served-page.ts';
 import { TokenIssuer } from '../../support/token-issuer.ts';
 import { until } from '../../support/until.ts';
 
@@ -36,7 +35,7 @@ const provider = await provide(app, issuer, {
   ...{ person: 'customer', subject: 'external_id', provision: 'first_use', algorithms: ['RS256'] },
 });
 let more = '';
-const shop = createServer((request, response) => {
+const site = await serveSite(t, (request, response) => {
   response.setHeader('Content-Type', 'text/html; charset=utf-8');
   // The policy of a careful shop: the widget needs its script and its frame, and nothing else.
   response.setHeader(
@@ -47,12 +46,6 @@ const shop = createServer((request, response) => {
     <body><h1>Shop</h1><script src="${app.baseUrl}/widget.js" data-account="${app.demo.account_id}"
     data-widget="${widget.id}" ${more} async></script></body></html>`);
 });
-await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
-t.teardown(() => {
-  shop.closeAllConnections();
-  shop.close();
-});
-const site = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
 const { body: widget } = await call<Widget>('POST', '/v1/widgets', {
   body: {
     ...{ name: 'Shop', sites: [site], identity_provider_id: provider.id, colors: { light: '#7a1f5c' } },

@@ -9,8 +9,6 @@
  * src/platform/http/documents/pages.
  */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Frame, Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
@@ -19,6 +17,7 @@ import { XSS_KINDS, XSS_NAMES, XSS_VECTORS } from '../../console/xss-vectors.ts'
 import { AUDIENCE, provide } from '../../identity/fixture.ts';
 import { startTestApp } from '../../support/app.ts';
 import { startChromium } from '../../support/chromium.ts';
+import { serveSite } from '../../support/served-page.ts';
 import { TokenIssuer } from '../../support/token-issuer.ts';
 import { until } from '../../support/until.ts';
 import { XssWatch } from '../../support/xss-watch.ts';
@@ -32,18 +31,12 @@ const provider = await provide(app, issuer, {
 });
 /** Attributes of the loader's script. */
 let more = '';
-const shop = createServer((_, response) => {
+const site = await serveSite(t, (_, response) => {
   response.setHeader('Content-Type', 'text/html; charset=utf-8');
   response.end(`<!doctype html><html lang="en"><title>Shop</title>
     <link rel="icon" href="data:image/svg+xml,"><body><script src="${app.baseUrl}/widget.js"
     data-account="${app.demo.account_id}" data-widget="${widget.id}" ${more} async></script></body></html>`);
 });
-await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
-t.teardown(() => {
-  shop.closeAllConnections();
-  shop.close();
-});
-const site = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
 const group = await need<{ id: string }>('POST', '/v1/messaging/groups', { body: { name: 'Persona' } });
 const widget = await newWidget({ sites: [site], identity_provider_id: provider.id, group_id: group.id });
 const context = await startChromium(t);
