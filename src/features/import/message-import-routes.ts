@@ -87,5 +87,5 @@ function present(
       return { client_message_id, id, sequence, existed };
     }),
   };
-  return isNew ? new Answer(201, shown) : new Answer(200, shown, true);
+  return new Answer(isNew ? 201 : 200, shown, !isNew);
 }

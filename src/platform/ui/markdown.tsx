@@ -50,7 +50,7 @@ function drawn(token: MarkedToken, plain: Plain): ComponentChildren {
     case 'code':
       return (
         <pre class="markdown-code" tabIndex={0}>
-          {/* Words behind the fence that are no language are a line of it. */}
+          {/* Words behind the fence are a line of the code if they are no language. */}
           <code>{/\s/.test(token.lang ?? '') ? `${token.lang}\n${token.text}` : token.text}</code>
         </pre>
       );
@@ -130,7 +130,7 @@ function table({ header, rows }: Tokens.Table, plain: Plain): ComponentChildren 
   );
 }
 
-/** What a name in brackets stands for is part of what was written. */
+/** Shows a definition (`[name]: https://…`) as it was written, with a link. */
 function definition({ raw, href, title }: Tokens.Def): ComponentChildren {
   const [before = '', ...after] = raw.trim().split(href);
   return (

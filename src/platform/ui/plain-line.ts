@@ -5,7 +5,7 @@ import { readMarkdown } from './read-markdown.ts';
 export function plainLine(text: string): string {
   const part = text.slice(0, READ);
   const words = readMarkdown(part).map(textOf).join(' ').trim();
-  // A line across the page has none.
+  // A thematic break has no words.
   return (words || part).replace(/\s+/g, ' ').trim().slice(0, SHOWN);
 }
 

@@ -17,16 +17,16 @@ export interface KeyPress {
  * an input method, such as Enter that accepts a Japanese word. Browsers mark such keys in two ways,
  * and some report that Enter only after the composition has ended, without any mark.
  *
- * A letter of another alphabet is the Latin one at its place, and a figure that is pressed with
- * Ctrl or ⌘ the one at its place: what Shift makes of it differs from keyboard to keyboard. Every
- * other key is what it writes, wherever it is.
+ * A letter of another alphabet is the Latin letter at its place. A key of a digit that is pressed
+ * with Ctrl or ⌘ is that digit, because Shift gives another character on each keyboard. Every other
+ * key is the character that it writes.
  */
 export function pressedKey({ key, code, ctrlKey, metaKey, isComposing, keyCode }: KeyPress): string {
   if (isComposing || keyCode === 229 || isCompositionUnderWay) return '';
-  const [, letter, figure] = /^(?:Key([A-Z])|Digit([0-9]))$/.exec(code) ?? [];
+  const [, letter, digit] = /^(?:Key([A-Z])|Digit([0-9]))$/.exec(code) ?? [];
   if (letter !== undefined && /^[\p{L}\p{M}]+$/u.test(key) && !/\p{Script=Latin}/u.test(key))
     return key === key.toLowerCase() ? letter.toLowerCase() : letter;
-  if (figure !== undefined && (ctrlKey || metaKey)) return figure;
+  if (digit !== undefined && (ctrlKey || metaKey)) return digit;
   return key;
 }
 

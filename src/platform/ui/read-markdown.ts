@@ -3,7 +3,7 @@ import { lexer, type MarkedToken, type Token, Tokenizer, type Tokens } from 'mar
 /**
  * Reads Markdown into its blocks. What is nested more than MOST_LEVELS deep stays text: reading and
  * drawing go down a level by a call of themselves, and two thousand quotes in one message were more
- * than a browser's stack. A block that would show nothing, or swallow letters or figures, is text
+ * than a browser's stack. A block that would show nothing, or lose letters or digits, is text
  * too: `#`, or a row of a table with more cells than its head.
  */
 export function readMarkdown(text: string): Token[] {
@@ -14,15 +14,15 @@ export function readMarkdown(text: string): Token[] {
 function isWhole(block: Token): boolean {
   if (block.type === 'space' || block.type === 'hr') return true;
   const shown = shownOf(block as MarkedToken);
-  return shown.trim() !== '' && signs(shown) >= signs(block.raw);
+  return shown.trim() !== '' && lengthOf(shown) >= lengthOf(block.raw);
 }
 
-/** The number of letters and figures. */
-function signs(text: string): number {
+/** Returns the number of letters and digits. */
+function lengthOf(text: string): number {
   return text.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
 }
 
-/** Returns what a token shows, with what stands behind it: addresses, titles, languages of code. */
+/** Returns the text that a token shows, with its addresses, titles and languages of code. */
 function shownOf(token: MarkedToken): string {
   switch (token.type) {
     case 'list':

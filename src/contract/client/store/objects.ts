@@ -7,7 +7,7 @@ import {
   PLATFORM,
 } from './platform.ts';
 
-/** A database of IndexedDB, opened when it is used first, and again after any error of it. */
+/** A database of IndexedDB, opened at the first use, and at the first after an error. */
 export class Objects {
   readonly #name: string;
   readonly #create: (database: IdbDatabase) => void;
@@ -34,7 +34,9 @@ export class Objects {
     return result;
   }
 
-  /** Safari closes databases of pages in the background without an event. */
+  /**
+   * Opens a closed database again: Safari closes those of pages in the background without an event.
+   */
   async #begin(mode: 'readonly' | 'readwrite', name: string): Promise<IdbTransaction> {
     this.#database ??= this.#open();
     const opened = this.#database;

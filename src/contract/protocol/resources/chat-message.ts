@@ -289,7 +289,7 @@ describe(SendMessageBody, {
   client_message_id:
     "The sender's own key for this message: sending it again with the same key returns the first message. Required when `mode` is `send`; ignored for drafts.",
   audience:
-    '`customer` sends a reply that the customer sees, under the persona Customer Service or that of the inbox of the case; `internal` is for the team alone. Default `internal`. A draft is always for the customer: `internal` is refused there. So it is from customers, whose messages are read by everyone in the case.',
+    '`customer` sends a reply that the customer sees, under the persona Customer Service or that of the inbox of the case; `internal` is for the team alone. Default `internal`. `internal` is refused for a draft, which is always for the customer, and from customers, because everyone in the case reads what they send.',
   subject: 'Email subject of a customer reply. Only on a case with a bridged inbox, with `channel` `email`.',
   cc: 'Further email recipients of a customer reply. Only on a case with a bridged inbox, with `channel` `email`.',
   scheduled_at:

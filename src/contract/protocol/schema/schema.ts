@@ -119,7 +119,7 @@ export function where(field: string, value: string, ...required: readonly string
   return { properties: { [field]: { const: value } }, required };
 }
 
-/** Returns the same for a field that may be null, which counts as absent. */
+/** Returns the alternative of a field that has the value, or is null or absent. */
 export function whereOrNull(field: string, value: string, ...required: readonly string[]): Alternative {
   return { properties: { [field]: { enum: [value, null] } }, required };
 }

@@ -97,7 +97,7 @@ function copyAt(age: number, value: unknown): unknown {
   const all = Object.entries(value);
   const known = all
     .filter(([, part]) => !isNewer(age, part))
-    .map(([name, part]) => [name, (PARTS_AT[name] ?? copyAt)(age, part as never, value)] as const)
+    .map(([name, part]) => [name, partAt(age, name, part, value)] as const)
     .filter(([, part]) => part !== undefined);
   const required = requiredAt(age, value);
   if (required.length > 0) known.push(['required', required]);
@@ -121,16 +121,15 @@ function requiredAt(age: number, schema: object): string[] {
   return earlier.length === 0 ? [] : [...required, ...earlier.map(([name]) => name)];
 }
 
-/** The keywords about members of a closed set. */
-const PARTS_AT: Readonly<Record<string, (age: number, part: never, schema: object) => unknown>> = {
-  enum: membersAt,
-  [MEMBERS_SINCE]: (age: number, since: MembersSince) => {
-    const all = Object.entries(since);
-    const known = all.filter(([, version = VERSIONS[0]]) => ageOf(version) <= age);
-    if (known.length === all.length) return since;
-    return known.length === 0 ? undefined : Object.fromEntries(known);
-  },
-};
+/** Returns the part under a keyword of a schema; undefined if nothing of it is known. */
+function partAt(age: number, keyword: string, part: unknown, schema: object): unknown {
+  if (keyword === 'enum') return membersAt(age, part as readonly unknown[], schema);
+  if (keyword !== MEMBERS_SINCE) return copyAt(age, part);
+  const all = Object.entries(part as MembersSince);
+  const known = all.filter(([, version = VERSIONS[0]]) => ageOf(version) <= age);
+  if (known.length === all.length) return part;
+  return known.length === 0 ? undefined : Object.fromEntries(known);
+}
 
 function membersAt(age: number, members: readonly unknown[], schema: object): readonly unknown[] {
   const { [MEMBERS_SINCE]: since = {} } = schema as { readonly [MEMBERS_SINCE]?: MembersSince };

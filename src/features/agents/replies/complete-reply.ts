@@ -97,7 +97,7 @@ export async function completeAbandoned(
   );
 }
 
-// A text notifies when nothing follows.
+// A message notifies once its text is final.
 const COMPLETE = {
   streaming_state: 'complete' as const,
   notified_at: sql<string>`clock_timestamp()`,

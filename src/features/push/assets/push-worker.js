@@ -3,8 +3,9 @@
  * importScripts('…/v1/push-worker.js'). A notification that arrives twice has the same tag, and is
  * shown once. Pages are those below the scope of the worker.
  *
- * Every push shows a notification, whatever it holds and whoever looks at the page: browsers show
- * one of their own for a push without one, and Safari ends the subscription after three.
+ * Every push shows a notification, also one that cannot be read and one that arrives above a page
+ * in use: browsers show one of their own for a push without one, and Safari ends the subscription
+ * after three.
  */
 
 self.addEventListener('push', (event) => event.waitUntil(show(event.data)));
@@ -13,7 +14,7 @@ self.addEventListener('notificationclick', (event) => {
   event.waitUntil(openPage(event.notification.data));
 });
 
-/** Stands for a push that holds nothing of Parley's. */
+/** The payload that is shown for a push that is not Parley's. */
 const UNREADABLE = {
   notification_id: 'parley',
   title: 'New notification',

@@ -48,7 +48,8 @@ export function frameRoutes({ database, filesOrigin }: FrameRoutesOptions, built
 export const BUILT = new URL('../dist/', import.meta.url);
 
 /**
- * Pages of other sites load it, also as a module, and those that are isolated from other origins.
+ * Pages of other sites load it, also as a module, and also pages that are isolated from other
+ * origins.
  */
 const LOADER_HEADERS = {
   'Access-Control-Allow-Origin': '*',

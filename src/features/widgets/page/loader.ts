@@ -1,7 +1,7 @@
 /**
- * The script that pages name in a tag: `/widget.js`. A page has one widget, by whichever tag runs
- * first. Another tag of the page does nothing, nor does the same one that runs again: Turbo runs
- * the scripts of each body that it puts in.
+ * The script that pages name in a tag: `/widget.js`. A page has one widget, of the first tag that
+ * runs. Other tags of the page, and a tag that runs again, do nothing: Turbo runs the scripts of
+ * each body that it inserts.
  */
 
 import { showWidget } from './host/launcher.ts';
@@ -10,7 +10,8 @@ const { Parley } = window as { Parley?: { readonly onUnread?: unknown } };
 if (typeof Parley?.onUnread !== 'function') showWidget(ownTag());
 
 /**
- * Returns the tag, which scripts of `type="module"` and those that are evaluated have to look for.
+ * Returns the tag of the script. `document.currentScript` is null in scripts of `type="module"`,
+ * and another tag in scripts that are evaluated.
  */
 function ownTag(): HTMLScriptElement {
   const running = document.currentScript as HTMLScriptElement | null;

@@ -183,8 +183,7 @@ export class Database implements Db {
     });
     pool.on('connect', (client) => {
       this.#clients.add(client);
-      // The end of the connection, rather than of one query, takes it from the pool whoever uses
-      // it.
+      // Ends the connection and not one query, so that the pool drops it after any kind of use.
       client.connection.on('errorMessage', ({ code }: pg.DatabaseError) => {
         if (code === READ_ONLY) client.connection.stream.destroy();
       });

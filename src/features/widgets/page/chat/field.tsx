@@ -24,7 +24,7 @@ export interface FieldProps {
   readonly onSend: (message: WrittenMessage) => boolean | Promise<boolean>;
   readonly upload: Upload;
   readonly writing: KeptWriting;
-  /** Of what is kept in `writing`. */
+  /** The place in `writing` of this field's text. */
   readonly place: string;
   /** Called at each keystroke. */
   readonly onType?: (isTyping: boolean) => void;
@@ -43,7 +43,7 @@ export function Field(props: FieldProps) {
   const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
-    // The panel was opened before there was a field, or a case was chosen from the list.
+    // The panel was opened before the field was there, or a case was chosen from the list.
     if (document.hasFocus() && document.activeElement === document.body) field.current!.focus();
   }, []);
   const { uploads, files } = useUploads(uploadRules(texts));

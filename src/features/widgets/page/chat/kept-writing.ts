@@ -9,9 +9,9 @@ interface Kept {
 }
 
 /**
- * What the visitor of a tab has written and not sent, by the id of the case, or `new`. It is in the
- * `sessionStorage` of the frame: the next page of the tab has it, no other tab has, and the page
- * around cannot read it. It is shown to the person that wrote it alone.
+ * The unsent text of the visitor of a tab, by the id of the case, or `new`. It is in the
+ * `sessionStorage` of the frame: the next page of the tab has it, other tabs do not, and the page
+ * around the frame cannot read it. It is shown only to the person that wrote it.
  */
 export class KeptWriting {
   /** Where the person was writing when the page before ended; null if it was not. */
@@ -29,11 +29,11 @@ export class KeptWriting {
     const isOwn = kept !== undefined && kept.person === person;
     this.begunAt = isOwn ? kept.place : null;
     this.#texts = isOwn ? kept.texts : {};
-    // Nobody may be somebody whom the page names in a moment.
+    // Without a person it is kept, because the page may name the person in a moment.
     if (!isOwn && person !== null) storage.removeItem(this.#key);
   }
 
-  /** The visitor has begun: what it wrote before is its own. */
+  /** Called when the visitor has begun. The text that it wrote before belongs to it. */
   own(person: string | null): void {
     if (person === this.#person) return;
     this.#person = person;
@@ -50,7 +50,6 @@ export class KeptWriting {
     this.#keep();
   }
 
-  /** Does nothing where the browser has no space. */
   #keep(): void {
     const place = Object.keys(this.#texts).at(-1);
     try {
@@ -60,7 +59,7 @@ export class KeptWriting {
         this.#storage.setItem(this.#key, JSON.stringify(kept));
       }
     } catch {
-      // What is shown stays shown.
+      // The browser has no space: the text stays in the field alone.
     }
   }
 

@@ -10,7 +10,7 @@ export interface Greeting {
 
 export type ToFrame =
   | { readonly type: 'shown' | 'hidden' }
-  /** The visitor has opened the panel: the focus goes to where one writes. */
+  /** The visitor has opened the panel: the text field gets the focus. */
   | { readonly type: 'focus' }
   /** The page names another visitor, or none any more. */
   | { readonly type: 'identity'; readonly isKnown: boolean }

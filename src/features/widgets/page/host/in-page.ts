@@ -1,8 +1,8 @@
 /**
- * Keeps an element in the page, whatever the page does to its body. It begins in the body: React 18
- * refuses a document with an unknown child of `<html>` when it takes the document over. A page that
- * has removed it, as Turbo, Astro and others do with the body around it, will do so again: from
- * then on the element is beside the body, where it stays, and so does a frame in it
+ * Keeps an element in a page that replaces its body. The element begins in the body: React 18, when
+ * it hydrates a document, discards one with an unknown child of `<html>`. A page that has removed
+ * it once, as Turbo and Astro do with the body around it, will do so again: from then on the
+ * element is beside the body, where it and a frame in it stay
  * (docs/decisions.md#the-widget-is-beside-the-body-once-the-body-was-replaced).
  */
 export function keepInPage(element: HTMLElement): void {

@@ -24,7 +24,7 @@ export function showWidget(tag: HTMLScriptElement): void {
   let identity: TokenSource | null = null;
   let frame: HTMLIFrameElement | null = null;
   let port: MessagePort | null = null;
-  /** Where the focus was when the panel was opened and had nothing to give it to. */
+  /** The element that had the focus when the panel was opened, until the frame takes it. */
   let focusedBefore: Element | null | undefined;
   const listeners = new Set<(unread: number) => void>();
 
@@ -104,7 +104,7 @@ iframe[hidden]{display:none}
     if (frame!.dataset.alive !== undefined) enter();
   }
 
-  /** The focus goes into the panel once there is something, unless the visitor has moved on. */
+  /** Gives the focus to the frame once it is ready, unless the visitor has moved it meanwhile. */
   function enter(): void {
     const isWhereItWas = focusedBefore === document.activeElement;
     focusedBefore = undefined;
@@ -185,7 +185,7 @@ iframe[hidden]{display:none}
   function begin(): void {
     keepInPage(host);
     dispatchEvent(new Event('parley:ready'));
-    // The page has said by now who the visitor is. The focus stays where it is.
+    // Behind the event, in which the page says who the visitor is. The page keeps the focus.
     if (wasOpen(widget)) show();
   }
   if (document.body === null) addEventListener('DOMContentLoaded', begin);

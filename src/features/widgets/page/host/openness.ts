@@ -1,6 +1,6 @@
 /**
- * Whether the panel of a widget is open in this tab, also on the next page that the tab shows.
- * Where the browser keeps nothing, or has no space, the next page begins with a closed panel.
+ * Whether the panel of a widget is open in this tab, also on the next page that the tab shows, if
+ * the browser can keep it.
  */
 
 const keyOf = (widgetId: string) => `parley-open-${widgetId}`;
@@ -18,6 +18,6 @@ export function keepOpen(widgetId: string, isOpen: boolean): void {
     if (isOpen) sessionStorage.setItem(keyOf(widgetId), '');
     else sessionStorage.removeItem(keyOf(widgetId));
   } catch {
-    // The panel itself is open or closed.
+    // The next page begins with a closed panel.
   }
 }

@@ -5,8 +5,9 @@ const UNSENT = { sequence: null, sent_at: null };
 const SCHEDULED = { kind: 'scheduled', scheduled_at: '2026-03-03T07:00:00.000000Z' };
 
 /**
- * What the answer of an operation shows of its effect, where that is not what its resource shows
- * usually (samples.ts). test/http/examples.test.ts holds it against real answers.
+ * The fields by which the answer of an operation shows its effect, where their values are not the
+ * usual ones of the resource (samples.ts). test/http/examples.test.ts compares them with real
+ * answers.
  */
 export const EFFECTS: Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>> = {
   reject_reply_draft: { ...UNSENT, status: 'rejected', visibility: 'external', client_message_id: null },
@@ -37,12 +38,6 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, unknown>> 
   create_import: { status: 'awaiting_upload', started_at: null },
   start_import: { status: 'queued', started_at: null },
   cancel_import: { status: 'canceled', started_at: null, completed_at: USUAL_TIME },
-  trigger_agent_run: {
-    status: 'pending',
-    started_at: null,
-    completed_at: null,
-    output: null,
-    duration_ms: null,
-  },
-  cancel_agent_run: { status: 'cancelled', output: null },
+  trigger_agent_run: { status: 'pending', started_at: null, completed_at: null, duration_ms: null },
+  cancel_agent_run: { status: 'cancelled' },
 };

@@ -13,7 +13,7 @@ export function exampleOf(schema: SchemaObject, find: FindSchema): unknown {
   return valueFor(schema, { find, field: '', owner: '', sparse: false });
 }
 
-/** Returns the same for the answer of an operation, with what it shows of its effect. */
+/** Returns an example of the answer of an operation, with the effect of the operation. */
 export function answerExampleOf(schema: SchemaObject, find: FindSchema, operation: string): unknown {
   const usual = exampleOf(schema, find);
   const effect = EFFECTS[operation];
@@ -60,9 +60,8 @@ function valueFor(schema: SchemaObject, place: SamplePath): unknown {
   if (schema.const !== undefined) return schema.const;
   if (samples.EMPTY_LISTS.has(pathOf(place))) return [];
   const [type, isNullable] = typeOf(schema);
-  const isSubObject = type === 'array' || type === 'object';
-  const isLeftOut = isSubObject ? !samples.ALWAYS_SHOWN.has(pathOf(place)) : isUsuallyNull(place);
-  if (isNullable && isLeftOut) return null;
+  const isUnusual = type === 'array' || type === 'object' ? isLeftOut : isUsuallyNull;
+  if (isNullable && isUnusual(place)) return null;
   if (schema.enum !== undefined) return memberOf(schema.enum, place);
   if (schema.properties !== undefined) return objectOf(schema, place);
   const choices = schema.anyOf ?? schema.oneOf;
@@ -77,8 +76,8 @@ function valueFor(schema: SchemaObject, place: SamplePath): unknown {
 function choiceOf(choices: readonly SchemaObject[], place: SamplePath): unknown {
   const isNullable = choices.some(({ type }) => type === 'null');
   const value = choices.find(({ type }) => type !== 'null');
-  const isLeftOut = isNullable && value?.$ref !== undefined && !samples.ALWAYS_SHOWN.has(pathOf(place));
-  return value === undefined || isLeftOut ? null : valueFor(value, place);
+  if (value === undefined || (isNullable && value.$ref !== undefined && isLeftOut(place))) return null;
+  return valueFor(value, place);
 }
 
 const VALUES: Readonly<Record<string, (schema: SchemaObject, place: SamplePath) => unknown>> = {
@@ -134,9 +133,14 @@ function typeOf({ type }: SchemaObject): [type: string, isNullable: boolean] {
 /** True for events that an ordinary resource has not had, missing pages, and rare fields. */
 function isUsuallyNull(place: SamplePath): boolean {
   const { field } = place;
-  if (field.endsWith('_at'))
-    return !samples.USUAL_TIMES.has(field) && !samples.USUAL_TIMES.has(pathOf(place));
-  return field.endsWith('page_url') || samples.RARE.has(field) || samples.RARE.has(pathOf(place));
+  const isIn = (names: ReadonlySet<string>) => names.has(field) || names.has(pathOf(place));
+  if (field.endsWith('_at')) return !isIn(samples.USUAL_TIMES);
+  return field.endsWith('page_url') || isIn(samples.RARE);
+}
+
+/** True for sub-objects that are null unless a caller asks for them. */
+function isLeftOut(place: SamplePath): boolean {
+  return !samples.ALWAYS_SHOWN.has(pathOf(place));
 }
 
 /** Returns the field as samples.ts names it: `resource.field`. */

@@ -77,7 +77,10 @@ export const OFTEN_SENT = new Set([
   'system_prompt',
 ]);
 
-/** Times that every resource has; the others are of events that an ordinary one has not had. */
+/**
+ * Times that every resource has, or those of one kind; the others are of events that an ordinary
+ * resource has not had.
+ */
 export const USUAL_TIMES = new Set([
   'created_at',
   'updated_at',
@@ -162,7 +165,6 @@ export const USUAL_MEMBERS: Readonly<Record<string, string | undefined>> = {
   'notification.resource_type': 'entity',
   'role.type': 'user',
   'webhook_delivery.status': 'delivered',
-  legal_hold: 'held',
   mode: 'send',
   role: 'member',
   tier: 'high',

@@ -165,7 +165,7 @@ function withSentence(schema: SchemaObject, sentence: string): SchemaObject {
   return { ...schema, description: description === undefined ? sentence : `${description} ${sentence}` };
 }
 
-/** A version may know one choice of several alone. */
+/** Removes an `anyOf` of which a version knows one choice alone. */
 function foldChoice(schema: SchemaObject): SchemaObject {
   const { anyOf = [], ...rest } = schema;
   return anyOf.length === 1 ? { ...anyOf[0], ...rest } : schema;
