@@ -1,4 +1,4 @@
-/** Answers that were cut: who is told, and that a customer gets none that no person has read. */
+/** Answers that were cut: their marks, and that none reaches a customer before a person read it. */
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';

@@ -1,6 +1,6 @@
 /**
- * The examples of answers in openapi.json, held against real answers of the same operations and
- * against what the fields of a resource say of each other.
+ * The examples of answers in openapi.json, compared with real answers of the same operations and
+ * with the rules between the fields of a resource.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -137,7 +137,7 @@ for (const [operation, real] of Object.entries(REAL)) {
   });
 }
 
-/** What the fields of a resource say of each other: each holds for every example. */
+/** The rules between the fields of a resource, which hold for every example. */
 const RULES: Readonly<Record<string, readonly (readonly [rule: string, holds: (one: Fields) => boolean])[]>> =
   {
     chat_message: [

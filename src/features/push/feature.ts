@@ -43,7 +43,7 @@ export const push: Feature = {
     const { config, database, watch, rights, settings, guard, metrics, log, disposer } = node;
     const subject = config.vapidSubject;
     if (!isRealContact(subject)) {
-      // A node for trying out has no other contact, and no browser of Apple.
+      // A node that is only tried out has no public URL, and no browsers of Apple.
       log[config.publicUrl === null ? 'info' : 'warn'](
         { subject },
         'Apple refuses pushes with this contact: set PARLEY_VAPID_SUBJECT to a real https:// URL or mailto: address',

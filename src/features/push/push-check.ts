@@ -2,7 +2,7 @@ import { attention, type Check, duration, ok } from '../../core/installation/che
 import type { Database } from '../../platform/db/connection/database.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 
-/** A push service that is away for less does not need anybody. */
+/** Seconds after which a push service that takes nothing needs an operator. */
 const FAILING_S = 600;
 
 /** Whether push services take what is pushed. */
@@ -20,8 +20,9 @@ export function pushCheck(database: Pick<Database, 'query'>): Check {
   };
 }
 
-// Returns the push service with the most failing browsers, of those whose every try has failed
-// since the first that fails still. A browser that fails alone ends by itself.
+// Returns the push service with the most failing browsers, of the services that have accepted
+// nothing since the first of these failures. The subscription of a single failing browser ends by
+// itself.
 const READ_FAILING = statement<[seconds: number], { origin: string; seconds: number }>(
   'read-failing-push-service',
 )`

@@ -38,7 +38,10 @@ export interface Credential {
   readonly widgetId?: string | undefined;
   /** Milliseconds since 1970; null if it does not expire. */
   readonly expiresAtMs: number | null;
-  /** The same without a tolerance for other clocks, where `expiresAtMs` has one. */
+  /**
+   * The end that a foreign token states: `expiresAtMs` without the tolerance for its issuer's
+   * clock.
+   */
   readonly statedEndMs?: number | undefined;
 }
 

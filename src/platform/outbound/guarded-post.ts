@@ -33,8 +33,8 @@ export interface Posted {
 
 /**
  * POST to hosts that accounts name, limited to the addresses that the guard permits. It follows no
- * redirects, keeps nothing of a response but its status, and the beginning of a refusal where the
- * caller asks for it, and keeps connections for further requests.
+ * redirects, and uses connections for several requests. Of a response it keeps the status, and the
+ * beginning of a refusal where the caller asks for it.
  */
 export class GuardedPost {
   readonly #guard: AddressGuard;
@@ -209,7 +209,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#answer.reject(asOutboundError(error));
   }
 
-  /** Leaves the rest of the body some time, for the sake of keeping the connection. */
+  /** Gives the rest of the body some time, so that the connection can be used again. */
   #awaitEnd(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(this.#onLate, this.#bodyMs).unref();

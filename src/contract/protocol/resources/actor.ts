@@ -3,7 +3,7 @@ import { OWN_ID_TEXTS, OwnId } from '../schema/external-ids.ts';
 import { describe, Identity, Nullable, OneOf, Times } from '../schema/schema.ts';
 import { NullBefore, Since } from '../schema/since.ts';
 
-/** A user, API key, agent or group (docs/contract.md#actors). In 1.0 `role` is always null. */
+/** A user, API key, agent or group (docs/contract.md#actors). */
 export const Actor = Type.Object({
   ...Identity('actor'),
   type: OneOf(['user', 'api_key', 'agent', 'group']),

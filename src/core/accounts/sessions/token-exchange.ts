@@ -57,7 +57,7 @@ export async function exchangeToken(
     );
   }
   requireSubscription(principal);
-  // The tolerance for the issuer's clock is no lifetime: what has none left is not exchanged.
+  // The tolerance for the issuer's clock does not lengthen the life of the access token.
   const leftS = Math.floor((credential.statedEndMs! - Date.now()) / 1_000);
   if (leftS < 1) throw new ApiError('expired_token', 'The token has expired.', PARAM);
   const ttlS = Math.min(DEFAULT_TTL_S, leftS);

@@ -165,7 +165,8 @@ function requireAlgorithm({ algorithms }: SignInProvider, idToken: string): void
 }
 
 /**
- * Refuses what is refused as a credential too (tokens/token-claims.ts); the library does not look.
+ * Throws SignInRefused for an ID token that would be refused as a credential
+ * (tokens/token-claims.ts) and that the library accepts.
  */
 function requireSignIn(claims: PersonClaims): void {
   if (Object.hasOwn(claims, 'events')) throw new SignInRefused('A token about events is no sign-in.');

@@ -5,11 +5,11 @@ import { refused } from './token-form.ts';
 
 /** What a token with a valid signature says. */
 export interface ProvenClaims extends NamedPerson {
-  /** In milliseconds since 1970, like those below. */
+  /** In milliseconds since 1970, like the others. */
   readonly issuedAtMs: number;
-  /** With the tolerated skew. */
+  /** `statedEndMs` with the tolerated skew. */
   readonly expiresAtMs: number;
-  /** As the token says. */
+  /** The claim `exp`. */
   readonly statedEndMs: number;
 }
 

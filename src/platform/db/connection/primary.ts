@@ -23,8 +23,8 @@ export interface PrimaryOptions {
 
 /**
  * Where the primary of an address is. All connections of a node are opened through it. For an
- * address of one host without `target_session_attrs` it is that host, which only a new connection
- * asks whether it takes changes: behind such an address may be another server in a moment.
+ * address of one host without `target_session_attrs` it is that host. Only new connections ask it
+ * whether it takes changes, because another server may be behind such an address at any time.
  *
  * Otherwise a connection of its own to each server asks once a second what it is, so that the node
  * learns of a promotion also where the former primary hangs, or still answers. A new connection

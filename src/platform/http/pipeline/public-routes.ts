@@ -163,10 +163,10 @@ function sendPublic(
 ): void {
   const { 'Content-Type': contentType = outgoing.contentType, ...others } = headers ?? {};
   const { origin } = exchange.head;
-  const isMarked = origin !== undefined && http.origins.allows(origin);
+  const isNamed = origin !== undefined && http.origins.allows(origin);
   for (const [name, value] of Object.entries(others)) {
-    // A browser refuses the header twice, and the server has allowed the origin by its name.
-    if (!isMarked || name !== 'Access-Control-Allow-Origin') exchange.setHeader(name, value);
+    // Browsers refuse the header twice, and an allowed origin is named in it already.
+    if (!isNamed || name !== 'Access-Control-Allow-Origin') exchange.setHeader(name, value);
   }
   for (const cookie of cookies) exchange.setHeader('Set-Cookie', cookie);
   exchange.send(contentType === undefined ? outgoing : { ...outgoing, contentType });
