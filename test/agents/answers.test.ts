@@ -25,6 +25,8 @@ t.test('chunks that differ from the protocol do not end a try', async (t) => {
     'null as choices': { id: 'x', choices: null },
     'a choice in the text alone': { id: 'x', note: '"choices":[' },
     'no fields': {},
+    'no error': { error: null },
+    'no error beside choices': { error: null, choices: [] },
   })) {
     const before = await answerTo({ chunks: [chunk], text: 'All is well.' });
     t.match(before, { heard: 'All is well.', completion: { text: 'All is well.', failovers: [] } }, what);
@@ -35,6 +37,17 @@ t.test('chunks that differ from the protocol do not end a try', async (t) => {
       { completion: { text: 'All is well.', inputTokens: 3, outputTokens: 2 } },
       `${what}, after`,
     );
+  }
+
+  for (const line of ['data:', 'data: ', 'data:  {"id":"x"}', 'data:\t{}', 'data:{}', ': still here']) {
+    const { completion } = await answerTo({ chunks: [`${line}\n\n`], text: 'All is well.' });
+    t.match(completion, { text: 'All is well.', failovers: [] }, JSON.stringify(line));
+  }
+  for (const end of ['data: [DONE] \r\n\r\n', `data: ${JSON.stringify({ ...stop, usage })}`]) {
+    const chunks = [delta({ content: 'All is well.' }), stop, end];
+    const { completion } = await answerTo({ chunks, finish: null, usage: null, isClosed: false });
+    t.match(completion, { text: 'All is well.', failovers: [] }, end);
+    t.equal(completion.inputTokens, end.includes('usage') ? 3 : null, end);
   }
 
   const call = (args: unknown) => ({
@@ -72,6 +85,7 @@ t.test(
       'a block of reasoning': { text: '<think>Hm.</think>' },
       'a block, then blanks': { text: ['<think>Hm.</think>', '\n\n'] },
       'a block without an end': { text: '<think>Hm. The customer wants' },
+      'a block that only begins': { text: ['\n', '<think>'] },
       'a block that was cut': { text: '<think>Hm.</thi', finish: 'length' },
       'two blocks': { text: '<think>Hm.</think>\n<think>So.</think>' },
     };

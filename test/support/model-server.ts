@@ -41,8 +41,10 @@ export interface ModelReply {
   readonly usage?: { readonly input: number; readonly output: number } | null;
   /** Default: `tool_calls` with calls, else `stop`. Null: the stream ends without one. */
   readonly finish?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error' | null;
-  /** Chunks before the text, as they are. */
-  readonly chunks?: readonly object[];
+  /** Chunks before the text, as they are; a string is written without `data:` and empty line. */
+  readonly chunks?: readonly (object | string)[];
+  /** False: no `[DONE]` at the end. */
+  readonly isClosed?: false;
   /** Fails after this many tokens of text. */
   readonly breaks?: { readonly after: number; readonly how: Breakage };
   /** Anything but 200: an error body and no stream. */
@@ -258,7 +260,9 @@ class Stream {
     response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' });
     response.socket?.setNoDelay(true);
     response.write(this.#chunk('{"role":"assistant","content":""}'));
-    for (const chunk of reply.chunks ?? []) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    for (const chunk of reply.chunks ?? []) {
+      response.write(typeof chunk === 'string' ? chunk : `data: ${JSON.stringify(chunk)}\n\n`);
+    }
   }
 
   /** Writes the tokens that are due. */
@@ -322,7 +326,7 @@ class Stream {
       const counts = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
       out += `${this.#before}"choices":[],"usage":${JSON.stringify(counts)}}\n\n`;
     }
-    this.#response.end(`${out}data: [DONE]\n\n`);
+    this.#response.end(this.#reply.isClosed === false ? out : `${out}data: [DONE]\n\n`);
   }
 
   /** A call as providers stream it: id and name first, then the arguments in pieces. */

@@ -1,8 +1,10 @@
 /**
  * Returns the response with events that the SDK of the provider reads. Servers that speak OpenAI's
- * protocol send chunks of usage or heartbeats without `choices`, or with null there, and some give
- * the arguments of a tool call as an object: the SDK refuses such a chunk, and with it the answer.
- * Only these lines are parsed and written anew; the others pass as they are.
+ * protocol send chunks of usage or heartbeats without `choices`, or with null there, `"error":null`
+ * beside an answer, events without data, blanks behind `[DONE]`, or no empty line behind the last
+ * event, and some give the arguments of a tool call as an object: the SDK refuses such a chunk, or
+ * does not see it, and with it the answer. Only these lines are parsed and written anew; the others
+ * pass as they are.
  */
 export function withReadableChunks(response: Response): Response {
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
@@ -27,7 +29,7 @@ function readableLines(): TransformStream<Uint8Array, Uint8Array> {
       if (whole !== '') controller.enqueue(encoder.encode(whole));
     },
     flush(controller) {
-      controller.enqueue(encoder.encode(readable(line + decoder.decode())));
+      controller.enqueue(encoder.encode(`${readable(line + decoder.decode())}\n\n`));
     },
   });
 }
@@ -36,14 +38,22 @@ const BEHIND_LINE_ENDS = /(?<=[\r\n])/;
 
 /** Quotes within a text of JSON are escaped, so these match keys alone. */
 const HAS_CHOICES = /"choices"\s*:\s*\[/;
-const HAS_OBJECT_AS_ARGUMENTS = /"arguments"\s*:\s*\{/;
+const IS_ODD = /"arguments"\s*:\s*\{|"error"\s*:\s*null/;
+const DATA = 'data:';
 
 function readable(line: string): string {
-  const [, field, json] = /^(data: ?)(\{.*\}\s*)$/s.exec(line) ?? [];
-  if (json === undefined || (HAS_CHOICES.test(json) && !HAS_OBJECT_AS_ARGUMENTS.test(json))) return line;
+  if (!line.startsWith(DATA)) return line;
+  const data = line.slice(DATA.length).trim();
+  if (data === '') return '';
+  if (HAS_CHOICES.test(data) && !IS_ODD.test(data)) return line;
+  const end = /[\r\n]?$/.exec(line)![0];
+  return `${DATA} ${data.startsWith('{') ? readableChunk(data) : data}${end}`;
+}
+
+function readableChunk(json: string): string {
   try {
-    const chunk = JSON.parse(json) as Chunk;
-    if ('error' in chunk) return line;
+    const { error, ...chunk } = JSON.parse(json) as Chunk;
+    if (error !== undefined && error !== null) return json;
     chunk.choices ??= [];
     for (const choice of chunk.choices) {
       for (const call of choice.delta?.tool_calls ?? []) {
@@ -51,14 +61,15 @@ function readable(line: string): string {
         if (typeof args === 'object' && args !== null) call.function!.arguments = JSON.stringify(args);
       }
     }
-    return `${field}${JSON.stringify(chunk)}${/\s*$/.exec(line)![0]}`;
+    return JSON.stringify(chunk);
   } catch {
-    return line;
+    return json;
   }
 }
 
 /** The parts of a chunk that are looked at. */
 interface Chunk {
+  readonly error?: unknown;
   choices?:
     | {
         readonly delta?: {

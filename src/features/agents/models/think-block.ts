@@ -28,7 +28,7 @@ export class ThinkBlock {
         this.#state = 'undecided';
       }
       const said = this.#held.trimStart();
-      if (OPEN.startsWith(said)) return '';
+      if (said !== OPEN && OPEN.startsWith(said)) return '';
       if (!said.startsWith(OPEN)) {
         this.#state = 'over';
         return this.#wasThinking ? said : this.#held;
