@@ -327,6 +327,12 @@ const REFUSED: readonly (readonly [Environment, ...RegExp[]])[] = [
         ] as const,
     ),
   ),
+  [{ DATABASE_URL: 'postgres://u:hunter2/x==@db/x' }, /^DATABASE_URL must be .*: "\/" .* written as %2F$/],
+  [
+    { PARLEY_TLS_CERT: '/c.pem', PARLEY_TLS_KEY: '-----BEGIN PRIVATE KEY-----\nhunter2' },
+    /^PARLEY_TLS_KEY must be a path: it has a line break/,
+    /together/,
+  ],
   [{ PARLEY_PUBLIC_URL: ' https://chat.example' }, /^PARLEY_PUBLIC_URL must be a URL that begins/],
   [{ PARLEY_VAPID_SUBJECT: 'https://chat.example /us' }, /^PARLEY_VAPID_SUBJECT must be a URL/],
   [{ PARLEY_TLS_CERT: '/c.pem' }, /PARLEY_TLS_CERT and PARLEY_TLS_KEY .*together/],

@@ -49,7 +49,8 @@ export class Reader {
     const value = isReadable ? kind.parse(text) : undefined;
     if (value !== undefined) return value;
     const reason = isReadable ? kind.explain?.(text) : 'it has a line break or another control character';
-    const given = kind.secret ? '' : `, not ${JSON.stringify(text)}`;
+    // A text of several lines may be a key, where its path was asked for.
+    const given = kind.secret || !isReadable ? '' : `, not ${JSON.stringify(text)}`;
     this.problem(`${name} must be ${kind.accepts}${given}${reason === undefined ? '' : `: ${reason}`}`);
     return otherwise;
   }
