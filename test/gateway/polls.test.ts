@@ -269,6 +269,20 @@ t.test('a change of the feed that commits behind polls that began after it', asy
   client.stop();
 });
 
+t.test('a refused resume leaves the cursor where it was', async (t) => {
+  const { cursor } = await ground.poll(NOW);
+  const [missed] = await database.query(NOTIFY, ada.id, 'before a refused resume');
+  // Its own cursor is of its start, behind what was missed.
+  const young = await Ground.start(t, { beside: ground, limits: { subscriptions: 1 } });
+  const refused = await young.poll({ cursor, conversations: { [group]: 0, [direct]: 0 }, ...NOW });
+  t.match(refused.frames.at(-1), { type: 'reply', ok: false, error: { code: 'limit_exceeded' } });
+  const { frames } = await young.poll({ cursor: refused.cursor, ...NOW });
+  t.ok(
+    frames.some(({ data }) => data?.id === missed!.id),
+    'what was missed comes with the next poll',
+  );
+});
+
 t.test('presence is delivered once, and again when it changes', async (t) => {
   const { vera } = demo.users;
   const client = poller(t, group);

@@ -42,7 +42,9 @@ function encoded<T>(kind: Kind<T>): Kind<T> {
 function unencodedIn(urls: string): string | undefined {
   for (const url of urls.split(/,(?=[\w+]+:\/\/)/)) {
     const [character] =
-      /(?<=^[\w+]+:\/\/[^/?#@]*)([/#](?=[^?]*@)|\?(?=[^=]*@))/.exec(url) ?? /%(?![\da-f]{2})/i.exec(url) ?? [];
+      /(?<=^[\w+]+:\/\/[^/?#@]*)([/#](?=[^?]*@)|\?(?=[^=]*@))/.exec(url) ??
+      /%(?![\da-f]{2})/i.exec(url) ??
+      [];
     if (character === undefined) continue;
     return `${JSON.stringify(character)} in the user or password must be written as ${encodeURIComponent(character)}`;
   }

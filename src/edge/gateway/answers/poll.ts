@@ -6,7 +6,10 @@ import { type PollCursor, writePollCursor } from './poll-cursor.ts';
 
 export interface PollOptions {
   readonly cursor: PollCursor;
-  /** The cursor of an answer that the server ends before it has sent everything. */
+  /**
+   * The cursor of an answer that the server ends before it has sent everything, or whose resume was
+   * refused.
+   */
   readonly firstCursor: string;
   /** Returns the cursor of a complete answer, whose resume has sent this one. */
   readonly lastCursor: (resumed: string | undefined) => string;
@@ -75,9 +78,9 @@ export class Poll implements Framing {
 
   end(close?: CloseFrame): Buffer {
     const { cursor, firstCursor, lastCursor } = this.#options;
-    const isWhole = close === undefined;
+    const isWhole = close === undefined && (this.#resumed !== undefined || cursor.base === undefined);
     const next = writePollCursor(isWhole ? lastCursor(this.#resumed) : firstCursor, cursor, isWhole);
-    const last = isWhole ? '' : `${this.#isEmpty ? '' : ','}${JSON.stringify(close)}`;
+    const last = close === undefined ? '' : `${this.#isEmpty ? '' : ','}${JSON.stringify(close)}`;
     return Buffer.from(`${last}],"cursor":${JSON.stringify(next)}}`);
   }
 
