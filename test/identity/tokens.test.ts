@@ -517,6 +517,8 @@ interface Greeting {
 
 /** Returns `ready`, or the refusal of a frame. */
 function greeted(socket: WebSocket): Promise<Greeting> {
+  // The server waits for sockets that stay open.
+  t.teardown(() => socket.terminate());
   return new Promise((resolve, reject) => {
     socket.on('error', reject);
     socket.on('message', (data) => {
