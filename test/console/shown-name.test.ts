@@ -10,7 +10,18 @@ t.test('a name of a file shows its real end, and nothing that cannot be seen', a
 
 t.test('an address shows its host, and no password', async (t) => {
   t.equal(shownAddress('https://bank.example:443@evil.example/a@b'), 'https://evil.example/a@b');
-  t.equal(shownAddress('HTTP://ada:p@ss@evil.example'), 'HTTP://evil.example');
+  t.equal(shownAddress('HTTP://ada:p@ss@evil.example'), 'http://evil.example/');
   t.equal(shownAddress('https://evil.example/?next=a@b#c@d'), 'https://evil.example/?next=a@b#c@d');
+  for (const spelled of [
+    'https:\\\\bank.example@',
+    'https:/bank.example@',
+    'https:bank.example:@',
+    '\thttps://bank.example@',
+  ]) {
+    t.equal(shownAddress(`${spelled}evil.example/a`), 'https://evil.example/a', spelled);
+  }
+  t.equal(shownAddress('https://evil.example\\@bank.example/'), 'https://evil.example/@bank.example/');
+  t.equal(shownAddress('mailto:ada@harbor.example'), 'mailto:ada@harbor.example');
+  t.equal(shownAddress('https://harbor.example/تقرير@2'), 'https://harbor.example/تقرير@2');
   t.equal(shownAddress('https://evil.example/\u202egpj.exe'), 'https://evil.example/_gpj.exe');
 });

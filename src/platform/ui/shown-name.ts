@@ -9,13 +9,17 @@ export function shownName(name: string): string {
 
 /**
  * Returns an address as it may be shown: also without a user name and password, which look like the
- * host (`https://bank.example@other.example/`) or are a secret.
+ * host (`https://bank.example@other.example/`) or are a secret. Which part they are is what the
+ * browser reads, for which `\` is a slash: `https://other.example\@bank.example/` has none.
  */
-export function shownAddress(url: string): string {
-  return shownName(url.replace(USERINFO, '$1'));
+export function shownAddress(address: string): string {
+  if (!/[@\\]/.test(address) || !URL.canParse(address)) return shownName(address);
+  const url = new URL(address);
+  if (url.username === '' && url.password === '' && !address.includes('\\')) return shownName(address);
+  url.username = '';
+  url.password = '';
+  return shownName(url.href);
 }
-
-const USERINFO = /^([a-z][a-z\d+.-]*:\/\/)[^/?#]*@/i;
 
 const DISGUISES =
   /[\p{Cc}\p{Zl}\p{Zp}\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/gu;
