@@ -86,7 +86,7 @@ export class Primary {
         ...first,
         reads: IS_WRITABLE,
         onRead: (_, state) => {
-          if ((state as Pick<ServerState, 'is_writable'>).is_writable) return;
+          if ((state as Partial<ServerState> | undefined)?.is_writable !== false) return;
           throw new DatabaseUnavailableError(`${this.place} is read-only: it is not the primary`);
         },
       });

@@ -22,7 +22,7 @@ export function withKnownResources(
   known: ChatMessage['attachments'],
   next: ChatMessage['attachments'],
 ): ChatMessage['attachments'] {
-  if (next === null || known === null) return next ?? known;
+  if (!next || !known) return next ?? known;
   return next.map((one) => {
     const resource = one.resource ?? known.find(({ id }) => id === one.id)?.resource;
     return resource ? { ...one, resource } : one;
