@@ -136,7 +136,7 @@ function upgradeSide(
   };
 }
 
-/** What earlier blocks, or the preparation of this one, left to be done is not charged to it. */
+/** Waits until the work of earlier blocks and of the preparation is done: no block pays for it. */
 async function settle(postgres: BenchDatabase): Promise<void> {
   await drainOutbox(postgres);
   await checkpoint(postgres);

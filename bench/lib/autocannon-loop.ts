@@ -72,8 +72,8 @@ interface Load {
   readonly connections: number;
   readonly durationMs: number;
   /**
-   * What a connection sends, again and again. All bodies, or none, have UNIQUE in them, and as much
-   * behind it: each request has another number there.
+   * Returns the requests that a connection repeats. Either all bodies or none have UNIQUE in them,
+   * with the same number of bytes behind it: each request gets another number there.
    */
   readonly requests: (connection: number) => readonly autocannon.Request[];
 }

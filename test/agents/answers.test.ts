@@ -130,7 +130,7 @@ function delta(fields: object) {
   return { choices: [{ index: 0, delta: fields, finish_reason: null }] };
 }
 
-/** What a reader hears of the answer, and what it is. `next`: the answer of a second model. */
+/** Returns what a reader receives and the whole answer. `next`: the answer of a second model. */
 async function answerTo(reply: ModelReply, next?: string) {
   models.reply(reply, 'first');
   if (next !== undefined) models.reply(next, 'second');

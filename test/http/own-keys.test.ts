@@ -44,7 +44,8 @@ const KEYED: Readonly<Record<string, readonly Keyed[]>> = {
       other: { body: 'b' },
     },
     {
-      // What the repetition names is refused, and the first message is still the answer.
+      // The message that the repetition names is refused, and the first message is still the
+      // answer.
       ...{ ...sending, bodyOf: (key) => ({ body: 'a', client_message_id: key }) },
       other: { reply_to_message_id: 'msg_0' },
     },

@@ -243,7 +243,7 @@ t.test('documents state the version of a new field', async (t) => {
 });
 
 const { routes } = await borrowTestApp(t);
-/** What answers, events and frames are made of. */
+/** The schemas of all answers, events and frames, each with its name. */
 const schemas: [string, TSchema][] = [
   ...routes.map(({ name, response }): [string, TSchema] => [name, response]),
   ...Object.entries(EVENT_DATA).map(([event, { data }]): [string, TSchema] => [event, data]),

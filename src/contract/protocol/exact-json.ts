@@ -1,4 +1,6 @@
-/** What V8 has of the proposal "JSON.parse source text access", which TypeScript does not know. */
+/**
+ * The parts of the proposal "JSON.parse source text access" in V8. TypeScript does not know them.
+ */
 interface WithSources {
   parse(text: string, reviver: (key: string, value: unknown, context: Context) => unknown): unknown;
   rawJSON(text: string): ExactNumber;
@@ -6,7 +8,7 @@ interface WithSources {
   isRawJSON?(value: unknown): value is ExactNumber;
 }
 
-/** What is known of a value beside it. */
+/** The third argument of a reviver. */
 interface Context {
   /** The text of a number, string, boolean or null. */
   readonly source?: string;

@@ -100,8 +100,8 @@ export class InboxUpdates {
       if (principal === undefined) continue;
       const { actor, customer } = principal;
       if (seesWholeAccount(principal)) {
-        const own = changed.get(actor.id) ?? [];
-        changed.set(actor.id, listed && new Set([...own, ...listed]));
+        const own = changed.get(actor.id);
+        changed.set(actor.id, listed && own ? new Set([...own, ...listed]) : listed);
       }
       // Customers do not learn when members of the team write to each other.
       if (seesWholeAccount(principal) || customer) continue;
@@ -190,8 +190,11 @@ function changedByActor({ actors, conversations }: InboxChange): Map<string, Set
  * Returns what lists of the whole account may show differently; undefined: unknown. Direct messages
  * of others are in no list but the audited one.
  */
-function listedByAll({ conversations, direct }: InboxChange): readonly string[] | undefined {
-  return direct && conversations?.map(({ id }) => id).filter((id) => !direct.includes(id));
+function listedByAll({ conversations, direct }: InboxChange): Set<string> | undefined {
+  if (direct === undefined || conversations === undefined) return undefined;
+  const listed = new Set(conversations.map(({ id }) => id));
+  for (const id of direct) listed.delete(id);
+  return listed;
 }
 
 const ROUND_EVERY_MS = 1_000;

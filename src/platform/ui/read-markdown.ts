@@ -26,7 +26,7 @@ function lengthOf(text: string): number {
 function shownOf(token: MarkedToken): string {
   switch (token.type) {
     case 'list':
-      // Its numbers are drawn, though counted anew.
+      // A list shows a number for each item, which need not be the number that was written.
       return token.items.map((item) => `${numberOf(item)}${textOf(item.tokens)}`).join(' ');
     case 'table':
       return textOf([token.header, ...token.rows].flat().flatMap(({ tokens }) => tokens));

@@ -3,8 +3,8 @@
  * protocol send chunks of usage or heartbeats without `choices`, or with null there, `"error":null`
  * beside an answer, events without data, blanks behind `[DONE]`, or no empty line behind the last
  * event, and some give the arguments of a tool call as an object: the SDK refuses such a chunk, or
- * does not see it, and with it the answer. Only these lines are parsed and written anew; the others
- * pass as they are.
+ * does not see it, and with it the answer. Only these lines are parsed and rewritten; the others
+ * pass unchanged.
  */
 export function withReadableChunks(response: Response): Response {
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;

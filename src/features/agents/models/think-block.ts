@@ -9,7 +9,7 @@ const CLOSE = '</think>';
  */
 export class ThinkBlock {
   #state: 'undecided' | 'thinking' | 'over' = 'undecided';
-  /** What may still be a tag, in pieces. */
+  /** Text that may still become a tag. */
   #held = '';
   #wasThinking = false;
 
