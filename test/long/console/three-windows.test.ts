@@ -73,7 +73,7 @@ t.test('three windows by links: a note stays with the team, a reply reaches the 
 
   t.comment('a stranger of the shop becomes Carl, and what was said goes along');
   await carl.getByRole('button', { name: 'Sign out' }).click();
-  await carl.getByRole('button', { name: 'Open the chat' }).click();
+  await carl.getByRole('button', { name: 'Close the chat' }).waitFor();
   await field.fill('Do you sell bells?');
   await field.press('Enter');
   await chat.locator('.bubble-own[data-delivery="sent"]', { hasText: 'Do you sell bells?' }).waitFor();
