@@ -1,12 +1,22 @@
 /**
- * A real OpenID provider. Its only argument is JSON: the port, the clients, the private keys. The
- * form of the sign-in takes any name, which is the subject; consent is given without a question.
+ * A real OpenID provider. It prints its issuer, answers 503 until it has read a line of JSON, the
+ * clients and the private keys, and is the provider from then on: the clients are made after its
+ * address, which no other process can take meanwhile. The form of the sign-in takes any name, which
+ * is the subject; consent is given without a question.
  */
 
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { createInterface } from 'node:readline';
 import { Provider } from 'oidc-provider';
 
-const { port, clients, jwks } = JSON.parse(process.argv[2]);
-const issuer = `http://127.0.0.1:${port}`;
+let answer = (_request, response) => response.writeHead(503).end();
+const server = createServer((request, response) => answer(request, response)).listen(0, '127.0.0.1');
+await once(server, 'listening');
+const issuer = `http://127.0.0.1:${server.address().port}`;
+process.stdout.write(`${JSON.stringify({ issuer })}\n`);
+const [line] = await once(createInterface({ input: process.stdin }), 'line');
+const { clients, jwks } = JSON.parse(line);
 
 const provider = new Provider(issuer, {
   clients,
@@ -65,6 +75,4 @@ provider.use(async (context, next) => {
   return finish({ login: { accountId: new URLSearchParams(text).get('login') } });
 });
 
-provider.listen(port, '127.0.0.1', () => {
-  process.stdout.write(`${JSON.stringify({ issuer })}\n`);
-});
+answer = provider.callback();

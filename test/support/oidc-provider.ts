@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, importJWK, type JWTPayload, SignJWT } from 'jose';
 import { startChild } from './child.ts';
-import { freePort } from './free-port.ts';
 import type { Teardown } from './teardown.ts';
+import { until } from './until.ts';
 
 /** A client of the provider, with the metadata that OpenID Connect names. */
 export interface OidcClient {
@@ -24,14 +24,16 @@ export interface OidcProvider {
 }
 
 export async function prepareOidcProvider(t: Teardown): Promise<OidcProvider> {
-  const port = await freePort();
+  const child = startChild(t, 'oidc-provider-child.js', []);
+  const issuer = String((await child.output).issuer);
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
   const jwk = { ...(await exportJWK(privateKey)), kid: 'first', alg: 'RS256', use: 'sig' };
   return {
-    issuer: `http://127.0.0.1:${port}`,
+    issuer,
     async start(clients) {
-      const argument = JSON.stringify({ port, clients, jwks: { keys: [jwk] } });
-      await startChild(t, 'oidc-provider-child.js', [argument]).output;
+      child.process.stdin!.write(`${JSON.stringify({ clients, jwks: { keys: [jwk] } })}\n`);
+      const isStarted = async () => (await fetch(`${issuer}/.well-known/openid-configuration`)).ok;
+      await until(isStarted, { what: 'the provider' });
     },
     async sign(payload, header = {}) {
       const key = await importJWK(jwk, 'RS256');
