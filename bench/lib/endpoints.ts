@@ -73,7 +73,7 @@ export async function openEndpoints(product: Product, connections: number): Prom
     {
       name: 'Reject Reply Draft',
       rate: 100,
-      atMost: 350,
+      atMost: 160,
       prepare: async (count) => {
         const drafts = await makeDrafts(product, cases, count);
         return drafts.map((ids) =>
