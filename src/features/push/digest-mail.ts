@@ -1,6 +1,7 @@
+import { oneLine } from '../../contract/protocol/schema/one-line.ts';
 import type { MailText } from '../../core/features/feature.ts';
 import type { NotificationRow } from '../../core/resources/notification.ts';
-import { escapeHtml, oneLine } from '../../platform/plain-text.ts';
+import { escapeHtml } from '../../platform/plain-text.ts';
 
 export interface DigestContent {
   /** Unseen notifications, newest first; at least one. */

@@ -1,9 +1,9 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { isEmail } from '../../../contract/protocol/schema/formats.ts';
+import { oneLine } from '../../../contract/protocol/schema/one-line.ts';
 import type { ActorRow } from '../../../core/resources/actor.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { oneLine } from '../../../platform/plain-text.ts';
 import type { ProviderRow } from '../providers/provider-store.ts';
 import {
   findIdentity,

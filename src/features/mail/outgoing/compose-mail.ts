@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { SendMailOptions } from 'nodemailer';
+import { oneLine } from '../../../contract/protocol/schema/one-line.ts';
 import type { MailText } from '../../../core/features/feature.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { oneLine } from '../../../platform/plain-text.ts';
 import type { MailRow } from '../mail-store.ts';
 
 /** What a try writes into a mail; the rest is in its row. */

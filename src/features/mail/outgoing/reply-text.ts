@@ -1,4 +1,5 @@
-import { escapeHtml, oneLine } from '../../../platform/plain-text.ts';
+import { oneLine } from '../../../contract/protocol/schema/one-line.ts';
+import { escapeHtml } from '../../../platform/plain-text.ts';
 
 export interface ReplyContent {
   readonly body: string;

@@ -1,4 +1,4 @@
-import { oneLine } from '../../../../platform/plain-text.ts';
+import { oneLine } from '../../../../contract/protocol/schema/one-line.ts';
 
 /** Returns the name on one line, without what separates folders, 200 characters at most. */
 export function fileName(name: string | null, otherwise: string): string {

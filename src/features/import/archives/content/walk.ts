@@ -1,4 +1,4 @@
-import { oneLine } from '../../../../platform/plain-text.ts';
+import { oneLine } from '../../../../contract/protocol/schema/one-line.ts';
 import type {
   ArchiveRecord,
   ConversationRecord,
