@@ -5,7 +5,7 @@ import { Figures } from '../core/installation/figures.ts';
 import { Nodes } from '../core/installation/nodes.ts';
 import { Tickets } from '../edge/gateway/socket/tickets.ts';
 import type { Config } from '../platform/config/config.ts';
-import { requireDataDirectory } from '../platform/db/postgres/cluster.ts';
+import { requireDataDirectory } from '../platform/db/postgres/embedded-postgres.ts';
 import { readTlsFiles } from '../platform/http/connection/tls-files.ts';
 import type { Route } from '../platform/http/pipeline/route.ts';
 import { Disposer, Loop } from '../platform/lifecycle.ts';

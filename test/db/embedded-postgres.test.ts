@@ -19,11 +19,10 @@ import pg from 'pg';
 import t from 'tap';
 import { childOptions, isRoot, unprivilegedAccount } from '../../src/platform/db/postgres/account.ts';
 import { findPostgresBinaries } from '../../src/platform/db/postgres/binaries.ts';
-import { placeCluster } from '../../src/platform/db/postgres/cluster.ts';
+import { type PostgresLog, placeCluster } from '../../src/platform/db/postgres/cluster.ts';
 import { startEmbeddedPostgres } from '../../src/platform/db/postgres/embedded-postgres.ts';
 import { isAlive } from '../../src/platform/db/postgres/owner-file.ts';
 import { findRunningPostgres } from '../../src/platform/db/postgres/running-postgres.ts';
-import { createLog } from '../../src/platform/log.ts';
 import { startChild } from '../support/child.ts';
 import { freePort } from '../support/free-port.ts';
 import { seedCluster } from '../support/seed-cluster.ts';
@@ -31,7 +30,8 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
 const CHILD = 'embedded-postgres-child.ts';
-const log = createLog('silent');
+const silence = () => undefined;
+const log: PostgresLog = { debug: silence, info: silence, warn: silence, error: silence };
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 
@@ -210,8 +210,7 @@ t.test('leftovers of all kinds do not stop a start', async (t) => {
 
   await t.test('a crash of the embedded Postgres is logged', async (t) => {
     const errors: string[] = [];
-    const noting = createLog('silent');
-    noting.error = ((_: object, message: string) => void errors.push(message)) as typeof noting.error;
+    const noting: PostgresLog = { ...log, error: (_, sentence) => void errors.push(sentence) };
     const server = await startEmbeddedPostgres({ dataDir, durable: false, log: noting });
     process.kill(server.pid, 'SIGKILL');
     await until(() => errors.length > 0, { what: 'the crash is logged' });
@@ -330,8 +329,7 @@ async function temporaryDirectory(t: Teardown): Promise<string> {
 }
 
 async function copySources(checkout: string): Promise<void> {
-  await mkdir(join(checkout, 'src'));
-  await cp(join(root, 'src/platform/db'), join(checkout, 'src/platform/db'), { recursive: true });
+  await cp(join(root, 'src/platform/db/postgres'), join(checkout, 'src/platform/db/postgres'), { recursive: true });
 }
 
 async function sql(url: string, text: string): Promise<unknown[]> {

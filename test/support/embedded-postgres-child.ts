@@ -10,10 +10,10 @@ const { startEmbeddedPostgres } = (await import(
 )) as typeof import('../../src/platform/db/postgres/embedded-postgres.ts');
 process.umask(0o077);
 const silence = () => undefined;
-// Not pino: a copy of src/platform/db without node_modules is run as well.
+// Not pino: a copy of src/platform/db/postgres without node_modules is run as well.
 const log = { debug: silence, info: silence, warn: silence, error: silence };
 try {
-  const postgres = await startEmbeddedPostgres({ dataDir, durable: false, log: log as never });
+  const postgres = await startEmbeddedPostgres({ dataDir, durable: false, log });
   process.stdout.write(`${JSON.stringify({ url: postgres.url, pid: postgres.pid })}\n`);
   process.stdin.resume().once('end', () => void postgres.stop());
 } catch (error) {

@@ -1,4 +1,4 @@
-/** One file, since the embedded Postgres, the file store and the signing key make files durable. */
+/** One file, since the file store and the signing key make files durable. */
 
 import { open } from 'node:fs/promises';
 

@@ -1,11 +1,8 @@
 /** The data directory of the embedded Postgres: its place, its owner and its creation. */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { Logger } from '../../log.ts';
-import { syncDirectory } from '../sync-directory.ts';
 import {
   canEnter,
   dyingWithUs,
@@ -17,6 +14,14 @@ import {
 import { type PostgresBinaries, SYSTEM_DIR } from './binaries.ts';
 
 export const SUPERUSER = 'parley';
+
+/** The log of the caller: facts first, and a sentence on them. */
+export interface PostgresLog {
+  debug(facts: object, sentence: string): void;
+  info(facts: object, sentence: string): void;
+  warn(facts: object, sentence: string): void;
+  error(facts: object, sentence: string): void;
+}
 
 export interface ClusterPlace {
   /** The directory of the data, which may not exist yet. */
@@ -69,7 +74,7 @@ export async function prepareCluster(
   place: ClusterPlace,
   binaries: PostgresBinaries,
   durable: boolean,
-  log: Logger,
+  log: PostgresLog,
 ): Promise<{ password: string }> {
   const { directory, account, linkAt } = place;
   if (linkAt !== undefined) {
@@ -121,7 +126,7 @@ async function initialise(
   const passwordFile = join(draft, 'password');
   const password = randomBytes(24).toString('base64url');
   try {
-    await writeSecret(passwordFile, password);
+    await durably(passwordFile, { flags: 'wx', mode: 0o600 }, (file) => file.writeFile(password));
     if (account !== undefined) {
       await fs.chown(draft, account.uid, account.gid);
       await fs.chown(passwordFile, account.uid, account.gid);
@@ -141,7 +146,8 @@ async function initialise(
       if (error.code !== 'ENOENT') throw new Error(`it is in the way: ${error.message}`);
     });
     await fs.rename(data, directory);
-    if (durable) await syncDirectory(dirname(directory));
+    // The new name is durable only once the directory that has it is.
+    if (durable) await durably(dirname(directory), { flags: 'r' });
     return { password };
   } catch (cause) {
     const reason = (cause as Error).message.trim().split('\n').at(-1);
@@ -189,10 +195,15 @@ async function isDirectory(path: string): Promise<boolean> {
   }
 }
 
-async function writeSecret(path: string, secret: string): Promise<void> {
-  const file = await fs.open(path, 'wx', 0o600);
+/** Opens a file or a directory, changes it, and flushes it before it is closed. */
+async function durably(
+  path: string,
+  { flags, mode }: { readonly flags: 'r' | 'wx'; readonly mode?: number },
+  change?: (file: fs.FileHandle) => Promise<void>,
+): Promise<void> {
+  const file = await fs.open(path, flags, mode);
   try {
-    await file.writeFile(secret);
+    await change?.(file);
     await file.sync();
   } finally {
     await file.close();
@@ -234,36 +245,4 @@ export function urlOf({ socketDirectory, port }: Address, password: string): str
 
 function socketName(port: number): string {
   return `.s.PGSQL.${port}`;
-}
-
-/** Makes the data directory if absent. Rejects with one line on what to do if it is unwritable. */
-export async function requireDataDirectory(directory: string): Promise<void> {
-  try {
-    await makePassableDirectory(directory);
-    await fs.access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    throw new Error(
-      `the data directory ${directory} cannot be used (${code ?? message}): ${remedyFor(code)}set PARLEY_DATA_DIR to another directory`,
-      { cause },
-    );
-  }
-}
-
-/** Returns a further remedy, as the beginning of a sentence. */
-function remedyFor(code: string | undefined): string {
-  switch (code) {
-    case 'ENOENT':
-      return 'no directory can be created there, ';
-    case 'ENOTDIR':
-    case 'EEXIST':
-      return 'a part of that path is a file: move it away, or ';
-    case 'EROFS':
-      return 'its file system is mounted read-only: mount it writable, or ';
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return 'there is no room left: free some, or ';
-    default:
-      return `let the user that Parley runs as (uid ${process.geteuid?.()}) write there, or `;
-  }
 }

@@ -19,20 +19,21 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFile, realpath, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, readFile, realpath, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from '../../log.ts';
 import { childOptions, dyingWithUs, type PostgresAccount } from './account.ts';
 import { findPostgresBinaries } from './binaries.ts';
 import {
   type Address,
   fitsSocket,
+  makePassableDirectory,
+  type PostgresLog,
   placeCluster,
   prepareCluster,
-  requireDataDirectory,
   SOCKET_PORT,
   socketFiles,
   urlOf,
@@ -43,7 +44,7 @@ export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   /** False turns fsync, synchronous_commit and full_page_writes off, for data that may be lost. */
   readonly durable: boolean;
-  readonly log: Logger;
+  readonly log: PostgresLog;
   /** Default: 5432 for a socket; on loopback a free port, a different one at each start. */
   readonly port?: number | undefined;
   /** 100 by default. */
@@ -87,6 +88,38 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
+/** Makes the data directory if absent. Rejects with one line on what to do if it is unwritable. */
+export async function requireDataDirectory(directory: string): Promise<void> {
+  try {
+    await makePassableDirectory(directory);
+    await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new Error(
+      `the data directory ${directory} cannot be used (${code ?? message}): ${remedyFor(code)}set PARLEY_DATA_DIR to another directory`,
+      { cause },
+    );
+  }
+}
+
+/** Returns a further remedy, as the beginning of a sentence. */
+function remedyFor(code: string | undefined): string {
+  switch (code) {
+    case 'ENOENT':
+      return 'no directory can be created there, ';
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return 'a part of that path is a file: move it away, or ';
+    case 'EROFS':
+      return 'its file system is mounted read-only: mount it writable, or ';
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return 'there is no room left: free some, or ';
+    default:
+      return `let the user that Parley runs as (uid ${process.geteuid?.()}) write there, or `;
+  }
+}
+
 async function own(directory: string, dataDir: string): Promise<Ownership> {
   try {
     return await claimOwnership(`${directory}.owner`);
@@ -109,7 +142,7 @@ const STOPPING: readonly (readonly [NodeJS.Signals, waitMs: number])[] = [
  * A server on data that no live process owns was left by a killed Parley. Postgres removes the
  * postmaster.pid of a dead process, but refuses to start on an empty one or if the pid was reused.
  */
-async function stopStaleServer(directory: string, log: Logger): Promise<void> {
+async function stopStaleServer(directory: string, log: PostgresLog): Promise<void> {
   const pidFile = join(directory, 'postmaster.pid');
   const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0]);
   const isPid = Number.isSafeInteger(pid) && pid > 0;
@@ -212,13 +245,13 @@ const READY = /database system is ready to accept (read-only )?connections/;
 
 class Server {
   readonly #child: ChildProcess;
-  readonly #log: Logger;
+  readonly #log: PostgresLog;
   readonly #exited: Promise<void>;
   readonly #lines: string[] = [];
   #state: 'starting' | 'ready' | 'stopping' | 'gone' = 'starting';
   #onReady: () => void = () => undefined;
 
-  constructor(command: readonly string[], account: PostgresAccount, log: Logger) {
+  constructor(command: readonly string[], account: PostgresAccount, log: PostgresLog) {
     this.#log = log;
     const [program = '', ...args] = command;
     this.#child = spawn(program, args, {
