@@ -59,6 +59,8 @@ export interface ReplyError {
 }
 
 export interface ReaderProcessOptions extends OpenOptions {
+  /** Further flags of Node for the process, such as a module that is loaded first. */
+  readonly execArgv?: readonly string[];
   /** MB of JavaScript values that the process may hold. */
   readonly heapMb?: number;
   /** Milliseconds without a sign of life after which the process is ended. */
@@ -73,10 +75,10 @@ export interface ReaderProcessOptions extends OpenOptions {
 export async function openInProcess(
   source: ArchiveSource,
   path: string,
-  { heapMb = HEAP_MB, silentMs = SILENT_MS, signal, ...settings }: ReaderProcessOptions,
+  { execArgv = [], heapMb = HEAP_MB, silentMs = SILENT_MS, signal, ...settings }: ReaderProcessOptions,
 ): Promise<ArchiveReader> {
   signal?.throwIfAborted();
-  const process = new ReaderProcess(heapMb, silentMs, signal);
+  const process = new ReaderProcess(execArgv, { heapMb, silentMs }, signal);
   try {
     await process.ask({ kind: 'open', source, path, ...settings });
     return new ProcessReader(source, process);
@@ -91,22 +93,25 @@ const HEAP_MB = 512;
 /** A document of 64 MiB is read in some seconds; a busy machine may take ten times that. */
 const SILENT_MS = 120_000;
 
+type ProcessLimits = Required<Pick<ReaderProcessOptions, 'heapMb' | 'silentMs'>>;
+
 class ReaderProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<void>;
   readonly #waiting = new Map<number, PromiseWithResolvers<FromReader[ToReader['kind']]>>();
-  readonly #limits: { readonly heapMb: number; readonly silentMs: number };
+  readonly #limits: ProcessLimits;
   #asked = 0;
   #silentTicks = 0;
   /** Why there are no more answers. */
   #end: unknown;
 
-  constructor(heapMb: number, silentMs: number, signal: AbortSignal | undefined) {
-    this.#limits = { heapMb, silentMs };
+  constructor(execArgv: readonly string[], limits: ProcessLimits, signal: AbortSignal | undefined) {
+    const { heapMb, silentMs } = limits;
+    this.#limits = limits;
     this.#child = fork(fileURLToPath(new URL('./reader-child.ts', import.meta.url)), [], {
       execArgv: [
         ...[`--max-old-space-size=${heapMb}`, '--max-semi-space-size=8', '--v8-pool-size=1'],
-        ...['--import', new URL('../../../../bin/quick-thread.cjs', import.meta.url).href],
+        ...execArgv,
       ],
       // The process that reads foreign bytes gets no secrets.
       env: {},

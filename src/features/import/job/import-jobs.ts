@@ -51,6 +51,8 @@ export function importJobs(options: ImportJobsOptions): JobKind<ImportRow> {
 }
 
 const SCRATCH = 'imports';
+/** The process that reads an archive loads its modules as fast as a node does. */
+const QUICKLY = ['--import', new URL('../../../../bin/quick-thread.cjs', import.meta.url).href];
 
 async function run(
   options: ImportJobsOptions,
@@ -61,7 +63,7 @@ async function run(
   const { signal } = context;
   const path = localPath ?? join(scratch, 'archive');
   if (localPath === undefined) await joinParts(database, store, row, { path, signal });
-  const reader = await openInProcess(row.source, path, { scratch, signal });
+  const reader = await openInProcess(row.source, path, { execArgv: QUICKLY, scratch, signal });
   try {
     const counts = await new ArchiveWalk({ ...options, row, reader, context }).run();
     if (addsUp(counts)) await end(options, row, { status: 'completed', counts });
