@@ -1,12 +1,25 @@
 import { newId } from '../../../contract/protocol/ids.ts';
-import type { MailFiles } from '../transports/registered-files.ts';
 import { NOTHING_READ, type ParsedMail, type ReadMail, type StoredPart } from './parsed-mail.ts';
 import type { FromMailWorker, ReaderThread } from './reader-thread.ts';
+
+/** The methods of a store of files that reading a mail needs. */
+export interface AttachmentStore {
+  /**
+   * Stores bytes under a new key, and returns how many they are. `bytes` may reuse its memory for
+   * the next. Rejects with the error of `bytes`, and then keeps nothing of them.
+   */
+  putStream(
+    object: { readonly key: string; readonly contentType: string },
+    bytes: AsyncIterable<Buffer>,
+  ): Promise<number>;
+  /** Removes files; keys without one are ignored. */
+  remove(keys: readonly string[]): Promise<void>;
+}
 
 /** A mail while a thread reads it. */
 export class MailReading {
   readonly #thread: ReaderThread;
-  readonly #store: MailFiles;
+  readonly #store: AttachmentStore;
   readonly #attachments: StoredPart[] = [];
   #attachment: IncomingPart | null = null;
   #mail: ReadMail = { ...NOTHING_READ, isDamaged: true };
@@ -14,7 +27,7 @@ export class MailReading {
   /** The rest of the last piece of the source. */
   #piece: Buffer = Buffer.alloc(0);
 
-  constructor(thread: ReaderThread, store: MailFiles, source: AsyncIterable<Buffer>) {
+  constructor(thread: ReaderThread, store: AttachmentStore, source: AsyncIterable<Buffer>) {
     this.#thread = thread;
     this.#store = store;
     this.#pieces = source[Symbol.asyncIterator]();
@@ -84,7 +97,7 @@ class IncomingPart {
   #offered = Promise.withResolvers<Buffer | null>();
   #taken = Promise.withResolvers<void>();
 
-  constructor(store: MailFiles, { filename, contentType }: Pick<StoredPart, 'filename' | 'contentType'>) {
+  constructor(store: AttachmentStore, { filename, contentType }: Pick<StoredPart, 'filename' | 'contentType'>) {
     this.#part = { key: newId('upload'), filename, contentType };
     this.#stored = store.putStream(this.#part, this.#pieces());
     // Awaited by a later call, possibly after some time.

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { ReadMail } from './parsed-mail.ts';
@@ -35,17 +34,19 @@ export class ReaderThread {
     source: new SharedArrayBuffer(PIECE_BYTES),
     decoded: new SharedArrayBuffer(PIECE_BYTES),
   };
-  readonly #worker = new Worker(new URL('./reader-worker.ts', import.meta.url), {
-    workerData: this.#pieces,
-    execArgv: ['--require', fileURLToPath(new URL('../../../../bin/quick-thread.cjs', import.meta.url))],
-    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
-  });
+  readonly #worker: Worker;
   readonly #messages: FromMailWorker[] = [];
   #wake: (() => void) | undefined;
   #hasEnded = false;
   #idle: NodeJS.Timeout | undefined;
 
-  constructor() {
+  /** `execArgv`: flags of Node for the thread, such as a module that is loaded first. */
+  constructor(execArgv: readonly string[] = []) {
+    this.#worker = new Worker(new URL('./reader-worker.ts', import.meta.url), {
+      workerData: this.#pieces,
+      execArgv: [...execArgv],
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+    });
     this.#worker
       .on('message', (message: FromMailWorker) => {
         this.#messages.push(message);
@@ -104,7 +105,7 @@ export class ReaderThread {
     this.#worker.unref();
     this.#idle = setTimeout(() => {
       this.#end();
-      // It ends by itself, and stores data that speeds up its next start (bin/quick-load.cjs).
+      // It ends by itself, and what was loaded first may store what speeds up the next start.
       this.#send({ kind: 'end' });
     }, IDLE_MS).unref();
   }
