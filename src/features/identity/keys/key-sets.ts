@@ -6,7 +6,6 @@ import { KEY_SET_BYTES } from '../../../contract/protocol/resources/identity-pro
 import { bounded } from '../../../platform/bounded.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
-import type { ProviderRow } from '../providers/provider-store.ts';
 
 /** Finds the key of a token by its header. Rejects if none, or more than one, fits. */
 export type KeySetReader = ReturnType<typeof createLocalJWKSet>;
@@ -18,7 +17,13 @@ export interface KeySetsOptions {
   readonly now?: () => number;
 }
 
-type KeySource = Pick<ProviderRow, 'id' | 'revision' | 'jwks' | 'jwks_url'>;
+/** An identity provider, by what its keys depend on: a set in its row, or an address of one. */
+export interface KeySource {
+  readonly id: string;
+  readonly revision: number;
+  readonly jwks: object | null;
+  readonly jwks_url: string | null;
+}
 
 /**
  * The public keys of identity providers. Those at an address are read once for ten minutes, and

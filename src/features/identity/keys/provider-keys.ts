@@ -1,6 +1,5 @@
 import { errors, type JWTVerifyGetKey } from 'jose';
-import type { ProviderRow } from '../providers/provider-store.ts';
-import type { KeySets } from './key-sets.ts';
+import type { KeySets, KeySource } from './key-sets.ts';
 
 /**
  * Finds the public key of a token among those of its provider. Rejects with a JOSEError if it is
@@ -8,7 +7,7 @@ import type { KeySets } from './key-sets.ts';
  */
 export function keysOfProvider(
   keys: Pick<KeySets, 'of' | 'renewed'>,
-  provider: ProviderRow,
+  provider: KeySource & { readonly secret: string | null },
 ): JWTVerifyGetKey {
   return async (header, token) => {
     if (provider.secret !== null) throw new errors.JWKSNoMatchingKey();
