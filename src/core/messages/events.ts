@@ -13,6 +13,7 @@ import {
   presentMessage,
   withParts,
 } from '../resources/message.ts';
+import { outsideUpdateOf } from './waiting-store.ts';
 
 /**
  * Changed messages of a conversation, in its timeline or not. The condition is that of the index
@@ -82,11 +83,6 @@ export const unsentEvents = eventSource({
     },
   },
 });
-
-/** Returns the event for a change of a row that was created outside the timeline. */
-export function outsideUpdateOf({ kind }: Pick<MessageRow, 'kind'>): 'draft.updated' | 'scheduled.updated' {
-  return kind === 'scheduled' ? 'scheduled.updated' : 'draft.updated';
-}
 
 /** A waiting draft that is newer than `since` is new to the reader. */
 function missedEventOf(row: MessageRow, since: Since): OutsideEvent {

@@ -10,13 +10,12 @@ import type { ObjectStore } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import { expandMessage } from '../resources/expanded-message.ts';
 import type { EncodedMessages } from '../resources/message.ts';
-import type { AnswerOf, Sender } from './sending/send.ts';
 import type { LockedWrites } from './timeline/locked-write.ts';
+import type { AnswerOf } from './timeline/outgoing.ts';
 import type { Timeline } from './timeline/timeline.ts';
 
 /** The dependencies of message routes. */
 export interface MessageRoutesOptions {
-  readonly sender: Sender;
   readonly lockedWrites: LockedWrites;
   readonly database: Database;
   readonly files: ObjectStore;

@@ -3,8 +3,8 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
 import type { PersonMove } from '../resources/holdings.ts';
 import type { MessageRow } from '../resources/message.ts';
-import { outsideUpdateOf } from './events.ts';
 import { moveReactions } from './reactions/reactions.ts';
+import { outsideUpdateOf } from './waiting-store.ts';
 
 /** Gives the messages, reactions and read threads of a customer to another one. */
 export async function moveAuthor(tx: Tx, { from, to, conversationIds, events }: PersonMove): Promise<void> {

@@ -13,10 +13,15 @@ import { reactionRoutes } from './reactions/reaction-routes.ts';
 import { conversationFileRoutes } from './reading/conversation-file-routes.ts';
 import { listRoutes } from './reading/list-routes.ts';
 import { alertRoutes } from './sending/alert-routes.ts';
-import { goesToCustomer } from './sending/send-rules.ts';
+import { goesToCustomer } from './sending/destination.ts';
+import type { Sender } from './sending/send.ts';
 import { threadRoutes } from './threads/thread-routes.ts';
 
-export function messageRoutes(options: MessageRoutesOptions): Route[] {
+interface Sending extends MessageRoutesOptions {
+  readonly sender: Sender;
+}
+
+export function messageRoutes(options: Sending): Route[] {
   return [
     sendRoute(options),
     ...listRoutes(options),
@@ -30,7 +35,7 @@ export function messageRoutes(options: MessageRoutesOptions): Route[] {
   ];
 }
 
-function sendRoute({ sender, ...options }: MessageRoutesOptions): Route {
+function sendRoute({ sender, ...options }: Sending): Route {
   return defineRoute({
     name: 'send_message',
     frequent: true,

@@ -13,9 +13,10 @@ import { MESSAGE_COLUMNS, type MessageKey, type MessageRow } from '../../resourc
 import { requireFinished } from '../editing/edit-rules.ts';
 import { followExternal, requireActive } from '../sending/external-message.ts';
 import { conclude } from '../sending/message-outcome.ts';
-import { insertWaiting, lockMessage } from '../store.ts';
+import { lockMessage } from '../store.ts';
 import type { LockedWrites } from '../timeline/locked-write.ts';
 import type { NewMessage } from '../timeline/new-message.ts';
+import { insertWaiting } from '../waiting-store.ts';
 
 /**
  * Inserts a customer reply that waits for a person's approval (docs/contract.md#drafts). The caller

@@ -12,14 +12,13 @@ import { requireComing } from '../../conversations/own-state.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { mergedMetadata } from '../../resources/metadata.ts';
-import { outsideUpdateOf } from '../events.ts';
 import { MESSAGE_EDITED } from '../outbox-topics.ts';
-import type { Readable } from '../reading/readable-message.ts';
 import { cancelScheduled, reschedule } from '../schedules/scheduled.ts';
 import { uniqueAddresses } from '../sending/compose.ts';
 import { allMentions } from '../sending/mentions.ts';
 import { lockMessage, readAttachmentIds, updateMessage } from '../store.ts';
-import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
+import { outsideUpdateOf } from '../waiting-store.ts';
+import { checkDelete, checkEdit, type EditRequest, requireAuthority } from './edit-rules.ts';
 import {
   type EditedAttachments,
   NOT_REPLACED,
@@ -28,11 +27,6 @@ import {
 } from './edited-attachments.ts';
 import { keepRevision } from './revision-store.ts';
 import { withdrawContent } from './withdraw-content.ts';
-
-/** A message that the caller may read, and the caller. */
-export interface EditRequest extends Readable {
-  readonly principal: Principal;
-}
 
 /**
  * Absent fields of the body stay, "" and [] clear. An edit that changes nothing leaves no trace.

@@ -6,7 +6,13 @@ import { requireSender, requireWriter } from '../../conversations/access.ts';
 import { isBridged } from '../../conversations/bridge.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import type { MessageRow } from '../../resources/message.ts';
+import type { Readable } from '../reading/readable-message.ts';
 import { checkMentions, notMail, requireSendExternal } from '../sending/send-rules.ts';
+
+/** A message that the caller may read, and the caller. */
+export interface EditRequest extends Readable {
+  readonly principal: Principal;
+}
 
 /**
  * Checks whether the caller may make this edit (docs/contract.md#editing-and-deleting): authors may

@@ -7,11 +7,11 @@ import { withdrawUploads } from '../../attachments/uploads.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { withoutContent } from '../../resources/without-content.ts';
-import { outsideUpdateOf } from '../events.ts';
 import { MESSAGE_DELETED } from '../outbox-topics.ts';
 import { removePin } from '../pins/pin.ts';
 import { removeReactions } from '../reactions/reactions.ts';
 import { deleteAttachments, updateMessage } from '../store.ts';
+import { outsideUpdateOf } from '../waiting-store.ts';
 
 /** The reason for which a message was redacted, and the actor that redacted it. */
 export interface RedactedBy {

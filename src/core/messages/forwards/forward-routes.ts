@@ -3,9 +3,15 @@ import { defineRoute, type Route } from '../../../platform/http/pipeline/route.t
 import { readableConversation } from '../../conversations/access.ts';
 import { answering, COMMITS, type MessageRoutesOptions, OF_MESSAGE } from '../message-routes.ts';
 import { readableMessage } from '../reading/readable-message.ts';
+import type { Sender } from '../sending/send.ts';
 import { forwarded } from './forward.ts';
 
-export function forwardRoutes({ sender, database, files, directory }: MessageRoutesOptions): Route[] {
+export function forwardRoutes({
+  sender,
+  database,
+  files,
+  directory,
+}: MessageRoutesOptions & { readonly sender: Sender }): Route[] {
   return [
     defineRoute({
       name: 'forward_message',

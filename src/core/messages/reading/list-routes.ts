@@ -24,8 +24,8 @@ import { expandMessages, readExpansions } from '../../resources/expanded-message
 import { withLargeBodies } from '../../resources/large-bodies.ts';
 import { completeMessage, type MessageRow } from '../../resources/message.ts';
 import type { MessageRoutesOptions } from '../message-routes.ts';
-import { OUTSIDE } from '../store.ts';
 import { readSentById, type TimelineKey, type TimelineRange } from '../timeline/timeline-store.ts';
+import { OUTSIDE } from '../waiting-store.ts';
 import { readTimeline, readTimelineKeys } from './list.ts';
 import { seesSchedules } from './readable-message.ts';
 

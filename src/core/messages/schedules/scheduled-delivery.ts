@@ -14,7 +14,7 @@ import { type MessageRow, messageColumns } from '../../resources/message.ts';
 import { SCHEDULE_NOT_SENT } from '../outbox-topics.ts';
 import { followExternal } from '../sending/external-message.ts';
 import { conclude } from '../sending/message-outcome.ts';
-import type { WaitingPlan } from '../store.ts';
+import type { WaitingPlan } from '../timeline/entering-store.ts';
 import type { LockedWrites } from '../timeline/locked-write.ts';
 import { asUnavailable, type CommittedMessage } from '../timeline/outgoing.ts';
 import { type AuthorRow, countAttempts, readAuthors, type ScheduledJob } from './schedule-store.ts';

@@ -10,8 +10,9 @@ import { requireComing } from '../../conversations/own-state.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageKey, MessageRow } from '../../resources/message.ts';
 import { conclude } from '../sending/message-outcome.ts';
-import { insertWaiting, readOriginal } from '../store.ts';
+import { readOriginal } from '../store.ts';
 import type { NewMessage } from '../timeline/new-message.ts';
+import { insertWaiting } from '../waiting-store.ts';
 import { HAS_OVERDUE, OVERDUE, type ScheduledJob, updateSchedule } from './schedule-store.ts';
 
 /** The queue's task that delivers one scheduled message (scheduled-delivery.ts). */

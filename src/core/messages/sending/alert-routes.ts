@@ -10,8 +10,8 @@ import type { ConversationFacts } from '../../conversations/directory.ts';
 import { systemConversation } from '../../conversations/system-conversation.ts';
 import { answering, COMMITS, type MessageRoutesOptions } from '../message-routes.ts';
 import { type NewMessage, TEXT_ALONE } from '../timeline/new-message.ts';
+import type { AnswerOf } from '../timeline/outgoing.ts';
 import { requireActive } from './external-message.ts';
-import type { AnswerOf } from './send.ts';
 
 export function alertRoutes(options: MessageRoutesOptions): Route[] {
   return [

@@ -6,9 +6,9 @@ import type { ConversationFacts } from '../../conversations/directory.ts';
 import { statedMetadata } from '../../resources/metadata.ts';
 import type { NewAttachment } from '../timeline/new-message.ts';
 import type { Outgoing } from '../timeline/outgoing.ts';
+import { channelOf, goesToCustomer } from './destination.ts';
 import { allMentions } from './mentions.ts';
 import { type Resolved, resourceOf } from './resolve.ts';
-import { channelOf, goesToCustomer } from './send-rules.ts';
 
 /** Builds a message. `carried` are attachments instead of those of the body. */
 export function compose(

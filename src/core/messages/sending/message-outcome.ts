@@ -4,8 +4,8 @@ import { transition } from '../../../contract/protocol/states/transitions.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
-import { outsideUpdateOf } from '../events.ts';
 import { ended, updateMessage } from '../store.ts';
+import { outsideUpdateOf } from '../waiting-store.ts';
 
 /**
  * Ends a draft or a scheduled message without sending it, and enqueues the team's event. `row` is

@@ -1,16 +1,13 @@
 import { ApiError, conversationArchived, invalid, missingField } from '../../../contract/protocol/errors.ts';
 import type { AttachmentKind } from '../../../contract/protocol/resources/attachment.ts';
-import type {
-  AttachmentInput,
-  Channel,
-  SendMessageBody,
-} from '../../../contract/protocol/resources/chat-message.ts';
+import type { AttachmentInput, SendMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
 import { hasPermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import { requireSender } from '../../conversations/access.ts';
-import { isBridged, replyChannel } from '../../conversations/bridge.ts';
+import { isBridged } from '../../conversations/bridge.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import { requireOwnKeys } from '../../resources/metadata.ts';
+import { goesToCustomer } from './destination.ts';
 import { mentionedActor } from './mentions.ts';
 
 /**
@@ -63,11 +60,6 @@ function checkCustomerSend(principal: Principal, body: SendMessageBody): void {
 
 const TEAM_FIELDS = ['subject', 'cc', 'link_resource_type', 'link_resource_id'] as const;
 
-/** Returns whether the customer reads the message, now or once it is sent. Drafts always count. */
-export function goesToCustomer({ mode, audience }: Pick<SendMessageBody, 'mode' | 'audience'>): boolean {
-  return mode === 'draft' || audience === 'customer';
-}
-
 /**
  * What customers read of an agent is a draft for a person to approve, unless the agent's role
  * allows it to send (docs/contract.md#sending-a-message).
@@ -99,14 +91,6 @@ function checkImmediate(body: SendMessageBody): void {
   if (body.source_thread_message_id !== undefined) {
     throw invalid('source_thread_message_id', 'Only a draft can name a thread message.');
   }
-}
-
-/** Returns the stated channel; the team's replies on a bridged case are mail by default. */
-export function channelOf(
-  body: Pick<SendMessageBody, 'mode' | 'audience' | 'channel'>,
-  facts: ConversationFacts,
-): Channel {
-  return body.channel ?? (goesToCustomer(body) ? replyChannel(facts) : 'message');
 }
 
 /**

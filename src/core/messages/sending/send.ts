@@ -3,7 +3,6 @@ import type { SendMessageBody } from '../../../contract/protocol/resources/chat-
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
-import type { Tx } from '../../../platform/db/connection/handle.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
 import { readableConversation } from '../../conversations/access.ts';
 import { isCustomerBlocked } from '../../conversations/blocks.ts';
@@ -17,12 +16,13 @@ import { scheduleMessage } from '../schedules/scheduled.ts';
 import { readOriginal } from '../store.ts';
 import type { LockedWrites } from '../timeline/locked-write.ts';
 import type { NewAttachment } from '../timeline/new-message.ts';
-import type { Outgoing } from '../timeline/outgoing.ts';
+import type { AnswerOf, Outgoing } from '../timeline/outgoing.ts';
 import type { WritePath } from '../timeline/write-path.ts';
 import { compose } from './compose.ts';
+import { goesToCustomer } from './destination.ts';
 import { followExternal, requireActive } from './external-message.ts';
 import { resolve } from './resolve.ts';
-import { check, checkBody, goesToCustomer } from './send-rules.ts';
+import { check, checkBody } from './send-rules.ts';
 
 export interface SenderOptions {
   readonly database: Database;
@@ -43,12 +43,6 @@ function askedBy({ customer }: Principal, body: SendMessageBody): SendMessageBod
   }
   return { ...body, audience: 'customer' };
 }
-
-/**
- * Creates the caller's answer from a message, with `tx` in the transaction of the message.
- * `isResend` says that the message was there under the same client_message_id.
- */
-export type AnswerOf<Answer> = (row: MessageRow, tx?: Tx, isResend?: boolean) => Promise<Answer>;
 
 /**
  * Send Message (docs/contract.md#sending-a-message), from a checked body to the answer for the

@@ -6,7 +6,8 @@ import { lockConversation } from '../../conversations/conversation-store.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
 import { withParts } from '../../resources/message.ts';
-import { enterTimeline, readOriginal, type WaitingPlan } from '../store.ts';
+import { readOriginal } from '../store.ts';
+import { enterTimeline, type WaitingPlan } from './entering-store.ts';
 import { insertMessages } from './insert-store.ts';
 import {
   type Acknowledged,

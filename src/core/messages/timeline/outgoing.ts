@@ -3,6 +3,7 @@ import type { Actor } from '../../../contract/protocol/resources/actor.ts';
 import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
@@ -31,6 +32,12 @@ export interface Acknowledged {
   /** Whether the message existed under the same client_message_id; `row` is then the original. */
   readonly resent: boolean;
 }
+
+/**
+ * Creates the caller's answer from a message, with `tx` in the transaction of the message.
+ * `isResend` says that the message was there under the same client_message_id.
+ */
+export type AnswerOf<Answer> = (row: MessageRow, tx?: Tx, isResend?: boolean) => Promise<Answer>;
 
 /** The result of one committed statement. Its row `outboxId` is deleted after publication. */
 export interface Committed {
