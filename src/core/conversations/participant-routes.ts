@@ -29,6 +29,7 @@ import { keyOf } from '../accounts/account-list.ts';
 import { issueTokenPair } from '../accounts/sessions/token-pairs.ts';
 import { isAllPublic } from '../resources/metadata.ts';
 import { MEMBER, presentParticipants, type ShownParticipant } from '../resources/participant.ts';
+import { ConversationQuery, show } from '../resources/shown-conversation.ts';
 import { readableConversation } from './access.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { markRead, publishRead, requireComing, setHidden, snooze } from './own-state.ts';
@@ -41,7 +42,6 @@ import {
   requireCustomer,
 } from './participants.ts';
 import { checkInput } from './roster.ts';
-import { ConversationQuery, show } from './routes.ts';
 
 /** Routes of participants, and of each member's own state in a conversation. */
 export function participantRoutes(

@@ -1,9 +1,7 @@
 import { ListOf } from '../../contract/protocol/lists.ts';
 import { AuditEvent } from '../../contract/protocol/resources/audit-event.ts';
 import {
-  CONVERSATION_INCLUDES,
   Conversation,
-  type ConversationInclude,
   CreateConversationBody,
   LEGAL_HOLD_INCLUDES,
   PutConversationBody,
@@ -12,19 +10,14 @@ import {
 } from '../../contract/protocol/resources/conversation.ts';
 import { EXTERNAL_SINCE } from '../../contract/protocol/schema/external-ids.ts';
 import { Body, Include } from '../../contract/protocol/schema/schema.ts';
-import type { Principal } from '../../platform/access/principal.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import type { Db } from '../../platform/db/connection/handle.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
 import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { putIdOf } from '../accounts/external-ids.ts';
 import { auditKeyOf, presentAuditEvent, readConversationAudit } from '../audit/audit.ts';
-import {
-  type ConversationRow,
-  expandConversations,
-  readConversationsById,
-} from '../resources/conversation.ts';
+import { expandConversations, readConversationsById } from '../resources/conversation.ts';
 import { reachesCustomers } from '../resources/metadata.ts';
+import { ConversationQuery, show } from '../resources/shown-conversation.ts';
 import { readableConversation } from './access.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { checkNewConversation, checkPut, putConversation, startConversation } from './start-conversation.ts';
@@ -151,20 +144,5 @@ export function conversationRoutes(database: Database, directory: ConversationDi
     }),
   ];
 }
-
-export const ConversationQuery = Body({ 'include[]': Include(CONVERSATION_INCLUDES) });
-
-/** Returns the conversation with the actors of its participants. */
-export async function show(
-  db: Db,
-  principal: Principal,
-  row: ConversationRow,
-  include: readonly ConversationInclude[] = [],
-): Promise<Conversation> {
-  const shown = await expandConversations(db, principal, [row], include, ACTORS);
-  return shown.get(row.id)!;
-}
-
-export const ACTORS = { participantActors: true };
 
 const AUDIT = defineList('audit events', ['time', 'text']);

@@ -16,7 +16,6 @@ import { enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { directBlocked } from './access.ts';
 import { isPairBlocked, lockPair } from './blocks.ts';
-import { assigneeOfBridge } from './bridge.ts';
 import {
   type CreatedConversation,
   createUnlessThere,
@@ -27,6 +26,7 @@ import {
 } from './conversation-store.ts';
 import { checkOfCustomer, createCase } from './customer-case.ts';
 import { lockConversationAsMember } from './locked-conversation.ts';
+import { assigneeOfBridge } from './mailbox-assignee.ts';
 import { enqueueAdded, enqueueCreated } from './outbox-topics.ts';
 import { setHidden } from './own-state.ts';
 import { joinMissing } from './participants.ts';

@@ -23,13 +23,13 @@ import { defineList, readPage, SearchQuery, toList } from '../../platform/http/p
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { auditAccount } from '../audit/audit.ts';
 import { AssigneeFilter, readAssigneeFilter } from '../conversations/assignee-filter.ts';
-import { ACTORS } from '../conversations/routes.ts';
 import { readActorFilter } from '../resources/actor-filter.ts';
 import { expandConversations } from '../resources/conversation.ts';
 import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';
 import { findExternal } from '../resources/external-ids.ts';
 import { isAllPublic } from '../resources/metadata.ts';
 import { readIdsWithMetadata } from '../resources/metadata-filter.ts';
+import { ACTORS } from '../resources/shown-conversation.ts';
 import { type InboxFilters, type InboxRow, readClock, readInbox } from './list-store.ts';
 
 const SINCE = '1.2.harbor';

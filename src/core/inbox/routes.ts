@@ -4,7 +4,7 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { publishRead } from '../conversations/own-state.ts';
-import { ConversationQuery, show } from '../conversations/routes.ts';
+import { ConversationQuery, show } from '../resources/shown-conversation.ts';
 import { listRoute } from './list-routes.ts';
 import { readClock } from './list-store.ts';
 import { markAllRead, markUnread } from './marks.ts';

@@ -5,10 +5,10 @@ import {
 } from '../../contract/protocol/resources/chat-message.ts';
 import { Conversation } from '../../contract/protocol/resources/conversation.ts';
 import { Body } from '../../contract/protocol/schema/schema.ts';
-import { ConversationQuery, show } from '../../core/conversations/routes.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { readableMessage } from '../../core/messages/reading/readable-message.ts';
 import { expandMessage } from '../../core/resources/expanded-message.ts';
+import { ConversationQuery, show } from '../../core/resources/shown-conversation.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { deleteConversation, restoreConversation } from './conversation-removal.ts';
 import { redactMessage } from './redact.ts';

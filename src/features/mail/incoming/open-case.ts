@@ -1,5 +1,5 @@
-import { assigneeOfMailbox } from '../../../core/conversations/bridge.ts';
 import { createConversation } from '../../../core/conversations/conversation-store.ts';
+import { assigneeOfMailbox } from '../../../core/conversations/mailbox-assignee.ts';
 import type { NewParticipant } from '../../../core/conversations/participant-store.ts';
 import { readGroupRoster } from '../../../core/conversations/roster.ts';
 import { announceCreated } from '../../../core/conversations/start-conversation.ts';
