@@ -5,7 +5,7 @@ import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { Actor, Entity, MessagingGroup } from '../../src/contract/protocol/resources/actor.ts';
-import { setActive } from '../../src/core/accounts/users.ts';
+import { setActive } from '../../src/core/accounts/activation.ts';
 import { readGroups } from '../../src/core/resources/group.ts';
 import { borrowTestApp, refusalOf } from '../support/app.ts';
 import {

@@ -8,7 +8,7 @@ import type { Account } from '../../src/contract/protocol/resources/account.ts';
 import type { Role } from '../../src/contract/protocol/resources/role.ts';
 import type { User } from '../../src/contract/protocol/resources/user.ts';
 import { updateAccount } from '../../src/core/accounts/accounts.ts';
-import { setActive } from '../../src/core/accounts/users.ts';
+import { setActive } from '../../src/core/accounts/activation.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { DEFAULT_VERSION } from '../support/default-version.ts';
 import { until } from '../support/until.ts';

@@ -6,9 +6,9 @@ import { WebSocket } from 'ws';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { PERMISSIONS } from '../../src/contract/protocol/permissions.ts';
 import type { Token } from '../../src/contract/protocol/resources/token.ts';
+import { setActive } from '../../src/core/accounts/activation.ts';
 import { createActor } from '../../src/core/accounts/actors.ts';
 import { purgeRefreshTokens } from '../../src/core/accounts/sessions/token-pairs.ts';
-import { setActive } from '../../src/core/accounts/users.ts';
 import { type CallAnswer, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { closed, type Guarded, gatesOf, personWith } from './fixture.ts';
 

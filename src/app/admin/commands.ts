@@ -459,7 +459,7 @@ function activation(help: string, isActive: boolean): Command<AdminContext> {
     help,
     options: { id: USER },
     run: inTransaction(async (tx, { id = '' }) => {
-      const { setActive } = await import('../../core/accounts/users.ts');
+      const { setActive } = await import('../../core/accounts/activation.ts');
       return { object: 'user', ...(await setActive(tx, id, isActive)) };
     }),
   };

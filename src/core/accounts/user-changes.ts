@@ -8,12 +8,13 @@ import { auditAccount } from '../audit/audit.ts';
 import { mergedMetadata } from '../resources/metadata.ts';
 import type { UserProfile } from '../resources/user.ts';
 import { lockAccount } from './accounts.ts';
+import { setActive } from './activation.ts';
 import { addressStays, writeActor } from './actors.ts';
 import { createOrChange, type Put, requiredToCreate } from './external-ids.ts';
 import { requireGrant } from './grants.ts';
 import { enqueueActorChanged, enqueueRightsChanged } from './rights-changed.ts';
 import { findRoleById } from './roles.ts';
-import { createUser, findUser, giveAddress, isErased, setActive, WITHOUT_ADDRESS } from './users.ts';
+import { createUser, findUser, giveAddress, isErased, WITHOUT_ADDRESS } from './users.ts';
 
 /** Absent fields stay unchanged. */
 export interface UserChanges {

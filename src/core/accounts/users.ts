@@ -9,9 +9,7 @@ import { storedMetadata } from '../resources/metadata.ts';
 import { USER, type UserProfile, type UserRow } from '../resources/user.ts';
 import { definePeopleList } from './account-list.ts';
 import { createActor } from './actors.ts';
-import { removeOperator } from './operators.ts';
-import { enqueueActorChanged, enqueueRightsChanged } from './rights-changed.ts';
-import { endEveryToken } from './sessions/sessions.ts';
+import { enqueueActorChanged } from './rights-changed.ts';
 
 export interface NewUser {
   readonly accountId: string;
@@ -106,38 +104,6 @@ export async function lockUser(tx: Tx, accountId: string, id: string): Promise<U
 export async function findAnyUser(db: Db, id: string): Promise<UserProfile> {
   const [row] = await db.query(READ_USER, id, null);
   if (row === undefined) throw new ApiError('resource_not_found', `There is no user ${id}.`, { param: 'id' });
-  return row;
-}
-
-/**
- * Deactivates or activates a user of any account. Deactivation ends sessions, tokens and sockets
- * for good with the commit, and what it may do as an operator. What the user wrote stays, and so do
- * role and memberships, in case the user is activated again. Throws `resource_not_found` (param
- * id), or `resource_conflict` for the activation of an erased user or a placeholder.
- */
-export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<UserProfile> {
-  if (isActive && (await isErased(tx, id))) {
-    throw new ApiError('resource_conflict', 'This user was erased for good. Create a new one instead.');
-  }
-  if (isActive && (await findAnyUser(tx, id)).placeholder) {
-    throw new ApiError('resource_conflict', 'This user is a placeholder of an import. Claim it instead.');
-  }
-  await tx.kysely
-    .updateTable('actors')
-    .set({
-      deactivated_at: isActive ? null : sql<string>`clock_timestamp()`,
-      ...(!isActive && { tokens_ended_at: sql<string>`clock_timestamp()` }),
-      updated_at: sql<string>`later_than(updated_at)`,
-    })
-    .where('id', '=', (of) => of.selectFrom('users').select('users.id').where('users.id', '=', id))
-    .where('deactivated_at', isActive ? 'is not' : 'is', null)
-    .execute();
-  const row = await findAnyUser(tx, id);
-  if (!isActive) {
-    await endEveryToken(tx, id);
-    await removeOperator(tx, row);
-  }
-  await enqueueRightsChanged(tx, [id]);
   return row;
 }
 
