@@ -1,4 +1,9 @@
-import type { Mention } from './mentions.ts';
+/** A person or an agent whose name stands in a text after an `@`. */
+export interface Mention {
+  readonly id: string;
+  readonly name: string;
+  readonly type: 'user' | 'agent';
+}
 
 /**
  * What a person has written and not sent, by conversation or thread. It is in `localStorage`, so

@@ -1,12 +1,6 @@
 import type { Participant } from '../../../../contract/protocol/resources/participant.ts';
 import type { Person } from '../../../../contract/protocol/resources/person.ts';
-
-/** A person or an agent whose name stands in a text after an `@`. */
-export interface Mention {
-  readonly id: string;
-  readonly name: string;
-  readonly type: 'user' | 'agent';
-}
+import type { Mention } from './kept-writing.ts';
 
 /** One that a text may mention. */
 export interface Candidate extends Mention {

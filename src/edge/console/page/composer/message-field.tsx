@@ -4,7 +4,8 @@ import { insertText } from '../../../../platform/ui/insert-text.ts';
 import { Popover } from '../../../../platform/ui/popover.tsx';
 import { TextField } from '../../../../platform/ui/text-field.tsx';
 import { type Format, formatOf, formatted } from './formatting.ts';
-import type { Candidate, Mention } from './mentions.ts';
+import type { Mention } from './kept-writing.ts';
+import type { Candidate } from './mentions.ts';
 import { useMentionList } from './use-mention-list.ts';
 
 /** A text with the people that were chosen for it. */

@@ -2,8 +2,8 @@ import { useConversation } from '../../../../contract/client/react/index.ts';
 import { useAction } from '../../../../platform/ui/action.ts';
 import { Button } from '../../../../platform/ui/button.tsx';
 import { Problem } from '../../../../platform/ui/problem.tsx';
-import type { Writing } from './kept-writing.ts';
-import { type Mention, mentionsIn } from './mentions.ts';
+import type { Mention, Writing } from './kept-writing.ts';
+import { mentionsIn } from './mentions.ts';
 import { useStanding } from './use-standing.ts';
 
 export interface StrangersProps {
