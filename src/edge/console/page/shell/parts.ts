@@ -1,8 +1,6 @@
 import type { IconNode } from 'lucide';
 import { Bell, Inbox, ListChecks, Search, Server, Settings, UserCog } from 'lucide';
-import type { ComponentType } from 'preact';
 import type { SignedIn } from '../session/session-context.tsx';
-import { WorkCount } from '../work/work-count.tsx';
 import type { Main } from './place.ts';
 
 /** A part of the console to which the side bar and the palette lead. */
@@ -11,14 +9,12 @@ export interface Part {
   readonly icon: IconNode;
   readonly label: string;
   readonly isOffered: (signedIn: SignedIn) => boolean;
-  /** Stands at the end of its link in the side bar, such as a number of new things. */
-  readonly Badge?: ComponentType;
 }
 
 /** The parts of the console, in their order. */
 export const PARTS: readonly Part[] = [
   { to: { at: 'home' }, icon: Inbox, label: 'Inbox', isOffered: () => true },
-  { to: { at: 'work' }, icon: ListChecks, label: 'Work', isOffered: () => true, Badge: WorkCount },
+  { to: { at: 'work' }, icon: ListChecks, label: 'Work', isOffered: () => true },
   { to: { at: 'notifications' }, icon: Bell, label: 'Notifications', isOffered: () => true },
   { to: { at: 'search', search: {} }, icon: Search, label: 'Search', isOffered: () => true },
   {

@@ -1,10 +1,12 @@
 import { Keyboard, Search, SquarePen } from 'lucide';
+import type { ComponentType } from 'preact';
 import { Avatar } from '../../../../platform/ui/avatar.tsx';
 import { IconButton } from '../../../../platform/ui/button.tsx';
 import { Icon } from '../../../../platform/ui/icon.tsx';
 import { Inbox } from '../inbox/inbox.tsx';
 import { Bell } from '../notifications/bell.tsx';
 import { useSignedIn } from '../session/session-context.tsx';
+import { WorkCount } from '../work/work-count.tsx';
 import { Link } from './link.tsx';
 import { PARTS, type Part } from './parts.ts';
 import { type Main, usePlace } from './place.ts';
@@ -48,8 +50,12 @@ export function SideBar({ onFind, onNew, onHelp }: SideBarProps) {
 /** Parts that have a place above the others. */
 const ELSEWHERE: ReadonlySet<Main['at']> = new Set(['settings', 'search', 'notifications']);
 
-function PartLink({ part: { to, icon, label, Badge } }: { readonly part: Part }) {
+/** Components at the end of a link to a part, such as a number of new things. */
+const BADGES: Readonly<Partial<Record<Main['at'], ComponentType>>> = { work: WorkCount };
+
+function PartLink({ part: { to, icon, label } }: { readonly part: Part }) {
   const { main } = usePlace();
+  const Badge = BADGES[to.at];
   const isCurrent = main.at === to.at || (to.at === 'home' && main.at === 'conversation');
   return (
     <Link to={{ main: to }} class="side-bar-part" title={label} aria-current={isCurrent ? 'page' : undefined}>
