@@ -1,7 +1,6 @@
-import { Type } from 'typebox';
 import { ID_PREFIXES } from './ids.ts';
 import { AUDIT_ACTIONS } from './resources/audit-event.ts';
-import { CATEGORY, NOTIFICATION_CATEGORIES } from './resources/notification.ts';
+import { NOTIFICATION_CATEGORIES } from './resources/notification.ts';
 import { EVENTS } from './socket/events.ts';
 
 /**
@@ -18,20 +17,6 @@ export const TRIGGER_EVENTS = [
 ] as const;
 
 export type TriggerEventName = (typeof TRIGGER_EVENTS)[number];
-
-/**
- * The names of events and of categories of notifications: an area, such as `order`, and behind a
- * dot what happened in it. The set is open. Names in Parley's own areas are Parley's alone, so that
- * no producer can pass for it.
- */
-export const EVENT_TYPE_LIMITS = { characters: 100 } as const;
-
-/** The schema of an event type or a category. isOwnType() decides whose it is. */
-export const EventType = Type.String({
-  ...CATEGORY,
-  maxLength: EVENT_TYPE_LIMITS.characters,
-  examples: ['order.created'],
-});
 
 /** Returns whether the name, such as `message.created` or `agent.alert`, is Parley's alone. */
 export function isOwnType(type: string): boolean {
@@ -74,9 +59,6 @@ export const WEBHOOK_EVENTS = [
 
 /** What the endpoint for trying a webhook out sends, whatever its filter. */
 export const WEBHOOK_TEST = 'webhook.test';
-
-/** The form of a filter: an event type, all types of an area (`message.*`), or all (`*`). */
-export const EVENT_FILTER_PATTERN = '^(\\*|[a-z][a-z0-9_]*(\\.\\*|(\\.[a-z][a-z0-9_]*)+))$';
 
 /** Returns whether there are events that this filter lets through, now or from a producer. */
 export function isEventFilter(filter: string): boolean {

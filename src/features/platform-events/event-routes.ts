@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { EventType } from '../../contract/protocol/event-areas.ts';
 import { ListOf } from '../../contract/protocol/lists.ts';
+import { EventType } from '../../contract/protocol/resources/event-type.ts';
 import {
   CreateEventBody,
   PLATFORM_EVENT_LIMITS,

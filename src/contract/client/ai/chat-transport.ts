@@ -2,7 +2,7 @@ import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { List } from '../../protocol/lists.ts';
 import type { AgentRun, ContinueRunBody } from '../../protocol/resources/agent-run.ts';
 import type { ChatMessage, SendMessageBody } from '../../protocol/resources/chat-message.ts';
-import { ENDED_RUNS } from '../../protocol/states/agent-run-states.ts';
+import { ENDED_RUNS } from '../../protocol/resources/run-status.ts';
 import type { Client } from '../client.ts';
 import { ParleyError } from '../parley-error.ts';
 import { queryOf } from '../rest/pages.ts';

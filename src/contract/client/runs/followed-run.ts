@@ -1,8 +1,8 @@
 import type { List } from '../../protocol/lists.ts';
 import type { AgentRun, ContinueRunBody } from '../../protocol/resources/agent-run.ts';
 import type { ChatMessage } from '../../protocol/resources/chat-message.ts';
+import { ENDED_RUNS } from '../../protocol/resources/run-status.ts';
 import type { EventOf } from '../../protocol/socket/event-data.ts';
-import { ENDED_RUNS } from '../../protocol/states/agent-run-states.ts';
 import type { ConversationSubscription } from '../client-events.ts';
 import type { FollowHost } from '../follow-host.ts';
 import { ReadLoop } from '../lists/read-loop.ts';

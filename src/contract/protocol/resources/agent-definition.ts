@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox';
-import { EventType } from '../event-areas.ts';
 import { ChangedOwnId, NewOwnId, OWN_ID_TEXTS, OwnId } from '../schema/external-ids.ts';
 import {
   type Alternative,
@@ -19,6 +18,7 @@ import {
 import { Since } from '../schema/since.ts';
 import { AvailableTool, BUILT_IN_TOOLS } from './available-tool.ts';
 import { AvatarKey } from './avatar.ts';
+import { EventType } from './event-type.ts';
 import { Role } from './role.ts';
 
 export const TRIGGER_TYPES = ['scheduled', 'event', 'manual', 'chat'] as const;

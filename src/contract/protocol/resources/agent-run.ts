@@ -12,10 +12,10 @@ import {
   Timestamp,
 } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
-import { ACTION_STATUSES, RUN_STATUSES } from '../states/agent-run-states.ts';
 import { Actor } from './actor.ts';
 import { AgentDefinition } from './agent-definition.ts';
 import { TOOL_CATEGORIES } from './available-tool.ts';
+import { ACTION_STATUSES, RUN_STATUSES } from './run-status.ts';
 
 export const RUN_TRIGGERS = ['scheduled', 'event', 'manual', 'chat'] as const;
 export type RunTrigger = (typeof RUN_TRIGGERS)[number];

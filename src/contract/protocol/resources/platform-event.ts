@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox';
-import { EventType } from '../event-areas.ts';
 import {
   Body,
   demand,
@@ -11,6 +10,7 @@ import {
   Timestamp,
   together,
 } from '../schema/schema.ts';
+import { EventType } from './event-type.ts';
 
 /** Sizes of an event, and for how long it is kept (docs/contract.md#events). */
 export const PLATFORM_EVENT_LIMITS = {

@@ -1,13 +1,5 @@
+import { type ActionStatus, OPEN_STATUSES, type RunStatus } from '../resources/run-status.ts';
 import type { Transitions } from './transitions.ts';
-
-/** The statuses of runs that have not ended. */
-export const OPEN_STATUSES = ['pending', 'running', 'awaiting_input', 'awaiting_approval'] as const;
-
-/** Final states. */
-export const ENDED_RUNS = ['completed', 'failed', 'cancelled'] as const;
-
-export const RUN_STATUSES = [...OPEN_STATUSES, ...ENDED_RUNS] as const;
-export type RunStatus = (typeof RUN_STATUSES)[number];
 
 /**
  * Every way in which `agent_run.status` changes (docs/contract.md#runs). No tool asks people for
@@ -26,18 +18,6 @@ export const RUN_MOVES = {
   },
   cancel: { from: OPEN_STATUSES, to: 'cancelled', when: 'a person cancels it' },
 } as const satisfies Transitions<RunStatus | 'none'>;
-
-export const ACTION_STATUSES = [
-  'pending_review',
-  'approved',
-  'rejected',
-  'expired',
-  'executing',
-  'completed',
-  'failed',
-  'cancelled',
-] as const;
-export type ActionStatus = (typeof ACTION_STATUSES)[number];
 
 /** How `agent_run_action.status` changes. An approval counts once, for the arguments shown. */
 export const ACTION_MOVES = {

@@ -8,7 +8,7 @@ import type {
   StepStatus,
 } from '../../../contract/protocol/resources/agent-run.ts';
 import type { TOOL_CATEGORIES } from '../../../contract/protocol/resources/available-tool.ts';
-import type { ActionStatus, RunStatus } from '../../../contract/protocol/states/agent-run-states.ts';
+import type { ActionStatus, RunStatus } from '../../../contract/protocol/resources/run-status.ts';
 import type { Streamed, Time, Times } from './touched.ts';
 
 export interface AgentRunTables {

@@ -1,7 +1,7 @@
 import { CircleStop } from 'lucide';
 import type { AgentRun } from '../../../../contract/client/index.ts';
 import { useRun } from '../../../../contract/client/react/index.ts';
-import { OPEN_STATUSES } from '../../../../contract/protocol/states/agent-run-states.ts';
+import { OPEN_STATUSES } from '../../../../contract/protocol/resources/run-status.ts';
 import { useAction } from '../../../../platform/ui/action.ts';
 import { Button } from '../../../../platform/ui/button.tsx';
 import { Markdown } from '../../../../platform/ui/markdown.tsx';

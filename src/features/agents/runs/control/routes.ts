@@ -8,9 +8,9 @@ import {
   type RunInclude,
   TriggerRunBody,
 } from '../../../../contract/protocol/resources/agent-run.ts';
+import { RUN_STATUSES } from '../../../../contract/protocol/resources/run-status.ts';
 import { IdOf } from '../../../../contract/protocol/schema/external-ids.ts';
 import { Body, OneOf } from '../../../../contract/protocol/schema/schema.ts';
-import { RUN_STATUSES } from '../../../../contract/protocol/states/agent-run-states.ts';
 import { keyOf } from '../../../../core/accounts/account-list.ts';
 import { findAgent } from '../../../../core/resources/agent.ts';
 import { expandRuns, type RunRow } from '../../../../core/resources/run.ts';

@@ -1,5 +1,5 @@
 import { derivedId } from '../../../../contract/protocol/ids.ts';
-import type { RunStatus } from '../../../../contract/protocol/states/agent-run-states.ts';
+import type { RunStatus } from '../../../../contract/protocol/resources/run-status.ts';
 import { systemConversation } from '../../../../core/conversations/system-conversation.ts';
 import type { Core, NodeParts } from '../../../../core/features/feature.ts';
 import { TEXT_ALONE } from '../../../../core/messages/timeline/new-message.ts';

@@ -1,7 +1,7 @@
 import type { UpdateObject } from 'kysely';
 import { type ApiError, notFound } from '../../../../contract/protocol/errors.ts';
 import type { RunTrigger } from '../../../../contract/protocol/resources/agent-run.ts';
-import { OPEN_STATUSES, type RunStatus } from '../../../../contract/protocol/states/agent-run-states.ts';
+import { OPEN_STATUSES, type RunStatus } from '../../../../contract/protocol/resources/run-status.ts';
 import { IS_MEMBER } from '../../../../core/resources/participant.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import { type Principal, seesWholeAccount } from '../../../../platform/access/principal.ts';
