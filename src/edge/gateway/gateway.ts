@@ -1,10 +1,11 @@
 import { ID_PREFIXES } from '../../contract/protocol/ids.ts';
 import { Answers } from './answers/answers.ts';
 import { RecentPolls } from './answers/recent-polls.ts';
+import type { Cursors } from './catch-up/cursors.ts';
 import { HeartbeatCursors } from './catch-up/heartbeat-cursor.ts';
 import { Resume } from './catch-up/resume.ts';
 import { InboxUpdates } from './inbox-updates.ts';
-import type { GatewayOptions } from './options.ts';
+import type { NodeOptions } from './options.ts';
 import { Activity } from './presence/activity.ts';
 import { Presence } from './presence/presence.ts';
 import { PresenceRecord } from './presence/presence-record.ts';
@@ -16,10 +17,18 @@ import { Revocation } from './socket/revocation.ts';
 import { SocketServer } from './socket/server.ts';
 import type { Session } from './socket/session.ts';
 import { Sessions } from './socket/sessions.ts';
+import type { Tickets } from './socket/tickets.ts';
 import { Fanout } from './stream/fanout.ts';
 import { OwnTopics } from './stream/own-topics.ts';
 import type { Broadcast } from './stream/reader.ts';
 import { Streams } from './stream/streams.ts';
+
+/** What the gateway is given. */
+export interface GatewayOptions extends NodeOptions {
+  /** The same instance that REST issues tickets from. */
+  readonly tickets: Tickets;
+  readonly cursors: Pick<Cursors, 'beforeFeed' | 'current' | 'latest' | 'read'>;
+}
 
 /** Puts the parts of the gateway together. It serves as soon as the HttpServer listens. */
 export class Gateway {

@@ -10,14 +10,13 @@ import { EngineUnavailableError, type Subscription } from '../../platform/engine
 import type { InboxChange, InboxChangedFrame } from '../../platform/engine/frame.ts';
 import { toEphemeralFrame } from '../../platform/engine/publish.ts';
 import { Loop } from '../../platform/lifecycle.ts';
-import type { GatewayOptions } from './options.ts';
+import type { NodeOptions } from './options.ts';
 import type { Session } from './socket/session.ts';
 import type { Sessions } from './socket/sessions.ts';
 import { bytesFor } from './stream/forms.ts';
 import type { Broadcast } from './stream/reader.ts';
 
-export interface InboxUpdatesOptions
-  extends Pick<GatewayOptions, 'database' | 'engine' | 'directory' | 'log'> {
+export interface InboxUpdatesOptions extends Pick<NodeOptions, 'database' | 'engine' | 'directory' | 'log'> {
   readonly sessions: Pick<Sessions<Session>, 'of' | 'all'>;
   /** Publishes to the sockets of this node only. */
   readonly broadcast: Broadcast;

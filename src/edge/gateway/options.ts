@@ -14,11 +14,9 @@ import type { HttpServer } from '../../platform/http/connection/server.ts';
 import type { ErrorMapper } from '../../platform/http/pipeline/failure.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import type { Cursors } from './catch-up/cursors.ts';
-import type { Tickets } from './socket/tickets.ts';
 
-/** What the gateway is given. Its parts pick theirs from here, and add one another. */
-export interface GatewayOptions {
+/** What the node gives to the gateway. Its parts pick theirs from here, and add one another. */
+export interface NodeOptions {
   readonly database: Database;
   readonly files: Downloads;
   readonly engine: Engine;
@@ -28,9 +26,6 @@ export interface GatewayOptions {
   readonly rateLimits: RateLimits;
   readonly directory: ConversationDirectory;
   readonly timeline: Timeline;
-  /** The same instance that REST issues tickets from. */
-  readonly tickets: Tickets;
-  readonly cursors: Pick<Cursors, 'beforeFeed' | 'current' | 'latest' | 'read'>;
   readonly http: Pick<HttpServer, 'ws' | 'receive' | 'numSubscribers' | 'publish'>;
   /** Answers a request that is not upgraded with the error envelope, whatever was thrown. */
   readonly refuse: (exchange: Exchange, thrown: unknown) => void;

@@ -2,9 +2,10 @@ import type { CommandFrame } from '../../../contract/protocol/socket/commands.ts
 import { MAX_WAIT_MS, type PollBody, type StreamBody } from '../../../contract/protocol/socket/streams.ts';
 import type { OpenAnswer } from '../../../platform/http/connection/open-body.ts';
 import { type Call, OpenReply } from '../../../platform/http/pipeline/route.ts';
+import type { Cursors } from '../catch-up/cursors.ts';
 import type { HeartbeatCursors } from '../catch-up/heartbeat-cursor.ts';
 import type { InboxUpdates } from '../inbox-updates.ts';
-import type { GatewayOptions } from '../options.ts';
+import type { NodeOptions } from '../options.ts';
 import type { Presence } from '../presence/presence.ts';
 import type { Admission } from '../socket/admission.ts';
 import type { Commands } from '../socket/commands.ts';
@@ -17,7 +18,8 @@ import { Poll } from './poll.ts';
 import { readPollCursor } from './poll-cursor.ts';
 import type { RecentPolls } from './recent-polls.ts';
 
-export interface AnswersOptions extends Pick<GatewayOptions, 'cursors' | 'limits'> {
+export interface AnswersOptions extends Pick<NodeOptions, 'limits'> {
+  readonly cursors: Pick<Cursors, 'current' | 'latest'>;
   readonly openSessions: OpenSessions;
   readonly admission: Pick<Admission, 'requireRoom'>;
   readonly commands: Pick<Commands, 'serve'>;

@@ -11,7 +11,7 @@ import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { CreatedFrame } from '../../../platform/engine/frame.ts';
 import { toFrame } from '../../../platform/engine/publish.ts';
-import type { GatewayOptions } from '../options.ts';
+import type { NodeOptions } from '../options.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';
 
 /** Numbers read by one query; larger ranges take several queries, one after the other. */
@@ -53,7 +53,7 @@ export interface RangePart {
  * waits for its socket.
  */
 export class RangeCache {
-  readonly #options: Pick<GatewayOptions, 'database' | 'files'>;
+  readonly #options: Pick<NodeOptions, 'database' | 'files'>;
   readonly #reads = new GatheredReads((asks: readonly DeliveredRange[]) => this.#readAll(asks));
   /** The last range read of each stream. */
   readonly #recent = new LRUCache<ConversationStream, Recent>({
@@ -64,7 +64,7 @@ export class RangeCache {
 
   #erasures = 0;
 
-  constructor(options: Pick<GatewayOptions, 'database' | 'files'>) {
+  constructor(options: Pick<NodeOptions, 'database' | 'files'>) {
     this.#options = options;
   }
 

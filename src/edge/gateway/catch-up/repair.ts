@@ -3,7 +3,7 @@ import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
 import type { Missed } from '../../../platform/engine/engine.ts';
 import type { CommittedFrame } from '../../../platform/engine/frame.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
-import type { GatewayOptions } from '../options.ts';
+import type { NodeOptions } from '../options.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';
 import type { Broadcast } from '../stream/reader.ts';
 import type { Streams } from '../stream/streams.ts';
@@ -11,7 +11,7 @@ import { readChanges } from './changes.ts';
 import type { Cursors } from './cursors.ts';
 
 export interface RepairOptions
-  extends Pick<GatewayOptions, 'database' | 'files' | 'engine' | 'metrics' | 'log'> {
+  extends Pick<NodeOptions, 'database' | 'files' | 'engine' | 'metrics' | 'log'> {
   readonly streams: Streams;
   readonly cursors: Cursors;
   readonly broadcast: Broadcast;

@@ -6,19 +6,20 @@ import { type EventReads, earlier, type Since } from '../../../core/events/event
 import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
 import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import type { CommittedFrame } from '../../../platform/engine/frame.ts';
-import type { GatewayOptions } from '../options.ts';
+import type { NodeOptions } from '../options.ts';
 import { mayFollow, sendRevoked } from '../socket/revocation.ts';
 import type { Session } from '../socket/session.ts';
 import { type SocketSubscription, tooManySubscriptions } from '../socket/session-state.ts';
 import type { Joined, Streams } from '../stream/streams.ts';
 import { type Changes, readChanges } from './changes.ts';
-import type { ReadCursor } from './cursors.ts';
+import type { Cursors, ReadCursor } from './cursors.ts';
 import type { HeartbeatCursors } from './heartbeat-cursor.ts';
 import { MissedChanges } from './missed-changes.ts';
 import { MAX_REPLAY } from './replay.ts';
 
 export interface ResumeOptions
-  extends Pick<GatewayOptions, 'database' | 'files' | 'directory' | 'timeline' | 'cursors' | 'limits'> {
+  extends Pick<NodeOptions, 'database' | 'files' | 'directory' | 'timeline' | 'limits'> {
+  readonly cursors: Pick<Cursors, 'beforeFeed' | 'current' | 'read'>;
   readonly streams: Pick<Streams, 'join' | 'leave' | 'sendChanges'>;
   readonly heartbeatCursors: HeartbeatCursors;
 }

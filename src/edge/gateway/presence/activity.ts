@@ -10,12 +10,12 @@ import { requirePermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Engine } from '../../../platform/engine/engine.ts';
 import { publish } from '../../../platform/engine/publish.ts';
-import type { GatewayOptions } from '../options.ts';
+import type { NodeOptions } from '../options.ts';
 import type { Session } from '../socket/session.ts';
 import type { Presence } from './presence.ts';
 import type { PresenceRecord } from './presence-record.ts';
 
-export interface ActivityOptions extends Pick<GatewayOptions, 'database' | 'engine' | 'directory'> {
+export interface ActivityOptions extends Pick<NodeOptions, 'database' | 'engine' | 'directory'> {
   readonly presence: Presence;
   readonly record: Pick<PresenceRecord, 'declare'>;
 }

@@ -15,6 +15,7 @@ import type {
 import { toEphemeralFrame } from '../../../platform/engine/publish.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import { bytesFor } from '../stream/forms.ts';
+import type { StreamPresence } from '../stream/open-stream.ts';
 import type { Reader } from '../stream/reader.ts';
 import { ConversationPresence, type Declared } from './conversation-presence.ts';
 
@@ -37,7 +38,7 @@ export interface PresenceOptions {
  * A socket is present in the conversations that it subscribes to. One that never sends `presence`
  * has none and costs nothing here.
  */
-export class Presence {
+export class Presence implements StreamPresence {
   readonly #options: PresenceOptions;
   readonly #declared = new WeakMap<Reader, Declared>();
   readonly #conversations = new Map<string, Known>();

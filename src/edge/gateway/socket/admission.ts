@@ -1,14 +1,16 @@
 import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { GatewayOptions } from '../options.ts';
+import type { Cursors } from '../catch-up/cursors.ts';
+import type { NodeOptions } from '../options.ts';
 import type { Fanout } from '../stream/fanout.ts';
 import type { Streams } from '../stream/streams.ts';
 import { mayHaveFeed, type Revocation } from './revocation.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 
-export interface AdmissionOptions extends Pick<GatewayOptions, 'cursors' | 'limits' | 'siblings'> {
+export interface AdmissionOptions extends Pick<NodeOptions, 'limits' | 'siblings'> {
+  readonly cursors: Pick<Cursors, 'current'>;
   readonly sessions: Sessions<Session>;
   readonly streams: Pick<Streams, 'joinFeed' | 'leaveFeed'>;
   readonly fanout: Pick<Fanout, 'addVersion'>;

@@ -16,7 +16,7 @@ import { logFailure } from '../../../platform/http/pipeline/failure.ts';
 import { requireVersion } from '../../../platform/http/pipeline/spoken-version.ts';
 import type { HeartbeatCursors } from '../catch-up/heartbeat-cursor.ts';
 import type { Resume } from '../catch-up/resume.ts';
-import type { GatewayOptions } from '../options.ts';
+import type { NodeOptions } from '../options.ts';
 import type { Activity } from '../presence/activity.ts';
 import type { Joined, Streams } from '../stream/streams.ts';
 import { type Admission, expiryShown } from './admission.ts';
@@ -36,7 +36,7 @@ export interface Asked {
 
 export interface CommandsOptions
   extends Pick<
-    GatewayOptions,
+    NodeOptions,
     'authenticator' | 'whereabouts' | 'directory' | 'limits' | 'failures' | 'metrics'
   > {
   readonly streams: Pick<Streams, 'join' | 'leave'>;

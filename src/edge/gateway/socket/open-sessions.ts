@@ -1,6 +1,6 @@
 import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import { ApiError } from '../../../contract/protocol/errors.ts';
-import type { GatewayOptions } from '../options.ts';
+import type { NodeOptions } from '../options.ts';
 import type { PresenceRecord } from '../presence/presence-record.ts';
 import type { Fanout } from '../stream/fanout.ts';
 import type { Handshake } from './handshake.ts';
@@ -9,7 +9,7 @@ import type { Wire } from './session-state.ts';
 
 export interface OpenSessionsOptions
   extends Omit<SessionHost, 'gapped' | 'ended'>,
-    Pick<GatewayOptions, 'metrics'> {
+    Pick<NodeOptions, 'metrics'> {
   readonly fanout: Pick<Fanout, 'gapped'>;
   readonly record: Pick<PresenceRecord, 'left'>;
 }

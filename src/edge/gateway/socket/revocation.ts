@@ -9,14 +9,14 @@ import type { Principal } from '../../../platform/access/principal.ts';
 import { EVERYTHING } from '../../../platform/access/rights.ts';
 import { toFrame } from '../../../platform/engine/publish.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
-import type { GatewayOptions } from '../options.ts';
+import type { NodeOptions } from '../options.ts';
 import { bytesFor } from '../stream/forms.ts';
 import type { Streams } from '../stream/streams.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface RevocationOptions
-  extends Pick<GatewayOptions, 'rights' | 'authenticator' | 'directory' | 'log'> {
+  extends Pick<NodeOptions, 'rights' | 'authenticator' | 'directory' | 'log'> {
   readonly streams: Pick<Streams, 'leave' | 'joinFeed' | 'leaveFeed'>;
   readonly sessions: Sessions<Session>;
 }

@@ -5,27 +5,21 @@ import { requireAccount, requireSubscription } from '../../../platform/access/au
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { RequestHead } from '../../../platform/http/connection/request-head.ts';
 import { deprecationHeaders } from '../../../platform/http/pipeline/spoken-version.ts';
-import type { GatewayOptions } from '../options.ts';
+import type { NodeOptions } from '../options.ts';
 import type { Admission } from './admission.ts';
 import type { Commands } from './commands.ts';
 import { type Handshake, readHandshake, spokenIn } from './handshake.ts';
 import type { OpenSessions } from './open-sessions.ts';
 import { Session } from './session.ts';
+import type { Tickets } from './tickets.ts';
 import { UpgradeCork } from './upgrade-cork.ts';
 
 export interface SocketServerOptions
   extends Pick<
-    GatewayOptions,
-    | 'http'
-    | 'refuse'
-    | 'authenticator'
-    | 'whereabouts'
-    | 'tickets'
-    | 'rateLimits'
-    | 'origins'
-    | 'limits'
-    | 'metrics'
+    NodeOptions,
+    'http' | 'refuse' | 'authenticator' | 'whereabouts' | 'rateLimits' | 'origins' | 'limits' | 'metrics'
   > {
+  readonly tickets: Pick<Tickets, 'redeem'>;
   readonly openSessions: OpenSessions;
   readonly admission: Admission;
   readonly commands: Commands;

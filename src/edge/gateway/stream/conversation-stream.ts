@@ -10,10 +10,10 @@ import type {
   VoidFrame,
 } from '../../../platform/engine/frame.ts';
 import { toFrame } from '../../../platform/engine/publish.ts';
-import type { GatewayOptions } from '../options.ts';
+import type { NodeOptions } from '../options.ts';
 import type { Broadcast, Reader } from './reader.ts';
 
-export interface StreamContext extends Pick<GatewayOptions, 'database' | 'files' | 'timeline' | 'log'> {
+export interface StreamContext extends Pick<NodeOptions, 'database' | 'files' | 'timeline' | 'log'> {
   readonly broadcast: Broadcast;
 }
 

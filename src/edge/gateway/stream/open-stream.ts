@@ -7,20 +7,33 @@ import type {
   CommittedFrame,
   FilledFrame,
   Frame,
+  PresenceFrame,
   VoidFrame,
 } from '../../../platform/engine/frame.ts';
 import { isCommitted } from '../../../platform/engine/frame.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { RangeCache } from '../catch-up/range-cache.ts';
-import type { GatewayOptions } from '../options.ts';
-import type { Presence } from '../presence/presence.ts';
+import type { NodeOptions } from '../options.ts';
 import { ConversationStream, type StreamContext } from './conversation-stream.ts';
 import { type Broadcast, type Reader, topics } from './reader.ts';
 import { StreamingMessages } from './streaming-messages.ts';
 
+/** The presence of actors, as far as streams know it: it hears of their readers and reports. */
+export interface StreamPresence {
+  /** This node begins to listen to the conversation. */
+  opened(conversationId: string): void;
+  closed(conversationId: string): void;
+  /** A reader has joined the ephemeral topic, and gets the statuses. */
+  entered(conversationId: string, reader: Reader): void;
+  left(conversationId: string, reader: Reader): void;
+  /** Sends all statuses again to a reader whose events were withheld. */
+  repeat(conversationId: string, reader: Reader): void;
+  onReport(conversationId: string, frame: PresenceFrame): void;
+}
+
 /** The state that the open streams of a node share. */
-export interface StreamHost extends StreamContext, Pick<GatewayOptions, 'engine' | 'directory'> {
-  readonly presence: Presence;
+export interface StreamHost extends StreamContext, Pick<NodeOptions, 'engine' | 'directory'> {
+  readonly presence: StreamPresence;
   readonly heads: GatheredReads<string, TimelineHead>;
   readonly ranges: Pick<RangeCache, 'erase'>;
   readonly limits: Pick<SocketLimits, 'ephemeralBytes'>;
