@@ -56,7 +56,7 @@ export const AREAS: readonly Area[] = [
   {
     title: 'Transports',
     about: 'The ways to the server, and what an application may replace of the platform.',
-    of: ['client/link/'],
+    of: ['client/link/', 'client/errors/connection-end.ts'],
   },
   { title: 'React', about: 'Hooks over the live objects.', of: ['client/react/'] },
   { title: 'useChat of the AI SDK', about: 'A run of an agent as a chat of the AI SDK.', of: ['client/ai/'] },

@@ -1,5 +1,5 @@
 import type { ErrorObject } from '../protocol/error-envelope.ts';
-import type { ConnectionEnd } from './link/connection.ts';
+import type { ConnectionEnd } from './errors/connection-end.ts';
 
 /** Every `reason` of the client's `error` event, with its meaning. */
 export const CLIENT_ERRORS = {

@@ -2,7 +2,7 @@ import type { EventOf } from '../protocol/socket/event-data.ts';
 import type { EVENTS } from '../protocol/socket/events.ts';
 import type { ClientError } from './client-error.ts';
 import type { ConversationHandlers } from './conversation/conversation-feed.ts';
-import type { ConnectionEnd } from './link/connection.ts';
+import type { ConnectionEnd } from './errors/connection-end.ts';
 
 /**
  * `connecting`: a connection is being opened. `catching_up`: connected, but missed events are still

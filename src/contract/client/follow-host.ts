@@ -3,7 +3,6 @@ import type { EventFrame } from '../protocol/socket/events.ts';
 import type { ClientState, ConversationSubscription, SubscribeOptions } from './client-events.ts';
 import type { Timing } from './link/timing.ts';
 import type { Transport } from './link/transport.ts';
-import type { KnownPeople } from './people/known-people.ts';
 import type { Fetch } from './rest/pages.ts';
 
 /** What an object that follows events needs of its client. */
@@ -12,7 +11,7 @@ export interface FollowHost {
   readonly timing: Timing;
   /** Aborts when the client is closed, which closes all that follows it. */
   readonly closing: AbortSignal;
-  readonly actors: Pick<KnownPeople, 'get' | 'onLearned'>;
+  readonly actors: FollowedActors;
   /** The caller; undefined until the first connection. */
   actor(): Actor | undefined;
   state(): ClientState;
@@ -27,6 +26,12 @@ export interface FollowHost {
   /** A request of this client has changed the conversation. */
   onTouched(listener: (conversationId: string) => void): () => void;
   subscribe(conversationId: string, options: SubscribeOptions): ConversationSubscription;
+}
+
+/** The actors that the client knows, of KnownPeople. */
+export interface FollowedActors {
+  get(id: string): Actor | undefined;
+  onLearned(listener: (id: string) => void): () => void;
 }
 
 /** Whether events of the own feed arrive. */

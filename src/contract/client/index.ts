@@ -73,10 +73,11 @@ export type {
   Conversations,
   ParticipantChange,
 } from './conversations.ts';
+export type { ConnectionEnd } from './errors/connection-end.ts';
 export type { Inbox } from './inbox/inbox.ts';
 export type { InboxQuery, InboxSnapshot } from './inbox/inbox-snapshot.ts';
 export type { CallOptions } from './link/call-scope.ts';
-export type { ConnectionEnd, SocketConstructor, SocketLike } from './link/connection.ts';
+export type { SocketConstructor, SocketLike } from './link/connection.ts';
 export type { RequestOp } from './link/requests.ts';
 export type { PageEvents } from './link/source.ts';
 export type { Timing } from './link/timing.ts';

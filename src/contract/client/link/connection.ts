@@ -3,6 +3,7 @@ import { CLOSE_BANDS, type NextStep } from '../../protocol/socket/close-codes.ts
 import type { EventFrame } from '../../protocol/socket/events.ts';
 import type { ReplyFrame, ServerFrame } from '../../protocol/socket/server-frames.ts';
 import { SOCKET_LIMITS } from '../../protocol/socket/socket-limits.ts';
+import type { ConnectionEnd } from '../errors/connection-end.ts';
 import type { Timing } from './timing.ts';
 import type { Transport } from './transport.ts';
 import type { Progress } from './transport-choice.ts';
@@ -200,16 +201,6 @@ const LOST: CommandAnswer = { ok: false, error: null };
 /** Below the limit of a socket, because two clocks are involved and pongs count. */
 const REQUESTS_PER_SECOND = SOCKET_LIMITS.requestsPerSecond - 4;
 const BURST = REQUESTS_PER_SECOND / 2;
-
-/** How a connection ended. */
-export interface ConnectionEnd {
-  /** 1006 without a close frame. */
-  readonly code: number;
-  /** For logs: the text of the close frame, or what the client noticed. */
-  readonly reason: string;
-  /** Why the server refused the caller, if known. */
-  readonly error?: ErrorObject;
-}
 
 /**
  * Returns the client's next step after an end, by the band of its code

@@ -1,11 +1,11 @@
 import type { ServerFrame } from '../../protocol/socket/server-frames.ts';
 import { SOCKET_LIMITS } from '../../protocol/socket/socket-limits.ts';
 import { type ClientError, clientError, reasonOfEnd } from '../client-error.ts';
+import type { ConnectionEnd } from '../errors/connection-end.ts';
 import { ParleyError } from '../parley-error.ts';
 import {
   afterClose,
   Connection,
-  type ConnectionEnd,
   type ConnectionListener,
   FIRST_FRAME_MS,
   type Incoming,

@@ -1,7 +1,7 @@
 import type { ErrorObject } from '../../../protocol/error-envelope.ts';
 import { CLOSE_CODES, type CloseReason } from '../../../protocol/socket/close-codes.ts';
+import type { ConnectionEnd } from '../../errors/connection-end.ts';
 import { ParleyError, refusal } from '../../parley-error.ts';
-import type { ConnectionEnd } from '../connection.ts';
 
 /** Returns how a socket would have ended for the reason for which a request failed. */
 export function endOf(failure: unknown): ConnectionEnd {

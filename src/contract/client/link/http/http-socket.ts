@@ -6,8 +6,9 @@ import type { ReplyFrame, ServerFrame } from '../../../protocol/socket/server-fr
 import { SOCKET_LIMITS } from '../../../protocol/socket/socket-limits.ts';
 import type { CloseFrame, PollAnswer, PollBody } from '../../../protocol/socket/streams.ts';
 import { Listeners } from '../../client-events.ts';
+import type { ConnectionEnd } from '../../errors/connection-end.ts';
 import { ParleyError } from '../../parley-error.ts';
-import { type ConnectionEnd, FIRST_FRAME_MS, type SocketLike } from '../connection.ts';
+import { FIRST_FRAME_MS, type SocketLike } from '../connection.ts';
 import { Pauses } from '../pauses.ts';
 import { answerOf, requestHeaders, type Server } from '../server.ts';
 import type { Transport } from '../transport.ts';
