@@ -54,6 +54,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['accounts'],
     ['attachments', 'audit', 'events'],
     ['resources'],
+    ['tables'],
   ],
   platform: [
     ['health', 'config'],
@@ -135,9 +136,15 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
     pattern: /^export const \w+ = statement\b/m,
   },
   {
-    what: 'a declaration that others see without an import',
-    where: /^src\/features\//,
+    what: 'a declaration that others see without an import, other than of tables in tables.ts',
+    where: /^src\/features\/(?![\w-]+\/tables\.ts$)/,
     pattern: /\bdeclare\s+(global|module)\b/,
+  },
+  {
+    what: 'a declaration beside that of its tables',
+    where: /^src\/(features\/[\w-]+\/tables|core\/tables\/[\w-]+)\.ts$/,
+    pattern:
+      /\bdeclare\s+(?!module '\.\.\/\.\.\/platform\/db\/tables\/schema\.ts' \{\s+interface Schema extends (\w+Tables) \{\}\s+\}\s+interface \1 \{)/,
   },
   {
     what: 'the inside of pino or prom-client',
@@ -197,6 +204,8 @@ const ADDRESS_GIVEN: readonly RegExp[] = [
   /\b((?:setAttribute|createElement|h)\('(?:href|src|on\w+|a|base|embed|iframe|object|script|style)'[^;\n]*?\))/g,
   /(?<![\w`])(<(?:base|embed|iframe|meta|object|script|style|form\b[^>]*\saction=)\b[^;]*)/g,
 ];
+/** How Kysely and row types name a table. */
+const TABLE_NAMED = /(?:\b(?:selectFrom|insertInto|updateTable|deleteFrom|\w+Join)\(\s*|\bSchema\[)'(\w+)/g;
 const JUNK_DRAWER = /(^|-)(utils?|helpers?|common|misc|types|managers?)$/;
 /**
  * Past this a file is probably two nouns. At 400 the rule split files that were one: `session.ts`,
@@ -274,7 +283,7 @@ function violations(files: Files): string[] {
     found.push(...misplacedName(path), ...misplacedLength(path, text));
     for (const { specifier } of importsOf(text)) found.push(...misplacedImport(path, specifier));
   }
-  return [...found, ...cycles(files), ...heavyClient(files)];
+  return [...found, ...foreignTables(files), ...cycles(files), ...heavyClient(files)];
 }
 
 function misplacedWords(path: string, text: string): string[] {
@@ -381,6 +390,23 @@ function cycles(files: Files): string[] {
   };
   for (const path of files.keys()) if (path.startsWith('src/')) visit(path, []);
   return found;
+}
+
+/** Builders and row types that name a table which a feature declares, outside of its folder. */
+function foreignTables(files: Files): string[] {
+  const owners = new Map<string, string>();
+  for (const [path, text] of files) {
+    const [, folder] = /^(src\/features\/[\w-]+\/)tables\.ts$/.exec(path) ?? [];
+    if (folder === undefined) continue;
+    for (const [, table = ''] of text.matchAll(/^ {2}(\w+): (?:\w+ & )?\{$/gm)) owners.set(table, folder);
+  }
+  return [...files].flatMap(([path, text]) => {
+    if (!path.startsWith('src/')) return [];
+    const named = [...withoutComments(text).matchAll(TABLE_NAMED)].map(([, table = '']) => table);
+    return named
+      .filter((table) => !path.startsWith(owners.get(table) ?? ''))
+      .map((table) => `${path} names ${table}, a table of ${owners.get(table)}`);
+  });
 }
 
 /** The SDK has no dependency, but for its hooks; nor has what it takes values from. */
@@ -600,6 +626,21 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
     /a statement for others/,
   ],
   'a global of a feature': ['src/features/mail/a.ts', 'declare global {}', /others see without an import/],
+  'tables beside those of a feature': [
+    'src/features/mail/a.ts',
+    "declare module '../../platform/db/tables/schema.ts' {\n  interface Schema extends ATables {}\n}",
+    /others see without an import/,
+  ],
+  'a global beside the tables of a feature': [
+    'src/features/mail/tables.ts',
+    'declare global {}',
+    /beside that of its tables/,
+  ],
+  'another declaration beside the tables of a feature': [
+    'src/features/mail/tables.ts',
+    "declare module '../../core/accounts/accounts.ts' {\n  interface Account extends ATables {}\n}",
+    /beside that of its tables/,
+  ],
   'the inside of a library': [
     'src/platform/log.ts',
     'const bound = log[symbols.chindingsSym];',
@@ -721,6 +762,22 @@ t.test('the check of imports finds cycles, also over types', async (t) => {
   ]);
   t.strictSame(violations(files), [
     'a cycle: src/platform/http/a.ts → src/platform/http/b.ts → src/platform/http/c.ts → src/platform/http/a.ts',
+  ]);
+});
+
+t.test('the check of tables finds those of another feature', async (t) => {
+  const files = new Map([
+    [
+      'src/features/mail/tables.ts',
+      "declare module '../../platform/db/tables/schema.ts' {\n  interface Schema extends MailTables {}\n}\n\ninterface MailTables {\n  mails: Times & {\n    id: string;\n  };\n}\n",
+    ],
+    ['src/features/mail/a.ts', "db.kysely.selectFrom('mails');"],
+    ['src/features/push/a.ts', "db.kysely\n  .insertInto('mails');\ndb.kysely.selectFrom('digests');"],
+    ['src/app/demo/a.ts', "type Mail = Selectable<Schema['mails']>;"],
+  ]);
+  t.strictSame(violations(files), [
+    'src/features/push/a.ts names mails, a table of src/features/mail/',
+    'src/app/demo/a.ts names mails, a table of src/features/mail/',
   ]);
 });
 

@@ -15,7 +15,7 @@ import { ConversationDirectory } from '../../src/core/conversations/directory.ts
 import { createArtifactTool } from '../../src/features/agents/tools/create-artifact.ts';
 import { readDocTool } from '../../src/features/agents/tools/read-doc.ts';
 import type { Principal } from '../../src/platform/access/principal.ts';
-import type { AttachedTool } from '../../src/platform/db/tables/schema.ts';
+import type { AttachedTool } from '../../src/platform/db/tables/agent-run-tables.ts';
 import { ObjectServer } from '../attachments/object-server.ts';
 import { send } from '../attachments/store-contract.ts';
 import { startTestApp } from '../support/app.ts';

@@ -14,7 +14,7 @@ import type { EndpointCaller } from '../../src/features/agents/tools/endpoint-to
 import { ToolRefusal } from '../../src/features/agents/tools/tool.ts';
 import { parseArguments, Toolbox } from '../../src/features/agents/tools/toolbox.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
-import type { AttachedTool } from '../../src/platform/db/tables/schema.ts';
+import type { AttachedTool } from '../../src/platform/db/tables/agent-run-tables.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { AddressGuard } from '../../src/platform/outbound/address-guard.ts';
 import { GuardedFetch } from '../../src/platform/outbound/guarded-fetch.ts';

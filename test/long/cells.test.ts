@@ -15,7 +15,7 @@ import t from 'tap';
 import { WebSocket } from 'ws';
 import { connect } from '../../src/contract/client/connect.ts';
 import { writeMove } from '../../src/core/accounts/moves.ts';
-import type { MoveState } from '../../src/platform/db/tables/cell-tables.ts';
+import type { MoveState } from '../../src/platform/access/tables.ts';
 import { cells } from '../campaigns/cells.ts';
 import { freshDirectory, ROOT } from '../start/parley.ts';
 import type { TestApp } from '../support/app.ts';

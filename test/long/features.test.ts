@@ -27,8 +27,8 @@ t.test('each folder of features/ has a face, and the list has each face once', a
 });
 
 /**
- * That the others compile without any one of them follows: no feature imports another
- * (test/architecture.test.ts) or declares anything outside its modules.
+ * That the others compile without any one of them follows: no feature imports another, names its
+ * tables or declares anything else outside its modules (test/architecture.test.ts).
  */
 t.test('without all of them the rest compiles, and nothing that needs one does', async (t) => {
   const copy = mkdtempSync(join(tmpdir(), 'parley-without-'));

@@ -97,7 +97,7 @@ class DayWriter {
   async #create(said: DayConversation): Promise<string> {
     const tx = this.#tx;
     const { accountId, users, inbox } = this.#demo;
-    const hasMailbox = demoParts().mailed !== undefined;
+    const hasMailbox = demoParts().mail !== undefined;
     const participants: NewParticipant[] = [
       { type: 'user', actorId: users.ada.id, role: 'owner' },
       { type: 'user', actorId: users.grace.id },
@@ -244,7 +244,18 @@ class DayWriter {
   async #follow({ message, said }: Written): Promise<void> {
     const tx = this.#tx;
     const { id, conversation_id: conversationId } = message;
-    if (said.mail !== undefined && demoParts().mailed !== undefined) await this.#mail(message, said);
+    if (said.mail !== undefined) {
+      await demoParts().mail?.(tx, {
+        id: mailIdOf(id),
+        message,
+        inbox: this.#demo.inbox,
+        customer: CUSTOMERS.ines,
+        subject: SUBJECT,
+        text: said.text,
+        html: typeof said.mail === 'object' ? said.mail.html : null,
+        minutesAgo: said.ago,
+      });
+    }
     if (said.external) {
       const isReply = message.sender_id === this.#persona;
       const { account_id, author_id } = message;
@@ -262,68 +273,12 @@ class DayWriter {
     if (said.pinnedBy !== undefined) await writePin(tx, message, this.#of(said.pinnedBy));
   }
 
-  /** Writes the mail of a message. A sent one is complete, so none leaves this server. */
-  async #mail(message: Written['message'], { mail, ago: minutes, text }: DayMessage): Promise<void> {
-    const { id: mailboxId, address } = this.#demo.inbox;
-    const { name, email } = CUSTOMERS.ines;
-    const [id, at] = [mailIdOf(message.id), ago(minutes)];
-    const isIn = typeof mail === 'object';
-    const subject = isIn ? SUBJECT : `Re: ${SUBJECT}`;
-    const recipient = {
-      address: isIn ? address : email,
-      kind: 'to',
-      status: isIn ? null : 'sent',
-      code: null,
-    };
-    await this.#tx.kysely
-      .insertInto('mails')
-      .values({
-        id,
-        account_id: message.account_id,
-        inbox_id: mailboxId,
-        rfc_id: `${id}@demo.example`,
-        conversation_id: message.conversation_id,
-        message_id: message.id,
-        subject,
-        recipients: JSON.stringify([recipient]),
-        created_at: at,
-        updated_at: at,
-        ...(isIn
-          ? {
-              direction: 'in',
-              purpose: 'message',
-              status: 'accepted',
-              actor_id: message.author_id,
-              from_address: email,
-              from_name: name,
-              body_text: text,
-              body_html: mail.html,
-              verdict: JSON.stringify(UNPROVEN),
-            }
-          : {
-              direction: 'out',
-              purpose: 'reply',
-              status: 'sent',
-              sent_at: at,
-              attempts: 1,
-              from_address: address,
-              from_name: CUSTOMER_SERVICE,
-            }),
-      })
-      .execute();
-    await demoParts().mailed?.(this.#tx, message.conversation_id, {
-      subject: SUBJECT,
-      ...(isIn ? { last_in_id: id } : { last_out_id: id }),
-    });
-  }
-
   #of(person: Person): string {
     return this.#actors.get(person)!;
   }
 }
 
 const SUBJECT = 'VAT number on invoice 2214';
-const UNPROVEN = { source: 'none', spf: 'none', dkim: 'none', dmarc: 'none', result: 'none' };
 
 /** Returns a time before the transaction, which is when the day is written. */
 function ago(minutes: number) {

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
+import type { MoveState } from '../../platform/access/tables.ts';
 import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import type { MoveState } from '../../platform/db/tables/cell-tables.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
 

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import type { EmailVerdict } from '../../contract/protocol/resources/email.ts';
 import type { ImportReport, ImportSource } from '../../contract/protocol/resources/import.ts';
 import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
 import type { TraceContext } from '../../contract/protocol/traceparent.ts';
@@ -11,8 +11,6 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
 import type { TopicHandler } from '../../platform/db/queue/topic.ts';
-import type { ImportOptions } from '../../platform/db/tables/import-tables.ts';
-import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
 import type { HttpServer } from '../../platform/http/connection/server.ts';
@@ -188,12 +186,22 @@ export interface Effects {
 export type SentMessage = MessageWithParts &
   Pick<CommittedMessage, 'rosterVersion'> & { readonly trace?: TraceContext | undefined };
 
-export type MailContent = Pick<
-  Selectable<Schema['mails']>,
-  'from_name' | 'from_address' | 'subject' | 'verdict' | 'body_text'
->;
+export interface MailContent {
+  readonly from_name: string | null;
+  readonly from_address: string | null;
+  readonly subject: string | null;
+  readonly verdict: EmailVerdict | null;
+  /** The whole text, quotes and signature included. */
+  readonly body_text: string | null;
+}
 
-type WaitingDigest = Pick<Selectable<Schema['digests']>, 'id' | 'actor_id' | 'notification_ids'>;
+interface WaitingDigest {
+  readonly id: string;
+  /** The user that it is for. */
+  readonly actor_id: string;
+  /** Newest first. */
+  readonly notification_ids: readonly string[];
+}
 
 /** A mail about unseen notifications that waits for its transport. */
 export interface Digest {
@@ -231,6 +239,16 @@ export interface ArchiveToImport {
   readonly signal: AbortSignal;
 }
 
+export interface ImportOptions {
+  /** Tells servers of the same kind apart. */
+  readonly origin?: string;
+  /** Makes addresses of user names in archives without addresses. */
+  readonly email_domain?: string;
+  readonly emails_verified?: boolean;
+  /** A secret; removed when the import ends. */
+  readonly file_token?: string;
+}
+
 export interface ImportedArchive {
   readonly report: ImportReport;
   /** Why it failed, as a sentence; null otherwise. */
@@ -259,8 +277,8 @@ export interface DemoParts {
   shopIssuer?(tx: Tx, issuer: DemoIssuer): Promise<{ readonly id: string; readonly secret: string | null }>;
   /** Returns a widget that pages of the site embed: the one of this id, while it is there. */
   shopWidget?(tx: Tx, widget: DemoWidget, id: string | undefined): Promise<{ readonly id: string }>;
-  /** Called after a mail of a conversation was written. */
-  mailed?(tx: Tx, conversationId: string, last: DemoMails): Promise<void>;
+  /** Writes the mail of a message. A sent one is complete, so none leaves this server. */
+  mail?(tx: Tx, mail: DemoMail): Promise<void>;
   /** Called after a run that has ended was written. */
   ended?(tx: Tx, runId: string): Promise<void>;
 }
@@ -291,10 +309,22 @@ export interface DemoWidget {
   readonly site: string;
 }
 
-export interface DemoMails {
+export interface DemoMail {
+  readonly id: string;
+  readonly message: {
+    readonly id: string;
+    readonly account_id: string;
+    readonly conversation_id: string;
+    readonly author_id: string | null;
+  };
+  readonly inbox: { readonly id: string; readonly address: string };
+  readonly customer: { readonly name: string; readonly email: string };
+  /** That of the case. */
   readonly subject: string;
-  readonly last_in_id?: string;
-  readonly last_out_id?: string;
+  readonly text: string;
+  /** Null for our answer; else the mail came in. */
+  readonly html: string | null;
+  readonly minutesAgo: number;
 }
 
 export interface AccountMoves {

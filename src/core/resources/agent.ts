@@ -10,7 +10,8 @@ import {
 import type { AvailableTool, BuiltInTool } from '../../contract/protocol/resources/available-tool.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import type { AttachedTool, Schema } from '../../platform/db/tables/schema.ts';
+import type { AttachedTool } from '../../platform/db/tables/agent-run-tables.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { ActorRow } from './actor.ts';
 import { presentAs } from './present-as.ts';
 import { readRolesOf } from './role.ts';

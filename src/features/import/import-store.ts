@@ -7,6 +7,7 @@ import {
   type ImportSource,
 } from '../../contract/protocol/resources/import.ts';
 import { addRemoval } from '../../core/attachments/uploads.ts';
+import type { ImportOptions } from '../../core/features/feature.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
@@ -15,7 +16,6 @@ import { LeasedRows } from '../../platform/db/queue/leased-rows.ts';
 import { addJob } from '../../platform/db/queue/queue.ts';
 import type { RemindedRows } from '../../platform/db/queue/reminders.ts';
 import { defineTopic } from '../../platform/db/queue/topic.ts';
-import type { ImportOptions } from '../../platform/db/tables/import-tables.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 
 export type ImportRow = Selectable<Schema['imports']>;

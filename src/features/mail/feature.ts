@@ -8,6 +8,7 @@ import { handle } from '../../platform/db/queue/topic.ts';
 import { isLoopbackAddress } from '../../platform/http/connection/origins.ts';
 import { readTlsFiles, type TlsTexts } from '../../platform/http/connection/tls-files.ts';
 import { conversationEmailRoutes } from './conversation-email-routes.ts';
+import { demo } from './demo.ts';
 import { holdings } from './holdings.ts';
 import { acceptMail } from './incoming/accept.ts';
 import { authenticateMail } from './incoming/authentication.ts';
@@ -22,7 +23,6 @@ import {
   readMails,
 } from './mail-store.ts';
 import { mailboxRoutes } from './mailboxes/mailbox-routes.ts';
-import { insertMailbox } from './mailboxes/mailbox-store.ts';
 import { EMAIL_RECEIVED } from './outbox-topics.ts';
 import { addressesOf, type MailWriter } from './outgoing/compose-mail.ts';
 import { makeConfirmationMail, writeConfirmation } from './outgoing/confirmation-mails.ts';
@@ -36,7 +36,6 @@ import { MailSender } from './outgoing/sender.ts';
 import { type DkimOptions, SmtpTransport } from './outgoing/transport.ts';
 import { writeReply } from './outgoing/write-reply.ts';
 import { parseMail } from './reading/parse-mail.ts';
-import { updateThread } from './thread-store.ts';
 import { ImapPoller } from './transports/imap-poller.ts';
 import { inboundRoutes } from './transports/inbound-routes.ts';
 import { type Arrival, Intake } from './transports/intake.ts';
@@ -62,7 +61,7 @@ export function mailBy(times: typeof SEND_TIMES): Feature {
     holdings,
     mailContent: readMail,
     sendsMail: ({ smtpUrl }) => smtpUrl !== null,
-    demo: { inbox: insertMailbox, mailed: updateThread },
+    demo,
     open: (node) => ({
       async join(core) {
         const { config, database, store, disposer } = node;

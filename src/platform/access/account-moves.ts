@@ -1,7 +1,7 @@
 import { ApiError, unavailable } from '../../contract/protocol/errors.ts';
 import type { Database } from '../db/connection/database.ts';
 import { statement } from '../db/connection/statement.ts';
-import type { MoveState } from '../db/tables/cell-tables.ts';
+import type { MoveState } from './tables.ts';
 
 /** Accounts that move between installations, as requests meet them (docs/operations.md#cells). */
 

@@ -1,18 +1,17 @@
-import type { Selectable } from 'kysely';
 import { ApiError, unavailable } from '../../contract/protocol/errors.ts';
 import { ADMIN_PERMISSIONS, PERMISSIONS } from '../../contract/protocol/permissions.ts';
 import { type ActorType, presentActor } from '../../contract/protocol/resources/actor.ts';
+import type { RoleType } from '../../contract/protocol/resources/role.ts';
 import type { Database } from '../db/connection/database.ts';
 import { type Statement, statement, type Value } from '../db/connection/statement.ts';
 import { isUnavailable } from '../db/connection/unavailable.ts';
-import type { MoveState } from '../db/tables/cell-tables.ts';
-import type { Schema } from '../db/tables/schema.ts';
 import { requireHere, type Whereabouts } from './account-moves.ts';
 import { API_KEY_PREFIX, hashApiKey, hasValidChecksum } from './api-keys.ts';
 import { type AccountPlace, accountMissing } from './authorize.ts';
 import type { Credential, Principal } from './principal.ts';
 import { RevocableCache } from './revocable-cache.ts';
 import type { Rights } from './rights.ts';
+import type { MoveState } from './tables.ts';
 import { expiredToken, OWN_TOKEN_START, type Tokens } from './tokens.ts';
 
 export interface AuthenticatorOptions {
@@ -227,7 +226,7 @@ interface Row {
   /** Milliseconds since 1970. */
   readonly tokens_ended_ms: number | null;
   readonly role_id: string | null;
-  readonly role_type: Selectable<Schema['roles']>['type'] | null;
+  readonly role_type: RoleType | null;
   readonly permissions: string[] | null;
   readonly operator: boolean;
 }

@@ -4,7 +4,7 @@ import type { NodeParts } from '../../../core/features/feature.ts';
 import { readMessage } from '../../../core/resources/message.ts';
 import { hasPermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { AttachedTool } from '../../../platform/db/tables/schema.ts';
+import type { AttachedTool } from '../../../platform/db/tables/agent-run-tables.ts';
 import { findArtifact } from './artifact-store.ts';
 import { builtInTool } from './built-in-tool.ts';
 import { cutText, decodeText, isTextType, TEXT_BYTES } from './document-text.ts';

@@ -7,7 +7,7 @@ import {
 import type { BuiltInTool } from '../../../contract/protocol/resources/available-tool.ts';
 import { nearestName } from '../../../contract/protocol/schema/nearest-name.ts';
 import { compile } from '../../../contract/protocol/schema/validation.ts';
-import type { AttachedTool } from '../../../platform/db/tables/schema.ts';
+import type { AttachedTool } from '../../../platform/db/tables/agent-run-tables.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 

@@ -4,7 +4,7 @@ import { EVERY_ENDPOINT_TOOL } from '../../../contract/protocol/resources/agent-
 import { hasOpenJson } from '../../../contract/protocol/schema/open-json.ts';
 import { compile, parseObject } from '../../../contract/protocol/schema/validation.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
-import type { AttachedTool } from '../../../platform/db/tables/schema.ts';
+import type { AttachedTool } from '../../../platform/db/tables/agent-run-tables.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 import { createArtifactTool } from './create-artifact.ts';

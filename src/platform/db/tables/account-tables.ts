@@ -5,7 +5,11 @@ import type { DeclaredStatus } from '../../../contract/protocol/socket/activity.
 import type { MetadataColumn } from './metadata-column.ts';
 import type { Time, Times } from './touched.ts';
 
-export interface AccountTables {
+declare module './schema.ts' {
+  interface Schema extends AccountTables {}
+}
+
+interface AccountTables {
   accounts: Times & {
     id: string;
     name: string;

@@ -1,17 +1,48 @@
 import type { ColumnType, Generated } from 'kysely';
 import type {
+  AgentStatus,
+  DefinitionType,
+  ReviewRequirement,
+  Tier,
+  TriggerType,
+} from '../../../contract/protocol/resources/agent-definition.ts';
+import type {
   Failover,
   IncompleteReason,
-  OccurrenceOutcome,
   RunTrigger,
-  SkipReason,
   StepStatus,
 } from '../../../contract/protocol/resources/agent-run.ts';
-import type { TOOL_CATEGORIES } from '../../../contract/protocol/resources/available-tool.ts';
+import type { BuiltInTool, TOOL_CATEGORIES } from '../../../contract/protocol/resources/available-tool.ts';
 import type { ActionStatus, RunStatus } from '../../../contract/protocol/resources/run-status.ts';
 import type { Streamed, Time, Times } from './touched.ts';
 
-export interface AgentRunTables {
+declare module './schema.ts' {
+  interface Schema extends AgentTables {}
+}
+
+interface AgentTables {
+  agent_definitions: Times & {
+    id: string;
+    account_id: string;
+    actor_id: string;
+    definition_type: Generated<DefinitionType>;
+    category_code: string;
+    trigger_type: TriggerType;
+    name: string;
+    slug: string;
+    description: string | null;
+    status: Generated<AgentStatus>;
+    role_id: string | null;
+    system_prompt: string | null;
+    tier: Tier | null;
+    temperature: number | null;
+    trigger_config: ColumnType<AgentTriggerConfig | null, string | null | undefined, string | null>;
+    endpoint_tool_slugs: Generated<string[]>;
+    endpoint_tool_review: ColumnType<Readonly<Record<string, boolean>>, string | undefined, string>;
+    tools: ColumnType<readonly AttachedTool[], string | undefined, string>;
+    next_due_at: string | null;
+  };
+
   agent_runs: Streamed & {
     created_at: Time;
     id: string;
@@ -81,26 +112,6 @@ export interface AgentRunTables {
     started_at: string | null;
     completed_at: string | null;
   };
-
-  artifacts: {
-    id: string;
-    account_id: string;
-    run_id: string;
-    s3_key: string;
-    filename: string;
-    content_type: string;
-    size_bytes: number;
-    created_at: Time;
-  };
-
-  agent_occurrences: {
-    agent_id: string;
-    due_at: string;
-    outcome: OccurrenceOutcome;
-    reason: SkipReason | null;
-    run_id: string | null;
-    created_at: Time;
-  };
 }
 
 /** Any JSON value: read as a value, written as JSON text. */
@@ -111,4 +122,22 @@ export interface StoredCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
+}
+
+/** `cron_schedule` and `timezone` are for schedules, `event_filters` for starts by events. */
+interface AgentTriggerConfig {
+  readonly cron_schedule?: string;
+  readonly timezone?: string;
+  readonly event_filters?: readonly string[];
+}
+
+/** A built-in tool of an agent. `config`: JSON that fits the tool's schema, or null. */
+export interface AttachedTool {
+  readonly id: string;
+  readonly tool: BuiltInTool;
+  readonly review_requirement: ReviewRequirement;
+  readonly config: unknown;
+  readonly sort_order: number;
+  readonly created_at: string;
+  readonly updated_at: string;
 }

@@ -5,9 +5,14 @@ import type {
   ImportSource,
   ImportStatus,
 } from '../../../contract/protocol/resources/import.ts';
+import type { ImportOptions } from '../../../core/features/feature.ts';
 import type { Times } from './touched.ts';
 
-export interface ImportTables {
+declare module './schema.ts' {
+  interface Schema extends ImportTables {}
+}
+
+interface ImportTables {
   imports: Times & {
     id: string;
     account_id: string;
@@ -73,14 +78,4 @@ export interface ImportTables {
     detail: string;
     place: string;
   };
-}
-
-export interface ImportOptions {
-  /** Tells servers of the same kind apart. */
-  readonly origin?: string;
-  /** Makes addresses of user names in archives without addresses. */
-  readonly email_domain?: string;
-  readonly emails_verified?: boolean;
-  /** A secret; removed when the import ends. */
-  readonly file_token?: string;
 }

@@ -1,6 +1,10 @@
 import type { Generated } from 'kysely';
 
-export interface InboxTables {
+declare module './schema.ts' {
+  interface Schema extends InboxTables {}
+}
+
+interface InboxTables {
   /** The activity of a conversation as of `written_at` (src/core/inbox/README.md). */
   conversation_activity: {
     conversation_id: string;

@@ -8,30 +8,11 @@ import type {
 } from '../../../contract/protocol/resources/email.ts';
 import type { Time, Times } from './touched.ts';
 
-export interface MailTables {
-  inboxes: Times & {
-    id: string;
-    account_id: string;
-    name: string;
-    address: string;
-    group_id: string | null;
-    assignee_id: string | null;
-    created_by: string;
-    deleted_at: string | null;
-  };
+declare module './schema.ts' {
+  interface Schema extends MailTables {}
+}
 
-  mail_threads: Times & {
-    conversation_id: string;
-    account_id: string;
-    /** The subject of the next mail of the case, without `Re:`. */
-    subject: string | null;
-    /** Addresses in copy of the last mail. */
-    cc: Generated<string[]>;
-    /** Ids of mails. */
-    last_in_id: string | null;
-    last_out_id: string | null;
-  };
-
+interface MailTables {
   mails: Times & {
     /** derivedId of what the mail is. */
     id: string;

@@ -1,9 +1,13 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { Notification } from '../../../contract/protocol/resources/notification.ts';
 import type { NotificationSettings } from '../../../contract/protocol/resources/notification-settings.ts';
-import type { Time, Times } from './touched.ts';
+import type { Times } from './touched.ts';
 
-export interface NotificationTables {
+declare module './schema.ts' {
+  interface Schema extends NotificationTables {}
+}
+
+interface NotificationTables {
   notifications: Times & {
     /** SQL's notification_id(at, cause, recipient_id): ids are in the order of the feed. */
     id: string;
@@ -48,43 +52,5 @@ export interface NotificationTables {
       string | null
     >;
     digest_after_minutes: number | null;
-  };
-
-  push_subscriptions: Times & {
-    /** Derived from the user, the endpoint and the keys. */
-    id: string;
-    account_id: string;
-    actor_id: string;
-    endpoint: string;
-    /** The origin of the endpoint, which identifies the push service. */
-    origin: string;
-    p256dh: string;
-    auth: string;
-    /** The id of our key that the browser subscribed with. */
-    key_id: string;
-    expires_at: string | null;
-    /** Consecutive failed tries. */
-    failures: Generated<number>;
-    failing_since: string | null;
-    last_success_at: string | null;
-  };
-
-  push_deliveries: {
-    subscription_id: string;
-    notification_id: string;
-    attempts: Generated<number>;
-    /** The time of the next try, or the end of the lease of the node that makes it. */
-    due_at: string;
-    created_at: Time;
-  };
-
-  /** One row per user: the mail that waits for its transport. */
-  digests: Times & {
-    actor_id: string;
-    id: string;
-    /** Newest first. */
-    notification_ids: string[];
-    /** How many more notifications there are. */
-    more: Generated<number>;
   };
 }

@@ -1,7 +1,11 @@
 import type { Generated } from 'kysely';
 import type { Time } from './touched.ts';
 
-export interface SearchTables {
+declare module './schema.ts' {
+  interface Schema extends SearchTables {}
+}
+
+interface SearchTables {
   /**
    * The words of a message, or of the title and members of a conversation, which has the same id.
    */

@@ -3,7 +3,11 @@ import type { DisabledReason, WebhookStatus } from '../../../contract/protocol/r
 import type { DeliveryError, DeliveryStatus } from '../../../contract/protocol/resources/webhook-delivery.ts';
 import type { Time, Times } from './touched.ts';
 
-export interface WebhookTables {
+declare module './schema.ts' {
+  interface Schema extends WebhookTables {}
+}
+
+interface WebhookTables {
   webhooks: Times & {
     id: string;
     account_id: string;

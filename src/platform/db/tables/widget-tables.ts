@@ -7,7 +7,11 @@ import type {
 } from '../../../contract/protocol/resources/widget.ts';
 import type { Time, Times } from './touched.ts';
 
-export interface WidgetTables {
+declare module './schema.ts' {
+  interface Schema extends WidgetTables {}
+}
+
+interface WidgetTables {
   widgets: Times & {
     id: string;
     account_id: string;

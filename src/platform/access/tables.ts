@@ -1,7 +1,27 @@
-import type { JSONColumnType } from 'kysely';
-import type { Times } from './touched.ts';
+import type { Generated } from 'kysely';
+import type { Time, Times } from '../db/tables/touched.ts';
 
-export interface CellTables {
+declare module '../db/tables/schema.ts' {
+  interface Schema extends AccessTables {}
+}
+
+interface AccessTables {
+  idempotency_keys: {
+    hash: Buffer;
+    fingerprint: Buffer;
+    claim: string;
+    claimed_until: string;
+    status: number | null;
+    response: Buffer | null;
+    /** The response is readable only with the Idempotency-Key itself. */
+    encrypted: Generated<boolean>;
+    /** Null in rows of an earlier version. */
+    account_id: string | null;
+    /** The id of the resource that the response shows. */
+    about: string | null;
+    created_at: Time;
+  };
+
   /** Accounts that move between this installation and another one, or have left it. */
   account_moves: Times & {
     account_id: string;
@@ -14,13 +34,6 @@ export interface CellTables {
      * Rows of older transactions of the source are in the target; a transaction id of the source.
      */
     copied_through: string | null;
-  };
-
-  audit_handovers: {
-    account_id: string;
-    /** The last link that the former installation has sealed. */
-    number: number;
-    handover: JSONColumnType<object>;
   };
 }
 
