@@ -79,10 +79,10 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
 };
 
 const SLICES = ['core', 'features'];
-/** The type of a face, which hands the configuration and the server to the faces. */
-const FACE = 'src/core/features/feature.ts';
 /** The list of the faces. */
 const LIST = 'src/app/features.ts';
+/** Reads the environment, and has features read theirs. */
+const CONFIG = 'src/platform/config/config.ts';
 const BOTTOM = (ROWS.platform ?? []).length - 1;
 
 /** What runs in browsers: `npm run build` makes pages of it. */
@@ -136,8 +136,8 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
     pattern: /^export const \w+ = statement\b/m,
   },
   {
-    what: 'a declaration that others see without an import, other than of tables in tables.ts',
-    where: /^src\/features\/(?![\w-]+\/tables\.ts$)/,
+    what: 'a declaration that others see without an import, other than in tables.ts and settings.ts',
+    where: /^src\/features\/(?![\w-]+\/(tables|settings)\.ts$)/,
     pattern: /\bdeclare\s+(global|module)\b/,
   },
   {
@@ -145,6 +145,12 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
     where: /^src\/(features\/[\w-]+\/tables|core\/tables\/[\w-]+)\.ts$/,
     pattern:
       /\bdeclare\s+(?!module '\.\.\/\.\.\/platform\/db\/tables\/schema\.ts' \{\s+interface Schema extends (\w+Tables) \{\}\s+\}\s+interface \1 \{)/,
+  },
+  {
+    what: 'a declaration beside that of its settings',
+    where: /^src\/features\/[\w-]+\/settings\.ts$/,
+    pattern:
+      /\bdeclare\s+(?!module '\.\.\/\.\.\/core\/features\/node-settings\.ts' \{\s+interface NodeSettings extends \w+Settings \{\}\s+\}\s)/,
   },
   {
     what: 'the inside of pino or prom-client',
@@ -334,7 +340,12 @@ function misplacedImport(path: string, specifier: string): string[] {
     return wrong('modules of pages import each other and contract/, and servers import none of them');
   const [from, to] = [placeOf(path), placeOf(target)];
   if (from.wing !== to.wing) {
-    if (to.area === 'config' && from.wing !== 'app' && path !== FACE)
+    if (path === CONFIG && to.wing === 'features' && basename(target) === 'settings.ts') return [];
+    if (
+      to.area === 'config' &&
+      from.wing !== 'app' &&
+      (target === CONFIG || basename(path) !== 'settings.ts')
+    )
       return wrong('take its values as options');
     if (to.area === 'client' && !BROWSER.test(path) && from.area !== 'tail')
       return wrong('client/ is for pages and the tail');
@@ -630,6 +641,11 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
     'src/features/mail/a.ts',
     "declare module '../../platform/db/tables/schema.ts' {\n  interface Schema extends ATables {}\n}",
     /others see without an import/,
+  ],
+  'a global beside the settings of a feature': [
+    'src/features/mail/settings.ts',
+    'declare global {}',
+    /beside that of its settings/,
   ],
   'a global beside the tables of a feature': [
     'src/features/mail/tables.ts',

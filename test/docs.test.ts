@@ -92,12 +92,13 @@ t.test('each word of the glossary has one row and one declaration, in the order 
 });
 
 t.test('every variable that is read is in docs/configuration.md', async (t) => {
-  const read = readFileSync(join(ROOT, 'src/platform/config/config.ts'), 'utf8').matchAll(
-    /reader\.read\('(\w+)'/g,
-  );
+  const sources = ['src/platform/config/config.ts', ...globSync('src/features/*/settings.ts', { cwd: ROOT })];
+  const read = sources.flatMap((path) => [
+    ...readFileSync(join(ROOT, path), 'utf8').matchAll(/reader\.read\('(\w+)'/g),
+  ]);
   const documented = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
-  const names = [...read].map(([, name = '']) => name);
-  t.ok(names.includes('DATABASE_URL'));
+  const names = read.map(([, name = '']) => name);
+  t.ok(names.includes('DATABASE_URL') && names.includes('PARLEY_SMTP_URL'));
   // The table shortens the later ones of a family: `…_REGION`.
   const isDocumented = (name: string) =>
     documented.includes(`\`${name}\``) || documented.includes(`\`…${name.replace('PARLEY_S3', '')}\``);

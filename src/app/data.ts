@@ -3,6 +3,7 @@ import { openObjectStore } from '../core/attachments/open-store.ts';
 import { SigningKey } from '../core/audit/signing-key.ts';
 import type { NodeParts } from '../core/features/feature.ts';
 import { Cursors } from '../edge/gateway/catch-up/cursors.ts';
+import type { Config } from '../platform/config/config.ts';
 import { openDatabase } from '../platform/db/connection/database.ts';
 import { acquireNodeLock } from '../platform/db/connection/node-lock.ts';
 import { migrate } from '../platform/db/migration/migrate.ts';
@@ -12,7 +13,9 @@ import { openEngineOf } from './engine.ts';
 import type { Urls } from './urls.ts';
 
 /** The dependencies of every part. Parts register with the disposer in the order of their start. */
-export type PartOptions = Pick<NodeParts, 'config' | 'log' | 'metrics' | 'disposer'>;
+export interface PartOptions extends Pick<NodeParts, 'log' | 'metrics' | 'disposer'> {
+  readonly config: Config;
+}
 
 export type Data = Awaited<ReturnType<typeof openData>>;
 

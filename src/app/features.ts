@@ -15,6 +15,8 @@ import { widgets } from '../features/widgets/feature.ts';
 /**
  * The features of this build. A feature is its folder, its import and its entry: without them the
  * node starts, but its endpoints are not found. Endpoints, effects and removals follow this order.
+ * A feature with settings has the same two lines in config.ts, which is read before any feature is
+ * loaded.
  */
 export const FEATURES: readonly Feature[] = [
   compliance, // One entry a line, which begins with the name: this comment keeps the lines apart.

@@ -1,5 +1,6 @@
 /**
- * That each feature can be left out: its folder, and its two lines in src/app/features.ts.
+ * That each feature can be left out: its folder, and its two lines in src/app/features.ts and where
+ * settings are read.
  *
  * Without influence: src/edge/console/page, src/features/widgets/page, src/platform/ui.
  */

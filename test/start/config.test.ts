@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import t from 'tap';
 import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.ts';
 import { type Config, readConfig } from '../../src/platform/config/config.ts';
 import { ConfigError, type Environment } from '../../src/platform/config/reader.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
 
 t.test('an empty environment is a newcomer on their own machine', async (t) => {
   t.match(readConfig({}), {
@@ -246,7 +248,8 @@ const OTHERS: Environment = {
 };
 
 t.test('a line break at the end of a value is left out, and another one is refused', async (t) => {
-  const source = readFileSync(new URL('../../src/platform/config/config.ts', import.meta.url), 'utf8');
+  const sources = ['src/platform/config/config.ts', ...globSync('src/features/*/settings.ts', { cwd: ROOT })];
+  const source = sources.map((path) => readFileSync(join(ROOT, path), 'utf8')).join('\n');
   const read = new Set([...source.matchAll(/reader\.read\('(\w+)'/g)].map(([, name]) => name!));
   const environments = [...ACCEPTED.map(([env]) => env), OTHERS];
   for (const env of environments) {

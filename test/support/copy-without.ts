@@ -7,7 +7,8 @@ import { copySources } from './copy-sources.ts';
 
 /**
  * Copies src/, and what else of the checkout is named, without these features: without their
- * folders, and their two lines each in the list. The dependencies are those of the checkout.
+ * folders, and their two lines each in the list and in the configuration. The dependencies are
+ * those of the checkout.
  */
 export function copyWithout(
   features: readonly string[],
@@ -16,16 +17,22 @@ export function copyWithout(
 ): void {
   copySources(['src', 'package.json', 'tsconfig.json', ...more], directory);
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
-  const path = join(directory, 'src/app/features.ts');
-  let list = readFileSync(path, 'utf8');
-  for (const folder of features) {
-    rmSync(join(directory, 'src/features', folder), { recursive: true });
-    const [line, name] = new RegExp(`^import \\{ (\\w+) \\} from '../features/${folder}/.*\\n`, 'm').exec(
-      list,
-    )!;
-    list = list.replace(line, '').replace(new RegExp(`^ {2}${name},.*\\n`, 'm'), '');
+  for (const folder of features) rmSync(join(directory, 'src/features', folder), { recursive: true });
+  for (const path of LISTS.map((list) => join(directory, list))) {
+    const text = features.reduce(withoutLines, readFileSync(path, 'utf8'));
+    writeFileSync(path, text);
   }
-  writeFileSync(path, list);
+}
+
+/** The files that name features. */
+const LISTS = ['src/app/features.ts', 'src/platform/config/config.ts'];
+
+/** Removes the import of a feature, and the line that begins with the imported name. */
+function withoutLines(text: string, folder: string): string {
+  const [line, name] =
+    new RegExp(`^import \\{ (\\w+) \\} from '[./]+/features/${folder}/.*\\n`, 'm').exec(text) ?? [];
+  if (line === undefined) return text;
+  return text.replace(line, '').replace(new RegExp(`^ +(\\.\\.\\.)?${name}\\b.*\\n`, 'm'), '');
 }
 
 /** Returns what the compiler finds in src/ of a copy; empty: nothing. */

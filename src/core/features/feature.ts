@@ -6,7 +6,6 @@ import type { Authenticator } from '../../platform/access/authenticate.ts';
 import type { RateLimits } from '../../platform/access/rate-limit.ts';
 import type { Rights } from '../../platform/access/rights.ts';
 import type { Tokens } from '../../platform/access/tokens.ts';
-import type { Config } from '../../platform/config/config.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
@@ -43,6 +42,7 @@ import type { MailboxRow } from '../resources/mailbox.ts';
 import type { MessageWithParts } from '../resources/message.ts';
 import type { NotificationRow } from '../resources/notification.ts';
 import type { AccountEvent, ReadEventData } from './account-event.ts';
+import type { NodeSettings } from './node-settings.ts';
 
 /**
  * Everything that the rest of a node uses of a folder of features/. A node without the feature
@@ -68,7 +68,7 @@ export interface Feature {
   /** Returns the digests that wait, oldest first, for a command that lists them. */
   waitingDigests?(db: Db, limit: number): Promise<readonly WaitingDigest[]>;
   /** Returns whether a node with this configuration sends mail; without it none does. */
-  sendsMail?(config: Config): boolean;
+  sendsMail?(config: NodeSettings): boolean;
   /**
    * Writes the mail that confirms an address (address-mail.ts), or returns undefined if it is not
    * wanted any more. Without it such mails are canceled.
@@ -80,7 +80,7 @@ export interface Feature {
   readonly accountMoves?: AccountMoves;
   /** Checks an export offline. */
   verifyExport?(file: string, keys: TrustedKeys): Promise<object>;
-  providers?(config: Config): readonly string[];
+  providers?(config: NodeSettings): readonly string[];
   /** Imports an archive of this machine in the process of a command (features/import/). */
   importArchive?(node: ImportingParts, request: ArchiveToImport): Promise<ImportedArchive>;
   /** Adds its part to the demo account. */
@@ -94,7 +94,7 @@ export interface Feature {
 
 /** The parts of a node that exist before anything can be sent. */
 export interface NodeParts {
-  readonly config: Config;
+  readonly config: NodeSettings;
   readonly log: Logger;
   readonly metrics: Metrics;
   /** Parts are registered in the order in which they start. */
@@ -223,7 +223,7 @@ export interface AccountRemoval {
 
 /** The parts of a process that imports an archive and serves nothing. */
 export interface ImportingParts extends Pick<NodeParts, 'database' | 'store' | 'guard' | 'log'> {
-  readonly config: Pick<Config, 'dataDir'>;
+  readonly config: Pick<NodeSettings, 'dataDir'>;
   readonly importedWrites: ImportedWrites;
 }
 

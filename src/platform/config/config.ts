@@ -3,9 +3,15 @@
  * modules receive the frozen result. Every variable is optional; an empty one counts as unset.
  */
 
-import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { SOCKET_LIMITS, type SocketLimits } from '../../contract/protocol/socket/socket-limits.ts';
+import { readAgentSettings } from '../../features/agents/settings.ts';
+import { readCellSettings } from '../../features/cells/settings.ts';
+import { readComplianceSettings } from '../../features/compliance/settings.ts';
+import { readImportSettings } from '../../features/import/settings.ts';
+import { readMailSettings } from '../../features/mail/settings.ts';
+import { readPushSettings } from '../../features/push/settings.ts';
+import { readWebhookSettings } from '../../features/webhooks/settings.ts';
 import { type Environment, Reader } from './reader.ts';
 import * as kinds from './values.ts';
 
@@ -44,8 +50,6 @@ function readSettings(reader: Reader, env: Environment) {
     /** Without a trailing slash; null if callers use the address listened on. */
     publicUrl,
     homeCell: readHomeCell(reader, publicUrl),
-    /** The public URLs of the other installations that accounts move between. */
-    cells: reader.read('PARLEY_CELLS', kinds.ORIGINS, []),
     /** Null for the embedded Postgres. */
     databaseUrl,
     /** For what needs a session of its own; null if `databaseUrl` gives each connection one. */
@@ -71,26 +75,14 @@ function readSettings(reader: Reader, env: Environment) {
     rateLimit: reader.read('PARLEY_RATE_LIMIT', kinds.RATE_LIMIT, { requests: 600, seconds: 60 }),
     /** A number allows that many accounts. */
     registration: reader.read('PARLEY_REGISTRATION', kinds.REGISTRATION, 'closed'),
-    /** In lower case: the domains that mailboxes may have; if empty, any. */
-    mailDomains: reader.read('PARLEY_MAIL_DOMAINS', kinds.DOMAINS, []),
     ...readAdmin(reader, host),
     /** Without a trailing slash; null for this server's own /docs. */
     docsUrl: reader.read('PARLEY_DOCS_URL', kinds.WEB_URL, null),
     /** For `request_log_url` in errors; may contain `{request_id}`. */
     requestLogUrl: reader.read('PARLEY_REQUEST_LOG_URL', kinds.WEB_URL, null),
-    /** How long a deleted conversation can be restored before it is purged. */
-    restoreDays: reader.read('PARLEY_RESTORE_DAYS', kinds.wholeNumber(1, 3_650), 30),
-    /** How long webhook deliveries are kept that wait for nothing. */
-    webhookDays: reader.read('PARLEY_WEBHOOK_DAYS', kinds.wholeNumber(1, 3_650), 30),
-    /** How long mails are kept that carry no message. */
-    mailDays: reader.read('PARLEY_MAIL_DAYS', kinds.wholeNumber(1, 3_650), 30),
     logLevel: reader.read('PARLEY_LOG_LEVEL', kinds.LOG_LEVEL, 'info'),
-    /** From one sweep for what is older than its policy to the next. */
-    retentionSweepMs: reader.read('PARLEY_RETENTION_SWEEP_MS', kinds.wholeNumber(100, 86_400_000), 600_000),
     /** Bytes of files; null for no limit. */
     storedBytesPerAccount: reader.read('PARLEY_STORED_BYTES_PER_ACCOUNT', kinds.BYTES, 100 * 1024 ** 3),
-    /** The largest archive that an import reads. */
-    importMaxBytes: reader.read('PARLEY_IMPORT_MAX_BYTES', kinds.wholeNumber(1, 1024 ** 4), 5 * 1024 ** 3),
     /**
      * How long a stop is announced by `/readyz` before anything ends. As a rule, no load balancer
      * sends requests to a node with the demo account.
@@ -100,33 +92,20 @@ function readSettings(reader: Reader, env: Environment) {
     drainMs: reader.read('PARLEY_DRAIN_MS', kinds.wholeNumber(0, 600_000), 10_000),
     /** Null for plain HTTP. */
     tls: readTls(reader),
-    models: readModels(reader),
     /** Addresses, networks or names, each with or without a port. */
     fetchAllow: reader.read('PARLEY_FETCH_ALLOW', kinds.ADDRESSES, []),
-    /** The contact that push services get for questions about this server. */
-    vapidSubject: reader.read('PARLEY_VAPID_SUBJECT', kinds.CONTACT, contactOf(publicUrl)),
-    /** Null if no mail is sent. */
-    smtpUrl: reader.read('PARLEY_SMTP_URL', kinds.SMTP_URL, null),
-    /** The sender of digests. */
-    mailFrom: reader.read('PARLEY_MAIL_FROM', kinds.MAILBOX, {
-      name: 'Parley',
-      address: noReplyOf(publicUrl),
-    }),
-    /** Null if mails are not signed. */
-    dkim: readDkim(reader),
-    /** One secret, or the new and the old one; null refuses mail over HTTP. */
-    mailSecrets: reader.read('PARLEY_MAIL_SECRET', kinds.SECRETS, null),
-    /** Null trusts no Authentication-Results (mail/authentication.ts). */
-    mailAuthserv: reader.read('PARLEY_MAIL_AUTHSERV', kinds.AUTHSERV, null),
-    /** Null if mail is not listened for. */
-    smtpListen: reader.read('PARLEY_SMTP_LISTEN', kinds.SMTP_LISTEN, null),
-    /** Null if no mailbox is polled. */
-    imap: reader.read('PARLEY_IMAP_URL', kinds.IMAP_URL, null),
     /** Null if uploaded files are stored in the data directory. */
     s3: readS3(reader),
     socket: readSocketLimits(reader),
     /** True under `npm start`, which ends this process when it ends, unless npm is killed. */
     startedByNpm: env.npm_lifecycle_event === 'start',
+    ...readAgentSettings(reader),
+    ...readCellSettings(reader),
+    ...readComplianceSettings(reader),
+    ...readImportSettings(reader),
+    ...readMailSettings(reader, publicUrl),
+    ...readPushSettings(reader, publicUrl),
+    ...readWebhookSettings(reader),
   };
 }
 
@@ -145,20 +124,6 @@ function readProcesses(reader: Reader, redisUrl: string | null): number {
     reader.problem(`PARLEY_PROCESSES: ${processes} processes need REDIS_URL, which connects them`);
   }
   return processes;
-}
-
-function readModels(reader: Reader) {
-  const openaiApiKey = reader.read('OPENAI_API_KEY', kinds.TEXT, null);
-  const anthropicApiKey = reader.read('ANTHROPIC_API_KEY', kinds.TEXT, null);
-  /** The models of a tier in the order of tries; null if the keys above decide. */
-  const chains = reader.read('PARLEY_MODELS', kinds.MODEL_CHAINS, null);
-  const choices = Object.values(chains ?? {}).flat();
-  for (const [provider, key] of Object.entries({ openai: openaiApiKey, anthropic: anthropicApiKey })) {
-    const keyless = choices.filter((one) => one.provider === provider && one.api_key === undefined);
-    if (key !== null || keyless.length === 0) continue;
-    reader.problem(`PARLEY_MODELS: ${provider} needs "api_key" or ${provider.toUpperCase()}_API_KEY`);
-  }
-  return { openaiApiKey, anthropicApiKey, chains };
 }
 
 function readAdmin(reader: Reader, host: string) {
@@ -184,33 +149,6 @@ function readTls(reader: Reader) {
     reader.problem('PARLEY_TLS_CERT and PARLEY_TLS_KEY must be set together: two paths of PEM files');
   }
   return null;
-}
-
-function readDkim(reader: Reader) {
-  const keyFile = reader.read('PARLEY_DKIM_KEY', kinds.PATH, null);
-  const domain = reader.read('PARLEY_DKIM_DOMAIN', kinds.DOMAIN, null);
-  const selector = reader.read('PARLEY_DKIM_SELECTOR', kinds.SELECTOR, null);
-  if (keyFile !== null && domain !== null && selector !== null)
-    return { keyFile: resolve(keyFile), domain, selector };
-  if (keyFile ?? domain ?? selector) {
-    reader.problem('PARLEY_DKIM_KEY, PARLEY_DKIM_DOMAIN and PARLEY_DKIM_SELECTOR must be set together');
-  }
-  return null;
-}
-
-function noReplyOf(publicUrl: string | null): string {
-  return `no-reply@${mailHostOf(publicUrl)}`;
-}
-
-/** Apple refuses a subject that is neither a real https URL nor a mail address. */
-function contactOf(publicUrl: string | null): string {
-  const { protocol, origin } = new URL(publicUrl ?? 'http://localhost');
-  return protocol === 'https:' ? origin : `mailto:postmaster@${mailHostOf(publicUrl)}`;
-}
-
-function mailHostOf(publicUrl: string | null): string {
-  const { hostname } = new URL(publicUrl ?? 'http://localhost');
-  return isIP(hostname.replace(/^\[(.*)\]$/, '$1')) === 0 ? hostname : 'localhost';
 }
 
 function readS3(reader: Reader) {

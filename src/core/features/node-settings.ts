@@ -1,0 +1,32 @@
+import { isIP } from 'node:net';
+
+/**
+ * The settings that features read. Here are those that the node has without them; a feature adds
+ * its own in its settings.ts, where it reads them from the environment, by `declare module`.
+ */
+export interface NodeSettings {
+  /** Without a trailing slash; null if callers use the address listened on. */
+  readonly publicUrl: string | null;
+  /** The nodes that one supervisor runs on this port; 1 for one without a supervisor. */
+  readonly processes: number;
+  /** An absolute path. */
+  readonly dataDir: string;
+  /** Whether there is a demo account. */
+  readonly demo: boolean;
+  /** A number allows that many accounts. */
+  readonly registration: 'closed' | 'open' | number;
+  /** Null for plain HTTP. */
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  /** Null if uploaded files are stored in the data directory. */
+  readonly s3: {
+    readonly bucket: string;
+    readonly region: string;
+    readonly endpoint: string | null;
+  } | null;
+}
+
+/** Returns the domain of addresses that this node has by default. */
+export function mailHostOf(publicUrl: string | null): string {
+  const { hostname } = new URL(publicUrl ?? 'http://localhost');
+  return isIP(hostname.replace(/^\[(.*)\]$/, '$1')) === 0 ? hostname : 'localhost';
+}

@@ -1,0 +1,17 @@
+import type { Reader } from '../../platform/config/reader.ts';
+import { wholeNumber } from '../../platform/config/values.ts';
+
+declare module '../../core/features/node-settings.ts' {
+  interface NodeSettings extends ComplianceSettings {}
+}
+
+type ComplianceSettings = Readonly<ReturnType<typeof readComplianceSettings>>;
+
+export function readComplianceSettings(reader: Reader) {
+  return {
+    /** How long a deleted conversation can be restored before it is purged. */
+    restoreDays: reader.read('PARLEY_RESTORE_DAYS', wholeNumber(1, 3_650), 30),
+    /** From one sweep for what is older than its policy to the next. */
+    retentionSweepMs: reader.read('PARLEY_RETENTION_SWEEP_MS', wholeNumber(100, 86_400_000), 600_000),
+  };
+}

@@ -1,0 +1,15 @@
+import type { Reader } from '../../platform/config/reader.ts';
+import { wholeNumber } from '../../platform/config/values.ts';
+
+declare module '../../core/features/node-settings.ts' {
+  interface NodeSettings extends WebhookSettings {}
+}
+
+type WebhookSettings = Readonly<ReturnType<typeof readWebhookSettings>>;
+
+export function readWebhookSettings(reader: Reader) {
+  return {
+    /** How long webhook deliveries are kept that wait for nothing. */
+    webhookDays: reader.read('PARLEY_WEBHOOK_DAYS', wholeNumber(1, 3_650), 30),
+  };
+}
