@@ -71,7 +71,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
  * it that have no row of their own come first.
  */
 const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  agents: [['triggers'], ['runs'], ['replies', 'tools'], ['models']],
+  agents: [['triggers'], ['runs'], ['replies', 'tools'], ['models', 'metrics']],
   'agents/runs': [['control', 'execution', 'removal'], ['effects'], ['state']],
   http: [['documents'], ['pipeline'], ['connection']],
   db: [['migration'], ['queue'], ['connection'], ['tables']],

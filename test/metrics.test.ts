@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { BUILD } from '../src/platform/build.ts';
-import { createMetrics } from '../src/platform/metrics.ts';
+import { createMetrics, type Metrics } from '../src/platform/metrics.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -28,7 +28,7 @@ t.test('every metric has its name, its help and a registry of its own', async (t
 });
 
 t.test('docs/operations.md has each of them in the words of the registry, and no other', async (t) => {
-  const metrics = (await createMetrics().registry.getMetricsAsJSON()).filter(({ name }) =>
+  const metrics = (await (await allMetrics()).getMetricsAsJSON()).filter(({ name }) =>
     name.startsWith('parley_'),
   );
   const rows = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8').matchAll(
@@ -41,7 +41,7 @@ t.test('docs/operations.md has each of them in the words of the registry, and no
 });
 
 t.test('every metric that an alert names exists', async (t) => {
-  const names = (await createMetrics().registry.getMetricsAsJSON()).map(({ name }) => name);
+  const names = (await (await allMetrics()).getMetricsAsJSON()).map(({ name }) => name);
   const used = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8').match(/\bparley_[a-z_]+/g) ?? [];
   t.ok(used.length > names.filter((name) => name.startsWith('parley_')).length, 'some are in alerts too');
   for (const name of new Set(used)) t.ok(names.includes(name.replace(/_(bucket|sum|count)$/, '')), name);
@@ -64,6 +64,18 @@ t.test('statements are named in one style', async (t) => {
   t.strictSame(odd, []);
   t.ok(found > 400, `${found} statements`);
 });
+
+/** Returns the registry of a node that has opened every feature. */
+async function allMetrics(): Promise<Metrics['registry']> {
+  const { registry } = createMetrics();
+  for (const path of globSync('src/features/*/metrics.ts', { cwd: ROOT })) {
+    const added: Readonly<Record<string, (node: Pick<Metrics, 'registry'>) => object>> = await import(
+      join(ROOT, path)
+    );
+    for (const addMetrics of Object.values(added)) addMetrics({ registry });
+  }
+  return registry;
+}
 
 interface Named {
   readonly name: string | undefined;

@@ -1,7 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { BUILD } from './build.ts';
 
-/** Every metric that `GET /metrics` has beside prom-client's metrics of the process. */
+/**
+ * The metrics that `GET /metrics` has beside prom-client's of the process, and beside those of
+ * features, which add theirs when they are opened.
+ */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
@@ -18,22 +21,8 @@ export function createMetrics({ ofProcess = true } = {}) {
   for (const what of ['handles', 'requests', 'resources']) {
     registry.removeSingleMetric(`nodejs_active_${what}_total`);
   }
+  const { counter, gauge, nodeGauge, histogram } = metricsIn(registry);
   const registers = [registry];
-  const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
-    new Counter({ name, help, labelNames, registers });
-  /** What every node of a deployment reads alike, so that nodes of one `/metrics` are not added. */
-  const gauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
-    new Gauge({ name, help, labelNames, registers, aggregator: 'max' });
-  /** What each node has its own of. */
-  const nodeGauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
-    new Gauge({ name, help, labelNames, registers, aggregator: 'sum' });
-  const histogram = <Label extends string = never>(
-    name: string,
-    help: string,
-    labelNames: Label[] = [],
-    buckets = SECONDS,
-  ) => new Histogram({ name, help, labelNames, buckets, registers });
-
   return {
     registry,
 
@@ -99,34 +88,6 @@ export function createMetrics({ ofProcess = true } = {}) {
       'Bytes of files taken in by this node; with S3 they go to the bucket and are not counted',
     ),
 
-    modelSeconds: histogram(
-      'parley_model_turn_duration_seconds',
-      'Time of a turn of an agent until its answer was whole, failovers included, by the provider that answered',
-      ['provider'],
-      TURN_SECONDS,
-    ),
-    modelTokens: counter(
-      'parley_model_tokens_total',
-      'Tokens that providers report, by provider and direction: input, output',
-      ['provider', 'direction'],
-    ),
-    modelCost: counter(
-      'parley_model_cost_dollars_total',
-      'US dollars at list price, of models whose prices are known',
-      ['provider'],
-    ),
-    modelFailovers: counter(
-      'parley_model_failovers_total',
-      'Turns that went on with the next model, by the provider that failed and the reason',
-      ['provider', 'reason'],
-    ),
-    agentRunsActive: nodeGauge('parley_agent_runs_active', 'Runs of agents that this node is at'),
-    agentRuns: counter(
-      'parley_agent_runs_total',
-      'Runs that this node has ended or paused, by what became of them',
-      ['outcome'],
-    ),
-
     outboxPending: gauge('parley_outbox_pending', 'Committed events whose effects are not done yet'),
     outboxLagSeconds: gauge('parley_outbox_lag_seconds', 'Age of the oldest of them'),
     outboxDead: gauge(
@@ -143,93 +104,10 @@ export function createMetrics({ ofProcess = true } = {}) {
       'parley_audit_sealed_total',
       'Audit events that this node appended to the chain of their account',
     ),
-    searchIndexed: counter(
-      'parley_search_indexed_messages_total',
-      'Messages and conversations that this node read to index them for search',
-    ),
-    searchLagSeconds: gauge(
-      'parley_search_lag_seconds',
-      'Age of the oldest change that is not in the index of the search; 0 if every change is',
-    ),
-    searchRoundSeconds: histogram(
-      'parley_search_round_duration_seconds',
-      'Time of one round of indexing for search, with its rests',
-    ),
     auditUnsealedSeconds: gauge(
       'parley_audit_unsealed_seconds',
       'Age of the oldest audit event that is not in the chain of its account yet',
     ),
-
-    retentionOldest: gauge(
-      'parley_retention_oldest_past_policy_seconds',
-      'By how much the oldest row that no hold keeps is older than its policy, by kind: messages, files, notifications, runs, audit',
-      ['kind'],
-    ),
-    retentionSwept: gauge(
-      'parley_retention_last_sweep_timestamp_seconds',
-      'When the last sweep left nothing older than its policy: the account that waits longest',
-    ),
-    retentionRemoved: counter(
-      'parley_retention_removed_total',
-      'Rows that sweeps of this node have removed, by kind: messages, files, notifications, runs, audit',
-      ['kind'],
-    ),
-
-    pushTries: counter(
-      'parley_push_tries_total',
-      'Web pushes of this node, by outcome: accepted, gone, refused, busy (429), failed; obsolete: seen or not wanted any more, so not sent',
-      ['outcome'],
-    ),
-    pushSeconds: histogram(
-      'parley_push_duration_seconds',
-      'Time until a push service answered, or was given up',
-    ),
-    pushEnded: counter(
-      'parley_push_subscriptions_ended_total',
-      'Push subscriptions that this node has ended, by reason: gone (404, 410), failing, stale (expired, or of another key)',
-      ['reason'],
-    ),
-    pushPending: gauge('parley_push_pending', 'Pushes that wait for their try, of all nodes'),
-    pushLagSeconds: gauge('parley_push_lag_seconds', 'How late the push is that has been due for longest'),
-    digests: counter('parley_digests_total', 'Digests of unseen notifications that this node has queued'),
-    digestsWaiting: gauge('parley_digests_waiting', 'Digests that wait for their transport, of all nodes'),
-
-    mailReceived: counter(
-      'parley_mail_received_total',
-      'Mails that came in, for each inbox, by transport (http, smtp, lmtp, imap) and result: accepted, ignored, refused, failed (the sender tries again)',
-      ['transport', 'result'],
-    ),
-    mailReceiveSeconds: histogram(
-      'parley_mail_receive_duration_seconds',
-      'Time from the first byte of a mail to the commit of what became of it, by transport',
-      ['transport'],
-    ),
-    mailRefusals: counter(
-      'parley_mail_refusals_total',
-      'Refusals before a mail was taken in, by transport and reason: signature, limit, recipient, size, other',
-      ['transport', 'reason'],
-    ),
-    mailsSent: counter(
-      'parley_mail_sent_total',
-      'Tries to send a mail on this node, by outcome: sent, deferred (it is tried again), failed, canceled (before it left)',
-      ['outcome'],
-    ),
-    mailSendSeconds: histogram(
-      'parley_mail_send_duration_seconds',
-      'Time for a try to hand a mail to the SMTP server',
-    ),
-    mailsWaiting: gauge('parley_mail_waiting', 'Mails that wait for a try or its outcome'),
-    mailsWaitingSeconds: gauge('parley_mail_oldest_waiting_seconds', 'Age of the oldest of them'),
-    webhookDeliveries: counter(
-      'parley_webhook_deliveries_total',
-      'Tries of webhook deliveries on this node, by outcome: delivered, retried (it failed, and is tried again), failed (for the last time), withdrawn',
-      ['outcome'],
-    ),
-    webhookPending: gauge(
-      'parley_webhook_deliveries_pending',
-      'Deliveries that wait for a try or its outcome, up to 100,000',
-    ),
-    webhookPendingSeconds: gauge('parley_webhook_oldest_pending_seconds', 'Age of the oldest event of them'),
 
     scheduledEnded: counter(
       'parley_scheduled_total',
@@ -326,6 +204,26 @@ export function createMetrics({ ofProcess = true } = {}) {
   };
 }
 
+/** Returns what makes metrics in a registry. */
+export function metricsIn(registry: Registry) {
+  const registers = [registry];
+  const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
+    new Counter({ name, help, labelNames, registers });
+  /** What every node of a deployment reads alike, so that nodes of one `/metrics` are not added. */
+  const gauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
+    new Gauge({ name, help, labelNames, registers, aggregator: 'max' });
+  /** What each node has its own of. */
+  const nodeGauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
+    new Gauge({ name, help, labelNames, registers, aggregator: 'sum' });
+  const histogram = <Label extends string = never>(
+    name: string,
+    help: string,
+    labelNames: Label[] = [],
+    buckets = SECONDS,
+  ) => new Histogram({ name, help, labelNames, buckets, registers });
+  return { counter, gauge, nodeGauge, histogram };
+}
+
 /** Returns what a counter or gauge of this node stands at, over all its labels. */
 export async function readMetric(metric: Counter<string> | Gauge<string>): Promise<number> {
   const { values } = await metric.get();
@@ -334,8 +232,6 @@ export async function readMetric(metric: Counter<string> | Gauge<string>): Promi
 
 /** Single milliseconds at the low end, up to the deadline of a request. */
 const SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
-/** From a model that answers in one word to one that thinks for minutes. */
-const TURN_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320];
 const ROWS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** From the polling interval of the queue (app/jobs/job-worker.ts) to the length of an outage. */
 const LATENESS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600, 3_600, 86_400];

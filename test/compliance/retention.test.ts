@@ -18,6 +18,7 @@ import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts'
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { purgeUploads } from '../../src/core/attachments/uploads.ts';
 import { SigningKey } from '../../src/core/audit/signing-key.ts';
+import { complianceMetrics } from '../../src/features/compliance/metrics.ts';
 import { RetentionSweep } from '../../src/features/compliance/sweep.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
@@ -48,7 +49,7 @@ const KEPT = {
   runs_days: null,
   audit_days: null,
 };
-const metrics = createMetrics();
+const metrics = complianceMetrics(createMetrics());
 const signingKey = await SigningKey.open({ key: AUDIT_KEY, oldKeys: [], dataDir: '' });
 const sweeps = ['one', 'two'].map((nodeId) => {
   const options = { database, signingKey, nodeId, metrics, log };

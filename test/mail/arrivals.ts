@@ -6,6 +6,7 @@ import { FileStore } from '../../src/core/attachments/file-store.ts';
 import { FileUrls } from '../../src/core/attachments/file-urls.ts';
 import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
 import { type MailRow, readMail } from '../../src/features/mail/mail-store.ts';
+import { type MailMetrics, mailMetrics } from '../../src/features/mail/metrics.ts';
 import { type MailKey, openMailKey } from '../../src/features/mail/outgoing/mail-key.ts';
 import type { ParsedMail } from '../../src/features/mail/reading/parsed-mail.ts';
 import { type Arrival, Intake } from '../../src/features/mail/transports/intake.ts';
@@ -28,7 +29,7 @@ export interface Arrivals {
   readonly key: MailKey;
   readonly store: FileStore;
   readonly intake: Intake;
-  readonly metrics: Metrics;
+  readonly metrics: MailMetrics & Pick<Metrics, 'registry'>;
   /** Runs before a mail is accepted. */
   beforeAccept: (arrival: Arrival) => void | Promise<void>;
   /** Every mail of the database with its source, in the order of the bytes. */
@@ -49,7 +50,8 @@ export async function openArrivals(t: Teardown): Promise<Arrivals> {
   const urls = new FileUrls({ secret: 'secret', baseUrl: () => '' });
   const store = new FileStore({ directory, urls });
   const key = await openMailKey(database);
-  const metrics = createMetrics();
+  const { registry } = createMetrics();
+  const metrics = { registry, ...mailMetrics({ registry }) };
   const acceptMail = async (arrival: Arrival): Promise<MailRow> => {
     await arrivals.beforeAccept(arrival);
     const { mail, source } = arrival;

@@ -24,6 +24,7 @@ import { readMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
 import { SEND_TIMES } from '../../src/features/mail/outgoing/send-times.ts';
 import { SmtpTransport } from '../../src/features/mail/outgoing/transport.ts';
 import { Digests, readDigest } from '../../src/features/push/digests.ts';
+import { pushMetrics } from '../../src/features/push/metrics.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { closed, gatesOf } from '../accounts/fixture.ts';
 import { asNeighbour } from '../agents/bodies.ts';
@@ -398,7 +399,7 @@ t.test('a digest is mailed once over two nodes, with what is unseen when it leav
   const from = { name: 'Parley', address: 'no-reply@localhost' };
   const onTwoNodes = () => Promise.all([1, 2].map(() => mailDigests(database, from, () => {})));
   const queue = async () => {
-    const queued = new Digests({ database, metrics: createMetrics(), log });
+    const queued = new Digests({ database, metrics: pushMetrics(createMetrics()), log });
     await queued.look();
     await queued.close();
     await onTwoNodes();

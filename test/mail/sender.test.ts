@@ -6,6 +6,7 @@ import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import type { MailRow } from '../../src/features/mail/mail-store.ts';
 import { readMail } from '../../src/features/mail/mail-store.ts';
+import { mailMetrics } from '../../src/features/mail/metrics.ts';
 import type { WrittenMail } from '../../src/features/mail/outgoing/compose-mail.ts';
 import { SEND_TIMES } from '../../src/features/mail/outgoing/send-times.ts';
 import { MailSender } from '../../src/features/mail/outgoing/sender.ts';
@@ -143,7 +144,7 @@ t.test('a mail that cannot be made is tried again, and no other waits for it', a
 function open(transport: MailTransport, reply = async (_: MailRow) => WRITTEN): MailSender {
   const times = { retries: sooner(SEND_TIMES.retries, 1_000), lookEveryMs: 100, leaseMs: 2_000 };
   const sender = new MailSender({
-    ...{ database, transport, times, writers: { reply }, metrics: createMetrics(), log },
+    ...{ database, transport, times, writers: { reply }, metrics: mailMetrics(createMetrics()), log },
   });
   t.teardown(() => sender.close());
   return sender;

@@ -11,6 +11,7 @@ import { purgeConversation, purgePrefix } from '../../src/features/compliance/pu
 import { Indexer, indexPart, keepsUp } from '../../src/features/search/indexer.ts';
 import { MESSAGES } from '../../src/features/search/kinds.ts';
 import { matchFields } from '../../src/features/search/match.ts';
+import { searchMetrics } from '../../src/features/search/metrics.ts';
 import { parseQuery } from '../../src/features/search/query.ts';
 import { readResults } from '../../src/features/search/results.ts';
 import { documentWords, wordsOf } from '../../src/features/search/words.ts';
@@ -256,7 +257,7 @@ t.test('messages and conversations from before search are indexed in the backgro
 
 function start(): Pick<Indexer, 'close'> {
   const watch = new DueWatch({ database, log });
-  const indexer = new Indexer({ database, watch, metrics: createMetrics(), log });
+  const indexer = new Indexer({ database, watch, metrics: searchMetrics(createMetrics()), log });
   watch.start();
   return { close: async () => void (await Promise.all([watch.close(), indexer.close()])) };
 }

@@ -7,6 +7,7 @@ import t from 'tap';
 import { runAdmin } from '../../src/app/admin/run.ts';
 import { digestMail } from '../../src/features/push/digest-mail.ts';
 import { type DigestRow, Digests, MAX_NAMED, readDigest } from '../../src/features/push/digests.ts';
+import { pushMetrics } from '../../src/features/push/metrics.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
@@ -151,7 +152,12 @@ You receive this because your notification settings ask for a digest of what you
 
 function nodeAt(minutes: number): Digests {
   const now = () => new Date(NOON.getTime() + minutes * 60_000);
-  const node = new Digests({ database, metrics: createMetrics(), log: createLog('silent'), now });
+  const node = new Digests({
+    database,
+    metrics: pushMetrics(createMetrics()),
+    log: createLog('silent'),
+    now,
+  });
   t.teardown(() => node.close());
   return node;
 }

@@ -19,6 +19,7 @@ import { updateAccount } from '../../src/core/accounts/accounts.ts';
 import { SettingsOfUsers } from '../../src/core/notifications/settings/settings.ts';
 import { readNotifications } from '../../src/core/resources/notification.ts';
 import { readSubscribers } from '../../src/features/push/audience.ts';
+import { pushMetrics } from '../../src/features/push/metrics.ts';
 import { MAX_PAYLOAD_BYTES, type Pushed, payloadOf } from '../../src/features/push/payload.ts';
 import { pushCheck } from '../../src/features/push/push-check.ts';
 import { Pushes } from '../../src/features/push/pushes.ts';
@@ -598,7 +599,7 @@ async function otherNode(t: Teardown, log = createLog('silent')): Promise<Pushes
   const rights = await Rights.open(engine);
   const post = new GuardedPost(new AddressGuard({ allow: ['127.0.0.1'] }));
   const pushes = new Pushes({
-    ...{ database, post, log, metrics: createMetrics(), sweepEveryMs: 5 },
+    ...{ database, post, log, metrics: pushMetrics(createMetrics()), sweepEveryMs: 5 },
     retries: { ...RETRIES, delaysMs: [0, 1, 1, 1, 1] },
     watch: NO_WATCH,
     vapid: await Vapid.open({ database, subject: 'mailto:ops@example.com' }),

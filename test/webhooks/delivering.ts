@@ -2,6 +2,7 @@ import { timedId } from '../../src/contract/protocol/ids.ts';
 import { Deliverer } from '../../src/features/webhooks/deliverer.ts';
 import type { FirstTry, ReadData } from '../../src/features/webhooks/delivery.ts';
 import { Health } from '../../src/features/webhooks/health.ts';
+import { type WebhookMetrics, webhookMetrics } from '../../src/features/webhooks/metrics.ts';
 import { Receivers } from '../../src/features/webhooks/receivers.ts';
 import { WEBHOOK_TIMES, type WebhookTimes } from '../../src/features/webhooks/times.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
@@ -31,7 +32,7 @@ export interface DeliveringOptions {
 export interface Delivering {
   readonly database: Database;
   readonly deliverer: Deliverer;
-  readonly metrics: Metrics;
+  readonly metrics: WebhookMetrics & Pick<Metrics, 'registry'>;
   close(): Promise<void>;
 }
 
@@ -57,7 +58,8 @@ export async function openDelivering(
   const posts = new GuardedPost(new AddressGuard(guard));
   const health = new Health({ database, times, log });
   const receivers = new Receivers({ database, rights });
-  const metrics = createMetrics();
+  const { registry } = createMetrics();
+  const metrics = { registry, ...webhookMetrics({ registry }) };
   const watch = new DueWatch({ database, log });
   const deliverer = new Deliverer({
     ...{ database, watch, receivers, posts, times, readData, metrics, log: own },

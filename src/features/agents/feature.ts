@@ -8,6 +8,7 @@ import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
 import { artifactRoutes } from './artifact-routes.ts';
 import { demo } from './demo.ts';
 import { holdings } from './holdings.ts';
+import { agentMetrics } from './metrics.ts';
 import { ModelTiers, providersOf } from './models/tiers.ts';
 import { Replies } from './replies/replies.ts';
 import { agentRoutes } from './routes.ts';
@@ -40,6 +41,7 @@ export const agents: Feature = {
   demo,
   open(node) {
     const { config, database, directory, watch, engine, store, guard, log, disposer } = node;
+    const metrics = agentMetrics(node.metrics);
     const triggers = new Triggers(node);
     return {
       effects: {
@@ -95,6 +97,7 @@ export const agents: Feature = {
             disposer.add('replies of agents', replies, (it) => it.close());
             runner = new Runner({
               ...node,
+              metrics,
               replies,
               tiers: new ModelTiers(models),
               toolbox: new Toolbox({ database, store, directory, catalogue, caller, web }),

@@ -12,6 +12,7 @@ import { Exporter } from './exports/exporter.ts';
 import { verifyArchive } from './exports/verify-archive.ts';
 import { COMPLIANCE_JOB_DUE, endExportsOf, tidyJobs } from './jobs/job-store.ts';
 import { complianceJobs, type JobWork } from './jobs/runner.ts';
+import { complianceMetrics } from './metrics.ts';
 import { policyRoutes } from './policy-routes.ts';
 import { purgeDeleted } from './purge-deleted.ts';
 import { FINISH_REDACTION, finishRedaction } from './redact.ts';
@@ -58,6 +59,7 @@ export const compliance: Feature = {
         disposer.add('removals', removals, (it) => it.close());
         const retention = new RetentionSweep({
           ...node,
+          metrics: complianceMetrics(node.metrics),
           nodeId: node.engine.nodeId,
           everyMs: config.retentionSweepMs,
         });

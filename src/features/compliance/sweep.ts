@@ -20,7 +20,7 @@ import type { Tx } from '../../platform/db/connection/handle.ts';
 import { pages } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { Loop } from '../../platform/lifecycle.ts';
-import type { Metrics } from '../../platform/metrics.ts';
+import type { ComplianceMetrics } from './metrics.ts';
 import {
   addPurged,
   NOTHING_PURGED,
@@ -34,7 +34,7 @@ import { noteSwept, type PolicyRow, readPolicies } from './retention-policy.ts';
 
 interface SweepOptions extends Pick<NodeParts, 'database' | 'signingKey' | 'log'> {
   readonly nodeId: string;
-  readonly metrics: Pick<Metrics, 'retentionOldest' | 'retentionSwept' | 'retentionRemoved'>;
+  readonly metrics: ComplianceMetrics;
   /** Milliseconds between two sweeps. */
   readonly everyMs: number;
 }

@@ -23,6 +23,7 @@ import {
   readMails,
 } from './mail-store.ts';
 import { mailboxRoutes } from './mailboxes/mailbox-routes.ts';
+import { type MailMetrics, mailMetrics } from './metrics.ts';
 import { EMAIL_RECEIVED } from './outbox-topics.ts';
 import { addressesOf, type MailWriter } from './outgoing/compose-mail.ts';
 import { makeConfirmationMail, writeConfirmation } from './outgoing/confirmation-mails.ts';
@@ -65,18 +66,19 @@ export function mailBy(times: typeof SEND_TIMES): Feature {
     open: (node) => ({
       async join(core) {
         const { config, database, store, disposer } = node;
+        const metrics = mailMetrics(node.metrics);
         const key = await openMailKey(database);
-        const { outgoing, links, wake, drain } = await openSender(node, times, key);
+        const { outgoing, links, wake, drain } = await openSender(node, metrics, times, key);
         const removal = openMailRemoval(node);
         disposer.add('removal of mails', removal, (it) => it.close());
-        const intake = openIntake(node, core, key);
+        const intake = openIntake(node, metrics, core, key);
         const domains = { domains: config.mailDomains, isAny: config.registration === 'closed' };
         return {
           ...intake,
           routes: {
             messages: [...conversationEmailRoutes(node, outgoing), ...mailboxRoutes(database, domains)],
           },
-          checks: [mailCheck(config.smtpUrl, node.metrics)],
+          checks: [mailCheck(config.smtpUrl, metrics)],
           publicRoutes: { ...fileLinkRoutes(links, node), ...intake.publicRoutes },
           handlers: [
             handle(EMAIL_DUE, (due) => makeReply(outgoing, due)),
@@ -113,7 +115,7 @@ function receivedEvent({ conversation_id, message_id, ...head }: MailHead) {
   };
 }
 
-async function openSender(node: NodeParts, times: typeof SEND_TIMES, key: MailKey) {
+async function openSender(node: NodeParts, metrics: MailMetrics, times: typeof SEND_TIMES, key: MailKey) {
   const { config, database, urls, disposer } = node;
   const links = new FileLinks({ secret: key, baseUrl: () => urls.public });
   const reply: MailWriter = (mail) => writeReply(node, key, links, mail);
@@ -131,7 +133,7 @@ async function openSender(node: NodeParts, times: typeof SEND_TIMES, key: MailKe
       digest: (mail: MailRow) => writeDigest(database, mail),
       confirmation: (mail: MailRow) => writeConfirmation(database, urls.public, mail),
     };
-    const running = new MailSender({ ...node, transport, times, writers });
+    const running = new MailSender({ ...node, metrics, transport, times, writers });
     sender = disposer.add('mail that goes out', running, (it) => it.close());
     const digests = openDigestMails(node, () => running.wake());
     disposer.add('mails of digests', digests, (it) => it.close());
@@ -145,12 +147,13 @@ async function openSender(node: NodeParts, times: typeof SEND_TIMES, key: MailKe
 }
 
 /** Opens the transports for incoming mail: HTTP, and if configured SMTP or LMTP, and IMAP. */
-function openIntake(node: NodeParts, { lockedWrites }: Core, key: MailKey) {
-  const { config, store, engine, rateLimits, urls, metrics, log, disposer } = node;
+function openIntake(node: NodeParts, metrics: MailMetrics, { lockedWrites }: Core, key: MailKey) {
+  const { config, store, engine, rateLimits, urls, log, disposer } = node;
   const { mailAuthserv: authserv } = config;
   const authenticate = (arrival: Arrival) => authenticateMail({ store, authserv }, arrival);
   const intake = new Intake({
     ...node,
+    metrics,
     key,
     parseMail,
     acceptMail: (arrival) => acceptMail({ ...node, lockedWrites, key, authenticate }, arrival),
@@ -184,6 +187,7 @@ function openIntake(node: NodeParts, { lockedWrites }: Core, key: MailKey) {
       if (config.imap !== null) {
         const poller = new ImapPoller({
           ...node,
+          metrics,
           mailbox: config.imap,
           requireTls: !isLoopbackAddress(config.imap.host),
           intake,

@@ -1,5 +1,6 @@
 import { attention, type Check, counted, duration, ok } from '../../core/installation/check.ts';
-import { type Metrics, readMetric } from '../../platform/metrics.ts';
+import { readMetric } from '../../platform/metrics.ts';
+import type { MailMetrics } from './metrics.ts';
 
 /** By then a mail has been tried several times. */
 const LATE_S = 900;
@@ -7,7 +8,7 @@ const LATE_S = 900;
 /** Whether mail leaves. */
 export function mailCheck(
   smtpUrl: string | null,
-  metrics: Pick<Metrics, 'mailsWaiting' | 'mailsWaitingSeconds'>,
+  metrics: Pick<MailMetrics, 'mailsWaiting' | 'mailsWaitingSeconds'>,
 ): Check {
   return {
     name: 'mail',

@@ -8,8 +8,10 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import { digestMail } from './digest-mail.ts';
+import type { PushMetrics } from './metrics.ts';
 
-export interface DigestsOptions extends Pick<NodeParts, 'database' | 'metrics' | 'log'> {
+export interface DigestsOptions extends Pick<NodeParts, 'database' | 'log'> {
+  readonly metrics: PushMetrics;
   /** Default: the clock of this machine. */
   readonly now?: () => Date;
 }

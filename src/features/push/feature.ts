@@ -5,6 +5,7 @@ import type { PublicRoutes } from '../../platform/http/pipeline/public-routes.ts
 import { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { pushAudience } from './audience.ts';
 import { Digests, readDigest, readDigests, settleDigest, writeDigestMail } from './digests.ts';
+import { pushMetrics } from './metrics.ts';
 import { pushCheck } from './push-check.ts';
 import { Pushes } from './pushes.ts';
 import { subscriptionRoutes } from './subscription-routes.ts';
@@ -40,7 +41,8 @@ export const push: Feature = {
   },
   waitingDigests: readDigests,
   async open(node) {
-    const { config, database, watch, rights, settings, guard, metrics, log, disposer } = node;
+    const { config, database, watch, rights, settings, guard, log, disposer } = node;
+    const metrics = pushMetrics(node.metrics);
     const subject = config.vapidSubject;
     if (!isRealContact(subject)) {
       // A node that is only tried out has no public URL, and no browsers of Apple.

@@ -15,11 +15,13 @@ import { Loop } from '../../platform/lifecycle.ts';
 import { Sender } from '../../platform/outbound/sender.ts';
 import { type AttemptOptions, attempt, type Tried } from './attempt.ts';
 import type { Subscribers } from './audience.ts';
+import type { PushMetrics } from './metrics.ts';
 import type { Pushed } from './payload.ts';
 import { deleteStale, endSubscription } from './subscriptions.ts';
 import { GIVEN_UP, PUSHED_FOR_MS, RETRIES } from './times.ts';
 
-export interface PushesOptions extends AttemptOptions, Pick<NodeParts, 'database' | 'metrics' | 'log'> {
+export interface PushesOptions extends AttemptOptions, Pick<NodeParts, 'database' | 'log'> {
+  readonly metrics: PushMetrics;
   readonly watch: Pick<DueWatch, 'add'>;
   readonly audience: Pick<RevocableCache<Subscribers>, 'get'>;
   readonly settings: Pick<SettingsOfUsers, 'of'>;

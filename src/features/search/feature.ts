@@ -1,5 +1,6 @@
 import type { Feature } from '../../core/features/feature.ts';
 import { Indexer } from './indexer.ts';
+import { searchMetrics } from './metrics.ts';
 import { moveEntries } from './moved-author.ts';
 import { searchCheck } from './search-check.ts';
 import { searchRoutes } from './search-routes.ts';
@@ -8,8 +9,9 @@ import { searchRoutes } from './search-routes.ts';
 export const search: Feature = {
   setting: 'feature_search_entries',
   holdings: { tables: {}, movePerson: moveEntries },
-  open: ({ database, watch, store, directory, metrics, log, disposer }) => ({
+  open: ({ database, watch, store, directory, metrics: { registry }, log, disposer }) => ({
     join() {
+      const metrics = searchMetrics({ registry });
       disposer.add('search index', new Indexer({ database, watch, metrics, log }), (it) => it.close());
       return {
         routes: { settings: searchRoutes({ database, files: store, directory }) },

@@ -6,13 +6,13 @@ import { codeOf } from '../../platform/db/connection/unavailable.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { Metrics } from '../../platform/metrics.ts';
 import { writeEntries } from './entries.ts';
+import type { SearchMetrics } from './metrics.ts';
 
 interface IndexerOptions {
   readonly database: Database;
   readonly watch: Pick<DueWatch, 'add'>;
-  readonly metrics: Pick<Metrics, 'searchIndexed' | 'searchLagSeconds' | 'searchRoundSeconds'>;
+  readonly metrics: SearchMetrics;
   readonly log: Logger;
 }
 

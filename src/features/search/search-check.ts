@@ -1,11 +1,12 @@
 import { attention, type Check, duration, ok } from '../../core/installation/check.ts';
-import { type Metrics, readMetric } from '../../platform/metrics.ts';
+import { readMetric } from '../../platform/metrics.ts';
+import type { SearchMetrics } from './metrics.ts';
 
 /** As the alerts of docs/operations.md have it. */
 const LATE_S = 60;
 
 /** Whether search finds what was sent lately. */
-export function searchCheck(metrics: Pick<Metrics, 'searchLagSeconds'>): Check {
+export function searchCheck(metrics: Pick<SearchMetrics, 'searchLagSeconds'>): Check {
   return {
     name: 'search',
     section: 'when-search-is-late',

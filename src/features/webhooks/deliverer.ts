@@ -8,10 +8,12 @@ import { Sender } from '../../platform/outbound/sender.ts';
 import { attempt } from './attempt.ts';
 import type { Delivery, FirstTry, Outcome, ReadData, Receiver } from './delivery.ts';
 import { addDeliveries, DELIVERIES, type DeliveryState, HAS_DUE, pending } from './delivery-store.ts';
+import type { WebhookMetrics } from './metrics.ts';
 import type { Receivers } from './receivers.ts';
 import type { WebhookTimes } from './times.ts';
 
-export interface DelivererOptions extends Pick<NodeParts, 'database' | 'metrics' | 'log'> {
+export interface DelivererOptions extends Pick<NodeParts, 'database' | 'log'> {
+  readonly metrics: WebhookMetrics;
   readonly watch: Pick<DueWatch, 'add'>;
   readonly receivers: Pick<Receivers, 'get'>;
   readonly posts: GuardedPost;

@@ -7,6 +7,7 @@ import { deliveryRoutes } from './delivery-routes.ts';
 import { eventDataReader } from './event-data.ts';
 import { Health } from './health.ts';
 import { type ListeningWebhooks, readListeningWebhooks } from './listening-webhooks.ts';
+import { webhookMetrics } from './metrics.ts';
 import { Receivers } from './receivers.ts';
 import { EventRecorder } from './record-events.ts';
 import { openRemoval } from './removal.ts';
@@ -29,7 +30,8 @@ export function webhooksBy(times: WebhookTimes): Feature {
       },
     },
     open(node) {
-      const { config, database, watch, store, rights, directory, guard, metrics, log, disposer } = node;
+      const { config, database, watch, store, rights, directory, guard, log, disposer } = node;
+      const metrics = webhookMetrics(node.metrics);
       const listeners = { found: { webhooks: new Map() as ListeningWebhooks } };
       const posts = disposer.add('connections to webhooks', new GuardedPost(guard), (it) => it.close());
       const health = disposer.add('health of webhooks', new Health({ database, times, log }), (it) =>

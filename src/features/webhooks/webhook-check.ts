@@ -1,11 +1,14 @@
 import { attention, type Check, duration, ok } from '../../core/installation/check.ts';
-import { type Metrics, readMetric } from '../../platform/metrics.ts';
+import { readMetric } from '../../platform/metrics.ts';
+import type { WebhookMetrics } from './metrics.ts';
 
 /** By then an event has been tried several times. */
 const LATE_S = 600;
 
 /** Whether receivers take their events. */
-export function webhookCheck(metrics: Pick<Metrics, 'webhookPending' | 'webhookPendingSeconds'>): Check {
+export function webhookCheck(
+  metrics: Pick<WebhookMetrics, 'webhookPending' | 'webhookPendingSeconds'>,
+): Check {
   return {
     name: 'webhooks',
     section: 'when-webhooks-wait',

@@ -4,13 +4,15 @@ import type { NodeParts } from '../../../core/features/feature.ts';
 import { delayAfter } from '../../../platform/backoff.ts';
 import { Sender } from '../../../platform/outbound/sender.ts';
 import type { MailRow } from '../mail-store.ts';
+import type { MailMetrics } from '../metrics.ts';
 import { composeMail, type MailContent, type MailWriter, type WrittenMail } from './compose-mail.ts';
 import { type MailOutcome, recordOutcome } from './outcome.ts';
 import { OUTGOING } from './outgoing-store.ts';
 import type { SEND_TIMES } from './send-times.ts';
 import type { MailTransport, Tried } from './transport.ts';
 
-export interface MailSenderOptions extends Pick<NodeParts, 'database' | 'metrics' | 'log'> {
+export interface MailSenderOptions extends Pick<NodeParts, 'database' | 'log'> {
+  readonly metrics: MailMetrics;
   readonly transport: MailTransport;
   readonly times: typeof SEND_TIMES;
   /** Writes the mails of each purpose. */

@@ -3,7 +3,7 @@ import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
+import type { MailMetrics } from '../metrics.ts';
 import type { Envelope } from './envelope.ts';
 import { type Intake, MAX_MAIL_BYTES, mailTooLarge, refusalOf } from './intake.ts';
 
@@ -15,7 +15,7 @@ export interface ImapPollerOptions extends Pick<NodeParts, 'database' | 'log'> {
   readonly intake: Pick<Intake, 'receive'>;
   /** Names this node. */
   readonly nodeId: string;
-  readonly metrics: Pick<Metrics, 'mailRefusals'>;
+  readonly metrics: Pick<MailMetrics, 'mailRefusals'>;
   /** Milliseconds between two checks for something to do. Default: 10,000. */
   readonly everyMs?: number;
   /** Milliseconds between two looks at a mailbox that announces nothing. Default: 60,000. */

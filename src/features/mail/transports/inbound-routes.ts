@@ -6,8 +6,8 @@ import type {
   PublicRoutes,
   StreamedRequest,
 } from '../../../platform/http/pipeline/public-routes.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
 import type { MailHead } from '../mail-store.ts';
+import type { MailMetrics } from '../metrics.ts';
 import type { Envelope } from './envelope.ts';
 import { signatureCheck } from './inbound-signature.ts';
 import { type Intake, MAX_MAIL_BYTES, mailTooLarge, refusalOf } from './intake.ts';
@@ -19,7 +19,7 @@ export interface InboundRoutesOptions {
   /** PARLEY_MAIL_SECRET, or null if no mail is accepted over HTTP. */
   readonly secrets: readonly string[] | null;
   readonly places: Places;
-  readonly metrics: Pick<Metrics, 'mailRefusals'>;
+  readonly metrics: Pick<MailMetrics, 'mailRefusals'>;
 }
 
 const INBOUND_PATH = '/v1/mail/inbound';

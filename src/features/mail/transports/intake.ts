@@ -2,8 +2,8 @@ import { ApiError } from '../../../contract/protocol/errors.ts';
 import { newId } from '../../../contract/protocol/ids.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import type { MailboxRow } from '../../../core/resources/mailbox.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
 import type { MailHead } from '../mail-store.ts';
+import type { MailMetrics } from '../metrics.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import type { parseMail } from '../reading/parse-mail.ts';
 import type { ParsedMail } from '../reading/parsed-mail.ts';
@@ -31,7 +31,7 @@ export interface IntakeOptions extends Pick<NodeParts, 'database' | 'store' | 'l
   readonly parseMail: typeof parseMail;
   /** Decides the fate of a mail, and commits it. */
   readonly acceptMail: (arrival: Arrival) => Promise<MailHead>;
-  readonly metrics: Pick<Metrics, 'mailReceived' | 'mailReceiveSeconds'>;
+  readonly metrics: Pick<MailMetrics, 'mailReceived' | 'mailReceiveSeconds'>;
 }
 
 /** The outcome of a mail at one of its inboxes. */

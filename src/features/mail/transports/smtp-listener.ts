@@ -10,8 +10,8 @@ import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import { networkOf, type RateLimiter } from '../../../platform/access/rate-limit.ts';
 import type { Logger } from '../../../platform/log.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
 import { isPublicAddress } from '../../../platform/outbound/addresses.ts';
+import type { MailMetrics } from '../metrics.ts';
 import type { Envelope } from './envelope.ts';
 import { type Delivery, type Intake, MAX_MAIL_BYTES } from './intake.ts';
 import type { Places } from './places.ts';
@@ -27,7 +27,7 @@ export interface SmtpListenerOptions extends NonNullable<NodeParts['config']['sm
   readonly places: Places;
   /** Limits mails by address. */
   readonly limiter: Pick<RateLimiter, 'consume'>;
-  readonly metrics: Pick<Metrics, 'mailRefusals'>;
+  readonly metrics: Pick<MailMetrics, 'mailRefusals'>;
   readonly log: Logger;
   readonly limits?: Partial<typeof SMTP_LIMITS>;
 }

@@ -14,7 +14,7 @@ import { enqueue } from '../../../../platform/db/queue/outbox.ts';
 import type { StoredCall } from '../../../../platform/db/tables/agent-run-tables.ts';
 import { unlessAborted } from '../../../../platform/lifecycle.ts';
 import type { Logger } from '../../../../platform/log.ts';
-import type { Metrics } from '../../../../platform/metrics.ts';
+import type { AgentMetrics } from '../../metrics.ts';
 import type { Completion, ModelChain } from '../../models/chain.ts';
 import type { Prompt, Turn } from '../../models/model.ts';
 import { fitTurns, roomBehind } from '../../models/window.ts';
@@ -71,7 +71,7 @@ export interface ExecutionOptions {
   /** Aborts with a Stop, or with the error for which the run cannot continue. */
   readonly signal: AbortSignal;
   /** Metrics of turns. */
-  readonly metrics?: Pick<Metrics, 'modelSeconds' | 'modelTokens' | 'modelCost' | 'modelFailovers'>;
+  readonly metrics?: Pick<AgentMetrics, 'modelSeconds' | 'modelTokens' | 'modelCost' | 'modelFailovers'>;
 }
 
 /** Runs work with Postgres once a slot is free: hundreds of runs share a few connections. */

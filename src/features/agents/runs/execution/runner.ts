@@ -9,6 +9,7 @@ import { EVERYTHING } from '../../../../platform/access/rights.ts';
 import { UNWOKEN_EVERY_MS } from '../../../../platform/db/queue/due-watch.ts';
 import { KeyedLimiter, Loop } from '../../../../platform/lifecycle.ts';
 import type { Logger } from '../../../../platform/log.ts';
+import type { AgentMetrics } from '../../metrics.ts';
 import { readTurns } from '../../models/history.ts';
 import { instructionsFor } from '../../models/instructions.ts';
 import type { ModelTiers } from '../../models/tiers.ts';
@@ -29,8 +30,9 @@ import { hasRoomFor } from './run-limit.ts';
 export interface RunnerOptions
   extends Pick<
     NodeParts,
-    'database' | 'rights' | 'authenticator' | 'directory' | 'engine' | 'watch' | 'metrics' | 'log'
+    'database' | 'rights' | 'authenticator' | 'directory' | 'engine' | 'watch' | 'log'
   > {
+  readonly metrics: AgentMetrics;
   readonly replies: Replies;
   readonly toolbox: Toolbox;
   readonly tiers: ModelTiers;
