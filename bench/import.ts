@@ -10,6 +10,7 @@ import { LockedWrites } from '../src/core/messages/timeline/locked-write.ts';
 import { Numbers } from '../src/core/messages/timeline/numbers.ts';
 import { Timeline } from '../src/core/messages/timeline/timeline.ts';
 import { migrate } from '../src/platform/db/migration/migrate.ts';
+import type { Frame } from '../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../src/platform/engine/memory-engine.ts';
 import { createLog } from '../src/platform/log.ts';
 import { createMetrics } from '../src/platform/metrics.ts';
@@ -107,7 +108,7 @@ function importing(postgres: BenchDatabase, place: Place, count: number): Side {
     name: 'import',
     run: async () => {
       // Counters that do not know of the block before.
-      const engine = new MemoryEngine();
+      const engine = new MemoryEngine<Frame>();
       const metrics = createMetrics();
       const timeline = new Timeline(database, engine, metrics);
       const locked = new LockedWrites({

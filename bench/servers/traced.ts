@@ -53,7 +53,7 @@ WritePath.prototype.append = async function (this: WritePath, outgoing) {
 };
 
 const { reserve } = RedisEngine.prototype;
-RedisEngine.prototype.reserve = function (this: RedisEngine, ...args) {
+RedisEngine.prototype.reserve = function (this: RedisEngine<unknown>, ...args) {
   trace.numberings.push(nowMs());
   return reserve.apply(this, args);
 };

@@ -5,8 +5,10 @@ import type { DueWatch } from '../platform/db/queue/due-watch.ts';
 import { partitionNotices } from '../platform/db/queue/partition-notices.ts';
 import { RedisList } from '../platform/db/queue/redis-list.ts';
 import { PARTITIONS } from '../platform/engine/channels.ts';
-import type { Notices } from '../platform/engine/engine.ts';
+import type { Frame } from '../platform/engine/frame.ts';
+import { FRAME_CODEC } from '../platform/engine/frame-codec.ts';
 import { type OpenedEngine, openEngine } from '../platform/engine/open-engine.ts';
+import type { Notices } from '../platform/engine/port.ts';
 import { readRedisUrl } from '../platform/engine/redis-address.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
@@ -25,13 +27,14 @@ export async function openEngineOf(
   { config, log, metrics }: OpenEngineOptions,
   database: Database,
   watch: Pick<DueWatch, 'add'>,
-): Promise<OpenedEngine> {
+): Promise<OpenedEngine<Frame>> {
   const addresses = config.redisUrl === null ? [] : (readRedisUrl(config.redisUrl) ?? []);
   const known = addresses.map(({ name }) => name);
-  if (known.length === 0) return openEngine({ addresses, used: [], log, metrics });
+  if (known.length === 0) return openEngine({ codec: FRAME_CODEC, addresses, used: [], log, metrics });
   // A cluster says itself which servers it has.
   if (addresses[0]?.cluster !== undefined) {
     return openEngine({
+      codec: FRAME_CODEC,
       addresses,
       used: [],
       log,
@@ -48,7 +51,7 @@ export async function openEngineOf(
     all.push(one);
     return one;
   };
-  const options = { addresses, used: list.names, log, metrics };
+  const options = { codec: FRAME_CODEC, addresses, used: list.names, log, metrics };
   const opened = await openEngine({ ...options, notices });
   const { several } = opened;
   let wholeMs = Number.POSITIVE_INFINITY;

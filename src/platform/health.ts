@@ -2,13 +2,13 @@ import type { Registry } from 'prom-client';
 import type { Database } from './db/connection/database.ts';
 import { statement } from './db/connection/statement.ts';
 import type { ShortageKind } from './db/connection/unavailable.ts';
-import type { Engine } from './engine/engine.ts';
+import type { EngineShard } from './engine/port.ts';
 import type { PublicRoutes } from './http/pipeline/public-routes.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface HealthOptions {
   readonly database: Database;
-  readonly engine: Engine;
+  readonly engine: Pick<EngineShard, 'healthy'>;
   /** Undefined if files are stored elsewhere. */
   readonly files: { readonly full: boolean } | undefined;
   readonly draining: () => boolean;
@@ -86,7 +86,11 @@ function readiness(health: Health, more: object = {}) {
   return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', ...health, ...more });
 }
 
-export function metricsRoutes(metrics: Metrics, engine: Engine, whole?: WholeMachine): PublicRoutes {
+export function metricsRoutes(
+  metrics: Metrics,
+  engine: HealthOptions['engine'],
+  whole?: WholeMachine,
+): PublicRoutes {
   return {
     '/metrics': async () => ({
       status: 200,
@@ -97,7 +101,7 @@ export function metricsRoutes(metrics: Metrics, engine: Engine, whole?: WholeMac
 }
 
 /** Returns the registry of a node with what is measured only when it is read. */
-export function ofNode({ registry, engineHealthy }: Metrics, engine: Engine): Registry {
+export function ofNode({ registry, engineHealthy }: Metrics, engine: HealthOptions['engine']): Registry {
   engineHealthy.set(engine.healthy ? 1 : 0);
   return registry;
 }

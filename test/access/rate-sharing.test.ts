@@ -1,9 +1,8 @@
 import t from 'tap';
 import { RateLimiter } from '../../src/platform/access/rate-limit.ts';
 import { RateSharing } from '../../src/platform/access/rate-sharing.ts';
-import type { Addition, Engine } from '../../src/platform/engine/engine.ts';
-import { EngineUnavailableError } from '../../src/platform/engine/engine.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
+import { type Addition, type Engine, EngineUnavailableError } from '../../src/platform/engine/port.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
@@ -138,7 +137,7 @@ t.test('a shard that does not answer: its keys are counted alone, others are sha
   const hung = { healthy: true, inDoubt: false };
   const { promise: never, reject: end } = Promise.withResolvers<never>();
   const asked: string[] = [];
-  const link: Pick<Engine, 'tally' | 'shardOf'> = {
+  const link: Pick<Engine<unknown>, 'tally' | 'shardOf'> = {
     shardOf: (key) => (key === 'credentials:hung' ? hung : engine),
     tally: (additions) => {
       asked.push(...additions.map(({ key }) => key));
@@ -180,7 +179,7 @@ interface LimitOfTest {
 function connect(t: Teardown, { requests, seconds, now }: LimitOfTest) {
   const engine = new MemoryEngine(now === undefined ? {} : { now });
   const tallied: Addition[] = [];
-  const link: Pick<Engine, 'tally' | 'shardOf'> = {
+  const link: Pick<Engine<unknown>, 'tally' | 'shardOf'> = {
     ...SOUND,
     tally: async (additions) => {
       const tallies = await engine.tally(additions);

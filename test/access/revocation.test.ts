@@ -4,6 +4,7 @@ import { Authenticator } from '../../src/platform/access/authenticate.ts';
 import type { Principal } from '../../src/platform/access/principal.ts';
 import { Tokens } from '../../src/platform/access/tokens.ts';
 import type { Database } from '../../src/platform/db/connection/database.ts';
+import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
 import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { startRedis } from '../support/redis.ts';
@@ -15,7 +16,7 @@ import { AccountRows, connectTo, ManualClock, openRights, silent } from './rows.
 /** A node as far as rights go, with a clock for the age of what it remembers. */
 async function openNode(t: Teardown, urls: { postgres: string; redis: string }) {
   const database = await connectTo(urls.postgres, t);
-  const engine = await RedisEngine.connect({ url: urls.redis, log: silent });
+  const engine = await RedisEngine.connect({ codec, url: urls.redis, log: silent });
   t.teardown(() => engine.close());
   const rights = await openRights(engine, t);
   const clock = new ManualClock(0);

@@ -9,6 +9,7 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { purgeConversation, purgePrefix } from '../../src/features/compliance/purge.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { startNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
@@ -261,17 +262,17 @@ t.test('sends beside a purge keep their places', async (t) => {
 
 t.test('a counter that was set back behind a purge gives no number twice', async (t) => {
   const ground = await createGround(t);
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const { writePath, timeline } = openWritePath(ground, engine);
   for (let n = 0; n < 5; n++) await writePath.append(outgoing(ground));
   await ground.database.transaction((tx) => purgePrefix(tx, ground.conversationId, 5));
-  const restored = new MemoryEngine();
+  const restored = new MemoryEngine<Frame>();
   await restored.reserve([{ stream: ground.conversationId, count: 1, floor: 0 }]);
   const after = openWritePath(ground, restored);
   const { row } = await after.writePath.append(outgoing(ground));
   t.equal(row.sequence, 6);
   await restored.reserve([{ stream: ground.conversationId, count: 1, floor: 6 }]);
-  const another = new MemoryEngine();
+  const another = new MemoryEngine<Frame>();
   await another.reserve([{ stream: ground.conversationId, count: 1, floor: 1 }]);
   const locked = await openWritePath(ground, another).lockedWrites.enter(ground.conversationId, async () =>
     outgoing(ground),

@@ -1,15 +1,15 @@
-/** The contract of every engine (src/platform/engine/engine.ts), run on each of them. */
+/** The contract of every engine (src/platform/engine/port.ts), run on each of them. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
+import type { Engine } from '../../src/platform/engine/engine.ts';
+import type { CreatedFrame, Frame } from '../../src/platform/engine/frame.ts';
 import {
-  type Engine,
   EngineUnavailableError,
   type FrameListener,
   type Missed,
   type Subscription,
-} from '../../src/platform/engine/engine.ts';
-import type { CreatedFrame, Frame } from '../../src/platform/engine/frame.ts';
+} from '../../src/platform/engine/port.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
 
@@ -46,7 +46,7 @@ export function makeFrame(sequence: number, fields: Partial<CreatedFrame> = {}):
 }
 
 /** Listens to the frames that `makeFrame` makes. */
-export function onCreated(listener: (frame: CreatedFrame) => void): FrameListener {
+export function onCreated(listener: (frame: CreatedFrame) => void): FrameListener<Frame> {
   return (frame) => {
     if (frame.kind === 'created') listener(frame);
   };

@@ -1,8 +1,9 @@
 import t from 'tap';
+import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { engineContract } from './contract.ts';
 
 engineContract(t, async () => {
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   return { a: engine, b: engine };
 });

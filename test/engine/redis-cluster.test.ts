@@ -2,7 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { readClusterView, SLOTS } from '../../src/platform/engine/cluster-slots.ts';
-import type { Engine, Missed, NoticesOf } from '../../src/platform/engine/engine.ts';
+import type { Engine } from '../../src/platform/engine/engine.ts';
+import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
+import type { Missed, NoticesOf } from '../../src/platform/engine/port.ts';
 import { readRedisUrl, serverOf } from '../../src/platform/engine/redis-address.ts';
 import { RedisCluster } from '../../src/platform/engine/redis-cluster.ts';
 import { startRedis } from '../support/redis.ts';
@@ -114,7 +116,7 @@ t.test('a master that hangs leaves the channels and counters of the others as th
 t.test('what cannot be used is said', async (t) => {
   const { url } = await startRedis(t);
   const connect = (url: string) =>
-    RedisCluster.connect({ address: readRedisUrl(url)![0]!, log, patienceMs: 100 });
+    RedisCluster.connect({ codec, address: readRedisUrl(url)![0]!, log, patienceMs: 100 });
   await t.rejects(connect(url.replace('redis://', 'redis+cluster://')), /cluster support disabled/);
   await t.rejects(
     connect('redis+cluster://:hunter2@127.0.0.1:1'),
@@ -155,7 +157,8 @@ t.test('servers that have learned of a move are believed', async (t) => {
 });
 
 async function connectNodes(t: Test, notices?: NoticesOf) {
-  const connect = () => RedisCluster.connect({ address: readRedisUrl(cluster.url)![0]!, log, notices });
+  const connect = () =>
+    RedisCluster.connect({ codec, address: readRedisUrl(cluster.url)![0]!, log, notices });
   const [a, b] = await Promise.all([connect(), connect()]);
   t.teardown(() => Promise.all([a.close(), b.close()]));
   return { a, b };

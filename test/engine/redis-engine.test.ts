@@ -3,14 +3,10 @@ import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { type Announcement, decodeAnnouncement } from '../../src/platform/engine/announcement.ts';
 import { redisName } from '../../src/platform/engine/channels.ts';
-import {
-  type Engine,
-  EngineUnavailableError,
-  type Missed,
-  type Subscription,
-} from '../../src/platform/engine/engine.ts';
+import type { Engine } from '../../src/platform/engine/engine.ts';
 import { openEnvelope, Sealer } from '../../src/platform/engine/envelope.ts';
-import { encodeFrame } from '../../src/platform/engine/frame-codec.ts';
+import { FRAME_CODEC as codec, encodeFrame } from '../../src/platform/engine/frame-codec.ts';
+import { EngineUnavailableError, type Missed, type Subscription } from '../../src/platform/engine/port.ts';
 import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
 import { startLinks } from '../support/link-faults.ts';
 import { startRedis, testRedisUrl } from '../support/redis.ts';
@@ -362,8 +358,8 @@ t.test('frames of an earlier subscription raise no alarm when the channel is joi
   const server = await startRedis(t);
   const [link] = await startLinks(t, { redis: server, seed: 1, count: 1 });
   const log = pino({ level: 'silent' });
-  const a = await RedisEngine.connect({ url: `redis://127.0.0.1:${link!.port}`, log });
-  const b = await RedisEngine.connect({ url: server.url, log });
+  const a = await RedisEngine.connect({ codec, url: `redis://127.0.0.1:${link!.port}`, log });
+  const b = await RedisEngine.connect({ codec, url: server.url, log });
   t.teardown(() => Promise.all([a.close(), b.close()]));
   const redis = await connectRaw(t, server.url);
   const missed: Missed[] = [];
@@ -425,7 +421,8 @@ t.test('connect rejects with one line that names the Redis, the reason and the r
   const lines: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) });
   const connect = async (url: string, patienceMs?: number): Promise<string> => {
-    const error: unknown = await RedisEngine.connect({ url, log, ...(patienceMs && { patienceMs }) }).then(
+    const connecting = RedisEngine.connect({ codec, url, log, ...(patienceMs && { patienceMs }) });
+    const error: unknown = await connecting.then(
       () => undefined,
       (error: unknown) => error,
     );
@@ -444,7 +441,7 @@ t.test('connect rejects with one line that names the Redis, the reason and the r
 
   server.hang();
   t.match(await connect(`redis://${address}`, 100), /cannot use Redis at redis:.*timed out/);
-  const patient = RedisEngine.connect({ url: server.url, log });
+  const patient = RedisEngine.connect({ codec, url: server.url, log });
   lines.length = 0;
   await until(() => lines.some((line) => line.includes('trying again')), { what: 'a second attempt' });
   server.resume();
@@ -494,7 +491,10 @@ t.test('a right that a running node loses is logged once, until the link has com
 
 async function connectNodes(t: Test, url: string, lines: string[] = []): Promise<Nodes> {
   const log = pino({ level: 'info' }, { write: (line) => lines.push(line) });
-  const [a, b] = await Promise.all([RedisEngine.connect({ url, log }), RedisEngine.connect({ url, log })]);
+  const [a, b] = await Promise.all([
+    RedisEngine.connect({ codec, url, log }),
+    RedisEngine.connect({ codec, url, log }),
+  ]);
   t.teardown(async () => {
     await Promise.all([a.close(), b.close()]);
   });

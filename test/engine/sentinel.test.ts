@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
-import type { Missed } from '../../src/platform/engine/engine.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
+import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
+import type { Missed } from '../../src/platform/engine/port.ts';
 import { readRedisUrl } from '../../src/platform/engine/redis-address.ts';
 import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
 import { type SentinelGroup, startSentinelGroup } from '../support/sentinel.ts';
@@ -60,7 +62,7 @@ for (const fault of ['killed', 'hung', 'switched over'] as const) {
 }
 
 t.test('sentinels that know no such master, or are away, are named', async (t) => {
-  const connect = (url: string) => RedisEngine.connect({ url, log, patienceMs: 100 });
+  const connect = (url: string) => RedisEngine.connect({ codec, url, log, patienceMs: 100 });
   const wrong = group.url.replace(/[^/]+$/, 'another');
   await t.rejects(connect(wrong), /another: .*No such master.*REDIS_URL/);
   const away = 'redis+sentinel://:hunter2@127.0.0.1:1,127.0.0.1:2/mymaster';
@@ -72,7 +74,7 @@ t.test('sentinels that know no such master, or are away, are named', async (t) =
   const warnings = pino({ level: 'warn' }, { write: (line) => lines.push(line) });
   const unknown = 'redis+sentinel://sentinel.invalid/mymaster';
   await t.rejects(
-    RedisEngine.connect({ url: unknown, log: warnings, patienceMs: 2_000 }),
+    RedisEngine.connect({ codec, url: unknown, log: warnings, patienceMs: 2_000 }),
     /ENOTFOUND|EAI_AGAIN/,
   );
   t.match(lines.join(''), /trying again/, 'its name may be known in a moment');
@@ -95,6 +97,7 @@ t.test('a sentinel that is away is asked again and again, and nothing is printed
   });
   const { port } = away.address() as AddressInfo;
   const engine = await RedisEngine.connect({
+    codec,
     url: group.url.replace('/mymaster', `,127.0.0.1:${port}$&`),
     log,
   });
@@ -145,7 +148,7 @@ t.test('addresses are read, and their secrets are not shown', async (t) => {
 
 async function connectNodes(t: Test, url: string, say?: () => Promise<void>) {
   const notices = say && { clearMs: Number.POSITIVE_INFINITY, inDoubt: false, say };
-  const connect = () => RedisEngine.connect({ url, log: log, notices });
+  const connect = () => RedisEngine.connect({ codec, url, log: log, notices });
   const [a, b] = await Promise.all([connect(), connect()]);
   t.teardown(() => Promise.all([a.close(), b.close()]));
   return { a, b };
@@ -153,7 +156,7 @@ async function connectNodes(t: Test, url: string, say?: () => Promise<void>) {
 
 async function connectionsOf(
   group: SentinelGroup,
-  { a, b }: { a: RedisEngine; b: RedisEngine },
+  { a, b }: { a: RedisEngine<Frame>; b: RedisEngine<Frame> },
   index: number,
 ): Promise<number> {
   const names = await group.connections(group.servers[index as 0 | 1]);

@@ -1,6 +1,8 @@
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
-import type { Missed } from '../../src/platform/engine/engine.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
+import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
+import type { Missed } from '../../src/platform/engine/port.ts';
 import { readRedisUrl } from '../../src/platform/engine/redis-address.ts';
 import { SeveralRedis, spread } from '../../src/platform/engine/several-redis.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
@@ -99,19 +101,22 @@ t.test('channels move with their subscriptions when others are used', async (t) 
 
 t.test('one that cannot be used is named, and the others are left', async (t) => {
   const addresses = readRedisUrl(`${servers[0]!.url}#a,redis://127.0.0.1:1#b`)!;
-  await t.rejects(SeveralRedis.connect({ addresses, used: ['a'], log }), /127.0.0.1:1: .*ECONNREFUSED/);
+  await t.rejects(
+    SeveralRedis.connect({ codec, addresses, used: ['a'], log }),
+    /127.0.0.1:1: .*ECONNREFUSED/,
+  );
 });
 
 async function connectNodes(t: Test, used: readonly string[] = NAMES) {
   const addresses = readRedisUrl(servers.map(({ url }, index) => `${url}#${NAMES[index]}`).join(','))!;
-  const connect = () => SeveralRedis.connect({ addresses, used, log: log });
+  const connect = () => SeveralRedis.connect({ codec, addresses, used, log: log });
   const [a, b] = await Promise.all([connect(), connect()]);
   t.teardown(() => Promise.all([a.close(), b.close()]));
   return { a, b };
 }
 
 /** A channel of each Redis, in their order. */
-function oneOfEach(engine: SeveralRedis): string[] {
+function oneOfEach(engine: SeveralRedis<Frame>): string[] {
   return engine.shards.map((shard) => {
     for (;;) {
       const channel = newChannel();

@@ -16,6 +16,7 @@ import { Replies } from '../../src/features/agents/replies/replies.ts';
 import type { AgentReply } from '../../src/features/agents/replies/reply.ts';
 import { purgePrefix } from '../../src/features/compliance/purge.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
+import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
 import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
 import { Conversations, PATH } from '../conversations/fixture.ts';
 import { startTestApp } from '../support/app.ts';
@@ -46,7 +47,7 @@ const LAST = 'the last of it';
 
 const redisUrl = await testRedisUrl(t);
 const app = await startTestApp(t, { REDIS_URL: redisUrl });
-const otherNode = await RedisEngine.connect({ url: redisUrl, log });
+const otherNode = await RedisEngine.connect({ codec, url: redisUrl, log });
 t.teardown(() => otherNode.close());
 const { ada, grace, vera } = app.demo.users;
 const conversations = new Conversations(app);

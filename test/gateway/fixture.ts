@@ -21,6 +21,8 @@ import { Rights } from '../../src/platform/access/rights.ts';
 import { Tokens } from '../../src/platform/access/tokens.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Engine } from '../../src/platform/engine/engine.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
+import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { type DomainEvent, type EphemeralEvent, publish } from '../../src/platform/engine/publish.ts';
 import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
@@ -274,7 +276,9 @@ type PublishedEvent = DomainEvent | EphemeralEvent;
 async function openEngine(t: Teardown, { beside, redisUrl }: GroundOptions): Promise<Engine> {
   if (beside !== undefined && redisUrl === undefined) return beside.engine;
   const engine =
-    redisUrl === undefined ? new MemoryEngine() : await RedisEngine.connect({ url: redisUrl, log });
+    redisUrl === undefined
+      ? new MemoryEngine<Frame>()
+      : await RedisEngine.connect({ codec, url: redisUrl, log });
   t.teardown(() => engine.close());
   return engine;
 }

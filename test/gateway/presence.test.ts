@@ -5,6 +5,7 @@ import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { ConversationPresence } from '../../src/edge/gateway/presence/conversation-presence.ts';
 import { Presence } from '../../src/edge/gateway/presence/presence.ts';
 import type { Reader } from '../../src/edge/gateway/stream/reader.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
@@ -13,7 +14,7 @@ const HOLD_MS = 1_000;
 const ID = 'cnv_quay';
 
 t.test('an actor is there on every node, until a while after its last socket', async (t) => {
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const [one, two] = [await openNode(t, engine, 'one'), await openNode(t, engine, 'two')];
   const [watcher, phone, laptop] = [new Socket(), new Socket(), new Socket()];
   one.presence.entered(ID, watcher);
@@ -34,7 +35,7 @@ t.test('an actor is there on every node, until a while after its last socket', a
 });
 
 t.test('a user who reconnects elsewhere was never offline, and has the new state there', async (t) => {
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const [one, two] = [await openNode(t, engine, 'one'), await openNode(t, engine, 'two')];
   const [before, after] = [new Socket(), new Socket()];
   one.presence.declare(before, 'act_ada', 'online', [ID]);
@@ -50,7 +51,7 @@ t.test('a user who reconnects elsewhere was never offline, and has the new state
 });
 
 t.test('a new reader receives the presence of others, also of other nodes', async (t) => {
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const one = await openNode(t, engine, 'one');
   one.presence.declare(new Socket(), 'act_ada', 'online', [ID]);
   await until(() => one.told.length === 1, { what: 'online' });
@@ -67,7 +68,7 @@ t.test('a new reader receives the presence of others, also of other nodes', asyn
 });
 
 t.test('users of a killed node are offline once its last announcement is too old', async (t) => {
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const [one, two] = [await openNode(t, engine, 'one'), await openNode(t, engine, 'two')];
   two.presence.declare(new Socket(), 'act_ada', 'online', [ID]);
   await until(() => one.told.length === 1, { what: 'online' });
@@ -80,7 +81,7 @@ t.test('users of a killed node are offline once its last announcement is too old
 });
 
 t.test('a node without users of the conversation announces nothing', async (t) => {
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const words: unknown[] = [];
   await engine.subscribe(ID, (frame) => words.push(frame.kind === 'presence' && frame.report));
   const one = await openNode(t, engine, 'one');
@@ -91,7 +92,7 @@ t.test('a node without users of the conversation announces nothing', async (t) =
 });
 
 t.test('a report that cannot be read is ignored', async (t) => {
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const one = await openNode(t, engine, 'one');
   await engine.publish(ID, { kind: 'presence', stream: ID, nodeId: 'two', report: undefined });
   one.presence.declare(new Socket(), 'act_ada', 'online', [ID]);
@@ -119,7 +120,7 @@ t.test('of several presence states of an actor the strongest counts', async (t) 
  * A node's presence with the conversation open on it; all share one engine under names of their
  * own.
  */
-async function openNode(t: Teardown, engine: MemoryEngine, nodeId: string) {
+async function openNode(t: Teardown, engine: MemoryEngine<Frame>, nodeId: string) {
   const told: string[] = [];
   const presence = new Presence({
     engine: { nodeId, publish: (channel, frame) => engine.publish(channel, frame) },

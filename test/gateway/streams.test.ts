@@ -9,6 +9,7 @@ import { type Reader, topics } from '../../src/edge/gateway/stream/reader.ts';
 import { Streams } from '../../src/edge/gateway/stream/streams.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
+import type { Frame as NodeFrame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { publish, toFrame } from '../../src/platform/engine/publish.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
@@ -417,7 +418,7 @@ type Node = Awaited<ReturnType<typeof openNode>>['node'];
 /** A node's streams over a real database; `live`: what is sent is published as it is committed. */
 async function openNode(t: Teardown, options: { live?: boolean } = {}) {
   const ground = await createGround(t);
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<NodeFrame>();
   const rights = await Rights.open(engine);
   t.teardown(() => rights.close());
   const readers = new Set<Recorder>();

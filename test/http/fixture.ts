@@ -3,7 +3,7 @@ import { ApiError } from '../../src/contract/protocol/errors.ts';
 import { Body, OneOf } from '../../src/contract/protocol/schema/schema.ts';
 import type { Principal } from '../../src/platform/access/principal.ts';
 import { DatabaseUnavailableError } from '../../src/platform/db/connection/unavailable.ts';
-import { EngineUnavailableError } from '../../src/platform/engine/engine.ts';
+import { EngineUnavailableError } from '../../src/platform/engine/port.ts';
 import type { ExchangeLimits } from '../../src/platform/http/connection/connection.ts';
 import type { HeldLimits } from '../../src/platform/http/connection/held-answers.ts';
 import { HttpServer } from '../../src/platform/http/connection/server.ts';

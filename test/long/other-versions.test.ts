@@ -18,6 +18,7 @@ import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { MIGRATIONS_DIR } from '../../src/platform/db/migration/migrated.ts';
 import type { DurableFrame } from '../../src/platform/engine/frame.ts';
+import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
 import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
 import { ROOT, runParley } from '../start/parley.ts';
 import { builtClient } from '../support/built-client.ts';
@@ -206,7 +207,7 @@ t.test('what a later release has added reaches no socket of this one', async (t)
   const listeners = await Promise.all(
     ['1.1.harbor', FORMER, '1.3.harbor', NEWEST_VERSION].map((version) => current.at(version).listen(group)),
   );
-  const later = await RedisEngine.connect({ url: redis.url, log });
+  const later = await RedisEngine.connect({ codec, url: redis.url, log });
   t.teardown(() => later.close());
   const since = (age: number, text: string) => `\t${' '.repeat(age)}${text}\t`;
   const [known, unknown] = [VERSIONS.length - 1, VERSIONS.length];

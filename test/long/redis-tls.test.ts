@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { pino } from 'pino';
 import t from 'tap';
+import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
 import { readRedisUrl, serverOf } from '../../src/platform/engine/redis-address.ts';
 import { RedisCluster } from '../../src/platform/engine/redis-cluster.ts';
 import { connectionTo, end } from '../../src/platform/engine/redis-connection.ts';
@@ -47,7 +48,7 @@ const cluster = await startRedisCluster(t, {
 const url = cluster.url.replace('//', '//parley:secret@');
 const address = readRedisUrl(url)![0]!;
 const log = pino({ level: 'silent' });
-const connect = (to = url) => RedisCluster.connect({ address: readRedisUrl(to)![0]!, log });
+const connect = (to = url) => RedisCluster.connect({ codec, address: readRedisUrl(to)![0]!, log });
 
 t.test('a private authority is refused until Node is given it', async (t) => {
   t.match(url, /^rediss\+cluster:/);

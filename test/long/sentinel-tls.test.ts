@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { pino } from 'pino';
 import t from 'tap';
+import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
 import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
 import { redisAway } from '../campaigns/redis-away.ts';
 import { freshDirectory } from '../start/parley.ts';
@@ -26,7 +27,7 @@ t.test('an authority or a password that is wrong is refused with the reason', as
   t.match(url, /^rediss\+sentinel:/);
   const log = pino({ level: 'silent' });
   const refused = async (url: string, reason: RegExp) => {
-    const error = await RedisEngine.connect({ url, log, patienceMs: 100 }).then(
+    const error = await RedisEngine.connect({ codec, url, log, patienceMs: 100 }).then(
       () => new Error('it connected'),
       (error: Error) => error,
     );

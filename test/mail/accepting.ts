@@ -11,6 +11,7 @@ import type { Mailbox, ParsedMail } from '../../src/features/mail/reading/parsed
 import type { Envelope } from '../../src/features/mail/transports/envelope.ts';
 import type { Arrival } from '../../src/features/mail/transports/intake.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { createGround, openWritePath } from '../support/timeline.ts';
@@ -35,7 +36,7 @@ export interface MailFields extends Partial<ParsedMail> {
 export async function openAccepting(t: Teardown) {
   const ground = await createGround(t);
   const { database, accountId } = ground;
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   t.teardown(() => engine.close());
   const admin = await database.transaction(async (tx) => {
     const role = await createRole(tx, { accountId, name: 'admin', type: 'admin', permissions: [] });

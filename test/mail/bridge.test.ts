@@ -17,6 +17,7 @@ import {
 import { readMailboxesByAddress } from '../../src/features/mail/mailboxes/mailbox-store.ts';
 import { lockThread, updateThread } from '../../src/features/mail/thread-store.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { NO_FILES } from '../support/files.ts';
 import { addConversation, createGround } from '../support/timeline.ts';
@@ -25,7 +26,7 @@ import { addBridgedCase, addGroup, addInbox, addMail, readThread } from './fixtu
 const ground = await createGround(t);
 const { database } = ground;
 const owner = { ...ground, actorId: ground.authorId };
-const engine = new MemoryEngine();
+const engine = new MemoryEngine<Frame>();
 const rights = await Rights.open(engine);
 t.teardown(async () => {
   await rights.close();

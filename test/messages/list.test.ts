@@ -5,11 +5,12 @@ import { readTimeline, readTimelineKeys } from '../../src/core/messages/reading/
 import type { TimelineRange } from '../../src/core/messages/timeline/timeline-store.ts';
 import type { Database } from '../../src/platform/db/connection/database.ts';
 import type { Querier } from '../../src/platform/db/connection/handle.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { addConversation, createGround, newMessage, openWritePath } from '../support/timeline.ts';
 
 const ground = await createGround(t);
-const engine = new MemoryEngine();
+const engine = new MemoryEngine<Frame>();
 t.teardown(() => engine.close());
 const { timeline } = openWritePath(ground, engine);
 

@@ -2,6 +2,7 @@ import t from 'tap';
 import { ApiError } from '../../src/contract/protocol/errors.ts';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import {
   createGround,
@@ -33,7 +34,7 @@ t.test('a draft enters the timeline as it is, once however many try', async (t) 
   const ground = await createGround(t);
   const other = await openDatabase({ url: ground.url, log });
   t.teardown(() => other.close());
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const nodes = [openWritePath(ground, engine), openWritePath(ground, engine, { database: other })];
   const draft = await insertDraft(ground);
   const approve = (node: number) =>
@@ -121,14 +122,14 @@ t.test('a counter that was wiped or rewound never makes a duplicate', async (t) 
   const ground = await createGround(t);
   const before = openWritePath(ground, new MemoryEngine());
   for (let n = 0; n < 3; n++) await before.writePath.append(outgoing(ground));
-  const rewound = new MemoryEngine();
+  const rewound = new MemoryEngine<Frame>();
   await rewound.reserve([{ stream: ground.conversationId, count: 1, floor: 1 }]);
-  for (const engine of [new MemoryEngine(), rewound]) {
+  for (const engine of [new MemoryEngine<Frame>(), rewound]) {
     const { lockedWrites } = openWritePath(ground, engine);
     await lockedWrites.enter(ground.conversationId, async () => outgoing(ground));
   }
   const draft = await insertDraft(ground);
-  const stale = new MemoryEngine();
+  const stale = new MemoryEngine<Frame>();
   await stale.reserve([{ stream: ground.conversationId, count: 1, floor: 2 }]);
   await openWritePath(ground, stale).lockedWrites.enterWaiting(
     ground.conversationId,
@@ -179,7 +180,7 @@ t.test('`follow` fails: nothing was sent, and the number is a void', async (t) =
 
 t.test('without its lock a node takes nothing', async (t) => {
   const ground = await createGround(t);
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const unlocked = openWritePath(ground, engine, { maySend: () => false });
   t.match(await refusal(unlocked.lockedWrites.enter(ground.conversationId, async () => outgoing(ground))), {
     condition: 'service_unavailable',

@@ -19,6 +19,7 @@ import { SettingsOfUsers } from '../../src/core/notifications/settings/settings.
 import { Rights } from '../../src/platform/access/rights.ts';
 import type { Tx } from '../../src/platform/db/connection/handle.ts';
 import { InFlightRows } from '../../src/platform/db/queue/in-flight-rows.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { NO_FILES } from '../support/files.ts';
@@ -38,7 +39,7 @@ t.test(
   '1,000 interleavings of rosters that change and sends on two nodes that hear of no change',
   async (t) => {
     const ground = await createGround(t);
-    const engine = new MemoryEngine();
+    const engine = new MemoryEngine<Frame>();
     const nodes = [await DeafNode.start(t, ground, engine), await DeafNode.start(t, ground, engine)];
     const random = new Random(11);
     const rosters = await Promise.all(Array.from({ length: 10 }, () => Roster.create(ground)));
@@ -191,7 +192,7 @@ t.test('a notification that Postgres refuses does not refuse its message', async
 
 t.test('a node that takes over publishes what was written and adds no later member', async (t) => {
   const ground = await createGround(t);
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const roster = await Roster.create(ground);
   // Killed between the commit and what follows it.
   const killed = await DeafNode.start(t, ground, engine, { effects: false });
@@ -312,7 +313,7 @@ class DeafNode {
   static async start(
     t: Teardown,
     ground: Ground,
-    engine: MemoryEngine,
+    engine: MemoryEngine<Frame>,
     { effects = true, effectsFrom }: { effects?: boolean; effectsFrom?: Promise<void> } = {},
   ): Promise<DeafNode> {
     const rights = await Rights.open(new MemoryEngine());
@@ -337,7 +338,7 @@ class DeafNode {
 
   private constructor(
     { database }: Ground,
-    engine: MemoryEngine,
+    engine: MemoryEngine<Frame>,
     parts: Pick<SentEffectsOptions, 'directory' | 'settings' | 'inFlight' | 'metrics'>,
     handles: boolean,
     handlesFrom?: Promise<void>,

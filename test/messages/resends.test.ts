@@ -7,6 +7,7 @@ import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { keyOf, Resends } from '../../src/core/messages/timeline/resends.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createGround, type Ground, log, numbers, openWritePath, outgoing } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
@@ -104,6 +105,6 @@ async function twoNodes(t: Parameters<typeof createGround>[0]): Promise<[Ground,
   const ground = await createGround(t);
   const other = await openDatabase({ url: ground.url, log });
   t.teardown(() => other.close());
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   return [ground, [openWritePath(ground, engine), openWritePath(ground, engine, { database: other })]];
 }

@@ -22,6 +22,7 @@ import type { Tx } from '../../src/platform/db/connection/handle.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { Reminders } from '../../src/platform/db/queue/reminders.ts';
 import { handle } from '../../src/platform/db/queue/topic.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -174,7 +175,7 @@ t.test('once however many try, in the order of the conversation', async (t) => {
   const ground = await newGround();
   const other = await openDatabase({ url: ground.url, log });
   t.teardown(() => other.close());
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const nodes = [openNode(ground, { engine }), openNode(ground, { engine, database: other })];
   const rows = await Promise.all(
     Array.from({ length: 5 }, async () => schedule(ground, await timeIn(ground, 60_000))),
@@ -620,14 +621,14 @@ async function addAuthor({ database, accountId, roleId, conversationId }: Schedu
 function openNode(
   ground: Ground,
   options: {
-    readonly engine?: MemoryEngine;
+    readonly engine?: MemoryEngine<Frame>;
     readonly database?: Database;
     readonly maySend?: () => boolean;
     readonly limiter?: RateLimiter;
     readonly backoffMs?: number;
   } = {},
 ) {
-  const { engine = new MemoryEngine(), database = ground.database, backoffMs = 0 } = options;
+  const { engine = new MemoryEngine<Frame>(), database = ground.database, backoffMs = 0 } = options;
   const { limiter = new RateLimiter(null) } = options;
   const { lockedWrites, committed } = openWritePath(ground, engine, options);
   const metrics = createMetrics();

@@ -5,8 +5,9 @@ import { NumberTaken } from '../../src/core/messages/timeline/locked-write.ts';
 import { Numbers } from '../../src/core/messages/timeline/numbers.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Querier } from '../../src/platform/db/connection/handle.ts';
-import { EngineUnavailableError, type NumberRequest } from '../../src/platform/engine/engine.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
+import { EngineUnavailableError, type NumberRequest } from '../../src/platform/engine/port.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import {
   addConversation,
@@ -113,7 +114,7 @@ t.test('acknowledged messages are in Postgres', async (t) => {
 
 t.test('twenty concurrent resends on two nodes make one message, and each caller gets it', async (t) => {
   const ground = await createGround(t);
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const other = await openDatabase({ url: ground.url, log });
   t.teardown(() => other.close());
   const nodes = [openWritePath(ground, engine), openWritePath(ground, engine, { database: other })];
@@ -176,7 +177,7 @@ t.test('two nodes whose batches hold the same client ids crossed do not deadlock
   const conversations = [ground.conversationId, await addConversation(ground)];
   const other = await openDatabase({ url: ground.url, log });
   t.teardown(() => other.close());
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const nodes = [openWritePath(ground, engine), openWritePath(ground, engine, { database: other })];
   const keys = Array.from({ length: 200 }, (_, index) => ({
     conversation_id: conversations[index % 2]!,
@@ -196,12 +197,12 @@ t.test('a counter that was wiped or rewound never makes a duplicate', async (t) 
   await Promise.all(Array.from({ length: 50 }, () => first.writePath.append(outgoing(ground))));
 
   // A new engine knows no counters: as after FLUSHALL.
-  const wiped = new MemoryEngine();
+  const wiped = new MemoryEngine<Frame>();
   const second = openWritePath(ground, wiped);
   t.equal((await second.writePath.append(outgoing(ground))).row.sequence, 51);
 
   // As after a restored snapshot: the counter is there, and behind.
-  const rewound = new MemoryEngine();
+  const rewound = new MemoryEngine<Frame>();
   await rewound.reserve([{ stream: ground.conversationId, count: 1, floor: 10 }]);
   const third = openWritePath(ground, rewound);
   const { row } = await third.writePath.append(outgoing(ground));
@@ -216,12 +217,12 @@ t.test('a number more than a thousand below the head is refused and replaced', a
   const ground = await createGround(t);
   const { writePath: ahead } = openWritePath(ground, new MemoryEngine());
   await ahead.append(outgoing(ground));
-  const jumped = new MemoryEngine();
+  const jumped = new MemoryEngine<Frame>();
   await jumped.reserve([{ stream: ground.conversationId, count: 1, floor: 5_000 }]);
   const { writePath: far } = openWritePath(ground, jumped);
   t.equal((await far.append(outgoing(ground))).row.sequence, 5_002);
 
-  const behind = new MemoryEngine();
+  const behind = new MemoryEngine<Frame>();
   await behind.reserve([{ stream: ground.conversationId, count: 1, floor: 3_000 }]);
   const { writePath: late } = openWritePath(ground, behind);
   t.equal((await late.append(outgoing(ground))).row.sequence, 5_003);
@@ -367,7 +368,7 @@ t.test('what needs the lock of its conversation goes on without counters', async
 
 t.test('a message that lost its number to a void takes the next one', async (t) => {
   const ground = await createGround(t);
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const { writePath, timeline } = openWritePath(ground, engine);
   await writePath.append(outgoing(ground));
   // Another node's reader gave up on number 2 before this node wrote it.
@@ -425,8 +426,8 @@ function refusal(promise: Promise<unknown>): Promise<unknown> {
 t.test('a send costs one statement and one claim of a number, and so do 64 at once', async (t) => {
   const ground = await createGround(t);
   let claims = 0;
-  class CountedEngine extends MemoryEngine {
-    override reserve(requests: Parameters<MemoryEngine['reserve']>[0]) {
+  class CountedEngine extends MemoryEngine<Frame> {
+    override reserve(requests: Parameters<MemoryEngine<Frame>['reserve']>[0]) {
       claims += 1;
       return super.reserve(requests);
     }
@@ -457,7 +458,7 @@ function counted(): Numbers {
 }
 
 /** Counters that can be away, or take numbers without an answer. */
-class Counters extends MemoryEngine {
+class Counters extends MemoryEngine<Frame> {
   isAway = false;
   losesAnswers = false;
   /** Whether the last answer was lost. */

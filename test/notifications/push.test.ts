@@ -26,6 +26,7 @@ import { Pushes } from '../../src/features/push/pushes.ts';
 import { RETRIES } from '../../src/features/push/times.ts';
 import { isRealContact, Vapid } from '../../src/features/push/vapid.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
@@ -595,7 +596,7 @@ t.test('a payload keeps below what push services take', async (t) => {
 
 /** Another node of the same database, which looks for what is due all the time. */
 async function otherNode(t: Teardown, log = createLog('silent')): Promise<Pushes> {
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const rights = await Rights.open(engine);
   const post = new GuardedPost(new AddressGuard({ allow: ['127.0.0.1'] }));
   const pushes = new Pushes({

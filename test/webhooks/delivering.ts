@@ -8,6 +8,7 @@ import { WEBHOOK_TIMES, type WebhookTimes } from '../../src/features/webhooks/ti
 import { Rights } from '../../src/platform/access/rights.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { DueWatch } from '../../src/platform/db/queue/due-watch.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';
@@ -48,7 +49,7 @@ export async function openDelivering(
   }: DeliveringOptions = {},
 ): Promise<Delivering> {
   const database = await openDatabase({ url, log });
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const rights = await Rights.open(engine);
   const times: WebhookTimes = {
     ...WEBHOOK_TIMES,

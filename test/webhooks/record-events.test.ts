@@ -21,6 +21,7 @@ import { dataOf, encodeData, eventDataReader } from '../../src/features/webhooks
 import { Rights } from '../../src/platform/access/rights.ts';
 import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import type { Schema } from '../../src/platform/db/tables/schema.ts';
+import type { Frame } from '../../src/platform/engine/frame.ts';
 import { cutMarked } from '../../src/platform/engine/marked-json.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { toFrame } from '../../src/platform/engine/publish.ts';
@@ -233,7 +234,7 @@ t.test('the data of a payload is that of the event on a socket of the same versi
 });
 
 t.test('rows behind a slow webhook are done before it', async (t) => {
-  const engine = new MemoryEngine();
+  const engine = new MemoryEngine<Frame>();
   const rights = await Rights.open(engine);
   t.teardown(() => rights.close());
   const removed: number[] = [];

@@ -12,6 +12,7 @@ import { createMetrics } from '../../platform/metrics.ts';
 import { AddressGuard } from '../../platform/outbound/address-guard.ts';
 import '../features.ts';
 import { RedisList } from '../../platform/db/queue/redis-list.ts';
+import { FRAME_CODEC } from '../../platform/engine/frame-codec.ts';
 import { openEngine } from '../../platform/engine/open-engine.ts';
 import { readRedisUrl } from '../../platform/engine/redis-address.ts';
 import type { AdminContext } from './admin-context.ts';
@@ -40,7 +41,7 @@ export async function importArchive(
     const known = addresses.map(({ name }) => name);
     const hasList = known.length > 0 && addresses[0]?.cluster === undefined;
     const used = !hasList ? [] : (await RedisList.open({ database, known, log })).names;
-    const { engine } = await openEngine({ addresses, used, log, metrics });
+    const { engine } = await openEngine({ codec: FRAME_CODEC, addresses, used, log, metrics });
     disposer.add('engine', engine, (it) => it.close());
     const { store } = await openObjectStore({
       ...{ database, s3: config.s3, dataDir: config.dataDir, accountBytes: config.storedBytesPerAccount },

@@ -5,7 +5,8 @@ import {
   NodeFigures,
 } from '../../contract/protocol/resources/installation.ts';
 import { BUILD } from '../../platform/build.ts';
-import type { Engine, Subscription } from '../../platform/engine/engine.ts';
+import type { Engine } from '../../platform/engine/engine.ts';
+import type { Subscription } from '../../platform/engine/port.ts';
 import type { Health } from '../../platform/health.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import { FIGURES_KEPT, type Figures, TAKEN_EVERY_MS } from './figures.ts';

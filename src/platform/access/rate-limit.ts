@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { bounded } from '../bounded.ts';
-import type { Addition, Tally } from '../engine/engine.ts';
+import type { Addition, Tally } from '../engine/port.ts';
 import { type RateState, RateWindow, type Waiting } from './rate-window.ts';
 
 /** `PARLEY_RATE_LIMIT`, as config.ts reads it. */

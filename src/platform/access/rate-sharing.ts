@@ -1,5 +1,5 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import type { Addition, Engine, EngineShard, Tally } from '../engine/engine.ts';
+import type { Addition, Engine, EngineShard, Tally } from '../engine/port.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Exchange, RateLimiter } from './rate-limit.ts';
 
@@ -93,4 +93,4 @@ export class RateSharing {
   }
 }
 
-type SharedCounts = Pick<Engine, 'tally' | 'shardOf'>;
+type SharedCounts = Pick<Engine<unknown>, 'tally' | 'shardOf'>;

@@ -1,4 +1,4 @@
-import type { Addition, Tally } from '../engine/engine.ts';
+import type { Addition, Tally } from '../engine/port.ts';
 
 /**
  * The window of one key, as this node knows it. A single node grants up to the limit. One of

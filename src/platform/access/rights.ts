@@ -1,8 +1,18 @@
-import type { Engine, Subscription } from '../engine/engine.ts';
+import type { Engine, Subscription } from '../engine/port.ts';
 import { Loop } from '../lifecycle.ts';
 
 /** The subject that stands for all of them, upon which listeners read everything again. */
 export const EVERYTHING = '*';
+
+/** A right changed: whatever is cached of it is read again. */
+export interface RightsChangedFrame {
+  readonly kind: 'rights_changed';
+  /** Id of what the right depends on, or `EVERYTHING`. */
+  readonly subject: string;
+}
+
+/** The engine also carries frames of others, each of another kind. */
+type Carrier = Engine<{ readonly kind: string }>;
 
 /** Gets the id of a right's key, actor, role, account or conversation, or `EVERYTHING`. */
 export type RightsListener = (subject: string) => void;
@@ -13,7 +23,7 @@ export type RightsListener = (subject: string) => void;
  * through this class is never read before listening began.
  */
 export class Rights {
-  readonly #engine: Engine;
+  readonly #engine: Carrier;
   readonly #listeners = new Set<RightsListener>();
   /** Announcements that other nodes have not received yet, because the link was away. */
   readonly #unsent = new Set<string>();
@@ -22,10 +32,10 @@ export class Rights {
   #unregister: (() => void) | undefined;
 
   /** Begins to listen. */
-  static async open(engine: Engine): Promise<Rights> {
+  static async open(engine: Carrier): Promise<Rights> {
     const rights = new Rights(engine);
     rights.#subscription = await engine.subscribe(CHANNEL, (frame) => {
-      if (frame.kind === 'rights_changed') rights.#notifyListeners(frame.subject);
+      if (isRightsChanged(frame)) rights.#notifyListeners(frame.subject);
     });
     rights.#unregister = engine.onMissed(({ reason, channels }) => {
       // While a link is away, `maxAgeMs` is short enough.
@@ -37,7 +47,7 @@ export class Rights {
   }
 
   /** Use `Rights.open`. */
-  private constructor(engine: Engine) {
+  private constructor(engine: Carrier) {
     this.#engine = engine;
     this.#retry = new Loop({
       intervalMs: RETRY_MS,
@@ -68,7 +78,8 @@ export class Rights {
    */
   async announce(subject: string): Promise<void> {
     try {
-      await this.#engine.publish(CHANNEL, { kind: 'rights_changed', subject });
+      const frame: RightsChangedFrame = { kind: 'rights_changed', subject };
+      await this.#engine.publish(CHANNEL, frame);
     } catch {
       if (this.#unsent.size < MAX_UNSENT) {
         this.#unsent.add(subject);
@@ -107,6 +118,10 @@ export class Rights {
     this.#unsent.clear();
     await Promise.all(subjects.map((subject) => this.announce(subject)));
   }
+}
+
+function isRightsChanged(frame: { readonly kind: string }): frame is RightsChangedFrame {
+  return frame.kind === 'rights_changed';
 }
 
 const CHANNEL = 'rights';

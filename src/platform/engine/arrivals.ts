@@ -5,8 +5,8 @@ import {
   COUNTER_MS,
   WINDOW,
 } from './announcement.ts';
-import type { Missed } from './engine.ts';
 import { Recent } from './envelope.ts';
+import type { Missed } from './port.ts';
 
 /**
  * Compares the frames of other nodes with their counters and with their publishers' announcements,

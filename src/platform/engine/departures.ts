@@ -1,5 +1,5 @@
 import { type AnnouncedChannel, type Announcement, COUNTER_MS, WINDOW } from './announcement.ts';
-import { redisName } from './channels.ts';
+import { channelName } from './channels.ts';
 import { Recent, Sealer } from './envelope.ts';
 
 /** Counts the frames that this node publishes on each channel, so that receivers notice losses. */
@@ -60,7 +60,7 @@ export class Counter {
   readonly #window = Array.from({ length: WINDOW }, (): Slot => ({ taken: 0, nextAtUs: undefined }));
 
   constructor(channel: string, nodeId: string, incarnation: number) {
-    this.name = redisName('ch', channel);
+    this.name = channelName(channel);
     this.#channel = channel;
     this.#incarnation = incarnation;
     this.#sealer = new Sealer(nodeId, incarnation);

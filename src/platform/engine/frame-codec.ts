@@ -1,6 +1,7 @@
 import { NEWEST_VERSION } from '../../contract/protocol/versions.ts';
 import type { CommittedFrame, Frame, InboxChange, PresenceReport } from './frame.ts';
 import { cutMarked, mayHaveUnknown } from './marked-json.ts';
+import type { FrameCodec } from './port.ts';
 import { packPosition, unpackPosition } from './text-position.ts';
 
 /**
@@ -41,6 +42,9 @@ export const WIRE_KINDS = {
   filled: 11,
   figures: 12,
 } as const satisfies Record<Frame['kind'], number>;
+
+/** Hands frames to an engine as bytes, and back. */
+export const FRAME_CODEC: FrameCodec<Frame> = { encode: encodeFrame, decode: decodeFrame };
 
 const FIXED_BYTES = 28;
 const STREAMING = 1;

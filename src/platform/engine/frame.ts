@@ -1,4 +1,5 @@
 import type { DeclaredStatus } from '../../contract/protocol/socket/activity.ts';
+import type { RightsChangedFrame } from '../access/rights.ts';
 import type { TextPosition } from './text-position.ts';
 
 /**
@@ -125,13 +126,6 @@ export interface PresenceReport {
 
 /** An actor on one node. `here` is false if its last socket closed a short while ago. */
 export type PresentActor = readonly [actorId: string, status: DeclaredStatus, here: boolean];
-
-/** A right changed: whatever is cached of it is read again. */
-export interface RightsChangedFrame {
-  readonly kind: 'rights_changed';
-  /** Id of what the right depends on, or `EVERYTHING` (platform/access/rights.ts). */
-  readonly subject: string;
-}
 
 /** Inbox rows were written (core/inbox/writer.ts): nodes send new counts to affected sockets. */
 export interface InboxChangedFrame {

@@ -1,5 +1,5 @@
 import { nanoid } from 'nanoid';
-import { Channels } from './channels.ts';
+import { Channels } from './local-channels.ts';
 import {
   type Addition,
   type Engine,
@@ -8,13 +8,12 @@ import {
   type NumberRequest,
   type Subscription,
   type Tally,
-} from './engine.ts';
-import type { Frame } from './frame.ts';
+} from './port.ts';
 
 /** The engine of a single process: it has no broker, so nothing is ever away until it is closed. */
-export class MemoryEngine implements Engine {
+export class MemoryEngine<Frame> implements Engine<Frame> {
   readonly nodeId = nanoid(12);
-  readonly #channels = new Channels();
+  readonly #channels = new Channels<Frame>();
   readonly #counters = new Map<string, number>();
   readonly #windows = new Map<string, { total: number; endsMs: number; number: number }>();
   readonly #now: () => number;
@@ -44,7 +43,7 @@ export class MemoryEngine implements Engine {
     return performance.now();
   }
 
-  async subscribe(channel: string, listener: FrameListener): Promise<Subscription> {
+  async subscribe(channel: string, listener: FrameListener<Frame>): Promise<Subscription> {
     this.#mustBeOpen();
     return this.#channels.add(channel, listener);
   }

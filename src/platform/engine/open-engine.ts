@@ -1,11 +1,12 @@
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Engine, Notices, NoticesOf } from './engine.ts';
 import { MemoryEngine } from './memory-engine.ts';
+import type { Engine, FrameCodec, Notices, NoticesOf } from './port.ts';
 import type { RedisAddress } from './redis-address.ts';
 import type { SeveralRedis } from './several-redis.ts';
 
-export interface EngineOptions {
+export interface EngineOptions<Frame> {
+  readonly codec: FrameCodec<Frame>;
   /** Empty: this process is alone. */
   readonly addresses: readonly RedisAddress[];
   /** The names of those in use. */
@@ -21,20 +22,20 @@ export interface EngineOptions {
 }
 
 /** The engine with a description for the log line of the start. */
-export interface OpenedEngine {
-  readonly engine: Engine;
+export interface OpenedEngine<Frame> {
+  readonly engine: Engine<Frame>;
   readonly description: string;
   /** Absent where there are not several. */
-  readonly several?: SeveralRedis;
+  readonly several?: SeveralRedis<Frame>;
 }
 
-export async function openEngine(options: EngineOptions): Promise<OpenedEngine> {
-  const { addresses, log, metrics, notices, partitionNotices } = options;
+export async function openEngine<Frame>(options: EngineOptions<Frame>): Promise<OpenedEngine<Frame>> {
+  const { codec, addresses, log, metrics, notices, partitionNotices } = options;
   const [address, another] = addresses;
   if (address === undefined) return { engine: new MemoryEngine(), description: 'memory' };
   if (address.cluster !== undefined) {
     const { RedisCluster } = await import('./redis-cluster.ts');
-    const engine = await RedisCluster.connect({ address, log, metrics, notices: partitionNotices });
+    const engine = await RedisCluster.connect({ codec, address, log, metrics, notices: partitionNotices });
     const [first] = engine.shards;
     const name = `Redis Cluster of ${engine.shards.length} masters`;
     return { engine, description: described(name, first?.serverVersion ?? null) };
@@ -42,7 +43,13 @@ export async function openEngine(options: EngineOptions): Promise<OpenedEngine> 
   // Loaded here, because a node without Redis does not need the library.
   if (another === undefined) {
     const { RedisEngine } = await import('./redis-engine.ts');
-    const engine = await RedisEngine.connect({ url: address.url, log, metrics, notices: notices?.() });
+    const engine = await RedisEngine.connect({
+      codec,
+      url: address.url,
+      log,
+      metrics,
+      notices: notices?.(),
+    });
     return { engine, description: described(address.name, engine.serverVersion) };
   }
   const { SeveralRedis } = await import('./several-redis.ts');

@@ -1,47 +1,38 @@
 import { partitionOf } from './channels.ts';
-import type {
-  Addition,
-  Engine,
-  FrameListener,
-  Missed,
-  NumberRequest,
-  Subscription,
-  Tally,
-} from './engine.ts';
-import type { Frame } from './frame.ts';
+import type { Addition, Engine, FrameListener, Missed, NumberRequest, Subscription, Tally } from './port.ts';
 import type { RedisEngine } from './redis-engine.ts';
 
 /**
  * An engine of which each partition is on one of several Redis, and may move to another one. Each
  * Redis proves its own link, and what is lost with one is reported for its channels alone.
  */
-export class PartitionedEngine implements Engine {
+export class PartitionedEngine<Frame> implements Engine<Frame> {
   readonly nodeId: string;
-  readonly #kept = new Set<Kept>();
+  readonly #kept = new Set<Kept<Frame>>();
   readonly #missedListeners = new Set<(missed: Missed) => void>();
-  #byPartition: readonly RedisEngine[];
-  #shards: readonly RedisEngine[];
+  #byPartition: readonly RedisEngine<Frame>[];
+  #shards: readonly RedisEngine<Frame>[];
 
   constructor(
     nodeId: string,
-    byPartition: readonly RedisEngine[],
-    shards: readonly RedisEngine[] = [...new Set(byPartition)],
+    byPartition: readonly RedisEngine<Frame>[],
+    shards: readonly RedisEngine<Frame>[] = [...new Set(byPartition)],
   ) {
     this.nodeId = nodeId;
     this.#byPartition = byPartition;
     this.#shards = shards;
   }
 
-  get shards(): readonly RedisEngine[] {
+  get shards(): readonly RedisEngine<Frame>[] {
     return this.#shards;
   }
 
   /** The Redis of each partition. */
-  get byPartition(): readonly RedisEngine[] {
+  get byPartition(): readonly RedisEngine<Frame>[] {
     return this.#byPartition;
   }
 
-  shardOf(id: string): RedisEngine {
+  shardOf(id: string): RedisEngine<Frame> {
     return this.#byPartition[partitionOf(id)]!;
   }
 
@@ -57,8 +48,8 @@ export class PartitionedEngine implements Engine {
     return Math.min(...this.shards.map(({ wholeMs }) => wholeMs));
   }
 
-  async subscribe(channel: string, listener: FrameListener): Promise<Subscription> {
-    const kept: Kept = {
+  async subscribe(channel: string, listener: FrameListener<Frame>): Promise<Subscription> {
+    const kept: Kept<Frame> = {
       channel,
       listener,
       engine: undefined,
@@ -115,7 +106,7 @@ export class PartitionedEngine implements Engine {
   }
 
   /** Reports what this Redis missed, while it has partitions. */
-  protected follow(engine: RedisEngine): void {
+  protected follow(engine: RedisEngine<Frame>): void {
     engine.onMissed((missed) => {
       if (!this.shards.includes(engine)) return;
       const isOfIt = (channel: string) => this.shardOf(channel) === engine;
@@ -129,9 +120,9 @@ export class PartitionedEngine implements Engine {
    * same at about the same time; meanwhile all of them must be in doubt.
    */
   protected async move(
-    byPartition: readonly RedisEngine[],
+    byPartition: readonly RedisEngine<Frame>[],
     sinceMs: number,
-    shards: readonly RedisEngine[] = [...new Set(byPartition)],
+    shards: readonly RedisEngine<Frame>[] = [...new Set(byPartition)],
   ): Promise<void> {
     const before = this.#byPartition;
     this.#byPartition = byPartition;
@@ -145,14 +136,14 @@ export class PartitionedEngine implements Engine {
   }
 
   /** Subscribes where the channel is now, and leaves where it was. */
-  async #settle(kept: Kept): Promise<void> {
+  async #settle(kept: Kept<Frame>): Promise<void> {
     for (;;) {
       const engine = this.shardOf(kept.channel);
       if (kept.engine === engine || kept.isOver) return;
       kept.engine = engine;
       const before = kept.subscription;
       // A replica, such as the master of before, has the frames of its new master too.
-      const listener: FrameListener = (frame) => {
+      const listener: FrameListener<Frame> = (frame) => {
         if (kept.engine === engine && !kept.isOver) kept.listener(frame);
       };
       kept.subscription = await engine.subscribe(kept.channel, listener);
@@ -165,7 +156,7 @@ export class PartitionedEngine implements Engine {
   async #byShard<Item, Answer>(
     items: readonly Item[],
     idOf: (item: Item) => string,
-    ask: (engine: RedisEngine, some: readonly Item[]) => Promise<readonly Answer[]>,
+    ask: (engine: RedisEngine<Frame>, some: readonly Item[]) => Promise<readonly Answer[]>,
   ): Promise<Answer[]> {
     const indexes = Map.groupBy(items.keys(), (index) => this.shardOf(idOf(items[index]!)));
     const answers: Answer[] = [];
@@ -191,10 +182,10 @@ export class PartitionedEngine implements Engine {
 }
 
 /** A subscription, which moves when its channel does. */
-interface Kept {
+interface Kept<Frame> {
   readonly channel: string;
-  readonly listener: FrameListener;
-  engine: RedisEngine | undefined;
+  readonly listener: FrameListener<Frame>;
+  engine: RedisEngine<Frame> | undefined;
   subscription: Subscription | undefined;
   isOver: boolean;
   /** Resolves when it is where its channel is. */

@@ -4,15 +4,16 @@ import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { type ClusterAnswer, type ClusterView, readClusterView } from './cluster-slots.ts';
-import type { NoticesOf } from './engine.ts';
 import { NODE_ID_BYTES } from './envelope.ts';
 import { PartitionedEngine } from './partitioned-engine.ts';
+import type { FrameCodec, NoticesOf } from './port.ts';
 import { type RedisAddress, serverOf } from './redis-address.ts';
 import { describe, isRefusal, readClusterNodes } from './redis-connection.ts';
 import { RedisEngine } from './redis-engine.ts';
 import { Warnings } from './warnings.ts';
 
-export interface RedisClusterOptions {
+export interface RedisClusterOptions<Frame> {
+  readonly codec: FrameCodec<Frame>;
   readonly address: RedisAddress;
   readonly log: Logger;
   readonly notices?: NoticesOf | undefined;
@@ -26,9 +27,9 @@ export interface RedisClusterOptions {
  * a Redis with a link of its own; partitions move when the cluster moves their slots
  * (docs/decisions.md#redis-cluster).
  */
-export class RedisCluster extends PartitionedEngine {
-  readonly #options: RedisClusterOptions;
-  readonly #masters: Map<string, RedisEngine>;
+export class RedisCluster<Frame> extends PartitionedEngine<Frame> {
+  readonly #options: RedisClusterOptions<Frame>;
+  readonly #masters: Map<string, RedisEngine<Frame>>;
   readonly #looking: Loop;
   #servers: readonly string[];
   #readMs = performance.now();
@@ -41,13 +42,13 @@ export class RedisCluster extends PartitionedEngine {
   readonly #warnings: Warnings;
 
   /** Rejects with one line that says what keeps the cluster from being used. */
-  static async connect(options: RedisClusterOptions): Promise<RedisCluster> {
+  static async connect<Frame>(options: RedisClusterOptions<Frame>): Promise<RedisCluster<Frame>> {
     const { address, log } = options;
     const nodeId = nanoid(NODE_ID_BYTES);
     const deadlineMs = performance.now() + (options.patienceMs ?? PATIENCE_MS);
     for (;;) {
-      const holder: Holder = { cluster: undefined };
-      const masters = new Map<string, RedisEngine>();
+      const holder: Holder<Frame> = { cluster: undefined };
+      const masters = new Map<string, RedisEngine<Frame>>();
       try {
         const view = await askServers(address, address.cluster!);
         const places = placesOf(view.masters);
@@ -77,9 +78,9 @@ export class RedisCluster extends PartitionedEngine {
   }
 
   private constructor(
-    options: RedisClusterOptions,
+    options: RedisClusterOptions<Frame>,
     nodeId: string,
-    masters: Map<string, RedisEngine>,
+    masters: Map<string, RedisEngine<Frame>>,
     view: ClusterView,
   ) {
     super(
@@ -179,7 +180,7 @@ export class RedisCluster extends PartitionedEngine {
 
   async #add(at: string, partitions: readonly number[]): Promise<void> {
     try {
-      const holder: Holder = { cluster: this };
+      const holder: Holder<Frame> = { cluster: this };
       const master = await connectMaster(this.#options, this.nodeId, holder, at, partitions);
       this.#masters.set(at, master);
       this.follow(master);
@@ -204,19 +205,19 @@ export class RedisCluster extends PartitionedEngine {
 }
 
 /** The cluster to which a master belongs; absent until all are connected. */
-interface Holder {
-  cluster: RedisCluster | undefined;
+interface Holder<Frame> {
+  cluster: RedisCluster<Frame> | undefined;
 }
 
-function connectMaster(
-  { address, log, notices, metrics }: RedisClusterOptions,
+function connectMaster<Frame>(
+  { codec, address, log, notices, metrics }: RedisClusterOptions<Frame>,
   nodeId: string,
-  holder: Holder,
+  holder: Holder<Frame>,
   at: string,
   partitions: readonly number[],
-): Promise<RedisEngine> {
+): Promise<RedisEngine<Frame>> {
   return RedisEngine.connect({
-    ...{ url: serverOf(address, at).url, nodeId, log: log.child({ redis: at }), patienceMs: 0 },
+    ...{ codec, url: serverOf(address, at).url, nodeId, log: log.child({ redis: at }), patienceMs: 0 },
     ...(notices && { notices: notices(() => holder.cluster?.partitionsAt(at) ?? partitions) }),
     ...(metrics && { metrics }),
     inCluster: { partitions, onStray: () => holder.cluster?.stray() },

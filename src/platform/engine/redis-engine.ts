@@ -6,24 +6,24 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { ANNOUNCE_EVERY_MS, decodeAnnouncement, encodeAnnouncement } from './announcement.ts';
 import { Arrivals } from './arrivals.ts';
-import { bySlot, Channels, channelOf, redisName } from './channels.ts';
+import { bySlot, channelName, channelOf } from './channels.ts';
 import { type Counter, Departures } from './departures.ts';
 import { DroppedFrames } from './dropped-frames.ts';
+import { NODE_ID_BYTES, openEnvelope, Sealer } from './envelope.ts';
+import { Channels } from './local-channels.ts';
+import { isAnnouncements, type OwnChannels, ownChannels } from './own-channels.ts';
 import {
   type Addition,
   type Engine,
   EngineUnavailableError,
+  type FrameCodec,
   type FrameListener,
   type Missed,
   type Notices,
   type NumberRequest,
   type Subscription,
   type Tally,
-} from './engine.ts';
-import { NODE_ID_BYTES, openEnvelope, Sealer } from './envelope.ts';
-import type { Frame } from './frame.ts';
-import { decodeFrame, encodeFrame } from './frame-codec.ts';
-import { isAnnouncements, type OwnChannels, ownChannels } from './own-channels.ts';
+} from './port.ts';
 import { type RedisAddress, readRedisUrl } from './redis-address.ts';
 import * as redis from './redis-connection.ts';
 import { RedisLink } from './redis-link.ts';
@@ -31,9 +31,10 @@ import { inScripts, microseconds, RedisScripts } from './redis-scripts.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { Warnings } from './warnings.ts';
 
-export interface RedisEngineOptions {
+export interface RedisEngineOptions<Frame> {
   /** One address of REDIS_URL; Redis 7 or newer (sharded publish/subscribe). */
   readonly url: string;
+  readonly codec: FrameCodec<Frame>;
   /** Where it is one of several. */
   readonly nodeId?: string;
   readonly log: Logger;
@@ -52,18 +53,19 @@ export interface RedisEngineOptions {
 }
 
 /** The engine of many nodes over one Redis, with connections for commands and for subscriptions. */
-export class RedisEngine implements Engine {
+export class RedisEngine<Frame> implements Engine<Frame> {
   readonly nodeId: string;
   readonly shards = [this];
   /** Version of the Redis, such as `7.0.15`; null where INFO is not permitted. */
   serverVersion: string | null = null;
   #own: OwnChannels;
-  readonly #inCluster: RedisEngineOptions['inCluster'];
+  readonly #inCluster: RedisEngineOptions<Frame>['inCluster'];
+  readonly #codec: FrameCodec<Frame>;
   readonly #scripts: RedisScripts;
   readonly #log: Logger;
   readonly #commands: Redis;
   readonly #subscriber: Redis;
-  readonly #channels: Channels;
+  readonly #channels: Channels<Frame>;
   readonly #subscriptions: Subscriptions;
   readonly #link: RedisLink;
   readonly #departures: Departures;
@@ -89,7 +91,7 @@ export class RedisEngine implements Engine {
    * Rejects with one line that names the Redis, the reason and the remedy: at once if it refuses,
    * after `patienceMs` if it does not answer in time, as on a busy machine.
    */
-  static async connect(options: RedisEngineOptions): Promise<RedisEngine> {
+  static async connect<Frame>(options: RedisEngineOptions<Frame>): Promise<RedisEngine<Frame>> {
     const deadlineMs = performance.now() + (options.patienceMs ?? PATIENCE_MS);
     const [address] = readRedisUrl(options.url) ?? [];
     if (address === undefined) throw new Error('REDIS_URL is no address of a Redis');
@@ -117,11 +119,12 @@ export class RedisEngine implements Engine {
   }
 
   private constructor(
-    { nodeId = nanoid(NODE_ID_BYTES), log, notices, metrics, inCluster }: RedisEngineOptions,
+    { nodeId = nanoid(NODE_ID_BYTES), codec, log, notices, metrics, inCluster }: RedisEngineOptions<Frame>,
     address: RedisAddress,
   ) {
     this.nodeId = nodeId;
     this.#inCluster = inCluster;
+    this.#codec = codec;
     this.#own = ownChannels(nodeId, inCluster?.partitions);
     this.#departures = new Departures(nodeId);
     this.#uncounted = new Sealer(nodeId, 0);
@@ -135,7 +138,7 @@ export class RedisEngine implements Engine {
     this.#commands = connection('commands');
     this.#scripts = new RedisScripts(this.#commands, inCluster !== undefined);
     this.#subscriber = connection('subscriber');
-    this.#channels = new Channels((channel) => {
+    this.#channels = new Channels<Frame>((channel) => {
       this.#subscriptions.settle(channel).catch(() => {});
     });
     this.#subscriptions = new Subscriptions({
@@ -205,7 +208,7 @@ export class RedisEngine implements Engine {
     return Math.max(heardMs, this.#lookedMs);
   }
 
-  async subscribe(channel: string, listener: FrameListener): Promise<Subscription> {
+  async subscribe(channel: string, listener: FrameListener<Frame>): Promise<Subscription> {
     if (this.#closing !== undefined) throw new EngineUnavailableError('closed');
     const subscription = this.#channels.add(channel, listener);
     try {
@@ -222,7 +225,7 @@ export class RedisEngine implements Engine {
     if (this.#closing !== undefined) return Promise.reject(new EngineUnavailableError('closed'));
     // Into the outbox first: a frame that a listener publishes in answer must not overtake it.
     const counter = this.#departures.counter(channel);
-    const sent = this.#enqueue(counter.name, counter.seal(encodeFrame(frame)), counter);
+    const sent = this.#enqueue(counter.name, counter.seal(this.#codec.encode(frame)), counter);
     this.#channels.deliver(channel, frame);
     return sent;
   }
@@ -458,7 +461,7 @@ export class RedisEngine implements Engine {
       } else if (isAnnouncements(channel)) {
         this.#arrivals.announcement(publisherId, decodeAnnouncement(content));
       } else {
-        const frame = decodeFrame(content);
+        const frame = this.#codec.decode(content);
         this.#arrivals.frame(publisherId, channel, incarnation, number);
         this.#channels.deliver(channel, frame);
       }
@@ -489,10 +492,6 @@ interface Departing {
 const PATIENCE_MS = 10_000;
 /** Between two attempts to connect, of those that ioredis does not make by itself. */
 const RETRY_MS = 100;
-
-function channelName(channel: string): string {
-  return redisName('ch', channel);
-}
 
 function describeMissed({ reason, frames, channels }: Missed): object {
   return { reason, frames, channels: channels === undefined ? 'all' : [...channels].slice(0, 10) };

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { redisName } from './channels.ts';
-import type { Addition, NumberRequest, Tally } from './engine.ts';
+import type { Addition, NumberRequest, Tally } from './port.ts';
 import { isRefusal } from './redis-connection.ts';
 
 /** Scripts that Redis runs as one step, over one connection. */

@@ -3,13 +3,14 @@ import { nanoid } from 'nanoid';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { PARTITIONS } from './channels.ts';
-import type { Notices } from './engine.ts';
 import { NODE_ID_BYTES } from './envelope.ts';
 import { PartitionedEngine } from './partitioned-engine.ts';
+import type { FrameCodec, Notices } from './port.ts';
 import type { RedisAddress } from './redis-address.ts';
 import { RedisEngine } from './redis-engine.ts';
 
-export interface SeveralRedisOptions {
+export interface SeveralRedisOptions<Frame> {
+  readonly codec: FrameCodec<Frame>;
   /** All that this node knows. */
   readonly addresses: readonly RedisAddress[];
   /** The names of those in use. */
@@ -21,26 +22,27 @@ export interface SeveralRedisOptions {
 }
 
 /** The engine over several Redis, over which a fixed rule spreads the partitions. */
-export class SeveralRedis extends PartitionedEngine {
-  readonly #known: ReadonlyMap<string, RedisEngine>;
+export class SeveralRedis<Frame> extends PartitionedEngine<Frame> {
+  readonly #known: ReadonlyMap<string, RedisEngine<Frame>>;
 
   /** Rejects as RedisEngine.connect does if one cannot be used. */
-  static async connect({
+  static async connect<Frame>({
+    codec,
     addresses,
     used,
     log,
     notices,
     metrics,
-  }: SeveralRedisOptions): Promise<SeveralRedis> {
+  }: SeveralRedisOptions<Frame>): Promise<SeveralRedis<Frame>> {
     const nodeId = nanoid(NODE_ID_BYTES);
     const connecting = addresses.map(({ name, url }) =>
       RedisEngine.connect({
-        ...{ url, nodeId, log: log.child({ redis: name }), notices: notices?.(name) },
+        ...{ codec, url, nodeId, log: log.child({ redis: name }), notices: notices?.(name) },
         ...(metrics && { metrics }),
       }),
     );
     const settled = await Promise.allSettled(connecting);
-    const known = new Map<string, RedisEngine>();
+    const known = new Map<string, RedisEngine<Frame>>();
     for (const [index, result] of settled.entries()) {
       if (result.status === 'fulfilled') known.set(addresses[index]!.name, result.value);
     }
@@ -50,7 +52,11 @@ export class SeveralRedis extends PartitionedEngine {
     return new SeveralRedis(nodeId, known, used);
   }
 
-  private constructor(nodeId: string, known: ReadonlyMap<string, RedisEngine>, used: readonly string[]) {
+  private constructor(
+    nodeId: string,
+    known: ReadonlyMap<string, RedisEngine<Frame>>,
+    used: readonly string[],
+  ) {
     super(nodeId, placed(known, used), named(known, used));
     this.#known = known;
     for (const engine of known.values()) this.follow(engine);
@@ -67,11 +73,11 @@ export class SeveralRedis extends PartitionedEngine {
   }
 }
 
-function placed(known: ReadonlyMap<string, RedisEngine>, names: readonly string[]): RedisEngine[] {
+function placed<Engine>(known: ReadonlyMap<string, Engine>, names: readonly string[]): Engine[] {
   return named(known, spread(names));
 }
 
-function named(known: ReadonlyMap<string, RedisEngine>, names: readonly string[]): RedisEngine[] {
+function named<Engine>(known: ReadonlyMap<string, Engine>, names: readonly string[]): Engine[] {
   return names.map((name) => known.get(name)!);
 }
 

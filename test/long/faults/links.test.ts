@@ -1,4 +1,5 @@
 import t from 'tap';
+import { FRAME_CODEC as codec } from '../../../src/platform/engine/frame-codec.ts';
 import { RedisEngine } from '../../../src/platform/engine/redis-engine.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { makeFrame, newChannel, onCreated } from '../../engine/contract.ts';
@@ -14,8 +15,8 @@ t.test(
     const link = await FaultProxy.start({ target: redis });
     t.teardown(() => link.close());
     const [behind, other] = await Promise.all([
-      RedisEngine.connect({ url: `redis://127.0.0.1:${link.port}`, log }),
-      RedisEngine.connect({ url: redis.url, log }),
+      RedisEngine.connect({ codec, url: `redis://127.0.0.1:${link.port}`, log }),
+      RedisEngine.connect({ codec, url: redis.url, log }),
     ]);
     t.teardown(() => Promise.all([behind.close(), other.close()]).then(() => undefined));
     const channel = newChannel();

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import { bounded } from '../../../platform/bounded.ts';
 import type { Querier } from '../../../platform/db/connection/handle.ts';
+import type { Engine } from '../../../platform/engine/engine.ts';
 import {
-  type Engine,
   type EngineShard,
   EngineUnavailableError,
   type NumberRequest,
-} from '../../../platform/engine/engine.ts';
+} from '../../../platform/engine/port.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { Timeline } from './timeline.ts';
 import { readHeads } from './timeline-store.ts';

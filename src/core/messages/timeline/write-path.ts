@@ -3,7 +3,7 @@ import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts
 import type { Querier } from '../../../platform/db/connection/handle.ts';
 import type { PipelinedConnection } from '../../../platform/db/connection/pipelined-connection.ts';
 import { isFenced, isUnavailable } from '../../../platform/db/connection/unavailable.ts';
-import { EngineUnavailableError, type NumberRequest } from '../../../platform/engine/engine.ts';
+import { EngineUnavailableError, type NumberRequest } from '../../../platform/engine/port.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { directBlocked } from '../../conversations/access.ts';
 import { readBlockedIds } from '../../conversations/blocks.ts';

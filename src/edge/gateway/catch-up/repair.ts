@@ -1,7 +1,7 @@
 import { earlier, type Since } from '../../../core/events/event-source.ts';
 import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
-import type { Missed } from '../../../platform/engine/engine.ts';
 import type { CommittedFrame } from '../../../platform/engine/frame.ts';
+import type { Missed } from '../../../platform/engine/port.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { NodeOptions } from '../options.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';

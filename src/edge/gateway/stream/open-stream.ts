@@ -1,7 +1,7 @@
 import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
 import type { TimelineHead } from '../../../core/messages/timeline/timeline-store.ts';
 import type { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
-import type { Engine, Subscription } from '../../../platform/engine/engine.ts';
+import type { Engine } from '../../../platform/engine/engine.ts';
 import type {
   BroadcastFrame,
   CommittedFrame,
@@ -11,6 +11,7 @@ import type {
   VoidFrame,
 } from '../../../platform/engine/frame.ts';
 import { isCommitted } from '../../../platform/engine/frame.ts';
+import type { Subscription } from '../../../platform/engine/port.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { RangeCache } from '../catch-up/range-cache.ts';
 import type { NodeOptions } from '../options.ts';

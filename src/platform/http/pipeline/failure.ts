@@ -1,7 +1,7 @@
 import { toErrorObject } from '../../../contract/protocol/error-envelope.ts';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { isUnavailable } from '../../db/connection/unavailable.ts';
-import { EngineUnavailableError } from '../../engine/engine.ts';
+import { EngineUnavailableError } from '../../engine/port.ts';
 import type { Logger } from '../../log.ts';
 
 export interface FailuresOptions {
