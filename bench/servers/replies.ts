@@ -7,8 +7,9 @@
 import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';
 import { exponential, stamp } from '../lib/tokens.ts';
 import '../../src/app/features.ts';
+import { publishChanged } from '../../src/app/jobs/changed-effects.ts';
 import { OutboxWorker } from '../../src/app/jobs/outbox-worker.ts';
-import { publishChanged, SentEffects } from '../../src/app/jobs/sent-effects.ts';
+import { SentEffects } from '../../src/app/jobs/sent-effects.ts';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
 import { createActor } from '../../src/core/accounts/actors.ts';

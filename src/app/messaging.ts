@@ -1,45 +1,17 @@
 import { Listeners } from '../core/accounts/listeners.ts';
-import { ACTOR_CHANGED, RIGHTS_CHANGED } from '../core/accounts/rights-changed.ts';
 import { REMOVE_WITHDRAWN, removeUnattached } from '../core/attachments/uploads.ts';
 import { Sealer } from '../core/audit/sealer.ts';
-import { showChangedActor } from '../core/conversations/changed-actor.ts';
-import {
-  CONVERSATION_ASSIGNED,
-  CONVERSATION_CREATED,
-  CONVERSATION_DELETED,
-  CONVERSATION_READ,
-  CONVERSATIONS_READ,
-  PARTICIPANT_ADDED,
-  SYSTEM_EVENT,
-} from '../core/conversations/outbox-topics.ts';
-import { RESOURCES_CHANGED } from '../core/events/changes.ts';
 import { announceWritten, InboxWriter, type WrittenConversation } from '../core/inbox/writer.ts';
-import {
-  type ContentChanged,
-  MESSAGE_DELETED,
-  MESSAGE_EDITED,
-  MESSAGES_IMPORTED,
-  MESSAGES_SENT,
-  SCHEDULE_NOT_SENT,
-} from '../core/messages/outbox-topics.ts';
 import { REMINDED_MESSAGES, SEND_SCHEDULED } from '../core/messages/schedules/scheduled.ts';
 import { ScheduledDelivery } from '../core/messages/schedules/scheduled-delivery.ts';
 import { Sender } from '../core/messages/sending/send.ts';
-import { appendSystemEvent } from '../core/messages/sending/system-messages.ts';
 import { ImportedWrites } from '../core/messages/timeline/imported-write.ts';
 import { LockedWrites } from '../core/messages/timeline/locked-write.ts';
 import { Numbers } from '../core/messages/timeline/numbers.ts';
 import type { Committed } from '../core/messages/timeline/outgoing.ts';
 import { Timeline } from '../core/messages/timeline/timeline.ts';
 import { WritePaths } from '../core/messages/timeline/write-paths.ts';
-import { notifyAdded } from '../core/notifications/causes/added.ts';
-import { notifyAssigned } from '../core/notifications/causes/assigned.ts';
-import { followMentions } from '../core/notifications/causes/mentions-changed.ts';
-import { notifyNotSent } from '../core/notifications/causes/not-sent.ts';
 import { planNotifications } from '../core/notifications/causes/notify.ts';
-import { draftsChanged } from '../core/notifications/causes/proposed.ts';
-import { markConversationRead } from '../core/notifications/feed/mark-conversation.ts';
-import { refreshNotifications } from '../core/notifications/feed/refresh.ts';
 import { EncodedRows } from '../core/resources/encoded-rows.ts';
 import { MESSAGES } from '../core/resources/message.ts';
 import { NOTIFICATIONS } from '../core/resources/notification.ts';
@@ -49,8 +21,9 @@ import { Reminders } from '../platform/db/queue/reminders.ts';
 import { handle } from '../platform/db/queue/topic.ts';
 import type { Access } from './access.ts';
 import type { Data, PartOptions } from './data.ts';
+import { committedHandlers } from './jobs/handlers.ts';
 import { OutboxWorker } from './jobs/outbox-worker.ts';
-import { publishChanged, SentEffects } from './jobs/sent-effects.ts';
+import { SentEffects } from './jobs/sent-effects.ts';
 import type { OpenedFeatures } from './opened-features.ts';
 
 export type Messaging = Awaited<ReturnType<typeof openMessaging>>;
@@ -94,14 +67,6 @@ export async function openMessaging(
     ofFeatures,
   });
   disposer.add('effects of sent messages', effects, (it) => it.idle());
-  const ofChanges = {
-    database,
-    files: store,
-    engine,
-    onPublished: ofFeatures.published,
-    onFinished: (messageIds: readonly string[]) => effects.finished(messageIds),
-  };
-
   const writes = {
     database,
     files: store,
@@ -135,45 +100,17 @@ export async function openMessaging(
     disposer.add('encoded rows', rows, (it) => it.close());
     rights.onChange((subject) => (subject === EVERYTHING ? rows.clear() : rows.forget(subject)));
   }
-  const contentChanged = async (changed: ContentChanged) => {
-    await rights.announce(changed.message_id);
-    await refreshNotifications(database, changed);
-  };
-
-  const handlers = [
-    handle(RIGHTS_CHANGED, async ({ subjects }) => {
-      await Promise.all(subjects.map((subject) => rights.announce(subject)));
-      await ofFeatures.rightsChanged(subjects);
-    }),
-    handle(MESSAGES_SENT, (sent) => effects.takeOver(sent)),
-    handle(MESSAGES_IMPORTED, ({ conversation_id: stream, through: sequence }) =>
-      engine.publish(stream, { kind: 'filled', stream, sequence }),
-    ),
-    handle(RESOURCES_CHANGED, async (changes, isRepeated) => {
-      await publishChanged(ofChanges, changes, isRepeated);
-      await draftsChanged(database, changes.changes);
-      await ofFeatures.changed(changes);
-    }),
-    handle(CONVERSATION_CREATED, ofFeatures.conversationCreated),
-    handle(CONVERSATION_DELETED, ofFeatures.conversationDeleted),
-    handle(CONVERSATION_ASSIGNED, (assigned) => database.transaction((tx) => notifyAssigned(tx, assigned))),
-    handle(CONVERSATION_READ, (read) => markConversationRead({ database, timeline }, read)),
-    handle(CONVERSATIONS_READ, async ({ read }) => {
-      for (const one of read) await markConversationRead({ database, timeline }, one);
-    }),
-    handle(ACTOR_CHANGED, (changed) => showChangedActor(database, changed)),
-    handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, added)),
-    handle(SYSTEM_EVENT, (event) => appendSystemEvent(writePath, event)),
-    handle(SCHEDULE_NOT_SENT, (ended) => notifyNotSent(database, ended)),
-    handle(MESSAGE_EDITED, async (edited) => {
-      await contentChanged(edited);
-      await followMentions(database, directory, edited);
-    }),
-    handle(MESSAGE_DELETED, async (deleted) => {
-      await contentChanged(deleted);
-      await ofFeatures.messageDeleted(deleted);
-    }),
-  ];
+  const handlers = committedHandlers({
+    database,
+    files: store,
+    engine,
+    directory,
+    rights,
+    timeline,
+    writePath,
+    effects,
+    ofFeatures,
+  });
   const jobs = [
     handle(SEND_SCHEDULED, (job) => scheduled.deliver(job)),
     handle(REMOVE_WITHDRAWN, () => removeUnattached(database, store)),

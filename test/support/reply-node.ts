@@ -1,5 +1,6 @@
+import { publishChanged } from '../../src/app/jobs/changed-effects.ts';
 import { OutboxWorker } from '../../src/app/jobs/outbox-worker.ts';
-import { publishChanged, SentEffects } from '../../src/app/jobs/sent-effects.ts';
+import { SentEffects } from '../../src/app/jobs/sent-effects.ts';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { createConversation } from '../../src/core/conversations/conversation-store.ts';

@@ -1,4 +1,4 @@
-import type { NodeParts } from '../../core/features/feature.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
 import type { OutboxRow, Querier } from '../../platform/db/connection/handle.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import type { InFlightRows } from '../../platform/db/queue/in-flight-rows.ts';
@@ -11,8 +11,13 @@ import {
 } from '../../platform/db/queue/outbox.ts';
 import { byTopic, type TopicHandler } from '../../platform/db/queue/topic.ts';
 import { Loop } from '../../platform/lifecycle.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
 
-export interface OutboxWorkerOptions extends Pick<NodeParts, 'database' | 'metrics' | 'log'> {
+export interface OutboxWorkerOptions {
+  readonly database: Database;
+  readonly metrics: Metrics;
+  readonly log: Logger;
   readonly inFlight: InFlightRows;
   readonly watch: Pick<DueWatch, 'add'>;
 }

@@ -1,8 +1,5 @@
 import { readRosterVersions } from '../../core/conversations/conversation-store.ts';
 import { showAgain } from '../../core/conversations/own-state.ts';
-import type { ResourcesChanged } from '../../core/events/changes.ts';
-import type { EventReads } from '../../core/events/event-source.ts';
-import { sourceOf } from '../../core/features/event-sources.ts';
 import type { Effects, NodeParts, SentMessage } from '../../core/features/feature.ts';
 import type { MessagesSent } from '../../core/messages/outbox-topics.ts';
 import { readSentMessages } from '../../core/messages/store.ts';
@@ -21,7 +18,6 @@ import { type MessageRow, messageEvent, withParts } from '../../core/resources/m
 import type { NotificationRow } from '../../core/resources/notification.ts';
 import type { ListenersRevision } from '../../platform/db/connection/listeners-revision.ts';
 import type { InFlightRows } from '../../platform/db/queue/in-flight-rows.ts';
-import type { Engine } from '../../platform/engine/engine.ts';
 import { publish } from '../../platform/engine/publish.ts';
 
 export interface SentEffectsOptions
@@ -236,33 +232,4 @@ interface PublishedRow {
   readonly published: Promise<boolean>;
   /** Called when its effects have succeeded or failed. */
   readonly over: () => void;
-}
-
-interface ChangedOptions extends EventReads {
-  readonly engine: Engine;
-  readonly onPublished?: NonNullable<Effects['published']>;
-  /** Handles messages whose streaming has ended: every effect but the event. */
-  readonly onFinished: (messageIds: readonly string[]) => Promise<void>;
-}
-
-/**
- * Publishes durable changes other than the sending of messages (RESOURCES_CHANGED). May be
- * repeated: readers recognize an event by id and `updated_at`. Rejects if publishing failed on a
- * node. `isRepeated`: the changes may already be published.
- */
-export async function publishChanged(
-  options: ChangedOptions,
-  { changes }: ResourcesChanged,
-  isRepeated: boolean,
-): Promise<void> {
-  const { engine, onPublished, onFinished } = options;
-  for (const [event, ofEvent] of Map.groupBy(changes, (change) => change.event)) {
-    const events = (await sourceOf(event)?.read(options, ofEvent)) ?? [];
-    const published = events.map((one) => publish(engine, one));
-    await Promise.all([...published, onPublished?.(events, ofEvent, isRepeated)]);
-  }
-  const finished = changes.flatMap(({ event, attempt, id }) =>
-    event === 'message.updated' && attempt !== undefined ? id : [],
-  );
-  if (finished.length > 0) await onFinished(finished);
 }
