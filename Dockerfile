@@ -3,7 +3,7 @@ FROM node:22.23.3-trixie-slim AS tools
 WORKDIR /app
 
 COPY package.json package-lock.json ./
-COPY src/contract/client/package.json src/contract/client/
+COPY packages packages
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY bin bin
 COPY src src
@@ -15,7 +15,7 @@ FROM node:22.23.3-trixie-slim AS build
 WORKDIR /app
 
 COPY package.json package-lock.json ./
-COPY src/contract/client/package.json src/contract/client/
+COPY packages packages
 # Without scripts: the one of the package "node" would install a second Node. Without optional packages: the embedded
 # Postgres, and the compilers that some packages would use if they were there.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
@@ -28,13 +28,13 @@ COPY bin bin
 COPY docs/operations.md docs/
 COPY migrations migrations
 COPY src src
-COPY --from=tools /app/src/contract/client/dist/served src/contract/client/dist/served
-COPY --from=tools /app/src/edge/console/dist src/edge/console/dist
-COPY --from=tools /app/src/features/widgets/dist src/features/widgets/dist
+COPY --from=tools /app/packages/client/npm/dist/served packages/client/npm/dist/served
+COPY --from=tools /app/packages/console/dist packages/console/dist
+COPY --from=tools /app/packages/widget/dist packages/widget/dist
 # Fails here rather than at a start if something is missing, and keeps what makes a start quick, which the user of the
 # image could not write. With the flags of CMD: code that was compiled with others does not serve.
 RUN node --max-semi-space-size=32 --heap-growing-percent=200 --v8-pool-size=1 -e \
-    'require("./bin/quick-load.cjs").loadQuickly(); Promise.all([import("./src/app/app.ts"), import("./src/features/mail/reading/read-mail.ts")]).then(() => process.exit())' \
+    'require("./bin/quick-load.cjs").loadQuickly(); Promise.all([import("./src/app/app.ts"), import("@parley/mail-reader/read-mail.ts")]).then(() => process.exit())' \
     && node bin/parley.cjs admin --help
 
 FROM debian:trixie-slim

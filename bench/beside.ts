@@ -1,11 +1,11 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { List } from '../src/contract/protocol/lists.ts';
-import type { Export } from '../src/contract/protocol/resources/export.ts';
-import type { Import } from '../src/contract/protocol/resources/import.ts';
-import type { Inbox } from '../src/contract/protocol/resources/inbox.ts';
-import { NEWEST_VERSION } from '../src/contract/protocol/versions.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Export } from '@parley/protocol/resources/export.ts';
+import type { Import } from '@parley/protocol/resources/import.ts';
+import type { Inbox } from '@parley/protocol/resources/inbox.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import { compareWith } from './lib/compare.ts';
 import { mattermostExport, uploadImport } from './lib/import-job.ts';
 import type { Side } from './lib/pairs.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { List } from '../src/contract/protocol/lists.ts';
-import { NEWEST_VERSION } from '../src/contract/protocol/versions.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import { compareWith } from './lib/compare.ts';
 import { GENERATORS } from './lib/generators.ts';
 import type { Side } from './lib/pairs.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { List } from '../src/contract/protocol/lists.ts';
-import type { Notification } from '../src/contract/protocol/resources/notification.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
 import { FEED as FEED_LIST } from '../src/core/notifications/feed/feed-store.ts';
 import type { Listening } from './controls/delivery-loop.ts';
 import type { NotificationsStart } from './controls/fastify-notifications.ts';

@@ -1,12 +1,12 @@
+import { newId } from '@parley/protocol/ids.ts';
+import { presentActor } from '@parley/protocol/resources/actor.ts';
 import { sql } from 'kysely';
-import { newId } from '../src/contract/protocol/ids.ts';
-import { presentActor } from '../src/contract/protocol/resources/actor.ts';
-import { createAccount } from '../src/core/accounts/accounts.ts';
+import type { Principal } from '../src/api/access/principal.ts';
+import { createAccount } from '../src/core/accounts/account/accounts.ts';
 import { indexPart } from '../src/features/search/indexer.ts';
 import { MESSAGES } from '../src/features/search/kinds.ts';
 import { parseQuery } from '../src/features/search/query.ts';
 import { readResults } from '../src/features/search/results.ts';
-import type { Principal } from '../src/platform/access/principal.ts';
 import { migrate } from '../src/platform/db/migration/migrate.ts';
 import { createLog } from '../src/platform/log.ts';
 import { type Comparison, comparePairs, type Side } from './lib/pairs.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { build, type Histogram } from 'hdr-histogram-js';
-import { createConversation } from '../src/core/conversations/conversation-store.ts';
+import { createConversation } from '../src/core/conversations/rows/conversation-store.ts';
 import { compareWith } from './lib/compare.ts';
 import { type Dialect, parleyDialect } from './lib/dialects.ts';
 import { HttpConnections, postRequest } from './lib/http-connections.ts';

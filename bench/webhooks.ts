@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { newId } from '../src/contract/protocol/ids.ts';
-import { NEWEST_VERSION } from '../src/contract/protocol/versions.ts';
-import { changeListeners } from '../src/core/accounts/listeners.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
+import { changeListeners } from '../src/core/accounts/account/listeners.ts';
 import { compareWith } from './lib/compare.ts';
 import { type Block, compareBy, type Side } from './lib/pairs.ts';
 import { type BenchDatabase, checkpoint, drainOutbox, startPostgres } from './lib/postgres.ts';

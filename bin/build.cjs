@@ -1,6 +1,6 @@
 'use strict';
 // `npm run build`: makes the package of the SDK, which users install and servers offer, and the
-// pages. The code is in build/, and src/contract/client/ has only what is in the package, which
+// pages. The code is in build/, and packages/client/ has only what is in the package, which
 // knows nothing of the server. `npm ci` runs it with --optional: without the tools, or with a Node
 // that cannot run them, the installation succeeds, and a server says why it has neither.
 //
@@ -20,12 +20,12 @@ const { join } = require('node:path');
 const { problemsOf } = require('./runtime.cjs');
 
 const ROOT = join(__dirname, '..');
-const OUTS = ['src/contract/client/dist', 'src/edge/console/dist', 'src/features/widgets/dist'].map((path) =>
+const OUTS = ['packages/client/npm/dist', 'packages/console/dist', 'packages/widget/dist'].map((path) =>
   join(ROOT, path),
 );
 /** This file has the digest of the inputs of the last build. `npm ci` removes it. */
 const BUILT_OF = join(ROOT, 'node_modules', '.cache', 'parley', 'built-of');
-const INPUTS = ['bin', 'src', 'package.json', 'package-lock.json'];
+const INPUTS = ['bin', 'packages', 'src', 'package.json', 'package-lock.json'];
 const isOptional = process.argv.includes('--optional');
 
 async function main() {

@@ -4,13 +4,11 @@
  */
 
 import { globSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path/posix';
+import { basename, dirname, join, resolve } from 'node:path/posix';
 import t from 'tap';
-import { importsOf } from './support/imports.ts';
+import { type Files, isSource, pictureOf, placeOf, readTree, withPicture } from './support/house.ts';
+import { importedPath, importsOf } from './support/imports.ts';
 import { longFiles, suiteFiles } from './verdict/sets.ts';
-
-/** Path from the root of the checkout → content. */
-type Files = ReadonlyMap<string, string>;
 
 /** The wings of src/ from top to bottom, each with its reason: a wing may import those below it. */
 const WINGS: Readonly<Record<string, string>> = {
@@ -18,16 +16,30 @@ const WINGS: Readonly<Record<string, string>> = {
   edge: 'sockets and pages: nothing depends on how users connect',
   features: 'each can be left out: app/features.ts alone names them',
   core: 'a chat with accounts, complete without the features',
+  api: 'callers, limits, versions and documents: any API could have it',
   platform: 'what any server needs: it knows no conversation',
-  contract: 'what travels: it imports nothing of ours',
+};
+/**
+ * Our packages, each with those of ours that it may import, and with the files of src/ that may
+ * import it. They import nothing of src/.
+ */
+const OURS: Readonly<Record<string, { readonly imports: readonly string[]; readonly by?: RegExp }>> = {
+  console: { imports: ['ui', 'client', 'protocol'] },
+  widget: { imports: ['ui', 'client', 'protocol'] },
+  ui: { imports: ['client', 'protocol'] },
+  client: { imports: ['protocol'], by: /^src\/app\/tail\.ts$/ },
+  archives: { imports: ['protocol'], by: /^src\/features\/import\// },
+  'mail-reader': { imports: ['protocol'], by: /^src\/features\/mail\// },
+  'embedded-postgres': { imports: [], by: /^src\/app\// },
+  protocol: { imports: [], by: /^src\// },
 };
 /**
  * Rows within a wing, from top to bottom: an area may import those below its row, never its own
- * row's others. An area is a directory of a wing, or a file right in it. `config` and `client` are
- * restricted further below.
+ * row's others. An area is a directory of a wing, or a file right in it. `config` is restricted
+ * further below.
  */
 const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  app: [['main'], ['app', 'admin', 'tail'], ['supervisor', 'jobs', 'demo'], ['features']],
+  app: [['main'], ['app', 'admin', 'tail'], ['supervisor', 'demo'], ['features', 'config']],
   edge: [['gateway', 'console']],
   // One row: what they need of one another goes through core/features/.
   features: [
@@ -46,6 +58,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ],
   ],
   core: [
+    ['committed'],
     ['features'],
     ['installation'],
     ['notifications', 'inbox'],
@@ -54,45 +67,209 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['accounts'],
     ['attachments', 'audit', 'events'],
     ['resources'],
-    ['tables'],
+    ['frames', 'tables'],
   ],
+  api: [['health', 'documents'], ['pipeline'], ['access'], ['marked-json']],
   platform: [
-    ['health', 'config'],
-    ['http'],
-    ['access'],
-    ['engine', 'db', 'outbound', 'ui'],
+    ['settings'],
+    ['http', 'engine', 'db', 'outbound'],
     // They import nothing but each other.
     ['log', 'metrics', 'lifecycle', 'background', 'backoff', 'bounded', 'build', 'json-bytes', 'plain-text'],
   ],
-  contract: [['client'], ['protocol']],
 };
 /**
- * The same inside an area, or inside a folder of one, by the next part of the path: files right in
- * it that have no row of their own come first.
+ * The same inside an area, a package, or a folder of one, by the next part of the path: each of its
+ * folders has a row, and files right in it that have none come first. An area and a package of more
+ * than 3,000 lines must have rows.
  */
 const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  agents: [['triggers'], ['runs'], ['replies', 'tools'], ['models', 'metrics']],
-  'agents/runs': [['control', 'execution', 'removal'], ['effects'], ['state']],
-  http: [['documents'], ['pipeline'], ['connection']],
-  db: [['migration'], ['queue'], ['connection'], ['tables']],
-  notifications: [['causes'], ['feed'], ['settings']],
+  'packages/archives': [
+    ['process'],
+    ['open-archive'],
+    ['mattermost', 'parley', 'slack', 'zulip'],
+    ['content'],
+    ['container'],
+    ['reader'],
+    ['record'],
+  ],
+  'packages/client': [
+    ['ai', 'connect', 'react'],
+    ['client'],
+    ['live-api', 'store'],
+    ['api', 'conversation'],
+    ['inbox', 'notifications', 'people', 'runs'],
+    ['lists', 'live', 'outbox', 'push'],
+    ['rest'],
+    ['link'],
+    ['events', 'timing'],
+    ['errors'],
+  ],
+  'packages/console': [
+    ['main'],
+    ['console'],
+    ['shell'],
+    ['administration'],
+    ['timeline'],
+    ['composer', 'work'],
+    ['drafts', 'message'],
+    ['runs'],
+    ['details', 'inbox', 'installation', 'notifications', 'search'],
+    ['writing', 'holds', 'names', 'mail', 'nav'],
+    ['session'],
+  ],
+  'packages/mail-reader': [
+    ['mail-reader'],
+    ['thread'],
+    ['read-mail'],
+    ['reports'],
+    ['mime'],
+    ['text', 'parsed-mail', 'mail-limits'],
+  ],
+  'packages/protocol': [
+    ['event-areas', 'validation'],
+    ['socket', 'states', 'forms', 'json'],
+    ['resources', 'errors', 'lists'],
+    ['schema', 'permissions'],
+    ['emoji', 'ids', 'traceparent', 'versions'],
+  ],
+  'packages/ui': [
+    ['data'],
+    ['form'],
+    ['choices'],
+    ['overlays'],
+    ['feedback', 'files'],
+    ['elements', 'text', 'typing', 'hooks', 'moves'],
+  ],
+  'src/api/documents': [
+    ['built-page'],
+    ['pages'],
+    ['client-package'],
+    ['built-file', 'documents', 'openapi'],
+  ],
+  'src/core/accounts': [
+    ['routes'],
+    ['users', 'holdings'],
+    ['account'],
+    ['customers', 'groups', 'keys', 'sessions'],
+    ['actors', 'avatars'],
+    ['rights', 'entity-routes'],
+    ['collections', 'people'],
+  ],
+  'src/core/conversations': [
+    ['routes'],
+    ['lifecycle', 'events', 'holdings'],
+    ['cases'],
+    ['blocks', 'participants'],
+    ['rows'],
+    ['directory', 'outbox-topics'],
+  ],
+  'src/core/messages': [
+    ['routes'],
+    ['editing', 'events', 'holdings'],
+    ['removal', 'forwards'],
+    ['pins', 'reactions', 'sending', 'threads'],
+    ['drafts', 'reading', 'schedules'],
+    ['timeline'],
+    ['rules', 'rows', 'outbox-topics'],
+  ],
+  'src/core/notifications': [['causes'], ['feed'], ['settings']],
+  'src/edge/gateway': [
+    ['gateway', 'routes'],
+    ['answers'],
+    ['socket'],
+    ['catch-up', 'presence', 'inbox-updates'],
+    ['session'],
+    ['stream'],
+    ['changes', 'options'],
+  ],
+  'src/features/agents': [
+    ['triggers'],
+    ['runs'],
+    ['replies', 'tools'],
+    ['models', 'metrics', 'settings', 'tables'],
+  ],
+  'src/features/agents/runs': [['control', 'execution', 'removal'], ['effects'], ['state']],
+  'src/features/import': [
+    ['feature'],
+    ['local-import'],
+    ['job'],
+    ['imports', 'messages', 'import-check', 'settings', 'tables'],
+  ],
+  'src/features/mail': [
+    ['feature'],
+    ['incoming', 'conversation-email-routes', 'holdings'],
+    ['transports'],
+    ['outgoing', 'removal', 'demo', 'mail-check'],
+    ['mailboxes', 'mails', 'metrics', 'settings', 'tables'],
+  ],
+  'src/platform/db': [
+    ['migration', 'notices'],
+    ['queue', 'shared-secret'],
+    ['connection'],
+    ['tables', 'sync-directory'],
+  ],
+  'src/platform/engine': [
+    ['open-engine'],
+    ['shards'],
+    ['redis', 'memory-engine'],
+    ['losses', 'channels'],
+    ['engine', 'partitions'],
+  ],
 };
+const MOST_LINES_WITHOUT_ROWS = 3_000;
+
+/**
+ * The way of a message in docs/architecture.md, from its request to a socket of another node: files
+ * of which each imports the next. A line begins with a function that is handed down: the handler of
+ * a request, the cause of a commit, the link between nodes, the listener for frames.
+ */
+const WALK: readonly (readonly string[])[] = [
+  ['src/api/pipeline/pipeline.ts', 'src/platform/http/exchange.ts'],
+  ['src/api/pipeline/pipeline.ts', 'src/api/pipeline/run-host.ts', 'src/api/access/authenticate.ts'],
+  ['src/core/messages/routes.ts', 'src/core/messages/sending/send.ts'],
+  ['src/core/messages/sending/send.ts', 'src/core/conversations/directory/access.ts'],
+  ['src/core/messages/sending/send.ts', 'src/core/messages/rules/send-rules.ts'],
+  [
+    'src/core/messages/sending/send.ts',
+    'src/core/messages/sending/compose.ts',
+    'src/core/messages/rows/new-message.ts',
+  ],
+  [
+    'src/core/messages/sending/send.ts',
+    'src/core/messages/timeline/write-path.ts',
+    'src/core/messages/timeline/insert-store.ts',
+    'src/platform/db/connection/statement.ts',
+  ],
+  [
+    'src/core/committed/sent-effects.ts',
+    'src/core/frames/publish.ts',
+    'src/core/frames/engine.ts',
+    'src/platform/engine/engine.ts',
+  ],
+  [
+    'src/platform/engine/shards/partitioned-engine.ts',
+    'src/platform/engine/redis/redis-engine.ts',
+    'src/platform/engine/losses/arrivals.ts',
+  ],
+  ['src/edge/gateway/stream/open-stream.ts', 'src/edge/gateway/stream/conversation-stream.ts'],
+  ['src/edge/gateway/stream/conversation-stream.ts', 'src/core/frames/frame.ts'],
+];
+const MOST_ROOMS_OF_WALK = 18;
 
 const SLICES = ['core', 'features'];
 /** The list of the faces. */
 const LIST = 'src/app/features.ts';
 /** Reads the environment, and has features read theirs. */
-const CONFIG = 'src/platform/config/config.ts';
+const CONFIG = 'src/app/config.ts';
 const BOTTOM = (ROWS.platform ?? []).length - 1;
 
-/** What runs in browsers: `npm run build` makes pages of it. */
-const BROWSER = /^src\/(platform\/ui|edge\/console\/page|features\/widgets\/page)\//;
+/** The packages that run in browsers: `npm run build` makes pages of them. */
+const BROWSER = /^packages\/(ui|console|widget)\/(?!test\/)/;
 
 /** Package → where alone it may be imported. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
-  'uWebSockets.js':
-    /^src\/(platform\/http\/connection\/(server|uws)|edge\/gateway\/socket\/(server|upgrade-cork))\.ts$/,
-  ioredis: /^src\/platform\/engine\/redis-[a-z]+\.ts$/,
+  'uWebSockets.js': /^src\/(platform\/http\/(server|uws)|edge\/gateway\/socket\/(server|upgrade-cork))\.ts$/,
+  ioredis: /^src\/platform\/engine\/redis\/redis-[a-z]+\.ts$/,
   pg: /^src\/platform\/db\//,
   undici: /^src\/platform\/outbound\//,
   preact: BROWSER,
@@ -116,8 +293,8 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
     pattern: /\bNODE_ENV\b|\bisTest\w*\b|\benv\.TEST\b|\b__TEST__\b|\bTAP_\w+\b/,
   },
   {
-    what: 'the environment, which src/platform/config/config.ts alone reads',
-    where: /^src\/(?!platform\/config\/config\.ts$)/,
+    what: 'the environment, which src/app/config.ts alone reads',
+    where: /^src\/(?!app\/config\.ts$)/,
     pattern: /\bprocess\s*(\?\.|\.|\[\s*['"])\s*env\b|from 'node:process'/,
   },
   {
@@ -165,7 +342,7 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
   },
   {
     what: 'a key as the browser names it, also one of an input method: pressedKey() says which it is',
-    where: new RegExp(`(?!^src/platform/ui/pressed-key\\.ts$)${BROWSER.source}`),
+    where: new RegExp(`(?!^packages/ui/typing/pressed-key\\.ts$)${BROWSER.source}`),
     pattern:
       /\bevent\.(key|code|which)\b|\b(isComposing|keyCode)\b|\{[^{}]*\b(key|code)\b[^{}]*\}: KeyboardEvent/,
   },
@@ -176,31 +353,28 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
  * so that test/long/ shows every hostile text once, and not in every view.
  */
 const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
-  'src/edge/console/page/administration/parts/audit-head.tsx': [
+  'packages/console/administration/parts/audit-head.tsx': [
     `\`data:application/json,\${encodeURIComponent(JSON.stringify(proof.head))}\``,
   ],
-  'src/edge/console/page/administration/parts/export-file.tsx': ['item.url'],
-  'src/edge/console/page/installation/checks.tsx': ['docs_url'],
-  'src/edge/console/page/mail/mail-parts.tsx': ['mail.source_url'],
-  'src/edge/console/page/panes/customers.tsx': [`\`mailto:\${customer?.email ?? actor?.handle}\``],
-  'src/edge/console/page/panes/files.tsx': ['url'],
-  'src/edge/console/page/runs/artifact-link.tsx': ['artifact.url'],
-  'src/edge/console/page/session/sign-in.tsx': ['beginAt(id)'],
-  'src/edge/console/page/shell/link.tsx': ['pathOf(to)'],
-  'src/edge/console/page/shell/page-title.ts': [
-    'plain',
-    `\`data:image/svg+xml,\${encodeURIComponent(svg)}\``,
-  ],
-  'src/edge/console/page/timeline/message-attachments.tsx': ['attachment.url!', 'url'],
-  'src/edge/console/page/timeline/picture-view.tsx': ["url ?? ''"],
-  'src/features/widgets/page/chat/bubble-files.tsx': ['preview', 'address'],
-  'src/features/widgets/page/host/launcher.ts': [
+  'packages/console/administration/parts/export-file.tsx': ['item.url'],
+  'packages/console/installation/checks.tsx': ['docs_url'],
+  'packages/console/mail/mail-parts.tsx': ['mail.source_url'],
+  'packages/console/details/customers.tsx': [`\`mailto:\${customer?.email ?? actor?.handle}\``],
+  'packages/console/details/files.tsx': ['url'],
+  'packages/console/runs/artifact-link.tsx': ['artifact.url'],
+  'packages/console/session/sign-in.tsx': ['beginAt(id)'],
+  'packages/console/nav/link.tsx': ['pathOf(to)'],
+  'packages/console/shell/page-title.ts': ['plain', `\`data:image/svg+xml,\${encodeURIComponent(svg)}\``],
+  'packages/console/message/message-attachments.tsx': ['attachment.url!', 'url'],
+  'packages/console/message/picture-view.tsx': ["url ?? ''"],
+  'packages/widget/chat/bubble-files.tsx': ['preview', 'address'],
+  'packages/widget/host/launcher.ts': [
     "createElement('iframe')",
     `\`\${origin}/widget/frame?\${new URLSearchParams({ account, widget })}\``,
   ],
-  'src/platform/ui/avatar.tsx': ['url'],
-  'src/platform/ui/markdown.tsx': ['href'],
-  'src/platform/ui/upload-list.tsx': ['previewUrl'],
+  'packages/ui/elements/avatar.tsx': ['url'],
+  'packages/ui/text/markdown.tsx': ['href'],
+  'packages/ui/files/upload-list.tsx': ['previewUrl'],
 };
 /** How code gives an address, but for one that an attribute spells out. */
 const ADDRESS_GIVEN: readonly RegExp[] = [
@@ -222,6 +396,7 @@ const MAX_LINES = 500;
 t.test('the checkout keeps to its layers and rules', async (t) => {
   const files = readTree(resolve(import.meta.dirname, '..'), [
     'bin',
+    'packages',
     'src',
     'bench',
     'examples',
@@ -229,30 +404,101 @@ t.test('the checkout keeps to its layers and rules', async (t) => {
     'test',
   ]);
   t.ok(files.has('src/app/main.ts'), 'there is something to look at');
-  t.strictSame(violations(files), []);
+  t.strictSame([...violations(files), ...roomsWithoutRows(files)], []);
+});
+
+t.test('a sent message goes down, through few rooms', (t) => {
+  const files = readTree(resolve(import.meta.dirname, '..'), ['src']);
+  const climbs = WALK.flatMap((line) =>
+    line.slice(1).filter((file, index) => {
+      const before = line[index] ?? '';
+      const imported = importsOf(files.get(before) ?? '');
+      return !imported.some(({ specifier }) => importedPath(before, specifier) === file);
+    }),
+  );
+  t.strictSame(climbs, [], 'each file is imported by the one before, and imports go down alone');
+  const rooms = new Set(WALK.flat().map((file) => dirname(file)));
+  t.ok(rooms.size <= MOST_ROOMS_OF_WALK, `${rooms.size} rooms`);
+  t.end();
+});
+
+t.test('no folder and its neighbours import each other in a circle', (t) => {
+  const files = readTree(resolve(import.meta.dirname, '..'), ['src', 'packages']);
+  t.strictSame(circlesOfFolders(files), []);
+  t.end();
+});
+
+t.test('the picture in docs/architecture.md is that of the imports', (t) => {
+  const root = resolve(import.meta.dirname, '..');
+  const document = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+  const drawn = withPicture(document, pictureOf(readTree(root, ['src', 'packages'])));
+  t.equal(document, drawn, 'node test/support/house.ts draws it');
+  t.end();
+});
+
+t.test('each package says what it depends on, in the versions of the others', (t) => {
+  const root = resolve(import.meta.dirname, '..');
+  const manifestOf = (folder: string) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
+  const all = manifestOf('');
+  const versions = new Map<string, string>(Object.entries({ ...all.dependencies, ...all.devDependencies }));
+  t.strictSame(Object.keys(OURS).sort(), readdirSync(join(root, 'packages')).sort());
+  for (const [name, { imports }] of Object.entries(OURS)) {
+    const folder = `packages/${name}`;
+    const {
+      name: full,
+      dependencies = {},
+      devDependencies = {},
+      optionalDependencies = {},
+    } = manifestOf(folder);
+    t.equal(full, `@parley/${name}`);
+    const listed = { ...dependencies, ...devDependencies };
+    const needed = new Set<string>();
+    for (const [path, text] of readTree(root, [folder])) {
+      if (!isSource(path)) continue;
+      for (const { specifier } of importsOf(text)) {
+        if (!/^(\.|node:)/.test(specifier)) needed.add(packageNameOf(specifier));
+      }
+    }
+    t.strictSame(Object.keys(listed).sort(), [...needed].sort(), full);
+    const ours = [...needed].filter((one) => one.startsWith('@parley/'));
+    t.strictSame(ours.sort(), imports.map((one) => `@parley/${one}`).sort(), `${full}, of ours`);
+    for (const [dependency, version] of Object.entries({ ...listed, ...optionalDependencies })) {
+      t.equal(version, versions.get(dependency) ?? version, `${full}: ${dependency}`);
+      versions.set(dependency, `${version}`);
+    }
+  }
+  t.end();
 });
 
 t.test('tests that are not run file by file are run together', async (t) => {
   const { tap } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../package.json'), 'utf8'));
-  const excluded = ['', 'long/'].map((above) => {
+  // Folder → the parts of it that are run.
+  const parts = new Map<string, string[]>();
+  for (const above of ['', 'long']) {
     const folder = join(import.meta.dirname, above, 'by-folder');
-    // Folder → the parts of it that are run.
-    const parts = new Map<string, string[]>();
     for (const name of readdirSync(folder).sort()) {
       const [, directory = '', part = '', of = ''] =
-        /^await runTogether\('([\w/]+)'(?:, (\d), (\d))?\);$/m.exec(
+        /^await runTogether\('([\w/-]+)'(?:, (\d), (\d))?\);$/m.exec(
           readFileSync(join(folder, name), 'utf8'),
         ) ?? [];
-      t.equal(`${above}${name}`, `${directory}${part && `-${part}`}.test.ts`);
+      const [, subject] =
+        /^(?:test\/(?:long\/)?([\w-]+)|packages\/([\w-]+)\/test)$/
+          .exec(directory)
+          ?.filter((it) => it !== undefined) ?? [];
+      t.equal(name, `${subject}${part && `-${part}`}.test.ts`);
+      t.equal(directory.startsWith('test/long/'), above === 'long', directory);
       parts.set(directory, [...(parts.get(directory) ?? []), part && `${part} of ${of}`]);
     }
-    for (const [directory, found] of parts) {
-      const all = found.map((_, index) => `${index + 1} of ${found.length}`);
-      t.strictSame(found, found.length === 1 ? [''] : all, `all parts of ${directory}`);
-    }
-    return `test/${above}{${[...parts.keys()].map((directory) => basename(directory)).join(',')}}/**`;
+  }
+  for (const [directory, found] of parts) {
+    const all = found.map((_, index) => `${index + 1} of ${found.length}`);
+    t.strictSame(found, found.length === 1 ? [''] : all, `all parts of ${directory}`);
+  }
+  const excluded: string[] = tap.exclude.flatMap((glob: string) => {
+    const [before = '', names = '', after = ''] = glob.replace(/\/\*\*$/, '').split(/[{}]/);
+    return names.split(',').map((name) => `${before}${name}${after}`);
   });
-  t.strictSame(tap.exclude, excluded, 'package.json, tap');
+  t.strictSame(excluded.sort(), [...parts.keys()].sort(), 'package.json, tap');
 });
 
 t.test('the image and the servers of the bench have the flags of npm start', async (t) => {
@@ -270,9 +516,9 @@ t.test('each test file is in npm test or in test/long/, and none in both', (t) =
   const [suite, long] = [suiteFiles(root), longFiles(root)];
   const together = [...suite, ...long].flatMap((file) => {
     const [, folder] = /^await runTogether\('([\w/-]+)'/m.exec(readFileSync(join(root, file), 'utf8')) ?? [];
-    return folder === undefined ? [] : globSync(`test/${folder}/*.test.ts`, { cwd: root });
+    return folder === undefined ? [] : globSync(`${folder}/*.test.ts`, { cwd: root });
   });
-  const everything = globSync('test/**/*.test.ts', { cwd: root });
+  const everything = globSync('{test,packages/*/test}/**/*.test.ts', { cwd: root });
   t.strictSame([...suite, ...long, ...new Set(together)].sort(), everything.sort());
   t.ok(suite.length > 10 && long.length > 10);
   t.end();
@@ -285,7 +531,7 @@ function violations(files: Files): string[] {
     // This file spells out what it forbids.
     if (path === 'test/architecture.test.ts') continue;
     found.push(...misplacedWords(path, text), ...unknownAddresses(path, text));
-    if (!path.startsWith('src/')) continue;
+    if (!isSource(path)) continue;
     found.push(...misplacedName(path), ...misplacedLength(path, text));
     for (const { specifier } of importsOf(text)) found.push(...misplacedImport(path, specifier));
   }
@@ -309,13 +555,16 @@ function unknownAddresses(path: string, text: string): string[] {
 }
 
 function misplacedName(path: string): string[] {
-  const words = relative('src', path)
-    .replace(/\.tsx?$/, '')
-    .split('/');
+  const words = path.replace(/\.tsx?$/, '').split('/');
   const junk = words.filter((word) => JUNK_DRAWER.test(word));
   const found = junk.map((word) => `${path} is called ${word}: name it by its noun`);
   const { wing, area } = placeOf(path);
-  if (rowOf(wing, area) === -1) found.push(`${path} is in no area of the layout`);
+  const isPlaced = wing === 'packages' ? Object.hasOwn(OURS, area) : rowOf(wing, area) !== -1;
+  if (!isPlaced) found.push(`${path} is in no area of the layout`);
+  for (const [room, rows] of Object.entries(ROWS_WITHIN)) {
+    const [part = '', ...inside] = path.startsWith(`${room}/`) ? path.slice(room.length + 1).split('/') : [];
+    if (inside.length > 0 && !rows.flat().includes(part)) found.push(`${path} is in no row of ${room}/`);
+  }
   return found;
 }
 
@@ -329,61 +578,75 @@ function misplacedLength(path: string, text: string): string[] {
 
 function misplacedImport(path: string, specifier: string): string[] {
   const wrong = (why: string) => [`${path} imports ${specifier}: ${why}`];
-  if (!specifier.startsWith('.')) {
-    const name = specifier.split('/')[0] ?? '';
+  const target = importedPath(path, specifier);
+  if (target === undefined) {
+    const name = packageNameOf(specifier);
     const place = Object.hasOwn(PACKAGES, name) ? PACKAGES[name] : undefined;
     return place === undefined || place.test(path) ? [] : wrong(`only ${place.source} may`);
   }
-  const target = join(dirname(path), specifier);
-  if (!target.startsWith('src/')) return wrong('it is outside src/');
-  if (BROWSER.test(path) !== BROWSER.test(target) && !target.startsWith('src/contract/'))
-    return wrong('modules of pages import each other and contract/, and servers import none of them');
+  if (!isSource(target)) return wrong('it is outside src/ and packages/');
   const [from, to] = [placeOf(path), placeOf(target)];
+  if (to.wing === 'packages' && (from.wing !== to.wing || from.area !== to.area)) {
+    if (specifier.startsWith('.')) return wrong(`by its name, @parley/${to.area}`);
+    const other = OURS[to.area];
+    const isAllowed =
+      from.wing === 'packages' ? OURS[from.area]?.imports.includes(to.area) : other?.by?.test(path);
+    return isAllowed ? [] : wrong(`${to.area} is not for it`);
+  }
   if (from.wing !== to.wing) {
+    if (from.wing === 'packages') return wrong('a package knows nothing of src/');
     if (path === CONFIG && to.wing === 'features' && basename(target) === 'settings.ts') return [];
+    if (to.area === 'config') return wrong('take its values as options');
     if (
-      to.area === 'config' &&
-      from.wing !== 'app' &&
-      (target === CONFIG || basename(path) !== 'settings.ts')
-    )
-      return wrong('take its values as options');
-    if (to.area === 'client' && !BROWSER.test(path) && from.area !== 'tail')
-      return wrong('client/ is for pages and the tail');
-    if (
-      to.area === 'http' &&
+      (to.wing === 'api' || to.area === 'http') &&
+      !['access', 'health', 'marked-json'].includes(to.area) &&
       SLICES.includes(from.wing) &&
       !/(^|-)(routes|feature)\.ts$/.test(basename(path))
     ) {
-      return wrong('of a slice only its routes and its face import http/');
+      return wrong('of a slice only its routes and its face import the pipeline, documents and http/');
     }
     const isBelow = Object.keys(WINGS).indexOf(from.wing) < Object.keys(WINGS).indexOf(to.wing);
     if (isBelow && to.wing === 'features' && !(path === LIST && basename(target) === 'feature.ts'))
       return wrong(`only ${LIST} imports a feature, and of it only its face`);
     return isBelow ? [] : wrong(`${from.wing}/ is not above ${to.wing}/: ${to.wing}/ ${WINGS[to.wing]}`);
   }
-  if (from.area === to.area) {
-    return misplacedWithin(from.area, path, target) ? wrong(`it is not below in ${from.area}/`) : [];
-  }
+  const room = roomBetween(path, target);
+  if (room !== undefined) return wrong(`it is not below in ${room}/`);
+  if (from.area === to.area) return [];
   if (
     from.wing === 'platform' &&
     rowOf(from.wing, from.area) === BOTTOM &&
     rowOf(from.wing, to.area) === BOTTOM
   )
     return [];
-  if (to.area === 'config') return wrong('take its values as options');
   return rowOf(from.wing, from.area) < rowOf(to.wing, to.area)
     ? []
     : wrong(`${from.area} is not above ${to.area}`);
 }
 
-function misplacedWithin(area: string, path: string, target: string): boolean {
-  return Object.entries(ROWS_WITHIN).some(([folder, rows]) => {
-    const inside = [path, target].flatMap((file) => file.split(`/${folder}/`)[1] ?? []);
-    if (folder.split('/')[0] !== area || inside.length < 2) return false;
-    const [from, to] = inside.map((file) => (file.split('/')[0] ?? '').replace(/\.ts$/, ''));
-    const rowOf = (part: string | undefined) => rows.findIndex((row) => row.includes(part ?? ''));
-    return rowOf(from) === -1 || from === to ? false : rowOf(from) >= rowOf(to);
-  });
+/** Returns the room in whose rows the first file is not above the second. */
+function roomBetween(path: string, target: string): string | undefined {
+  return Object.entries(ROWS_WITHIN).find(([room, rows]) => {
+    if (!path.startsWith(`${room}/`) || !target.startsWith(`${room}/`)) return false;
+    const partOf = (file: string) => (file.slice(room.length + 1).split('/')[0] ?? '').replace(/\.tsx?$/, '');
+    const [from, to] = [partOf(path), partOf(target)];
+    const rowOfPart = (part: string) => rows.findIndex((row) => row.includes(part));
+    return rowOfPart(from) === -1 || from === to ? false : rowOfPart(from) >= rowOfPart(to);
+  })?.[0];
+}
+
+/** Areas and packages that have become so large that they need rows, and have none. */
+function roomsWithoutRows(files: Files): string[] {
+  const lines = new Map<string, number>();
+  for (const [path, text] of files) {
+    if (!isSource(path)) continue;
+    const { wing, area } = placeOf(path);
+    const room = wing === 'packages' ? `packages/${area}` : `src/${wing}/${area}`;
+    lines.set(room, (lines.get(room) ?? 0) + text.split('\n').length);
+  }
+  return [...lines]
+    .filter(([room, count]) => count > MOST_LINES_WITHOUT_ROWS && !Object.hasOwn(ROWS_WITHIN, room))
+    .map(([room, count]) => `${room}/ has ${count} lines and no rows`);
 }
 
 /** Files that import each other, type imports included: one line a cycle. */
@@ -395,12 +658,44 @@ function cycles(files: Files): string[] {
     if (from !== -1) found.push(`a cycle: ${[...trail.slice(from), path].join(' → ')}`);
     if (from !== -1 || finished.has(path)) return;
     for (const { specifier } of importsOf(files.get(path) ?? '')) {
-      if (specifier.startsWith('.')) visit(join(dirname(path), specifier), [...trail, path]);
+      const target = importedPath(path, specifier);
+      if (target !== undefined) visit(target, [...trail, path]);
     }
     finished.add(path);
   };
-  for (const path of files.keys()) if (path.startsWith('src/')) visit(path, []);
+  for (const path of files.keys()) if (isSource(path)) visit(path, []);
   return found;
+}
+
+/**
+ * Returns a line for each circle of the parts of a folder: its folders, and the files right in it.
+ */
+function circlesOfFolders(files: Files): string[] {
+  // Folder → part → the parts that it imports.
+  const folders = new Map<string, Map<string, Set<string>>>();
+  for (const [path, text] of files) {
+    if (!isSource(path)) continue;
+    for (const { specifier } of importsOf(text)) {
+      const [from, to] = [path.split('/'), (importedPath(path, specifier) ?? '').split('/')];
+      const at = from.findIndex((part, index) => part !== to[index]);
+      const folder = from.slice(0, at).join('/');
+      if (folder === '') continue;
+      const parts = folders.get(folder) ?? new Map<string, Set<string>>();
+      folders.set(folder, parts);
+      const below = parts.get(from[at] ?? '') ?? new Set<string>();
+      parts.set(from[at] ?? '', below.add(to[at] ?? ''));
+    }
+  }
+  return [...folders].flatMap(([folder, parts]) => {
+    const reaches = (from: string, goal: string, seen: Set<string>): boolean =>
+      [...(parts.get(from) ?? [])].some((next) => {
+        if (next === goal) return true;
+        if (seen.has(next)) return false;
+        return reaches(next, goal, seen.add(next));
+      });
+    const inCircle = [...parts.keys()].filter((part) => reaches(part, part, new Set()));
+    return inCircle.length === 0 ? [] : [`${folder}/: ${inCircle.sort().join(', ')}`];
+  });
 }
 
 /** Builders and row types that name a table which a feature declares, outside of its folder. */
@@ -428,21 +723,23 @@ function heavyClient(files: Files): string[] {
     seen.add(path);
     for (const { specifier, isType } of importsOf(files.get(path) ?? '')) {
       if (isType) continue;
-      if (specifier.startsWith('.')) visit(join(dirname(path), specifier), seen);
-      else if (specifier !== 'react' || !path.startsWith('src/contract/client/react/'))
+      const target = importedPath(path, specifier);
+      if (target !== undefined) visit(target, seen);
+      else if (specifier !== 'react' || !path.startsWith('packages/client/react/'))
         found.add(`${path} imports ${specifier}: client/ needs it and has no dependency`);
     }
   };
   const seen = new Set<string>();
-  for (const path of files.keys()) if (path.startsWith('src/contract/client/')) visit(path, seen);
+  for (const path of files.keys()) if (/^packages\/client\/(?!test\/)/.test(path)) visit(path, seen);
   return [...found];
 }
 
-/** Files right in app/ compose the others, and are one area. */
-function placeOf(path: string): { readonly wing: string; readonly area: string } {
-  const [wing = '', part = ''] = relative('src', path).split('/');
-  const area = part.replace(/\.ts$/, '');
-  return { wing, area: wing === 'app' && part.endsWith('.ts') && rowOf(wing, area) === -1 ? 'app' : area };
+/** Returns the name of the package of a specifier: `@scope/name/file.ts` → `@scope/name`. */
+function packageNameOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
 }
 
 function rowOf(wing: string, area: string): number {
@@ -457,30 +754,23 @@ function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '');
 }
 
-function readTree(root: string, directories: readonly string[]): Files {
-  const entries = directories.flatMap((directory) =>
-    readdirSync(join(root, directory), { recursive: true, withFileTypes: true }),
-  );
-  const paths = entries
-    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    // What `npm run build` makes.
-    .filter((path) => !/\/(contract\/client|edge\/console|features\/widgets)\/dist/.test(path));
-  return new Map(paths.map((path) => [relative(root, path), readFileSync(path, 'utf8')]));
-}
-
 // The checker itself: each rule against a file that breaks it, and one that does not.
 
 const WRONG: Readonly<Record<string, readonly [path: string, text: string, message: RegExp]>> = {
   'an import upwards': [
-    'src/platform/access/a.ts',
+    'src/api/access/a.ts',
     "import { b } from '../../core/accounts/b.ts';",
-    /platform\/ is not above core\//,
+    /api\/ is not above core\//,
   ],
   'a type import upwards': [
     'src/platform/db/a.ts',
-    "import type { B } from '../access/b.ts';",
-    /db is not above access/,
+    "import type { B } from '../../api/access/b.ts';",
+    /platform\/ is not above api\//,
+  ],
+  'an import upwards in a wing': [
+    'src/api/access/a.ts',
+    "import type { B } from '../pipeline/b.ts';",
+    /access is not above pipeline/,
   ],
   'an import sideways': [
     'src/platform/engine/a.ts',
@@ -509,65 +799,71 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
   ],
   'a bare import': ['src/core/audit/a.ts', "import '../../edge/gateway/b.ts';", /core\/ is not above edge\//],
   'the composition root': [
-    'src/app/jobs/a.ts',
+    'src/app/supervisor/a.ts',
     "import { startApp } from '../app.ts';",
-    /jobs is not above app/,
+    /supervisor is not above app/,
   ],
-  'protocol imports something': [
-    'src/contract/protocol/a.ts',
-    "import type { B } from '../../platform/db/b.ts';",
-    /contract\/ is not above platform\//,
+  'a package that imports the server': [
+    'packages/protocol/a.ts',
+    "import type { B } from '../../src/platform/db/b.ts';",
+    /knows nothing of src/,
   ],
-  'protocol logs': [
-    'src/contract/protocol/a.ts',
-    "import type { Logger } from '../../platform/log.ts';",
-    /contract\/ is not above platform\//,
+  'a package that imports one above it': [
+    'packages/protocol/a.ts',
+    "import type { B } from '@parley/client';",
+    /client is not for it/,
   ],
-  'client measures': [
-    'src/contract/client/a.ts',
-    "import { m } from '../../platform/metrics.ts';",
-    /contract\/ is not above platform\//,
+  'a package that is reached by a path': [
+    'packages/client/a.ts',
+    "import type { B } from '../protocol/b.ts';",
+    /by its name, @parley\/protocol/,
   ],
-  'client imports the server': [
-    'src/contract/client/a.ts',
-    "import type { B } from '../../platform/http/b.ts';",
-    /contract\/ is not above platform\//,
+  'a package that is reached by a path from the server': [
+    'src/core/audit/a.ts',
+    "import { b } from '../../../packages/protocol/b.ts';",
+    /by its name, @parley\/protocol/,
   ],
   'the server imports client': [
     'src/edge/gateway/a.ts',
-    "import { b } from '../../contract/client/b.ts';",
-    /for pages and the tail/,
+    "import { b } from '@parley/client/b.ts';",
+    /client is not for it/,
   ],
-  'client has a dependency': [
-    'src/contract/client/a.ts',
-    "import { nanoid } from 'nanoid';",
-    /no dependency/,
+  'the server imports a page': [
+    'src/edge/console/a.ts',
+    "import { b } from '@parley/console/b.ts';",
+    /console is not for it/,
   ],
+  'a reader beside the room that uses it': [
+    'src/features/webhooks/a.ts',
+    "import { b } from '@parley/mail-reader/b.ts';",
+    /mail-reader is not for it/,
+  ],
+  'client has a dependency': ['packages/client/a.ts', "import { nanoid } from 'nanoid';", /no dependency/],
   'log imports something': ['src/platform/log.ts', "import { b } from './db/b.ts';", /log is not above db/],
   'configuration below the root': [
-    'src/platform/http/a.ts',
-    "import type { Config } from '../config.ts';",
+    'src/edge/gateway/a.ts',
+    "import type { Config } from '../../app/config.ts';",
     /as options/,
   ],
   'a slice that knows http': [
-    'src/core/messages/send-rules.ts',
-    "import { Answer } from '../../platform/http/route.ts';",
+    'src/core/messages/rules/send-rules.ts',
+    "import { Answer } from '../../../api/pipeline/route.ts';",
     /only its routes/,
   ],
   'an import upwards in an area': [
     'src/features/agents/models/a.ts',
     "import type { B } from '../runs/b.ts';",
-    /not below in agents/,
+    /not below in src\/features\/agents\//,
   ],
   'an import sideways in an area': [
     'src/features/agents/replies/a.ts',
     "import { b } from '../tools/b.ts';",
-    /not below in agents/,
+    /not below in src\/features\/agents\//,
   ],
   'an import of an area from its part': [
-    'src/features/agents/runs/a.ts',
-    "import { b } from '../definitions.ts';",
-    /not below in agents/,
+    'src/features/agents/runs/state/a.ts',
+    "import { b } from '../../definitions.ts';",
+    /not below in src\/features\/agents\//,
   ],
   'an import of another feature': [
     'src/features/webhooks/a.ts',
@@ -587,16 +883,16 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
   'an import of tests': [
     'src/platform/db/a.ts',
     "import { until } from '../../../test/support/until.ts';",
-    /outside src/,
+    /outside src\/ and packages/,
   ],
   'uWebSockets.js': [
-    'src/edge/gateway/socket/session.ts',
+    'src/edge/gateway/session/session.ts',
     "import type { WebSocket } from 'uWebSockets.js';",
     /only .* may/,
   ],
   ioredis: ['src/platform/engine/memory-engine.ts', "import { Redis } from 'ioredis';", /only .* may/],
-  pg: ['src/platform/access/tokens.ts', "import pg from 'pg';", /only .* may/],
-  'a part of pg': ['src/platform/access/tokens.ts', "import pg from 'pg/lib/client';", /only .* may/],
+  pg: ['src/api/access/tokens.ts', "import pg from 'pg';", /only .* may/],
+  'a part of pg': ['src/api/access/tokens.ts', "import pg from 'pg/lib/client';", /only .* may/],
   'the environment': ['src/platform/http/a.ts', 'const port = process.env.PORT;', /the environment/],
   'the environment by another name': [
     'src/platform/http/a.ts',
@@ -615,11 +911,7 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
     /a check switched off/,
   ],
   'a branch for tests': ['src/platform/http/a.ts', "if (mode === 'x' || isTest) {}", /a branch for tests/],
-  NODE_ENV: [
-    'src/platform/config/config.ts',
-    "if (process.env.NODE_ENV === 'test') {}",
-    /a branch for tests/,
-  ],
+  NODE_ENV: ['src/app/config.ts', "if (process.env.NODE_ENV === 'test') {}", /a branch for tests/],
   'a change that resume would miss': [
     'src/features/agents/a.ts',
     'set({ changed_in: sql`pg_current_xact_id()` })',
@@ -663,92 +955,80 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
     /the inside of pino/,
   ],
   'a text taken for markup': [
-    'src/edge/console/page/a.tsx',
+    'packages/console/a.tsx',
     'element.innerHTML = message.body;',
     /a text taken for markup/,
   ],
   'markup in place of an element': [
-    'src/platform/ui/a.tsx',
+    'packages/ui/a.tsx',
     'element.outerHTML = message.body;',
     /a text taken for markup/,
   ],
   'markup of a frame': [
-    'src/features/widgets/page/a.tsx',
+    'packages/widget/a.tsx',
     'const a = { srcdoc: message.body };',
     /a text taken for markup/,
   ],
   'markup beside an element': [
-    'src/platform/ui/a.ts',
+    'packages/ui/a.ts',
     "element.insertAdjacentHTML('beforeend', text);",
     /a text taken for markup/,
   ],
   'markup in a view': [
-    'src/platform/ui/a.tsx',
+    'packages/ui/a.tsx',
     'const a = <p dangerouslySetInnerHTML={{ __html: text }} />;',
     /a text taken for markup/,
   ],
   'markup written into the page': [
-    'src/edge/console/page/a.ts',
+    'packages/console/a.ts',
     'document.write(text);',
     /a text taken for markup/,
   ],
   'markup that is parsed': [
-    'src/edge/console/page/a.ts',
+    'packages/console/a.ts',
     "const a = new DOMParser().parseFromString(text, 'text/html');",
     /a text taken for markup/,
   ],
   'a link that is in no list': [
-    'src/edge/console/page/a.tsx',
+    'packages/console/a.tsx',
     'const a = <a href={customer.site}>{customer.name}</a>;',
     /in no list: customer\.site/,
   ],
   'a second link of a file that has one': [
-    'src/platform/ui/markdown.tsx',
+    'packages/ui/text/markdown.tsx',
     `const a = <><a href={href}>x</a><a href={\`\${token.raw}\`}>y</a></>;`,
     /in no list: `\$\{token\.raw\}`/,
   ],
   'a picture that is in no list': [
-    'src/features/widgets/page/a.tsx',
+    'packages/widget/a.tsx',
     'const a = <img src={persona.picture} alt="" />;',
     /in no list: persona\.picture/,
   ],
-  'an address that is assigned': [
-    'src/edge/console/page/a.ts',
-    'link.href = item.url;',
-    /in no list: item\.url/,
-  ],
-  'a page that is left': [
-    'src/edge/console/page/a.ts',
-    'location.assign(item.url);',
-    /in no list: item\.url/,
-  ],
-  'a window that is opened': [
-    'src/edge/console/page/a.ts',
-    'window.open(item.url);',
-    /in no list: item\.url/,
-  ],
+  'an address that is assigned': ['packages/console/a.ts', 'link.href = item.url;', /in no list: item\.url/],
+  'a page that is left': ['packages/console/a.ts', 'location.assign(item.url);', /in no list: item\.url/],
+  'a window that is opened': ['packages/console/a.ts', 'window.open(item.url);', /in no list: item\.url/],
   'an attribute that is set': [
-    'src/edge/console/page/a.ts',
+    'packages/console/a.ts',
     "link.setAttribute('href', item.url);",
     /in no list: setAttribute/,
   ],
   'a frame of another page': [
-    'src/edge/console/page/a.tsx',
+    'packages/console/a.tsx',
     'const a = <iframe title="Shop" />;',
     /in no list: <iframe/,
   ],
   'an Enter that may be of an input method': [
-    'src/features/widgets/page/a.tsx',
+    'packages/widget/a.tsx',
     "const press = (event: KeyboardEvent) => event.key === 'Enter' && pick();",
     /as the browser names it/,
   ],
   'a look at a composition': [
-    'src/platform/ui/a.ts',
+    'packages/ui/a.ts',
     'if (event.isComposing) return;',
     /as the browser names it/,
   ],
   'a key that is taken out of its event': [
-    'src/edge/console/page/a.ts',
+    'packages/console/a.ts',
     'const press = ({ key, target }: KeyboardEvent) => go(key, target);',
     /as the browser names it/,
   ],
@@ -756,6 +1036,8 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
   'another one': ['src/platform/http/string-helper.ts', '', /is called string-helper/],
   'a junk directory': ['src/platform/http/common/a.ts', '', /is called common/],
   'an unknown area': ['src/realtime/a.ts', '', /no area/],
+  'an unknown package': ['packages/realtime/a.ts', '', /no area/],
+  'a folder without a row': ['src/features/agents/minds/a.ts', '', /no row of src\/features\/agents/],
   'an unknown file': ['src/server.ts', '', /no area/],
   'a long file': ['src/platform/http/a.ts', `/** Something. */\n${'a();\n'.repeat(500)}`, /501 lines/],
 };
@@ -781,13 +1063,23 @@ t.test('the check of imports finds cycles, also over types', async (t) => {
   ]);
 });
 
+t.test('the check of circles finds folders that import each other through several files', async (t) => {
+  const files = new Map([
+    ['src/core/messages/rows/a.ts', "import { b } from '../rules/b.ts';"],
+    ['src/core/messages/rules/c.ts', "import type { D } from '../timeline/d.ts';"],
+    ['src/core/messages/timeline/e.ts', "import { f } from '../rows/f.ts';"],
+    ['src/core/messages/editing/g.ts', "import { f } from '../rows/f.ts';"],
+  ]);
+  t.strictSame(circlesOfFolders(files), ['src/core/messages/: rows, rules, timeline']);
+});
+
 t.test('the check of tables finds those of another feature', async (t) => {
   const files = new Map([
     [
       'src/features/mail/tables.ts',
       "declare module '../../platform/db/tables/schema.ts' {\n  interface Schema extends MailTables {}\n}\n\ninterface MailTables {\n  mails: Times & {\n    id: string;\n  };\n}\n",
     ],
-    ['src/features/mail/a.ts', "db.kysely.selectFrom('mails');"],
+    ['src/features/mail/feature.ts', "db.kysely.selectFrom('mails');"],
     ['src/features/push/a.ts', "db.kysely\n  .insertInto('mails');\ndb.kysely.selectFrom('digests');"],
     ['src/app/demo/a.ts', "type Mail = Selectable<Schema['mails']>;"],
   ]);
@@ -800,65 +1092,60 @@ t.test('the check of tables finds those of another feature', async (t) => {
 t.test('finds what client/ would pull in through protocol/', async (t) => {
   const files = new Map([
     [
-      'src/contract/client/a.ts',
-      "import { B } from '../protocol/b.ts';\nimport type { C } from '../protocol/c.ts';",
+      'packages/client/a.ts',
+      "import { B } from '@parley/protocol/b.ts';\nimport type { C } from '@parley/protocol/c.ts';",
     ],
-    ['src/contract/client/react/d.ts', "import { useState } from 'react';"],
-    ['src/contract/protocol/b.ts', "import { Type } from 'typebox';"],
-    ['src/contract/protocol/c.ts', "import { customAlphabet } from 'nanoid';"],
+    ['packages/client/react/d.ts', "import { useState } from 'react';"],
+    ['packages/protocol/b.ts', "import { Type } from 'typebox';"],
+    ['packages/protocol/c.ts', "import { customAlphabet } from 'nanoid';"],
   ]);
   t.strictSame(violations(files), [
-    'src/contract/protocol/b.ts imports typebox: client/ needs it and has no dependency',
+    'packages/protocol/b.ts imports typebox: client/ needs it and has no dependency',
   ]);
 });
 
 t.test('finds nothing in what is right', async (t) => {
   const long = `/** 501 lines: a table that is looked up as a whole. */\n${'a();\n'.repeat(500)}`;
   const files = new Map([
+    ['src/app/main.ts', "import { c } from './config.ts';\nconst { app } = await import('./app.ts');"],
+    ['src/app/app.ts', "import { g } from '../edge/gateway/server.ts';\nimport { c } from './config.ts';"],
     [
-      'src/app/main.ts',
-      "import { c } from '../platform/config/config.ts';\nconst { app } = await import('./app.ts');",
-    ],
-    [
-      'src/app/app.ts',
-      "import { g } from '../edge/gateway/server.ts';\nimport { c } from '../platform/config/config.ts';",
-    ],
-    [
-      'src/platform/config/config.ts',
-      "import { L } from '../../contract/protocol/limits.ts';\nexport const p = process.env.PORT;",
+      'src/app/config.ts',
+      "import { L } from '@parley/protocol/limits.ts';\nexport const p = process.env.PORT;",
     ],
     [
       'src/edge/gateway/socket/server.ts',
-      "import { App } from 'uWebSockets.js';\nimport { log } from '../log.ts';",
+      "import { App } from 'uWebSockets.js';\nimport { log } from '../../../platform/log.ts';",
     ],
     [
-      'src/platform/engine/redis-engine.ts',
-      "import { Redis } from 'ioredis';\nimport { m } from '../metrics.ts';",
+      'src/platform/engine/redis/redis-engine.ts',
+      "import { Redis } from 'ioredis';\nimport { m } from '../../metrics.ts';",
     ],
     [
       'src/platform/db/connection/database.ts',
-      "import pg from 'pg';\nimport { newId } from '../../../contract/protocol/ids.ts';",
+      "import pg from 'pg';\nimport { newId } from '@parley/protocol/ids.ts';",
     ],
     [
       'src/core/messages/routes.ts',
-      "import { r } from '../../platform/http/route.ts';\nimport { s } from './send-rules.ts';",
+      "import { r } from '../../api/pipeline/route.ts';\nimport { s } from './rules/send-rules.ts';",
     ],
     [
-      'src/core/messages/send-rules.ts',
+      'src/core/messages/rules/send-rules.ts',
       '/** Takes: any of them. */\nconst any = 1; // as any of them\nf(any);',
     ],
-    ['src/edge/console/page/session.ts', "import { connect } from '../../../contract/client/connect.ts';"],
+    ['packages/console/main.ts', "import { connect } from '@parley/client';"],
     ['src/features/agents/routes.ts', "import { s } from './store.ts';\nimport { r } from './runs/b.ts';"],
     [
       'src/features/agents/runs/b.ts',
       "import type { M } from '../models/m.ts';\nimport { c } from './c.ts';",
     ],
-    ['src/contract/client/connect.ts', "import { CODES } from '../protocol/codes.ts';"],
-    ['src/contract/protocol/codes.ts', 'export const CODES = {} as const;'],
-    ['src/contract/protocol/error-types-of-postgres.ts', ''],
+    ['packages/client/connect.ts', "import { CODES } from '@parley/protocol/codes.ts';"],
+    ['packages/client/index.ts', "export { connect } from './connect.ts';"],
+    ['packages/protocol/codes.ts', 'export const CODES = {} as const;'],
+    ['packages/protocol/error-types-of-postgres.ts', ''],
     ['src/platform/http/long.ts', long],
     [
-      'src/platform/ui/markdown.tsx',
+      'packages/ui/text/markdown.tsx',
       'const a = <><a href={href}>{text}</a><a href="#main">x</a></>;\nconst same = shown.href === location.href;',
     ],
   ]);

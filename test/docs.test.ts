@@ -15,7 +15,7 @@ t.test('test/support/README.md names every file beside it, and no other', (t) =>
 });
 
 t.test('every relative link of a document resolves', async (t) => {
-  const documents = globSync('{*.md,docs/**/*.md,src/**/*.md,bench/**/*.md}', { cwd: ROOT });
+  const documents = globSync('{*.md,docs/**/*.md,{src,packages}/**/*.md,bench/**/*.md}', { cwd: ROOT });
   t.ok(documents.includes('README.md'));
   t.strictSame(
     documents.flatMap((path) => {
@@ -46,7 +46,7 @@ t.test('the index of docs/decisions.md names each heading, and their number', as
 });
 
 t.test('every citation of a document in the code resolves', async (t) => {
-  const files = globSync('{src,test,bench,migrations}/**/*.{ts,js,css}', {
+  const files = globSync('{src,packages,test,bench,migrations}/**/*.{ts,js,css}', {
     cwd: ROOT,
     // It spells out links that lead nowhere.
     exclude: ['test/docs.test.ts'],
@@ -67,7 +67,7 @@ t.test('every citation of a document in the code resolves', async (t) => {
 t.test('every name of the glossary is declared in the file that it names', (t) => {
   const rows = readFileSync(join(ROOT, 'docs/glossary.md'), 'utf8').matchAll(/`(\w+)`, `([\w/-]+\.ts)`/g);
   const wrong = [...rows].filter(([, name, path]) => {
-    const file = join(ROOT, 'src', path ?? '');
+    const file = join(ROOT, path?.startsWith('packages/') ? path : `src/${path}`);
     const declared = new RegExp(`\\b(class|interface|type|function|const) ${name}\\b`);
     return !existsSync(file) || !declared.test(readFileSync(file, 'utf8'));
   });
@@ -92,7 +92,7 @@ t.test('each word of the glossary has one row and one declaration, in the order 
 });
 
 t.test('every variable that is read is in docs/configuration.md', async (t) => {
-  const sources = ['src/platform/config/config.ts', ...globSync('src/features/*/settings.ts', { cwd: ROOT })];
+  const sources = ['src/app/config.ts', ...globSync('src/features/*/settings.ts', { cwd: ROOT })];
   const read = sources.flatMap((path) => [
     ...readFileSync(join(ROOT, path), 'utf8').matchAll(/reader\.read\('(\w+)'/g),
   ]);
@@ -108,8 +108,27 @@ t.test('every variable that is read is in docs/configuration.md', async (t) => {
   );
 });
 
+t.test('every source that a comment or a document names is there', async (t) => {
+  const files = filesWithProse().filter((path) => !/^(CHANGELOG|migrations|test\/docs\.test)/.test(path));
+  const sources = new Set(
+    globSync('{src,packages,test,bench,bin,examples,migrations}/**/*.{ts,tsx}', { cwd: ROOT }),
+  );
+  const ends = new Set(
+    [...sources].flatMap((path) => path.split('/').map((_, at, parts) => parts.slice(at).join('/'))),
+  );
+  const gone = files.flatMap((path) => {
+    const text = readFileSync(join(ROOT, path), 'utf8');
+    const prose = path.endsWith('.md')
+      ? text
+      : (text.match(/\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm) ?? []).join('\n');
+    const named = prose.matchAll(/(?<![\w./@*-])(?:[\w-]+\/)+[a-z][\w-]*\.tsx?\b/g);
+    return [...named].filter(([name]) => !ends.has(name)).map(([name]) => `${path}: ${name}`);
+  });
+  t.strictSame(gone, []);
+});
+
 t.test('no comment cites a document that is not in the repository', async (t) => {
-  const files = globSync('{src,test,bench,examples,migrations}/**/*.{ts,js,css,md}', {
+  const files = globSync('{src,packages,test,bench,examples,migrations}/**/*.{ts,js,css,md}', {
     cwd: ROOT,
     exclude: [
       'test/docs.test.ts',

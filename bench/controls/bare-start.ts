@@ -4,7 +4,7 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { startEmbeddedPostgres } from '../../src/platform/db/postgres/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '@parley/embedded-postgres/embedded-postgres.ts';
 import { createLog } from '../../src/platform/log.ts';
 
 const [dataDir = ''] = process.argv.slice(2);

@@ -4,10 +4,10 @@
  * pool.
  */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
 import Fastify from 'fastify';
 import pg from 'pg';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import { connectionOptions } from '../../src/platform/db/connection/connection-options.ts';
 import { listening } from './delivery-loop.ts';
 import { schemaOf } from './schema-of.ts';

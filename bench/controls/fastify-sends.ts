@@ -6,12 +6,12 @@
  */
 
 import { inspect } from 'node:util';
+import { newId } from '@parley/protocol/ids.ts';
 import { createAdapter } from '@socket.io/redis-adapter';
 import Fastify from 'fastify';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { Server } from 'socket.io';
-import { newId } from '../../src/contract/protocol/ids.ts';
 import { connectionOptions } from '../../src/platform/db/connection/connection-options.ts';
 import { insertOf, type SendSample } from '../lib/insert-script.ts';
 import { listening } from './delivery-loop.ts';

@@ -6,8 +6,8 @@
 
 import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { inspect } from 'node:util';
+import { newId } from '@parley/protocol/ids.ts';
 import pg from 'pg';
-import { newId } from '../../src/contract/protocol/ids.ts';
 import { connectionOptions } from '../../src/platform/db/connection/connection-options.ts';
 import { insertOf, type SendSample } from '../lib/insert-script.ts';
 import { listening } from './delivery-loop.ts';

@@ -1,4 +1,4 @@
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import type { BenchDatabase } from './postgres.ts';
 import type { Product } from './product.ts';
 

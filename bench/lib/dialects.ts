@@ -149,7 +149,7 @@ const PING = '2'.charCodeAt(0);
 /**
  * `{"type":"event"…`, `{"type":"ping"…` and `{"type":"caught_up"…` differ in one byte. An
  * `inbox.changed` is no delivery: it is a hint, and one stands for any number of messages. Frames
- * that older versions do not get begin with white space (src/platform/engine/marked-json.ts).
+ * that older versions do not get begin with white space (src/api/marked-json.ts).
  */
 function classifyTyped(bytes: Uint8Array, start: number, length: number): FrameClass {
   if (length <= TYPE_AT) return FRAME_CLASSES.other;

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import type { Listening } from '../controls/delivery-loop.ts';
 import { BARE_DIALECT, type Dialect, parleyDialect, SOCKET_IO_DIALECT } from './dialects.ts';
 import { seedHistory } from './history.ts';

@@ -1,6 +1,6 @@
-import { findRole } from '../../src/core/accounts/roles.ts';
-import { createUser } from '../../src/core/accounts/users.ts';
-import { Tokens } from '../../src/platform/access/tokens.ts';
+import { Tokens } from '../../src/api/access/tokens.ts';
+import { createUser } from '../../src/core/accounts/actors/users.ts';
+import { findRole } from '../../src/core/accounts/rights/roles.ts';
 import { GENERATORS, type GeneratorName } from './generators.ts';
 import type { Side } from './pairs.ts';
 import type { BenchDatabase } from './postgres.ts';

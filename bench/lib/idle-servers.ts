@@ -1,4 +1,4 @@
-import { createAccount } from '../../src/core/accounts/accounts.ts';
+import { createAccount } from '../../src/core/accounts/account/accounts.ts';
 import type { Listening } from '../controls/delivery-loop.ts';
 import { seedConversations } from './conversations.ts';
 import { type Dialect, PONGING_DIALECT, parleyDialect, SOCKET_IO_DIALECT } from './dialects.ts';

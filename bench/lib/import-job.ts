@@ -1,5 +1,5 @@
-import type { Import } from '../../src/contract/protocol/resources/import.ts';
-import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
+import type { Import } from '@parley/protocol/resources/import.ts';
+import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
 
 /** Calls an endpoint and returns its body; rejects unless it succeeds. */
 export type Call = <T>(method: string, path: string, body?: object) => Promise<T>;

@@ -1,6 +1,6 @@
-import { findRole } from '../../src/core/accounts/roles.ts';
-import { createUser } from '../../src/core/accounts/users.ts';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import { createUser } from '../../src/core/accounts/actors/users.ts';
+import { findRole } from '../../src/core/accounts/rights/roles.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import type { Tx } from '../../src/platform/db/connection/handle.ts';
 import { CONVERSATIONS } from './insert-script.ts';
 import type { BenchDatabase } from './postgres.ts';

@@ -5,22 +5,22 @@
  */
 
 import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { Actor } from '../../src/contract/protocol/resources/actor.ts';
-import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
-import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { Actor } from '@parley/protocol/resources/actor.ts';
+import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
+import { Rights } from '../../src/api/access/rights.ts';
+import { loadConfig } from '../../src/app/config.ts';
+import { ConversationDirectory } from '../../src/core/conversations/directory/directory.ts';
+import type { Frame } from '../../src/core/frames/frame.ts';
+import { publish } from '../../src/core/frames/publish.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
 import { type MessageRow, messageEvent } from '../../src/core/resources/message.ts';
 import { Presence } from '../../src/edge/gateway/presence/presence.ts';
 import { Fanout } from '../../src/edge/gateway/stream/fanout.ts';
 import type { Reader } from '../../src/edge/gateway/stream/reader.ts';
 import { Streams } from '../../src/edge/gateway/stream/streams.ts';
-import { Rights } from '../../src/platform/access/rights.ts';
-import { loadConfig } from '../../src/platform/config/config.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
-import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
-import { publish } from '../../src/platform/engine/publish.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { listening, publishOnCredit } from '../controls/delivery-loop.ts';

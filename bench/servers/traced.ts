@@ -6,7 +6,7 @@
 import { Sender } from '../../src/core/messages/sending/send.ts';
 import { WritePath } from '../../src/core/messages/timeline/write-path.ts';
 import { PipelinedConnection } from '../../src/platform/db/connection/pipelined-connection.ts';
-import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
+import { RedisEngine } from '../../src/platform/engine/redis/redis-engine.ts';
 import { onQuestion } from './questions.ts';
 
 /** Times are milliseconds of the system's clock. */

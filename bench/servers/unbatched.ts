@@ -4,7 +4,7 @@
  */
 
 import { startApp } from '../../src/app/app.ts';
-import { loadConfig } from '../../src/platform/config/config.ts';
+import { loadConfig } from '../../src/app/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 
 const config = loadConfig();

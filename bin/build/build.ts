@@ -7,16 +7,18 @@ import { declarationPlugins, declaredModules } from './declarations.ts';
 import { sdkReference } from './reference/reference.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const CLIENT = join(ROOT, 'src/contract/client');
+const CLIENT = join(ROOT, 'packages/client');
+/** The package as users install it, by its own name. */
+const NPM = join(CLIENT, 'npm');
 
 /**
- * Makes the package of the SDK in src/contract/client/dist/: each entry of its package.json as a
+ * Makes the package of the SDK in packages/client/npm/dist/: each entry of its package.json as a
  * bundle with its declarations, what it loads later as chunks. Below that, in served/, is what a
  * server offers: the package as a tarball, its main entry as one file beside one of declarations,
  * and the reference of its names. It takes the place of an earlier one when it is complete.
  */
 export async function build(): Promise<void> {
-  const { name, exports } = JSON.parse(await readFile(join(CLIENT, 'package.json'), 'utf8'));
+  const { name, exports } = JSON.parse(await readFile(join(NPM, 'package.json'), 'utf8'));
   const listed = Object.keys(exports).filter((entry) => !entry.endsWith('.json'));
   const fileOf = (entry: string) => join(CLIENT, entry, 'index.ts');
   const entries = Object.fromEntries(
@@ -26,7 +28,7 @@ export async function build(): Promise<void> {
   const imports = Object.fromEntries(listed.map((entry) => [join(name, entry), fileOf(entry)]));
   const declared = await declaredModules();
   // Beside its place, which it takes by its name alone.
-  const stage = await mkdtemp(join(CLIENT, 'dist-'));
+  const stage = await mkdtemp(join(NPM, 'dist-'));
   try {
     const dist = join(stage, 'dist');
     const served = join(dist, 'served');
@@ -39,15 +41,15 @@ export async function build(): Promise<void> {
     });
     await bundle(entries, { dir: dist, chunkFileNames: 'chunks/[name].d.ts' }, declarationPlugins(declared));
     await copyFile(join(ROOT, 'LICENSE'), join(dist, 'LICENSE'));
-    for (const name of ['package.json', 'README.md']) await copyFile(join(CLIENT, name), join(stage, name));
+    for (const name of ['package.json', 'README.md']) await copyFile(join(NPM, name), join(stage, name));
     const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', stage, stage];
     const { stdout } = await promisify(execFile)('npm', pack, { cwd: ROOT });
     await bundle(main, { dir: served, codeSplitting: false, minify: true }, [LOADED_AT_ONCE]);
     await bundle(main, { dir: served }, declarationPlugins(declared));
     await writeFile(join(served, 'reference.json'), JSON.stringify(sdkReference(declared, imports)));
     await rename(join(stage, stdout.trim()), join(served, 'client.tgz'));
-    await rename(join(CLIENT, 'dist'), join(stage, 'former')).catch(() => {});
-    await rename(dist, join(CLIENT, 'dist'));
+    await rename(join(NPM, 'dist'), join(stage, 'former')).catch(() => {});
+    await rename(dist, join(NPM, 'dist'));
   } finally {
     await rm(stage, { recursive: true, force: true });
   }
@@ -95,7 +97,7 @@ async function bundle(
   const build = await rolldown({
     input: { ...input },
     plugins,
-    external: /^[^./]/,
+    external: /^(?!@parley\/)[^./]/,
     platform: 'neutral',
     tsconfig: false,
     // 'use client' of the hooks is kept at the top of their entry.

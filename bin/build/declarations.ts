@@ -1,20 +1,20 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isMention } from '@parley/protocol/forms/mentions.ts';
 import type { Plugin } from 'rolldown';
 import { isolatedDeclarationSync } from 'rolldown/experimental';
 import { dts } from 'rolldown-plugin-dts';
 import type { TSchema } from 'typebox';
-import { isMention } from '../../src/contract/protocol/mentions.ts';
 import { declaredEndpoints } from './endpoints.ts';
 import { isSchema, protocolTypes } from './protocol-types.ts';
 import { WireTypes } from './wire-types.ts';
 
-export const CONTRACT = join(import.meta.dirname, '../../src/contract');
+export const PACKAGES = join(import.meta.dirname, '../../packages');
 /** The endpoints by path, which are in no source. */
-const ROUTES = join(CONTRACT, 'client/rest/routes.ts');
+const ROUTES = join(PACKAGES, 'client/rest/routes.ts');
 /** The module of the wire's types, which exists during a build alone. */
-export const WIRE = join(CONTRACT, 'wire.d.ts');
+export const WIRE = join(PACKAGES, 'wire.d.ts');
 
 /** What the declarations of the SDK are made from, by file. */
 export interface DeclaredModules {
@@ -35,8 +35,8 @@ export interface DeclaredModules {
 export async function declaredModules(): Promise<DeclaredModules> {
   const wire = new WireTypes();
   const modules = new Map<string, object>();
-  for (const path of globSync('protocol/**/*.ts', { cwd: CONTRACT }).sort()) {
-    const file = join(CONTRACT, path);
+  for (const path of globSync('protocol/**/*.ts', { cwd: PACKAGES }).sort()) {
+    const file = join(PACKAGES, path);
     const exported: object = await import(pathToFileURL(file).href);
     modules.set(file, exported);
     for (const [name, value] of Object.entries(exported)) {
@@ -75,7 +75,7 @@ export function declarationPlugins(modules: DeclaredModules): Plugin[] {
 }
 
 function isSource(file: string): boolean {
-  return file.startsWith(CONTRACT) && file.endsWith('.ts') && !file.endsWith('.d.ts');
+  return file.startsWith(PACKAGES) && file.endsWith('.ts') && !file.endsWith('.d.ts');
 }
 
 /** A comment on a module, which would become one on its first type. */
@@ -85,5 +85,5 @@ function declared(file: string): string {
   const { code, errors } = isolatedDeclarationSync(file, readFileSync(file, 'utf8'), { stripInternal: true });
   if (errors.length === 0) return code.replace(OF_MODULE, '');
   const told = errors.map(({ message, codeframe }) => [message, codeframe].filter(Boolean).join('\n'));
-  throw new Error(`${relative(CONTRACT, file)} does not say its types.\n${told.join('\n')}`);
+  throw new Error(`${relative(PACKAGES, file)} does not say its types.\n${told.join('\n')}`);
 }

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Route } from '../../src/platform/http/pipeline/route.ts';
+import type { Route } from '../../src/api/pipeline/route.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 

@@ -6,7 +6,7 @@ import { rolldown } from 'rolldown';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** A single-page application in the sources of the server. */
+/** A single-page application. */
 interface Page {
   /** The folder of its modules, from the root, with `main.tsx` and `main.css`. */
   readonly sources: string;
@@ -17,11 +17,11 @@ interface Page {
 }
 
 const PAGES: readonly Page[] = [
-  { sources: 'src/edge/console/page', out: 'src/edge/console/dist' },
+  { sources: 'packages/console', out: 'packages/console/dist' },
   {
-    sources: 'src/features/widgets/page',
-    out: 'src/features/widgets/dist',
-    loader: { source: 'src/features/widgets/page/loader.ts', name: 'widget.js' },
+    sources: 'packages/widget',
+    out: 'packages/widget/dist',
+    loader: { source: 'packages/widget/loader.ts', name: 'widget.js' },
   },
 ];
 

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
-import { needsBody } from '../../src/platform/http/documents/openapi/operations.ts';
-import { SchemaComponents, type SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
-import type { Route } from '../../src/platform/http/pipeline/route.ts';
+import { needsBody } from '../../src/api/documents/openapi/operations.ts';
+import { SchemaComponents, type SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
+import type { Route } from '../../src/api/pipeline/route.ts';
 
 /**
  * Prints the schemas of the contract as types of TypeScript, for readers that have no typebox. A

@@ -1,11 +1,11 @@
-import { ConversationDirectory } from '../core/conversations/directory.ts';
+import { Whereabouts } from '../api/access/account-moves.ts';
+import { Authenticator } from '../api/access/authenticate.ts';
+import { createRateLimits } from '../api/access/rate-limit.ts';
+import { RateSharing } from '../api/access/rate-sharing.ts';
+import { Rights } from '../api/access/rights.ts';
+import { Tokens } from '../api/access/tokens.ts';
+import { ConversationDirectory } from '../core/conversations/directory/directory.ts';
 import { SettingsOfUsers } from '../core/notifications/settings/settings.ts';
-import { Whereabouts } from '../platform/access/account-moves.ts';
-import { Authenticator } from '../platform/access/authenticate.ts';
-import { createRateLimits } from '../platform/access/rate-limit.ts';
-import { RateSharing } from '../platform/access/rate-sharing.ts';
-import { Rights } from '../platform/access/rights.ts';
-import { Tokens } from '../platform/access/tokens.ts';
 import type { Data, PartOptions } from './data.ts';
 
 export type Access = Awaited<ReturnType<typeof openAccess>>;

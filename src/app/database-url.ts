@@ -1,7 +1,7 @@
-import type { Config } from '../platform/config/config.ts';
-import { startEmbeddedPostgres } from '../platform/db/postgres/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '@parley/embedded-postgres/embedded-postgres.ts';
 import type { Disposer } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/log.ts';
+import type { Config } from './config.ts';
 
 /** Resolves with the URL of the configured Postgres; without one, starts the embedded one. */
 export async function databaseUrlOf(

@@ -7,18 +7,18 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { newId } from '@parley/protocol/ids.ts';
+import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
 import { sql } from 'kysely';
-import { newId } from '../contract/protocol/ids.ts';
-import { CURRENT_VERSION } from '../contract/protocol/versions.ts';
-import { createAccount } from '../core/accounts/accounts.ts';
-import { createActor, createCustomer } from '../core/accounts/actors.ts';
-import { createApiKey, isValidApiKey } from '../core/accounts/keys.ts';
-import { findRole } from '../core/accounts/roles.ts';
-import { createUser } from '../core/accounts/users.ts';
-import { createConversation, directKeyOf } from '../core/conversations/conversation-store.ts';
-import type { NewParticipant } from '../core/conversations/participant-store.ts';
+import type { Tokens } from '../api/access/tokens.ts';
+import { createAccount } from '../core/accounts/account/accounts.ts';
+import { createActor, createCustomer } from '../core/accounts/actors/actors.ts';
+import { createUser } from '../core/accounts/actors/users.ts';
+import { createApiKey, isValidApiKey } from '../core/accounts/keys/keys.ts';
+import { findRole } from '../core/accounts/rights/roles.ts';
+import { createConversation, directKeyOf } from '../core/conversations/rows/conversation-store.ts';
+import type { NewParticipant } from '../core/conversations/rows/participant-store.ts';
 import type { DemoParts, NodeParts } from '../core/features/feature.ts';
-import type { Tokens } from '../platform/access/tokens.ts';
 import type { Db, Tx } from '../platform/db/connection/handle.ts';
 import { FEATURES } from './features.ts';
 

@@ -1,17 +1,17 @@
-import type { Config } from '../platform/config/config.ts';
+import type { Frame } from '../core/frames/frame.ts';
+import { FRAME_CODEC } from '../core/frames/frame-codec.ts';
 import type { Database } from '../platform/db/connection/database.ts';
-import { CutOffNotices } from '../platform/db/queue/cut-off-notices.ts';
+import { CutOffNotices } from '../platform/db/notices/cut-off-notices.ts';
+import { partitionNotices } from '../platform/db/notices/partition-notices.ts';
+import { RedisList } from '../platform/db/notices/redis-list.ts';
 import type { DueWatch } from '../platform/db/queue/due-watch.ts';
-import { partitionNotices } from '../platform/db/queue/partition-notices.ts';
-import { RedisList } from '../platform/db/queue/redis-list.ts';
-import { PARTITIONS } from '../platform/engine/channels.ts';
-import type { Frame } from '../platform/engine/frame.ts';
-import { FRAME_CODEC } from '../platform/engine/frame-codec.ts';
+import type { Notices } from '../platform/engine/engine.ts';
 import { type OpenedEngine, openEngine } from '../platform/engine/open-engine.ts';
-import type { Notices } from '../platform/engine/port.ts';
-import { readRedisUrl } from '../platform/engine/redis-address.ts';
+import { PARTITIONS } from '../platform/engine/partitions.ts';
+import { readRedisUrl } from '../platform/engine/redis/redis-address.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
+import type { Config } from './config.ts';
 
 export interface OpenEngineOptions {
   readonly config: Pick<Config, 'redisUrl'>;

@@ -1,8 +1,8 @@
 /** `start` (default), `admin`, `tail`. Failures before the gateway is up take one line. */
 
-import { loadConfig } from '../platform/config/config.ts';
-import { ConfigError } from '../platform/config/reader.ts';
 import { createLog } from '../platform/log.ts';
+import { ConfigError } from '../platform/settings/reader.ts';
+import { loadConfig } from './config.ts';
 import { runNode, runSupervisedNode } from './run-node.ts';
 import { STOPPING_MS, StopRequest } from './stop-request.ts';
 

@@ -1,6 +1,9 @@
-import { Listeners } from '../core/accounts/listeners.ts';
+import { EVERYTHING } from '../api/access/rights.ts';
+import { Listeners } from '../core/accounts/account/listeners.ts';
 import { REMOVE_WITHDRAWN, removeUnattached } from '../core/attachments/uploads.ts';
 import { Sealer } from '../core/audit/sealer.ts';
+import { committedHandlers } from '../core/committed/handlers.ts';
+import { SentEffects } from '../core/committed/sent-effects.ts';
 import { announceWritten, InboxWriter, type WrittenConversation } from '../core/inbox/writer.ts';
 import { REMINDED_MESSAGES, SEND_SCHEDULED } from '../core/messages/schedules/scheduled.ts';
 import { ScheduledDelivery } from '../core/messages/schedules/scheduled-delivery.ts';
@@ -15,15 +18,12 @@ import { planNotifications } from '../core/notifications/causes/notify.ts';
 import { EncodedRows } from '../core/resources/encoded-rows.ts';
 import { MESSAGES } from '../core/resources/message.ts';
 import { NOTIFICATIONS } from '../core/resources/notification.ts';
-import { EVERYTHING } from '../platform/access/rights.ts';
 import { InFlightRows } from '../platform/db/queue/in-flight-rows.ts';
+import { OutboxWorker } from '../platform/db/queue/outbox-worker.ts';
 import { Reminders } from '../platform/db/queue/reminders.ts';
 import { handle } from '../platform/db/queue/topic.ts';
 import type { Access } from './access.ts';
 import type { Data, PartOptions } from './data.ts';
-import { committedHandlers } from './jobs/handlers.ts';
-import { OutboxWorker } from './jobs/outbox-worker.ts';
-import { SentEffects } from './jobs/sent-effects.ts';
 import type { OpenedFeatures } from './opened-features.ts';
 
 export type Messaging = Awaited<ReturnType<typeof openMessaging>>;

@@ -1,3 +1,5 @@
+import type { PublicRoutes } from '../api/pipeline/public-routes.ts';
+import type { Route } from '../api/pipeline/route.ts';
 import type {
   Core,
   Effects,
@@ -9,8 +11,6 @@ import type {
 } from '../core/features/feature.ts';
 import type { Check } from '../core/installation/check.ts';
 import type { TopicHandler } from '../platform/db/queue/topic.ts';
-import type { PublicRoutes } from '../platform/http/pipeline/public-routes.ts';
-import type { Route } from '../platform/http/pipeline/route.ts';
 
 /** The features of this node, opened with it in two steps. */
 export class OpenedFeatures {

@@ -1,8 +1,9 @@
+import type { Route } from '../api/pipeline/route.ts';
 import { accountRoutes } from '../core/accounts/routes.ts';
 import { attachmentRoutes } from '../core/attachments/routes.ts';
 import { auditRoutes } from '../core/audit/routes.ts';
-import { blockRoutes } from '../core/conversations/block-routes.ts';
-import { participantRoutes } from '../core/conversations/participant-routes.ts';
+import { blockRoutes } from '../core/conversations/blocks/block-routes.ts';
+import { participantRoutes } from '../core/conversations/participants/participant-routes.ts';
 import { conversationRoutes } from '../core/conversations/routes.ts';
 import { conversationListRoutes } from '../core/inbox/routes.ts';
 import {
@@ -14,9 +15,8 @@ import { notificationRoutes } from '../core/notifications/routes.ts';
 import { settingsRoutes } from '../core/notifications/settings/settings-routes.ts';
 import { registrationRoutes } from '../core/registration/registration-routes.ts';
 import { type RealtimeRoutesOptions, realtimeRoutes } from '../edge/gateway/routes.ts';
-import type { Config } from '../platform/config/config.ts';
-import type { Route } from '../platform/http/pipeline/route.ts';
 import type { Access } from './access.ts';
+import type { Config } from './config.ts';
 import type { Data } from './data.ts';
 import type { Messaging } from './messaging.ts';
 import type { OpenedFeatures } from './opened-features.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Config, loadConfig } from '../platform/config/config.ts';
 import { createLog, type Logger } from '../platform/log.ts';
+import { type Config, loadConfig } from './config.ts';
 import { STOPPING_MS, StopRequest } from './stop-request.ts';
 import { Supervision } from './supervisor/supervision.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { installed } from '../core/features/installed.ts';
 import { BUILD } from '../platform/build.ts';
-import type { Config } from '../platform/config/config.ts';
 import { placeOf } from '../platform/db/connection/servers.ts';
+import type { Config } from './config.ts';
 import type { Data } from './data.ts';
 
 export type RunsOn = Readonly<ReturnType<typeof describeNode>>;

@@ -1,3 +1,11 @@
+import { Idempotency } from '../api/access/idempotency.ts';
+import { createPollLimits } from '../api/access/rate-limit.ts';
+import { RateSharing } from '../api/access/rate-sharing.ts';
+import { clientRoutes } from '../api/documents/client-package.ts';
+import { docsRoutes } from '../api/documents/pages/routes.ts';
+import { adminRoutes, askedHealth, healthOf, healthRoutes, metricsRoutes, ofNode } from '../api/health.ts';
+import { createHttp } from '../api/pipeline/pipeline.ts';
+import type { Route } from '../api/pipeline/route.ts';
 import { avatarRoutes } from '../core/accounts/avatars/avatar-routes.ts';
 import { purgeRefreshTokens } from '../core/accounts/sessions/token-pairs.ts';
 import { fileRoutes } from '../core/attachments/file-routes.ts';
@@ -10,24 +18,9 @@ import { Repair } from '../edge/gateway/catch-up/repair.ts';
 import { Gateway } from '../edge/gateway/gateway.ts';
 import { upgradeRoutes } from '../edge/gateway/routes.ts';
 import type { Tickets } from '../edge/gateway/socket/tickets.ts';
-import { Idempotency } from '../platform/access/idempotency.ts';
-import { createPollLimits } from '../platform/access/rate-limit.ts';
-import { RateSharing } from '../platform/access/rate-sharing.ts';
 import { sharedSecret } from '../platform/db/shared-secret.ts';
-import {
-  adminRoutes,
-  askedHealth,
-  healthOf,
-  healthRoutes,
-  metricsRoutes,
-  ofNode,
-} from '../platform/health.ts';
-import { AllowedOrigins } from '../platform/http/connection/origins.ts';
-import { HttpServer } from '../platform/http/connection/server.ts';
-import { clientRoutes } from '../platform/http/documents/client-package.ts';
-import { docsRoutes } from '../platform/http/documents/pages/routes.ts';
-import { createHttp } from '../platform/http/pipeline/pipeline.ts';
-import type { Route } from '../platform/http/pipeline/route.ts';
+import { AllowedOrigins } from '../platform/http/origins.ts';
+import { HttpServer } from '../platform/http/server.ts';
 import { Loop } from '../platform/lifecycle.ts';
 import type { Access } from './access.ts';
 import type { Data, PartOptions } from './data.ts';

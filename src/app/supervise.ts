@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import type { Config } from '../platform/config/config.ts';
 import { Disposer } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/log.ts';
+import type { Config } from './config.ts';
 import { databaseUrlOf } from './database-url.ts';
 import { requireFreePort } from './free-port.ts';
 import { STOPPING_MS, StopRequest } from './stop-request.ts';

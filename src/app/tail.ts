@@ -3,7 +3,7 @@
  * one line each, through the SDK.
  */
 
-import { connect, type Message } from '../contract/client/index.ts';
+import { connect, type Message } from '@parley/client';
 import { type DemoFile, demoFilePath, readDemoFile } from './demo.ts';
 
 /** Number of earlier messages to print. */

@@ -1,5 +1,5 @@
-import type { Config } from '../platform/config/config.ts';
-import { isLoopbackAddress, isLoopbackOrigin } from '../platform/http/connection/origins.ts';
+import { isLoopbackAddress, isLoopbackOrigin } from '../platform/http/origins.ts';
+import type { Config } from './config.ts';
 
 export class Urls {
   /** Set once the server listens, if the configuration lets the system choose the port (0). */

@@ -1,14 +1,14 @@
-import { newId } from '../contract/protocol/ids.ts';
-import { prepareForms } from '../contract/protocol/schema/forms.ts';
-import { EVENT_DATA } from '../contract/protocol/socket/event-data.ts';
-import { CURRENT_VERSION } from '../contract/protocol/versions.ts';
-import { loadFacts } from '../core/conversations/directory.ts';
+import { prepareForms } from '@parley/protocol/forms/forms.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { EVENT_DATA } from '@parley/protocol/socket/event-data.ts';
+import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
+import type { Http } from '../api/pipeline/pipeline.ts';
+import { loadFacts } from '../core/conversations/directory/directory.ts';
 import { insertMessages } from '../core/messages/timeline/insert-store.ts';
 import { readHeads, readSent } from '../core/messages/timeline/timeline-store.ts';
 import { readFeedRows } from '../core/notifications/feed/feed-store.ts';
 import { hasOffSockets } from '../core/notifications/settings/settings.ts';
 import type { Database } from '../platform/db/connection/database.ts';
-import type { Http } from '../platform/http/pipeline/pipeline.ts';
 import type { Access } from './access.ts';
 
 /**

@@ -233,5 +233,5 @@ export async function readMetric(metric: Counter<string> | Gauge<string>): Promi
 /** Single milliseconds at the low end, up to the deadline of a request. */
 const SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const ROWS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
-/** From the polling interval of the queue (app/jobs/job-worker.ts) to the length of an outage. */
+/** From the polling interval of the queue (db/queue/job-worker.ts) to the length of an outage. */
 const LATENESS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600, 3_600, 86_400];

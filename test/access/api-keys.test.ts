@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { hashApiKey, hasValidChecksum, newApiKey } from '../../src/platform/access/api-keys.ts';
+import { hashApiKey, hasValidChecksum, newApiKey } from '../../src/api/access/api-keys.ts';
 
 t.test('a key has its form, its hash and a redacted form', async (t) => {
   const { key, hash, redacted } = newApiKey();

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { newApiKey } from '../../src/platform/access/api-keys.ts';
-import { Authenticator } from '../../src/platform/access/authenticate.ts';
-import type { Principal } from '../../src/platform/access/principal.ts';
-import { Tokens } from '../../src/platform/access/tokens.ts';
+import { newApiKey } from '../../src/api/access/api-keys.ts';
+import { Authenticator } from '../../src/api/access/authenticate.ts';
+import type { Principal } from '../../src/api/access/principal.ts';
+import { Tokens } from '../../src/api/access/tokens.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';

@@ -4,8 +4,8 @@ import {
   requireAccount,
   requirePermission,
   requireSubscription,
-} from '../../src/platform/access/authorize.ts';
-import type { Principal } from '../../src/platform/access/principal.ts';
+} from '../../src/api/access/authorize.ts';
+import type { Principal } from '../../src/api/access/principal.ts';
 import { refusal, refused } from './refusal.ts';
 
 const principal: Principal = {

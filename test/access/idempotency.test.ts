@@ -1,11 +1,11 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import t from 'tap';
-import { ApiError } from '../../src/contract/protocol/errors.ts';
 import {
   fingerprintOf,
   Idempotency,
   type IdempotencyClaim,
   type IdempotencyScope,
-} from '../../src/platform/access/idempotency.ts';
+} from '../../src/api/access/idempotency.ts';
 import type { Database } from '../../src/platform/db/connection/database.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { settingsOf } from '../support/settings.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createRateLimits, networkOf, RateLimiter } from '../../src/platform/access/rate-limit.ts';
+import { createRateLimits, networkOf, RateLimiter } from '../../src/api/access/rate-limit.ts';
 import { refusal, refused } from './refusal.ts';
 
 t.test('counts down, then refuses and returns the wait', async (t) => {

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { RateLimiter } from '../../src/platform/access/rate-limit.ts';
-import { RateSharing } from '../../src/platform/access/rate-sharing.ts';
+import { RateLimiter } from '../../src/api/access/rate-limit.ts';
+import { RateSharing } from '../../src/api/access/rate-sharing.ts';
+import { type Addition, type Engine, EngineUnavailableError } from '../../src/platform/engine/engine.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
-import { type Addition, type Engine, EngineUnavailableError } from '../../src/platform/engine/port.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 

@@ -1,4 +1,4 @@
-import { ApiError, type ErrorCondition } from '../../src/contract/protocol/errors.ts';
+import { ApiError, type ErrorCondition } from '@parley/protocol/errors/errors.ts';
 
 /**
  * The condition of the ApiError that `action` throws or rejects with; whatever else comes of it is

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { RevocableCache } from '../../src/platform/access/revocable-cache.ts';
-import { EVERYTHING } from '../../src/platform/access/rights.ts';
+import { RevocableCache } from '../../src/api/access/revocable-cache.ts';
+import { EVERYTHING } from '../../src/api/access/rights.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { ManualClock, openRights } from './rows.ts';

@@ -1,11 +1,11 @@
 import { connect, createServer, type Socket } from 'node:net';
 import t from 'tap';
-import { Authenticator } from '../../src/platform/access/authenticate.ts';
-import type { Principal } from '../../src/platform/access/principal.ts';
-import { Tokens } from '../../src/platform/access/tokens.ts';
+import { Authenticator } from '../../src/api/access/authenticate.ts';
+import type { Principal } from '../../src/api/access/principal.ts';
+import { Tokens } from '../../src/api/access/tokens.ts';
+import { FRAME_CODEC as codec } from '../../src/core/frames/frame-codec.ts';
 import type { Database } from '../../src/platform/db/connection/database.ts';
-import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
-import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
+import { RedisEngine } from '../../src/platform/engine/redis/redis-engine.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { startRedis } from '../support/redis.ts';
 import type { Teardown } from '../support/teardown.ts';

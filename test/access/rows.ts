@@ -1,8 +1,8 @@
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { newApiKey } from '../../src/platform/access/api-keys.ts';
-import { Rights } from '../../src/platform/access/rights.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { newApiKey } from '../../src/api/access/api-keys.ts';
+import { Rights } from '../../src/api/access/rights.ts';
+import type { Engine } from '../../src/core/frames/engine.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
-import type { Engine } from '../../src/platform/engine/engine.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';

@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import t from 'tap';
-import { Tokens } from '../../src/platform/access/tokens.ts';
+import { Tokens } from '../../src/api/access/tokens.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { settingsOf } from '../support/settings.ts';
 import { refusal } from './refusal.ts';

@@ -1,12 +1,12 @@
 /** API keys (docs/contract.md#api-keys) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import { PERMISSIONS } from '@parley/protocol/permissions.ts';
+import type { ApiKey, NewApiKey } from '@parley/protocol/resources/api-key.ts';
+import type { Role } from '@parley/protocol/resources/role.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import { PERMISSIONS } from '../../src/contract/protocol/permissions.ts';
-import type { ApiKey, NewApiKey } from '../../src/contract/protocol/resources/api-key.ts';
-import type { Role } from '../../src/contract/protocol/resources/role.ts';
 import { borrowTestApp, refusalOf } from '../support/app.ts';
 import { closed, type Guarded, gatesOf, personWith, TIME, walk } from './fixture.ts';
 

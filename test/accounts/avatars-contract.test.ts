@@ -4,16 +4,16 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Actor, MessagingGroup } from '@parley/protocol/resources/actor.ts';
+import type { AgentDefinition } from '@parley/protocol/resources/agent-definition.ts';
+import type { Me } from '@parley/protocol/resources/me.ts';
+import type { Person } from '@parley/protocol/resources/person.ts';
+import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
+import type { User } from '@parley/protocol/resources/user.ts';
+import { covers, SOCKETS_SINCE, VERSIONS } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Actor, MessagingGroup } from '../../src/contract/protocol/resources/actor.ts';
-import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
-import type { Me } from '../../src/contract/protocol/resources/me.ts';
-import type { Person } from '../../src/contract/protocol/resources/person.ts';
-import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
-import type { User } from '../../src/contract/protocol/resources/user.ts';
-import { covers, SOCKETS_SINCE, VERSIONS } from '../../src/contract/protocol/versions.ts';
 import { Avatars } from '../../src/core/accounts/avatars/avatars.ts';
 import { purgeUploads } from '../../src/core/attachments/uploads.ts';
 import { openSocket } from '../notifications/readers.ts';

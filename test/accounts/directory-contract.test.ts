@@ -4,20 +4,20 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import { ADMIN_PERMISSIONS, PERMISSIONS, permissionsAt } from '@parley/protocol/permissions.ts';
+import type { MessagingGroup } from '@parley/protocol/resources/actor.ts';
+import type { ApiKey } from '@parley/protocol/resources/api-key.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Me } from '@parley/protocol/resources/me.ts';
+import type { Role } from '@parley/protocol/resources/role.ts';
+import type { User } from '@parley/protocol/resources/user.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import { ADMIN_PERMISSIONS, PERMISSIONS, permissionsAt } from '../../src/contract/protocol/permissions.ts';
-import type { MessagingGroup } from '../../src/contract/protocol/resources/actor.ts';
-import type { ApiKey } from '../../src/contract/protocol/resources/api-key.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { Me } from '../../src/contract/protocol/resources/me.ts';
-import type { Role } from '../../src/contract/protocol/resources/role.ts';
-import type { User } from '../../src/contract/protocol/resources/user.ts';
-import { createAccount } from '../../src/core/accounts/accounts.ts';
-import { createRole } from '../../src/core/accounts/roles.ts';
-import { createUser } from '../../src/core/accounts/users.ts';
+import { createAccount } from '../../src/core/accounts/account/accounts.ts';
+import { createUser } from '../../src/core/accounts/actors/users.ts';
+import { createRole } from '../../src/core/accounts/rights/roles.ts';
 import { borrowTestApp, type CallOptions, callsAt, type Refusal, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { personWith, trustedAgent } from './fixture.ts';

@@ -3,11 +3,11 @@
  * (docs/contract.md#own-ids).
  */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { Customer } from '@parley/protocol/resources/customer.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Customer } from '../../src/contract/protocol/resources/customer.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { createCustomer } from '../../src/core/accounts/actors.ts';
+import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
 import { downloaded, exported } from '../compliance/export-fixture.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { borrowTestApp, callsAt } from '../support/app.ts';

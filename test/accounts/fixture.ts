@@ -1,9 +1,9 @@
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import { PERMISSIONS, type Permission } from '../../src/contract/protocol/permissions.ts';
-import { createActor } from '../../src/core/accounts/actors.ts';
-import { createRole } from '../../src/core/accounts/roles.ts';
-import { createUser } from '../../src/core/accounts/users.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import { PERMISSIONS, type Permission } from '@parley/protocol/permissions.ts';
+import { createActor } from '../../src/core/accounts/actors/actors.ts';
+import { createUser } from '../../src/core/accounts/actors/users.ts';
+import { createRole } from '../../src/core/accounts/rights/roles.ts';
 import { refusalOf, type TestApp } from '../support/app.ts';
 
 export const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;

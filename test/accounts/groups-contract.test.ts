@@ -1,11 +1,11 @@
 /** Groups and entities (docs/contract.md#groups) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Actor, Entity, MessagingGroup } from '@parley/protocol/resources/actor.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Actor, Entity, MessagingGroup } from '../../src/contract/protocol/resources/actor.ts';
-import { setActive } from '../../src/core/accounts/activation.ts';
+import { setActive } from '../../src/core/accounts/users/activation.ts';
 import { readGroups } from '../../src/core/resources/group.ts';
 import { borrowTestApp, refusalOf } from '../support/app.ts';
 import {

@@ -4,15 +4,15 @@
  */
 
 import t from 'tap';
-import { OutboxWorker } from '../../src/app/jobs/outbox-worker.ts';
-import { changeListeners, Listeners } from '../../src/core/accounts/listeners.ts';
-import { RIGHTS_CHANGED } from '../../src/core/accounts/rights-changed.ts';
-import { Rights } from '../../src/platform/access/rights.ts';
+import { Rights } from '../../src/api/access/rights.ts';
+import { changeListeners, Listeners } from '../../src/core/accounts/account/listeners.ts';
+import { RIGHTS_CHANGED } from '../../src/core/accounts/rights/rights-changed.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { raiseListenersRevision } from '../../src/platform/db/connection/listeners-revision.ts';
 import { DueWatch } from '../../src/platform/db/queue/due-watch.ts';
 import { InFlightRows } from '../../src/platform/db/queue/in-flight-rows.ts';
 import { enqueue } from '../../src/platform/db/queue/outbox.ts';
+import { OutboxWorker } from '../../src/platform/db/queue/outbox-worker.ts';
 import { defineTopic, handle } from '../../src/platform/db/queue/topic.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';

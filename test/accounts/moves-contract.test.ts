@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { writeMove } from '../../src/core/accounts/moves.ts';
+import { newApiKey } from '../../src/api/access/api-keys.ts';
+import type { MoveState } from '../../src/api/access/tables.ts';
+import { writeMove } from '../../src/core/accounts/account/moves.ts';
 import { Cell } from '../../src/features/cells/cell.ts';
 import { lowerFence, raiseFence } from '../../src/features/cells/fence.ts';
-import { newApiKey } from '../../src/platform/access/api-keys.ts';
-import type { MoveState } from '../../src/platform/access/tables.ts';
 import { PollClient, poll, StreamClient } from '../support/answer-clients.ts';
 import { type CallOptions, type Refusal, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';

@@ -1,20 +1,20 @@
 /** Ids of agents and groups in place of their actors' ids, over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Actor, Entity, MessagingGroup } from '@parley/protocol/resources/actor.ts';
+import type { AgentDefinition } from '@parley/protocol/resources/agent-definition.ts';
+import type { ApiKey } from '@parley/protocol/resources/api-key.ts';
+import type { Attachment } from '@parley/protocol/resources/attachment.ts';
+import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
+import type { User } from '@parley/protocol/resources/user.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Actor, Entity, MessagingGroup } from '../../src/contract/protocol/resources/actor.ts';
-import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
-import type { ApiKey } from '../../src/contract/protocol/resources/api-key.ts';
-import type { Attachment } from '../../src/contract/protocol/resources/attachment.ts';
-import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
-import type { User } from '../../src/contract/protocol/resources/user.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { CUSTOMER_SERVICE } from '../../src/core/accounts/groups.ts';
+import { CUSTOMER_SERVICE } from '../../src/core/accounts/groups/groups.ts';
 import { insertAgent } from '../../src/features/agents/store.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';

@@ -2,13 +2,13 @@
  * The people whom one may write to, and their presence over all nodes (docs/contract.md#people).
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Actor } from '@parley/protocol/resources/actor.ts';
+import type { ActorPresence, Person } from '@parley/protocol/resources/person.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Actor } from '../../src/contract/protocol/resources/actor.ts';
-import type { ActorPresence, Person } from '../../src/contract/protocol/resources/person.ts';
-import { createUser } from '../../src/core/accounts/users.ts';
+import { createUser } from '../../src/core/accounts/actors/users.ts';
 import { type CallOptions, callsAt, refusalOf, startTestApp } from '../support/app.ts';
 import { startNode } from '../support/node.ts';
 import { startRedis } from '../support/redis.ts';

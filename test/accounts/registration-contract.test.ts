@@ -1,11 +1,11 @@
 /** Public registration over REST (docs/contract.md#registration). */
 
 import { randomUUID } from 'node:crypto';
+import type { Registration } from '@parley/protocol/resources/api-key.ts';
+import { toolSlugOf } from '@parley/protocol/resources/available-tool.ts';
+import type { Role } from '@parley/protocol/resources/role.ts';
+import type { User } from '@parley/protocol/resources/user.ts';
 import t from 'tap';
-import type { Registration } from '../../src/contract/protocol/resources/api-key.ts';
-import { toolSlugOf } from '../../src/contract/protocol/resources/available-tool.ts';
-import type { Role } from '../../src/contract/protocol/resources/role.ts';
-import type { User } from '../../src/contract/protocol/resources/user.ts';
 import { readAccountAudit } from '../../src/core/audit/audit.ts';
 import { register, requireRegistration } from '../../src/core/registration/register.ts';
 import { accepted } from '../agents/bodies.ts';

@@ -1,14 +1,14 @@
 /** The account, its roles and its users (docs/contract.md#roles) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
+import type { List } from '@parley/protocol/lists.ts';
+import { ADMIN_PERMISSIONS, PERMISSIONS, permissionsAt } from '@parley/protocol/permissions.ts';
+import type { Account } from '@parley/protocol/resources/account.ts';
+import type { Role } from '@parley/protocol/resources/role.ts';
+import type { User } from '@parley/protocol/resources/user.ts';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import { ADMIN_PERMISSIONS, PERMISSIONS, permissionsAt } from '../../src/contract/protocol/permissions.ts';
-import type { Account } from '../../src/contract/protocol/resources/account.ts';
-import type { Role } from '../../src/contract/protocol/resources/role.ts';
-import type { User } from '../../src/contract/protocol/resources/user.ts';
-import { updateAccount } from '../../src/core/accounts/accounts.ts';
-import { setActive } from '../../src/core/accounts/activation.ts';
+import { updateAccount } from '../../src/core/accounts/account/accounts.ts';
+import { setActive } from '../../src/core/accounts/users/activation.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { DEFAULT_VERSION } from '../support/default-version.ts';
 import { until } from '../support/until.ts';

@@ -1,13 +1,13 @@
 /** Sessions of users (docs/contract.md#sessions) over HTTP and on open sockets of two nodes. */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Permission } from '@parley/protocol/permissions.ts';
+import type { EndedSessions, Session } from '@parley/protocol/resources/session.ts';
+import type { Token } from '@parley/protocol/resources/token.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Permission } from '../../src/contract/protocol/permissions.ts';
-import type { EndedSessions, Session } from '../../src/contract/protocol/resources/session.ts';
-import type { Token } from '../../src/contract/protocol/resources/token.ts';
 import { callsAt, startTestApp } from '../support/app.ts';
 import { startNode } from '../support/node.ts';
 import { startRedis } from '../support/redis.ts';

@@ -1,14 +1,14 @@
 /** Tokens and their refresh (docs/contract.md#tokens) over HTTP, on a whole server. */
 
 import { hash, randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import { PERMISSIONS } from '@parley/protocol/permissions.ts';
+import type { Token } from '@parley/protocol/resources/token.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { PERMISSIONS } from '../../src/contract/protocol/permissions.ts';
-import type { Token } from '../../src/contract/protocol/resources/token.ts';
-import { setActive } from '../../src/core/accounts/activation.ts';
-import { createActor } from '../../src/core/accounts/actors.ts';
+import { createActor } from '../../src/core/accounts/actors/actors.ts';
 import { purgeRefreshTokens } from '../../src/core/accounts/sessions/token-pairs.ts';
+import { setActive } from '../../src/core/accounts/users/activation.ts';
 import { type CallAnswer, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { closed, type Guarded, gatesOf, personWith } from './fixture.ts';
 

@@ -3,19 +3,19 @@
  * storage.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { Artifact } from '@parley/protocol/resources/agent-run.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
+import { kindOfUpload } from '@parley/protocol/resources/upload-kind.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { Artifact } from '../../src/contract/protocol/resources/agent-run.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
-import { kindOfUpload } from '../../src/contract/protocol/resources/upload-kind.ts';
+import type { Principal } from '../../src/api/access/principal.ts';
 import { S3Store } from '../../src/core/attachments/s3-store.ts';
 import { purgeUploads } from '../../src/core/attachments/uploads.ts';
-import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
+import { ConversationDirectory } from '../../src/core/conversations/directory/directory.ts';
+import type { AttachedTool } from '../../src/core/tables/agent-tables.ts';
 import { createArtifactTool } from '../../src/features/agents/tools/create-artifact.ts';
 import { readDocTool } from '../../src/features/agents/tools/read-doc.ts';
-import type { Principal } from '../../src/platform/access/principal.ts';
-import type { AttachedTool } from '../../src/platform/db/tables/agent-run-tables.ts';
 import { ObjectServer } from '../attachments/object-server.ts';
 import { send } from '../attachments/store-contract.ts';
 import { startTestApp } from '../support/app.ts';

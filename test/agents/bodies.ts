@@ -1,5 +1,5 @@
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { AgentDefinition } from '@parley/protocol/resources/agent-definition.ts';
 import type { CallAnswer, CallOptions, Refusal, TestApp } from '../support/app.ts';
 
 export const AGENTS = '/v1/ai/agents';

@@ -1,13 +1,13 @@
 /** Agents after their creation (docs/contract.md#agents) over HTTP, on a whole server. */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { Permission } from '@parley/protocol/permissions.ts';
+import type { AgentDefinition } from '@parley/protocol/resources/agent-definition.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { Permission } from '../../src/contract/protocol/permissions.ts';
-import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import { createRole, findRole } from '../../src/core/accounts/roles.ts';
-import { createUser } from '../../src/core/accounts/users.ts';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import { createUser } from '../../src/core/accounts/actors/users.ts';
+import { createRole, findRole } from '../../src/core/accounts/rights/roles.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import { borrowTestApp, type CallAnswer, type CallOptions, type Refusal, refusalOf } from '../support/app.ts';
 import { AGENTS, type AgentPage, accepted, asNeighbour, createdAgent, textOf } from './bodies.ts';
 

@@ -3,9 +3,9 @@
  * arguments name, or that of their message.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import { Conversations } from '../conversations/fixture.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { ModelServer } from '../support/model-server.ts';

@@ -3,9 +3,9 @@
  * one output.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import { MESSAGE_LIMITS } from '@parley/protocol/resources/chat-message.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { MESSAGE_LIMITS } from '../../src/contract/protocol/resources/chat-message.ts';
 import { approveDraft } from '../../src/core/messages/drafts/drafts.ts';
 import { editMessage } from '../../src/core/messages/editing/edit-message.ts';
 import { type AgentRow, findAgent } from '../../src/core/resources/agent.ts';

@@ -1,12 +1,12 @@
 /** Create Agent (docs/contract.md#creating-an-agent) over HTTP, on a whole server. */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { Permission } from '@parley/protocol/permissions.ts';
+import type { AgentDefinition } from '@parley/protocol/resources/agent-definition.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { Permission } from '../../src/contract/protocol/permissions.ts';
-import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
-import { createRole, findRole } from '../../src/core/accounts/roles.ts';
-import { createUser } from '../../src/core/accounts/users.ts';
+import { createUser } from '../../src/core/accounts/actors/users.ts';
+import { createRole, findRole } from '../../src/core/accounts/rights/roles.ts';
 import { insertAgent, requireRoom } from '../../src/features/agents/store.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';

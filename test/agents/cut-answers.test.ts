@@ -1,11 +1,11 @@
 /** Answers that were cut: their marks, and that none reaches a customer before a person read it. */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { AgentRun } from '@parley/protocol/resources/agent-run.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import { CURRENT_VERSION, NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { AgentRun } from '../../src/contract/protocol/resources/agent-run.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import { CURRENT_VERSION, NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { createRole } from '../../src/core/accounts/roles.ts';
+import { createRole } from '../../src/core/accounts/rights/roles.ts';
 import type { ReceivedFrame } from '../gateway/fixture.ts';
 import { openSocket } from '../notifications/readers.ts';
 import { startTestApp } from '../support/app.ts';

@@ -2,23 +2,23 @@
  * Endpoint tools on the routes of a whole server: agents get as far as their role, and no further.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { AgentDefinition } from '@parley/protocol/resources/agent-definition.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import { compile } from '@parley/protocol/validation/validation.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import { compile } from '../../src/contract/protocol/schema/validation.ts';
+import { Idempotency } from '../../src/api/access/idempotency.ts';
+import type { Principal } from '../../src/api/access/principal.ts';
+import { createRateLimits } from '../../src/api/access/rate-limit.ts';
+import { InProcess } from '../../src/api/pipeline/in-process.ts';
+import { createHttp } from '../../src/api/pipeline/pipeline.ts';
+import { defineRoute, type Route } from '../../src/api/pipeline/route.ts';
 import { externalIds } from '../../src/core/resources/external-ids.ts';
 import { ToolCatalogue } from '../../src/features/agents/tools/catalogue.ts';
 import { endpointTool } from '../../src/features/agents/tools/endpoint-tool.ts';
 import type { RunTool } from '../../src/features/agents/tools/tool.ts';
-import { Idempotency } from '../../src/platform/access/idempotency.ts';
-import type { Principal } from '../../src/platform/access/principal.ts';
-import { createRateLimits } from '../../src/platform/access/rate-limit.ts';
-import { EXCHANGE_LIMITS } from '../../src/platform/http/connection/server.ts';
-import { InProcess } from '../../src/platform/http/pipeline/in-process.ts';
-import { createHttp } from '../../src/platform/http/pipeline/pipeline.ts';
-import { defineRoute, type Route } from '../../src/platform/http/pipeline/route.ts';
+import { EXCHANGE_LIMITS } from '../../src/platform/http/server.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { silent } from '../access/rows.ts';
 import { startTestApp } from '../support/app.ts';

@@ -1,8 +1,9 @@
 /** One claim of a run with a model and tools that do what no real one should. */
 
+import { newId } from '@parley/protocol/ids.ts';
+import { RUN_LIMITS } from '@parley/protocol/resources/agent-run.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { RUN_LIMITS } from '../../src/contract/protocol/resources/agent-run.ts';
+import type { Principal } from '../../src/api/access/principal.ts';
 import type { AgentRow } from '../../src/core/resources/agent.ts';
 import type { RunRow } from '../../src/core/resources/run.ts';
 import type { Completion } from '../../src/features/agents/models/chain.ts';
@@ -14,7 +15,6 @@ import { takeRun } from '../../src/features/agents/runs/state/lease-store.ts';
 import { startRun } from '../../src/features/agents/runs/state/start.ts';
 import { insertAgent } from '../../src/features/agents/store.ts';
 import type { RunTool } from '../../src/features/agents/tools/tool.ts';
-import type { Principal } from '../../src/platform/access/principal.ts';
 import { DatabaseUnavailableError } from '../../src/platform/db/connection/unavailable.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createGround } from '../support/timeline.ts';

@@ -5,9 +5,9 @@
 import { createServer, get, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
+import { UNAUTHENTICATED } from '../../src/api/access/principal.ts';
 import { fetchUrlTool } from '../../src/features/agents/tools/fetch-url.ts';
 import { ToolRefusal } from '../../src/features/agents/tools/tool.ts';
-import { UNAUTHENTICATED } from '../../src/platform/access/principal.ts';
 import { AddressGuard } from '../../src/platform/outbound/address-guard.ts';
 import { GuardedFetch } from '../../src/platform/outbound/guarded-fetch.ts';
 import { interfaceAddresses, ownAddresses } from '../support/own-addresses.ts';

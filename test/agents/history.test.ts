@@ -1,8 +1,8 @@
 import '../../src/app/features.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { RunTrigger } from '@parley/protocol/resources/agent-run.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { RunTrigger } from '../../src/contract/protocol/resources/agent-run.ts';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import { readTurns } from '../../src/features/agents/models/history.ts';
 import { instructionsFor } from '../../src/features/agents/models/instructions.ts';
 import { addConversation, createGround, type Ground } from '../support/timeline.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { AgentRunAction } from '@parley/protocol/resources/agent-run.ts';
 import t from 'tap';
-import type { AgentRunAction } from '../../src/contract/protocol/resources/agent-run.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { type ModelRequest, ModelServer, type Script } from '../support/model-server.ts';

@@ -1,6 +1,6 @@
+import { newId } from '@parley/protocol/ids.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
 import { hasRoomFor } from '../../src/features/agents/runs/execution/run-limit.ts';
 import { findOverdue } from '../../src/features/agents/runs/state/lease-store.ts';
 import { startRun } from '../../src/features/agents/runs/state/start.ts';

@@ -3,10 +3,10 @@
  * (docs/realtime.md#streamed-replies).
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import { MESSAGE_LIMITS } from '@parley/protocol/resources/chat-message.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { MESSAGE_LIMITS } from '../../src/contract/protocol/resources/chat-message.ts';
 import { approveDraft, rejectDraft } from '../../src/core/messages/drafts/drafts.ts';
 import { editMessage } from '../../src/core/messages/editing/edit-message.ts';
 import { completeAbandoned } from '../../src/features/agents/replies/complete-reply.ts';

@@ -1,7 +1,7 @@
 /** Calls that wait for a person: permissions to decide, repetition, arguments, and results. */
 
+import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
 import { findAgent } from '../../src/core/resources/agent.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { ModelServer } from '../support/model-server.ts';

@@ -1,8 +1,8 @@
+import { newId } from '@parley/protocol/ids.ts';
+import { RUN_LIMITS } from '@parley/protocol/resources/agent-run.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { RUN_LIMITS } from '../../src/contract/protocol/resources/agent-run.ts';
-import { enqueueRightsChanged, RIGHTS_CHANGED } from '../../src/core/accounts/rights-changed.ts';
+import { enqueueRightsChanged, RIGHTS_CHANGED } from '../../src/core/accounts/rights/rights-changed.ts';
 import { readAgent } from '../../src/core/resources/agent.ts';
 import type { RunRow } from '../../src/core/resources/run.ts';
 import { continueIfDecided } from '../../src/features/agents/runs/state/approvals.ts';

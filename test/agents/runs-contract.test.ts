@@ -3,14 +3,14 @@
  * for others.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { AgentOccurrence, AgentRun } from '@parley/protocol/resources/agent-run.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AgentOccurrence, AgentRun } from '../../src/contract/protocol/resources/agent-run.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import { findAgent } from '../../src/core/resources/agent.ts';
 import { startRun } from '../../src/features/agents/runs/state/start.ts';
 import { Client } from '../gateway/fixture.ts';

@@ -1,8 +1,8 @@
+import { newId } from '@parley/protocol/ids.ts';
+import type { AgentDefinition } from '@parley/protocol/resources/agent-definition.ts';
+import type { AgentRun } from '@parley/protocol/resources/agent-run.ts';
 import type { Insertable } from 'kysely';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
-import type { AgentRun } from '../../src/contract/protocol/resources/agent-run.ts';
-import { findRole } from '../../src/core/accounts/roles.ts';
+import { findRole } from '../../src/core/accounts/rights/roles.ts';
 import type { Schema } from '../../src/platform/db/tables/schema.ts';
 import type { CallOptions, TestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';

@@ -3,18 +3,18 @@
  * arguments.
  */
 
+import { Body, Id, Nullable } from '@parley/protocol/schema/schema.ts';
 import t from 'tap';
 import { Type } from 'typebox';
-import { Body, Id, Nullable } from '../../src/contract/protocol/schema/schema.ts';
+import { Rights } from '../../src/api/access/rights.ts';
 import { FileStore } from '../../src/core/attachments/file-store.ts';
 import { FileUrls } from '../../src/core/attachments/file-urls.ts';
-import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
+import { ConversationDirectory } from '../../src/core/conversations/directory/directory.ts';
+import type { AttachedTool } from '../../src/core/tables/agent-tables.ts';
 import { type EndpointFacts, ToolCatalogue } from '../../src/features/agents/tools/catalogue.ts';
 import type { EndpointCaller } from '../../src/features/agents/tools/endpoint-tool.ts';
 import { ToolRefusal } from '../../src/features/agents/tools/tool.ts';
 import { parseArguments, Toolbox } from '../../src/features/agents/tools/toolbox.ts';
-import { Rights } from '../../src/platform/access/rights.ts';
-import type { AttachedTool } from '../../src/platform/db/tables/agent-run-tables.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { AddressGuard } from '../../src/platform/outbound/address-guard.ts';
 import { GuardedFetch } from '../../src/platform/outbound/guarded-fetch.ts';

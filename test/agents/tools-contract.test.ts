@@ -1,8 +1,8 @@
 /** List Tools (docs/contract.md#tools) over HTTP, on a whole server. */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { AvailableTool } from '@parley/protocol/resources/available-tool.ts';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AvailableTool } from '../../src/contract/protocol/resources/available-tool.ts';
 import { borrowTestApp, refusalOf } from '../support/app.ts';
 import { accepted } from './bodies.ts';
 

@@ -1,11 +1,11 @@
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { Role } from '../../src/contract/protocol/resources/role.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { Role } from '@parley/protocol/resources/role.ts';
+import { Authenticator } from '../../src/api/access/authenticate.ts';
+import { type Principal, UNAUTHENTICATED } from '../../src/api/access/principal.ts';
+import type { Rights } from '../../src/api/access/rights.ts';
+import { Tokens } from '../../src/api/access/tokens.ts';
 import { type RunTool, type ToolContext, ToolRefusal } from '../../src/features/agents/tools/tool.ts';
 import { parseArguments } from '../../src/features/agents/tools/toolbox.ts';
-import { Authenticator } from '../../src/platform/access/authenticate.ts';
-import { type Principal, UNAUTHENTICATED } from '../../src/platform/access/principal.ts';
-import type { Rights } from '../../src/platform/access/rights.ts';
-import { Tokens } from '../../src/platform/access/tokens.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { openRights } from '../access/rows.ts';
 import type { TestApp } from '../support/app.ts';

@@ -3,9 +3,9 @@
  * agents.
  */
 
+import { parseTraceparent } from '@parley/protocol/traceparent.ts';
 import { pino } from 'pino';
 import t from 'tap';
-import { parseTraceparent } from '../../src/contract/protocol/traceparent.ts';
 import { startTestApp } from '../support/app.ts';
 import { ModelServer } from '../support/model-server.ts';
 import { until } from '../support/until.ts';

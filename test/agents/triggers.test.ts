@@ -1,21 +1,21 @@
 /** The triggers of agents (docs/contract.md#triggers), on a whole server. */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import { RUN_LIMITS } from '@parley/protocol/resources/agent-run.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { RUN_LIMITS } from '../../src/contract/protocol/resources/agent-run.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import { readRosterVersions } from '../../src/core/conversations/conversation-store.ts';
-import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
+import { Rights } from '../../src/api/access/rights.ts';
+import { ConversationDirectory } from '../../src/core/conversations/directory/directory.ts';
+import { readRosterVersions } from '../../src/core/conversations/rows/conversation-store.ts';
 import { MESSAGES_SENT } from '../../src/core/messages/outbox-topics.ts';
 import { readMessage } from '../../src/core/resources/message.ts';
 import type { RunRow } from '../../src/core/resources/run.ts';
 import { endRun } from '../../src/features/agents/runs/state/end-run.ts';
 import { hasKeyword } from '../../src/features/agents/triggers/keywords.ts';
 import { Triggers } from '../../src/features/agents/triggers/triggers.ts';
-import { Rights } from '../../src/platform/access/rights.ts';
 import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { inAnyOrder } from '../support/any-order.ts';

@@ -3,13 +3,13 @@
 import { mkdir, readdir, readlink, utimes, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
 import t, { type Test } from 'tap';
-import { ApiError } from '../../src/contract/protocol/errors.ts';
-import { newId } from '../../src/contract/protocol/ids.ts';
 import { fileRoutes } from '../../src/core/attachments/file-routes.ts';
 import { FileStore } from '../../src/core/attachments/file-store.ts';
 import { FileUrls } from '../../src/core/attachments/file-urls.ts';
-import { AllowedOrigins } from '../../src/platform/http/connection/origins.ts';
+import { AllowedOrigins } from '../../src/platform/http/origins.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { type FixtureOptions, serve } from '../http/fixture.ts';
 import { freshDirectory } from '../start/parley.ts';

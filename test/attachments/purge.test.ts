@@ -2,8 +2,8 @@
 
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
 import { FileStore } from '../../src/core/attachments/file-store.ts';
 import { FileUrls } from '../../src/core/attachments/file-urls.ts';
 import { insertUpload, purgeUploads } from '../../src/core/attachments/uploads.ts';

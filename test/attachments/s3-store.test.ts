@@ -1,11 +1,11 @@
 /** Files in object storage: bytes go between it and clients, under URLs that Parley signs. */
 
 import { Readable } from 'node:stream';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
 import t, { type Test } from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
 import { S3Store } from '../../src/core/attachments/s3-store.ts';
 import type { ObjectStore } from '../../src/core/attachments/storage.ts';
 import { type Refusal, refusalOf, startTestApp } from '../support/app.ts';

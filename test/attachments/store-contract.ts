@@ -4,8 +4,8 @@
  */
 
 import { createHash } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
 import type { Test } from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
 import type { NewObject, ObjectStore, PresignedUpload } from '../../src/core/attachments/storage.ts';
 
 /** An implementation with a clock of the test's. */

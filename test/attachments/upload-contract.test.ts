@@ -4,13 +4,13 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Attachment } from '@parley/protocol/resources/attachment.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
 import t from 'tap';
 import WebSocket from 'ws';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Attachment } from '../../src/contract/protocol/resources/attachment.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
 import { FileUrls } from '../../src/core/attachments/file-urls.ts';
 import { sharedSecret } from '../../src/platform/db/shared-secret.ts';
 import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';

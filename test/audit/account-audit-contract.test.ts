@@ -1,8 +1,8 @@
 /** The audit of the whole account (docs/contract.md#audit) over HTTP, on a whole server. */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { AuditEvent, AuditHead } from '@parley/protocol/resources/audit-event.ts';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AuditEvent, AuditHead } from '../../src/contract/protocol/resources/audit-event.ts';
 import { audit } from '../../src/core/audit/audit.ts';
 import { exportAudit } from '../../src/core/audit/chain-store.ts';
 import { TrustedKeys } from '../../src/core/audit/signing-key.ts';

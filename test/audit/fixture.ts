@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { newId } from '../../src/contract/protocol/ids.ts';
+import { newId } from '@parley/protocol/ids.ts';
 import { audit } from '../../src/core/audit/audit.ts';
 import { exportAudit } from '../../src/core/audit/chain-store.ts';
 import { sealRows } from '../../src/core/audit/sealer.ts';

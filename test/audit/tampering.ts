@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { newId } from '../../src/contract/protocol/ids.ts';
+import { newId } from '@parley/protocol/ids.ts';
 import {
   type AuditCheckpoint,
   type AuditHead,

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { runAdmin } from '../../src/app/admin/run.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
+import { readConfig } from '../../src/app/config.ts';
 import { freshDirectory, runParley } from '../start/parley.ts';
 import { log, newSigningKey, openStand, TestChain } from './fixture.ts';
 

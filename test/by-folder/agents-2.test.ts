@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('agents', 2, 2);
+await runTogether('test/agents', 2, 2);

@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('client', 3, 4);
+await runTogether('packages/client/test', 3, 4);

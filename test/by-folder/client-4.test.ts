@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('client', 4, 4);
+await runTogether('packages/client/test', 4, 4);

@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('db', 3, 3);
+await runTogether('test/db', 3, 3);

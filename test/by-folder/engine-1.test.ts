@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('engine', 1, 2);
+await runTogether('test/engine', 1, 2);

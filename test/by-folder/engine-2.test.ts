@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('engine', 2, 2);
+await runTogether('test/engine', 2, 2);

@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('gateway', 1, 2);
+await runTogether('test/gateway', 1, 2);

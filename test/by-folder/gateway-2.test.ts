@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('gateway', 2, 2);
+await runTogether('test/gateway', 2, 2);

@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('http', 1, 3);
+await runTogether('test/http', 1, 3);

@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('http', 2, 3);
+await runTogether('test/http', 2, 3);

@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('http', 3, 3);
+await runTogether('test/http', 3, 3);

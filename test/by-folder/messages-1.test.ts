@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('messages', 1, 2);
+await runTogether('test/messages', 1, 2);

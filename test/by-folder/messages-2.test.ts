@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts';
 
-await runTogether('messages', 2, 2);
+await runTogether('test/messages', 2, 2);

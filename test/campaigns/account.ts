@@ -1,7 +1,7 @@
 /** What several campaigns do to the demo account, as its admin or operator. */
 
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import pg from 'pg';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { SigningKey } from '../../src/core/audit/signing-key.ts';
 import { purgeDeleted } from '../../src/features/compliance/purge-deleted.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';

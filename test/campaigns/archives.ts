@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Import } from '../../src/contract/protocol/resources/import.ts';
+import type { Import } from '@parley/protocol/resources/import.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { type Call, slackContents, startImport, tarred, zipped } from '../import/samples.ts';
 import { startNode, type TestNode } from '../support/node.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { createActor } from '../../src/core/accounts/actors.ts';
+import { createActor } from '../../src/core/accounts/actors/actors.ts';
 import { TamperedError } from '../../src/core/audit/chain.ts';
 import { blankDetails, purgeAudit } from '../../src/core/audit/retention.ts';
 import { SigningKey } from '../../src/core/audit/signing-key.ts';

@@ -19,36 +19,45 @@ export interface BusyFile {
  * A file that does so again gets a line here in the change that mends it.
  */
 export const BUSY_FILES: readonly BusyFile[] = [
-  { path: 'gateway/polls', failed: ['a node that stops answers its polls'] },
+  { path: 'test/gateway/polls', failed: ['a node that stops answers its polls'] },
   {
-    path: 'gateway/backpressure',
+    path: 'test/gateway/backpressure',
     failed: [
       'a socket that stops reading gets the queued frames without a gap, then 4001; others get everything',
     ],
   },
   {
-    path: 'gateway/resume',
+    path: 'test/gateway/resume',
     failed: ['missed changes reach the team, and a customer those that it may see'],
   },
-  { path: 'gateway/streams', failed: ['replay runs into live without a gap or a double, under load'] },
-  { path: 'gateway/tickets', failed: ['the endpoint: people, keys and customers, no agents'] },
+  { path: 'test/gateway/streams', failed: ['replay runs into live without a gap or a double, under load'] },
+  { path: 'test/gateway/tickets', failed: ['the endpoint: people, keys and customers, no agents'] },
   // Its last test is about the frames of all others.
-  { path: 'gateway/audiences', failed: [] },
+  { path: 'test/gateway/audiences', failed: [] },
   {
-    path: 'engine/redis-engine',
+    path: 'test/engine/redis-engine',
     failed: [
       'a Redis that hangs is noticed, and used again when it continues',
       ['an engine keeps subscriptions of channels', 'thousands of channels can be subscribed at once'],
       ['an engine hands out numbers', 'counters answer many claims in order'],
     ],
   },
-  { path: 'engine/memory-engine', failed: ['an engine carries frames between nodes'] },
-  { path: 'client/reconnect', failed: ['a node that goes away where there is no other: it is not held up'] },
-  { path: 'client/conversation', failed: ['the caller, people, members, search and what is unread'] },
-  { path: 'platform-events/contract', failed: ['a repetition is the same event, and has no effect again'] },
-  { path: 'accounts/moves-contract', failed: ['until changes are refused, a move changes nothing'] },
+  { path: 'test/engine/memory-engine', failed: ['an engine carries frames between nodes'] },
   {
-    path: 'messages/scheduled-contract',
+    path: 'packages/client/test/reconnect',
+    failed: ['a node that goes away where there is no other: it is not held up'],
+  },
+  {
+    path: 'packages/client/test/conversation',
+    failed: ['the caller, people, members, search and what is unread'],
+  },
+  {
+    path: 'test/platform-events/contract',
+    failed: ['a repetition is the same event, and has no effect again'],
+  },
+  { path: 'test/accounts/moves-contract', failed: ['until changes are refused, a move changes nothing'] },
+  {
+    path: 'test/messages/scheduled-contract',
     failed: [
       'from the schedule to the sockets: every field and no other',
       'canceled before its time, or edited',
@@ -57,51 +66,57 @@ export const BUSY_FILES: readonly BusyFile[] = [
     ],
   },
   {
-    path: 'db/redis-list',
+    path: 'test/db/redis-list',
     failed: ['all nodes change over together, and none that lacks one is left behind'],
   },
-  { path: 'db/pipelined-connection', failed: ['gathering 1', 'gathering 8'] },
-  { path: 'db/embedded-postgres', failed: ['leftovers of all kinds do not stop a start'] },
+  { path: 'test/db/pipelined-connection', failed: ['gathering 1', 'gathering 8'] },
   {
-    path: 'webhooks/deliverer',
+    path: 'packages/embedded-postgres/test/embedded-postgres',
+    failed: ['leftovers of all kinds do not stop a start'],
+  },
+  {
+    path: 'test/webhooks/deliverer',
     failed: ['two nodes share what is pending, and take over from one that died'],
   },
-  { path: 'jobs/job-worker', failed: ['Postgres unavailable: the worker continues when it is back'] },
-  { path: 'notifications/push', failed: ['tries: what is repeated, and what is not'] },
+  { path: 'test/jobs/job-worker', failed: ['Postgres unavailable: the worker continues when it is back'] },
+  { path: 'test/notifications/push', failed: ['tries: what is repeated, and what is not'] },
   {
-    path: 'compliance/job-nodes',
+    path: 'test/compliance/job-nodes',
     failed: ['an erased person has no name on any node, in pages, live and after a resume'],
   },
   {
-    path: 'start/stopping',
+    path: 'test/start/stopping',
     failed: ['SIGTERM: not ready at once, and nothing else changes until a second signal'],
   },
-  { path: 'agents/schedule', failed: ['nothing runs for an account without a subscription'] },
+  { path: 'test/agents/schedule', failed: ['nothing runs for an account without a subscription'] },
   {
-    path: 'bench/open-loop',
+    path: 'test/bench/open-loop',
     failed: ['a server that stops for a while is charged for every request that would have arrived'],
   },
   {
-    path: 'long/two-nodes',
+    path: 'test/long/two-nodes',
     failed: [
       'Redis away when they are due: each scheduled message is sent once, none early',
       '2,000 concurrent sends over two nodes reach every subscriber once, in order',
     ],
   },
-  { path: 'long/mail-out', failed: ['a slice of the campaign: every mail arrives, under one Message-ID'] },
   {
-    path: 'long/faults/lost-frames',
+    path: 'test/long/mail-out',
+    failed: ['a slice of the campaign: every mail arrives, under one Message-ID'],
+  },
+  {
+    path: 'test/long/faults/lost-frames',
     failed: [
       'frames lost on one of many streams are repaired on that stream, and raise no other alarm',
       'subscriptions that come and go under load raise no alarm',
     ],
   },
   {
-    path: 'long/features',
+    path: 'test/long/features',
     failed: ['without all of them the rest compiles, and nothing that needs one does'],
   },
-  { path: 'long/newcomer', failed: ['in a directory that its owner alone may enter'] },
-  { path: 'long/console/timeline', failed: ['grouping, days, the unread line, and who has read'] },
+  { path: 'test/long/newcomer', failed: ['in a directory that its owner alone may enter'] },
+  { path: 'test/long/console/timeline', failed: ['grouping, days, the unread line, and who has read'] },
 ];
 
 export interface BusyOptions extends Seeded {
@@ -210,7 +225,7 @@ async function runFile(t: Teardown, path: string, way: readonly string[]): Promi
     process.execPath,
     '--enable-source-maps',
     `--import=${join(ROOT, 'test/support/quick-tap.js')}`,
-    `test/${path}.test.ts`,
+    `${path}.test.ts`,
   ] as const;
   const TAP_GREP = way.map((name) => `/^${name.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$/`).join('\n');
   const env = { TAP_TIMEOUT: '1800', ...(way.length > 0 && { TAP_GREP }) };

@@ -1,14 +1,11 @@
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
+import type { Notification, NotificationSummary } from '@parley/protocol/resources/notification.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import pg from 'pg';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { InboxSummary } from '../../src/contract/protocol/resources/inbox.ts';
-import type {
-  Notification,
-  NotificationSummary,
-} from '../../src/contract/protocol/resources/notification.ts';
-import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import type { TestNode } from '../support/node.ts';
 import { Random } from '../support/random.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { redisName } from '../../src/platform/engine/channels.ts';
+import { redisName } from '../../src/platform/engine/partitions.ts';
 import { type Cluster, checkCluster, Load, startClusterBehindLinks } from '../support/cluster.ts';
 import { Losses, lossFaults } from '../support/link-faults.ts';
 import type { Listener } from '../support/node.ts';

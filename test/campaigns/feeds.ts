@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type {
-  Notification,
-  NotificationSummary,
-} from '../../src/contract/protocol/resources/notification.ts';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Notification, NotificationSummary } from '@parley/protocol/resources/notification.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import { newReader, type Reader } from '../notifications/readers.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { Tokens } from '../../src/platform/access/tokens.ts';
+import { Tokens } from '../../src/api/access/tokens.ts';
 import { ageMessages } from '../support/aged-messages.ts';
 import type { Cluster } from '../support/cluster.ts';
 import type { Listener, TestNode } from '../support/node.ts';

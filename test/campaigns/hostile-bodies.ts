@@ -1,7 +1,7 @@
-import { NEWEST_VERSION, VERSIONS } from '../../src/contract/protocol/versions.ts';
-import { bodyExampleOf } from '../../src/platform/http/documents/openapi/examples.ts';
-import type { SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
-import type { Route } from '../../src/platform/http/pipeline/route.ts';
+import { NEWEST_VERSION, VERSIONS } from '@parley/protocol/versions.ts';
+import { bodyExampleOf } from '../../src/api/documents/openapi/examples.ts';
+import type { SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
+import type { Route } from '../../src/api/pipeline/route.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import type { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';

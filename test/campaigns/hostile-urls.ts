@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ApiError } from '../../src/contract/protocol/errors.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { readWebhookUrl } from '../../src/features/webhooks/webhook.ts';
 import { AddressGuard } from '../../src/platform/outbound/address-guard.ts';
 import { readOutboundUrl } from '../../src/platform/outbound/outbound-url.ts';

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createAccount } from '../../src/core/accounts/accounts.ts';
+import { createAccount } from '../../src/core/accounts/account/accounts.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { slackContents, zipped } from '../import/samples.ts';
 import { freshDirectory } from '../start/parley.ts';

@@ -1,7 +1,7 @@
-import { MAIL_LIMITS } from '../../src/features/mail/reading/mail-limits.ts';
-import type { Mailbox, ReadMail } from '../../src/features/mail/reading/parsed-mail.ts';
-import { CORPUS } from '../mail/corpus/corpus.ts';
-import { type ReadParts, readInPieces } from '../mail/read-in-pieces.ts';
+import { MAIL_LIMITS } from '@parley/mail-reader/mail-limits.ts';
+import type { Mailbox, ReadMail } from '@parley/mail-reader/parsed-mail.ts';
+import { CORPUS } from '@parley/mail-reader/test/corpus/corpus.ts';
+import { type ReadParts, readInPieces } from '@parley/mail-reader/test/read-in-pieces.ts';
 import type { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
+import { CLOSE_CODES } from '@parley/protocol/socket/close-codes.ts';
 import { createGroup } from '../support/cluster.ts';
 import { type Listener, startNode, type TestNode } from '../support/node.ts';
 import type { Random } from '../support/random.ts';

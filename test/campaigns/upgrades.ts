@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { FORMER_NAMES } from '../../src/contract/protocol/versions.ts';
+import { FORMER_NAMES } from '@parley/protocol/versions.ts';
 import { frameAt } from '../gateway/fixture.ts';
 import { Load } from '../support/cluster.ts';
 import { startNode, type TestNode } from '../support/node.ts';

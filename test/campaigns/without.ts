@@ -82,9 +82,9 @@ export const without = campaign({
 async function run(t: Teardown, options: WithoutOptions, random: Random): Promise<WithoutFigures> {
   const { feature, types, suites } = options;
   const copy = freshDirectory(t);
-  const left = ['src', 'package.json', 'tsconfig.json', 'node_modules', '.git', '.data', '.tap'];
+  const left = ['packages', 'src', 'package.json', 'tsconfig.json', 'node_modules', '.git', '.data', '.tap'];
   const rest = readdirSync(ROOT).filter((entry) => !left.includes(entry));
-  copyWithout([feature], copy, [...rest, ...globSync('src/**/dist', { cwd: ROOT })]);
+  copyWithout([feature], copy, [...rest, ...globSync('packages/**/dist', { cwd: ROOT })]);
   const problems: string[] = [];
   if (types) {
     const found = await compile(copy);

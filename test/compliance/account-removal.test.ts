@@ -6,15 +6,15 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { UsageError } from '../../src/app/admin/command-line.ts';
 import { runAdmin } from '../../src/app/admin/run.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import { readConfig } from '../../src/app/config.ts';
 import { FileStore } from '../../src/core/attachments/file-store.ts';
 import { FileUrls } from '../../src/core/attachments/file-urls.ts';
 import { removeAccounts } from '../../src/features/compliance/account-removal.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { Runs } from '../agents/runs.ts';
 import { Client } from '../gateway/fixture.ts';

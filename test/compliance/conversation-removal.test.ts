@@ -4,13 +4,13 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { systemConversation as accountConversation } from '../../src/core/conversations/system-conversation.ts';
+import { systemConversation as accountConversation } from '../../src/core/conversations/lifecycle/system-conversation.ts';
 import { purgeConversation } from '../../src/features/compliance/purge.ts';
 import { purgeDeleted } from '../../src/features/compliance/purge-deleted.ts';
 import { createLog } from '../../src/platform/log.ts';

@@ -5,18 +5,18 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Erasure } from '@parley/protocol/resources/erasure.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
+import type { User } from '@parley/protocol/resources/user.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Erasure } from '../../src/contract/protocol/resources/erasure.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
-import type { User } from '../../src/contract/protocol/resources/user.ts';
-import { createCustomer } from '../../src/core/accounts/actors.ts';
-import { createUser } from '../../src/core/accounts/users.ts';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
+import { createUser } from '../../src/core/accounts/actors/users.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import { Client } from '../gateway/fixture.ts';
 import { Cases } from '../messages/cases.ts';
 import { type Refusal, refusalOf, startTestApp } from '../support/app.ts';

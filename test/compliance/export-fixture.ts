@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
+import type { Export } from '@parley/protocol/resources/export.ts';
 import { type Entry, open, type ZipFile } from 'yauzl';
-import type { Export } from '../../src/contract/protocol/resources/export.ts';
 import type { CallAnswer, CallOptions, TestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 

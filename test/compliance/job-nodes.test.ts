@@ -5,11 +5,11 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Erasure } from '@parley/protocol/resources/erasure.ts';
+import type { Export } from '@parley/protocol/resources/export.ts';
 import t from 'tap';
 import { runAdmin } from '../../src/app/admin/run.ts';
-import type { Erasure } from '../../src/contract/protocol/resources/erasure.ts';
-import type { Export } from '../../src/contract/protocol/resources/export.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
+import { readConfig } from '../../src/app/config.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createGroup, startCluster } from '../support/cluster.ts';

@@ -1,14 +1,14 @@
 /** How metadata goes, and that exports have it (docs/contract.md#metadata). */
 
 import { randomUUID } from 'node:crypto';
+import type { Attachment } from '@parley/protocol/resources/attachment.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Erasure } from '@parley/protocol/resources/erasure.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
+import type { User } from '@parley/protocol/resources/user.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import type { Attachment } from '../../src/contract/protocol/resources/attachment.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { Erasure } from '../../src/contract/protocol/resources/erasure.ts';
-import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
-import type { User } from '../../src/contract/protocol/resources/user.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { PATH } from '../conversations/fixture.ts';
 import { Cases } from '../messages/cases.ts';
 import { freshDirectory } from '../start/parley.ts';

@@ -4,12 +4,12 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import type { Frame } from '../../src/core/frames/frame.ts';
 import { purgeConversation, purgePrefix } from '../../src/features/compliance/purge.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
-import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { startNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';

@@ -4,13 +4,13 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { AgentRun } from '@parley/protocol/resources/agent-run.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AgentRun } from '../../src/contract/protocol/resources/agent-run.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import { Runs } from '../agents/runs.ts';
 import { Client } from '../gateway/fixture.ts';
 import { Cases, message, user } from '../messages/cases.ts';

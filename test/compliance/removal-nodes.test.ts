@@ -3,8 +3,8 @@
  * that come back.
  */
 
+import { connect, type Message } from '@parley/client';
 import t from 'tap';
-import { connect, type Message } from '../../src/contract/client/index.ts';
 import { createGroup, startCluster } from '../support/cluster.ts';
 import { Listener, type TestNode } from '../support/node.ts';
 import { until } from '../support/until.ts';

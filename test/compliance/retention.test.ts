@@ -4,18 +4,15 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { RetentionPolicy } from '@parley/protocol/resources/retention-policy.ts';
+import { MOST_PREVIEWED, type RetentionPreview } from '@parley/protocol/resources/retention-preview.ts';
+import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { RetentionPolicy } from '../../src/contract/protocol/resources/retention-policy.ts';
-import {
-  MOST_PREVIEWED,
-  type RetentionPreview,
-} from '../../src/contract/protocol/resources/retention-preview.ts';
-import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { purgeUploads } from '../../src/core/attachments/uploads.ts';
 import { SigningKey } from '../../src/core/audit/signing-key.ts';
 import { complianceMetrics } from '../../src/features/compliance/metrics.ts';

@@ -4,16 +4,16 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Block } from '@parley/protocol/resources/participant.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import { sql } from 'kysely';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { Block } from '../../src/contract/protocol/resources/participant.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { Client } from '../gateway/fixture.ts';
 import { borrowTestApp, type CallAnswer, type CallOptions, type Refusal, refusalOf } from '../support/app.ts';
 import { Conversations, PATH } from './fixture.ts';

@@ -1,13 +1,13 @@
 /** Create Conversation (docs/contract.md#creating-a-conversation) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import { createCustomer } from '../../src/core/accounts/actors.ts';
-import { createGroup } from '../../src/core/accounts/groups.ts';
+import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
+import { createGroup } from '../../src/core/accounts/groups/groups.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { actor, Conversations, PATH, shown } from './fixture.ts';

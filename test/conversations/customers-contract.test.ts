@@ -3,11 +3,11 @@
  * over HTTP.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { Conversations, PATH } from './fixture.ts';
 

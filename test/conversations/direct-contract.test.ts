@@ -4,11 +4,11 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { Kysely } from 'kysely';
 import t from 'tap';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Conversations, PATH } from './fixture.ts';

@@ -3,10 +3,10 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
 import {
   conversationEvents,
   membershipEvents,

@@ -1,6 +1,6 @@
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { CallAnswer, CallOptions, TestApp } from '../support/app.ts';
 
 export const PATH = '/v1/messaging/conversations';

@@ -4,13 +4,13 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { InboxSummary } from '../../src/contract/protocol/resources/inbox.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import type { Client } from '../gateway/fixture.ts';
 import { openSocket } from '../notifications/readers.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';

@@ -1,12 +1,12 @@
 /** Set Legal Hold (docs/contract.md#legal-hold) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import { createGroup } from '../../src/core/accounts/groups.ts';
+import { createGroup } from '../../src/core/accounts/groups/groups.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { actor, Conversations, PATH } from './fixture.ts';
 

@@ -4,9 +4,9 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
 import t from 'tap';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
 import { type Person, personWith } from '../accounts/fixture.ts';
 import { borrowTestApp, type Refusal, refusalOf } from '../support/app.ts';
 import { Conversations, PATH } from './fixture.ts';

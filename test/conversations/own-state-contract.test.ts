@@ -4,9 +4,9 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { Conversations, PATH } from './fixture.ts';
 

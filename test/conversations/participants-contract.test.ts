@@ -3,14 +3,14 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
-import { createCustomer } from '../../src/core/accounts/actors.ts';
+import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
 import { inAnyOrder } from '../support/any-order.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';

@@ -3,14 +3,14 @@
  * HTTP, on a whole server.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import { createCustomer } from '../../src/core/accounts/actors.ts';
-import { CUSTOMER_SERVICE } from '../../src/core/accounts/groups.ts';
+import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
+import { CUSTOMER_SERVICE } from '../../src/core/accounts/groups/groups.ts';
 import { inAnyOrder } from '../support/any-order.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';

@@ -1,14 +1,11 @@
 /** The workflow of a case (docs/contract.md#workflow), on real Postgres. */
 
+import { newId } from '@parley/protocol/ids.ts';
+import { WORKFLOW_STATUSES, type WorkflowStatus } from '@parley/protocol/resources/conversation.ts';
+import type { WorkflowMove } from '@parley/protocol/states/workflow.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import {
-  WORKFLOW_STATUSES,
-  type WorkflowStatus,
-} from '../../src/contract/protocol/resources/conversation.ts';
-import type { WorkflowMove } from '../../src/contract/protocol/states/workflow.ts';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
-import { moveWorkflow } from '../../src/core/conversations/workflow.ts';
+import { moveWorkflow } from '../../src/core/conversations/cases/workflow.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import type { ConversationRow } from '../../src/core/resources/conversation.ts';
 import { refused } from '../access/refusal.ts';
 import { createGround } from '../support/timeline.ts';

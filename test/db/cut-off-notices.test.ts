@@ -1,15 +1,15 @@
 /**
  * What nodes say to each other while one of them cannot publish
- * (src/platform/db/queue/cut-off-notices.ts).
+ * (src/platform/db/notices/cut-off-notices.ts).
  */
 
 import t from 'tap';
 import type { Querier } from '../../src/platform/db/connection/handle.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
-import { CutOffNotices } from '../../src/platform/db/queue/cut-off-notices.ts';
+import { CutOffNotices } from '../../src/platform/db/notices/cut-off-notices.ts';
+import { partitionNotices } from '../../src/platform/db/notices/partition-notices.ts';
 import type { Due } from '../../src/platform/db/queue/due-watch.ts';
-import { partitionNotices } from '../../src/platform/db/queue/partition-notices.ts';
-import { PARTITIONS } from '../../src/platform/engine/channels.ts';
+import { PARTITIONS } from '../../src/platform/engine/partitions.ts';
 import { createGround } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 

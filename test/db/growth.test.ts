@@ -5,9 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { OutboxWorker } from '../../src/app/jobs/outbox-worker.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { InFlightRows } from '../../src/platform/db/queue/in-flight-rows.ts';
+import { OutboxWorker } from '../../src/platform/db/queue/outbox-worker.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { createTestDatabase } from '../support/postgres.ts';

@@ -3,13 +3,13 @@
  * they leave behind when they die, and what they may still write when they come back.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
 import t, { type Test } from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
 import { RUNS } from '../../src/features/agents/runs/state/lease-store.ts';
 import { startRun } from '../../src/features/agents/runs/state/start.ts';
 import { insertAgent } from '../../src/features/agents/store.ts';
 import { addComplianceJob, JOBS } from '../../src/features/compliance/jobs/job-store.ts';
-import { IMPORTS, insertImport } from '../../src/features/import/import-store.ts';
+import { IMPORTS, insertImport } from '../../src/features/import/imports/import-store.ts';
 import { OUTGOING } from '../../src/features/mail/outgoing/outgoing-store.ts';
 import { DELIVERIES as PUSHES } from '../../src/features/push/pushes.ts';
 import {

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import t from 'tap';
 import type { Database } from '../../src/platform/db/connection/database.ts';
+import { changeRedisList, RedisList } from '../../src/platform/db/notices/redis-list.ts';
 import type { Due } from '../../src/platform/db/queue/due-watch.ts';
-import { changeRedisList, RedisList } from '../../src/platform/db/queue/redis-list.ts';
 import { createGround } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 

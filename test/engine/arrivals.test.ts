@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap';
-import { type Announcement, COUNTER_MS, WINDOW } from '../../src/platform/engine/announcement.ts';
-import { Arrivals } from '../../src/platform/engine/arrivals.ts';
-import { Departures } from '../../src/platform/engine/departures.ts';
-import { openEnvelope } from '../../src/platform/engine/envelope.ts';
-import type { Missed } from '../../src/platform/engine/port.ts';
+import type { Missed } from '../../src/platform/engine/engine.ts';
+import { type Announcement, COUNTER_MS, WINDOW } from '../../src/platform/engine/losses/announcement.ts';
+import { Arrivals } from '../../src/platform/engine/losses/arrivals.ts';
+import { Departures } from '../../src/platform/engine/losses/departures.ts';
+import { openEnvelope } from '../../src/platform/engine/losses/envelope.ts';
 import { Random } from '../support/random.ts';
 
 const A = 'publisher_aa';

@@ -1,15 +1,15 @@
-/** The contract of every engine (src/platform/engine/port.ts), run on each of them. */
+/** The contract of every engine (src/platform/engine/engine.ts), run on each of them. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
-import type { Engine } from '../../src/platform/engine/engine.ts';
-import type { CreatedFrame, Frame } from '../../src/platform/engine/frame.ts';
+import type { Engine } from '../../src/core/frames/engine.ts';
+import type { CreatedFrame, Frame } from '../../src/core/frames/frame.ts';
 import {
   EngineUnavailableError,
   type FrameListener,
   type Missed,
   type Subscription,
-} from '../../src/platform/engine/port.ts';
+} from '../../src/platform/engine/engine.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
 

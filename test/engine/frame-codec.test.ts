@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
+import { VERSIONS } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { VERSIONS } from '../../src/contract/protocol/versions.ts';
-import { openEnvelope, Sealer } from '../../src/platform/engine/envelope.ts';
-import type { CreatedFrame, Frame, PresenceReport } from '../../src/platform/engine/frame.ts';
-import { decodeFrame, encodeFrame, WIRE_KINDS } from '../../src/platform/engine/frame-codec.ts';
-import { packPosition, unpackPosition } from '../../src/platform/engine/text-position.ts';
+import type { CreatedFrame, Frame, PresenceReport } from '../../src/core/frames/frame.ts';
+import { decodeFrame, encodeFrame, WIRE_KINDS } from '../../src/core/frames/frame-codec.ts';
+import { packPosition, unpackPosition } from '../../src/core/frames/text-position.ts';
+import { openEnvelope, Sealer } from '../../src/platform/engine/losses/envelope.ts';
 import { Random } from '../support/random.ts';
 import { makeFrame } from './contract.ts';
 

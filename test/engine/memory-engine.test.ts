@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Frame } from '../../src/platform/engine/frame.ts';
+import type { Frame } from '../../src/core/frames/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { engineContract } from './contract.ts';
 

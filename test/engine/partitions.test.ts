@@ -1,6 +1,6 @@
+import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { channelOf, PARTITIONS, partitionOf, redisName } from '../../src/platform/engine/channels.ts';
+import { channelOf, PARTITIONS, partitionOf, redisName } from '../../src/platform/engine/partitions.ts';
 
 t.test('names are fixed: another hash would reset every counter', async (t) => {
   t.equal(redisName('ch', 'rights'), 'parley:ch:{p130}:rights');

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
-import { readClusterView, SLOTS } from '../../src/platform/engine/cluster-slots.ts';
-import type { Engine } from '../../src/platform/engine/engine.ts';
-import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
-import type { Missed, NoticesOf } from '../../src/platform/engine/port.ts';
-import { readRedisUrl, serverOf } from '../../src/platform/engine/redis-address.ts';
-import { RedisCluster } from '../../src/platform/engine/redis-cluster.ts';
+import type { Engine } from '../../src/core/frames/engine.ts';
+import { FRAME_CODEC as codec } from '../../src/core/frames/frame-codec.ts';
+import type { Missed, NoticesOf } from '../../src/platform/engine/engine.ts';
+import { readRedisUrl, serverOf } from '../../src/platform/engine/redis/redis-address.ts';
+import { readClusterView, SLOTS } from '../../src/platform/engine/shards/cluster-slots.ts';
+import { RedisCluster } from '../../src/platform/engine/shards/redis-cluster.ts';
 import { startRedis } from '../support/redis.ts';
 import { idOfEachPartition, startRedisCluster } from '../support/redis-cluster.ts';
 import { until } from '../support/until.ts';

@@ -1,10 +1,10 @@
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
-import type { Frame } from '../../src/platform/engine/frame.ts';
-import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
-import type { Missed } from '../../src/platform/engine/port.ts';
-import { readRedisUrl } from '../../src/platform/engine/redis-address.ts';
-import { SeveralRedis, spread } from '../../src/platform/engine/several-redis.ts';
+import type { Frame } from '../../src/core/frames/frame.ts';
+import { FRAME_CODEC as codec } from '../../src/core/frames/frame-codec.ts';
+import type { Missed } from '../../src/platform/engine/engine.ts';
+import { readRedisUrl } from '../../src/platform/engine/redis/redis-address.ts';
+import { SeveralRedis, spread } from '../../src/platform/engine/shards/several-redis.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { engineContract, flushed, makeFrame, newChannel, onCreated } from './contract.ts';

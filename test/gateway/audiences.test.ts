@@ -1,23 +1,23 @@
 /**
- * Every event of src/contract/protocol/socket/events.ts, for the team and for a customer of the
+ * Every event of packages/protocol/socket/events.ts, for the team and for a customer of the
  * same case (docs/architecture.md#delivery), from the code that produces it: a whole server, asked
  * over REST and sockets, and the reply of an agent on another node. An event that has no entry here
  * fails the test.
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import { EVENTS, type EventName } from '@parley/protocol/socket/events.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { EVENTS, type EventName } from '../../src/contract/protocol/socket/events.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
+import { Rights } from '../../src/api/access/rights.ts';
+import { ConversationDirectory } from '../../src/core/conversations/directory/directory.ts';
+import { FRAME_CODEC as codec } from '../../src/core/frames/frame-codec.ts';
 import { Replies } from '../../src/features/agents/replies/replies.ts';
 import type { AgentReply } from '../../src/features/agents/replies/reply.ts';
 import { purgePrefix } from '../../src/features/compliance/purge.ts';
-import { Rights } from '../../src/platform/access/rights.ts';
-import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
-import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
+import { RedisEngine } from '../../src/platform/engine/redis/redis-engine.ts';
 import { Conversations, PATH } from '../conversations/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { FrameContract } from '../support/frame-contract.ts';

@@ -1,6 +1,6 @@
+import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
 import t from 'tap';
-import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.ts';
-import { ClientLimits } from '../../src/edge/gateway/socket/client-limits.ts';
+import { ClientLimits } from '../../src/edge/gateway/session/client-limits.ts';
 
 const { badFramesPerMinute: MOST } = SOCKET_LIMITS;
 

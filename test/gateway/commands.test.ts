@@ -3,9 +3,9 @@
  * (docs/architecture.md#rights-that-end).
  */
 
+import { PERMISSIONS } from '@parley/protocol/permissions.ts';
 import { pino } from 'pino';
 import t from 'tap';
-import { PERMISSIONS } from '../../src/contract/protocol/permissions.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { BINARY, type Client, CONTINUATION, Ground, RawSocket, TEXT } from './fixture.ts';

@@ -4,13 +4,13 @@
  */
 
 import { createHmac } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
 import { insertMessages } from '../../src/core/messages/timeline/insert-store.ts';
 import { notifyUsers } from '../../src/core/notifications/feed/notify-users.ts';
-import { readChanges } from '../../src/edge/gateway/catch-up/changes.ts';
-import { Cursors, type CursorTiming } from '../../src/edge/gateway/catch-up/cursors.ts';
+import { readChanges } from '../../src/edge/gateway/changes/changes.ts';
+import { Cursors, type CursorTiming } from '../../src/edge/gateway/changes/cursors.ts';
 import type { Tx } from '../../src/platform/db/connection/handle.ts';
 import { AWAITED_ATTEMPTS, enqueue } from '../../src/platform/db/queue/outbox.ts';
 import { defineTopic } from '../../src/platform/db/queue/topic.ts';

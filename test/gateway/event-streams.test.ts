@@ -3,9 +3,9 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys.ts';
+import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys/keys.ts';
 import { readPresences } from '../../src/core/accounts/people/people.ts';
-import { createRole, findRole } from '../../src/core/accounts/roles.ts';
+import { createRole, findRole } from '../../src/core/accounts/rights/roles.ts';
 import { type AnswerFrame, StreamClient, whole } from '../support/answer-clients.ts';
 import { PATIENCE_MS, until } from '../support/until.ts';
 import { Ground } from './fixture.ts';

@@ -1,11 +1,11 @@
 /** Heartbeats, expiry, and `goaway` of a node that stops (docs/realtime.md#guarantees). */
 
 import t from 'tap';
-import { createApiKey } from '../../src/core/accounts/keys.ts';
-import { findRole } from '../../src/core/accounts/roles.ts';
-import { HeartbeatCursors } from '../../src/edge/gateway/catch-up/heartbeat-cursor.ts';
+import { createApiKey } from '../../src/core/accounts/keys/keys.ts';
+import { findRole } from '../../src/core/accounts/rights/roles.ts';
+import { HeartbeatCursors } from '../../src/edge/gateway/session/heartbeat-cursor.ts';
+import type { SocketSubscription } from '../../src/edge/gateway/session/session-state.ts';
 import { readRequest } from '../../src/edge/gateway/socket/requests.ts';
-import type { SocketSubscription } from '../../src/edge/gateway/socket/session-state.ts';
 import { WAITING_LOCKS } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { type Client, Ground, refusal } from './fixture.ts';

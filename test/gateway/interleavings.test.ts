@@ -1,7 +1,7 @@
 /** Orders of events that chance brings about once in a million, each brought about on purpose. */
 
+import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
 import { type Statement, statement } from '../../src/platform/db/connection/statement.ts';
 import { until } from '../support/until.ts';
 import { type Client, Ground } from './fixture.ts';

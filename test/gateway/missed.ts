@@ -1,5 +1,5 @@
 import { type Insertable, sql } from 'kysely';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import type { Schema } from '../../src/platform/db/tables/schema.ts';
 import type { Client, Ground, ReceivedFrame } from './fixture.ts';
 

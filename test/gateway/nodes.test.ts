@@ -3,13 +3,13 @@
  * (docs/architecture.md#rights-that-end), and ephemeral events (docs/realtime.md#events).
  */
 
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { setActive } from '../../src/core/accounts/activation.ts';
-import { enqueueRightsChanged } from '../../src/core/accounts/rights-changed.ts';
+import { enqueueRightsChanged } from '../../src/core/accounts/rights/rights-changed.ts';
+import { setActive } from '../../src/core/accounts/users/activation.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { startNode, type TestNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';

@@ -3,8 +3,8 @@
 import type { IncomingMessage } from 'node:http';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { createApiKey } from '../../src/core/accounts/keys.ts';
-import { findRole } from '../../src/core/accounts/roles.ts';
+import { createApiKey } from '../../src/core/accounts/keys/keys.ts';
+import { findRole } from '../../src/core/accounts/rights/roles.ts';
 import { until } from '../support/until.ts';
 import { Client, Ground, refusal } from './fixture.ts';
 

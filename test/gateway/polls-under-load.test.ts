@@ -1,7 +1,7 @@
 /** Consecutive polls under load: each change once, and none lost. */
 
+import { STREAMS_SINCE } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { STREAMS_SINCE } from '../../src/contract/protocol/versions.ts';
 import { type AnswerFrame, Poller } from '../support/answer-clients.ts';
 import { borrowTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';

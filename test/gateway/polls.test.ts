@@ -1,10 +1,10 @@
 /** Polls (docs/realtime.md#without-websockets): a session that ends with its first event. */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import type { EventOf } from '@parley/protocol/socket/event-data.ts';
 import t from 'tap';
-import type { EventOf } from '../../src/contract/protocol/socket/event-data.ts';
-import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys.ts';
-import { findRole } from '../../src/core/accounts/roles.ts';
+import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys/keys.ts';
+import { findRole } from '../../src/core/accounts/rights/roles.ts';
 import { Delivered } from '../../src/edge/gateway/answers/delivered.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { setTouched } from '../../src/platform/db/tables/touched.ts';

@@ -1,11 +1,11 @@
 /** Presence (docs/realtime.md#events), which nodes exchange over the engine alone. */
 
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import type { Frame } from '../../src/core/frames/frame.ts';
 import { ConversationPresence } from '../../src/edge/gateway/presence/conversation-presence.ts';
 import { Presence } from '../../src/edge/gateway/presence/presence.ts';
 import type { Reader } from '../../src/edge/gateway/stream/reader.ts';
-import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';

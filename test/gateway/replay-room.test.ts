@@ -1,7 +1,7 @@
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { ReplayRoom } from '../../src/edge/gateway/catch-up/replay-room.ts';
 import type { Reader } from '../../src/edge/gateway/stream/reader.ts';
+import { ReplayRoom } from '../../src/edge/gateway/stream/replay-room.ts';
 import { until } from '../support/until.ts';
 
 /** A reader whose client takes what it is told to. */

@@ -1,7 +1,7 @@
 /** The op `resume` (docs/realtime.md#catching-up). */
 
+import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { testRedisUrl } from '../support/redis.ts';

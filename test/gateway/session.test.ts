@@ -1,11 +1,11 @@
+import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
 import t from 'tap';
-import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.ts';
-import { HeartbeatCursors } from '../../src/edge/gateway/catch-up/heartbeat-cursor.ts';
-import { Heartbeats } from '../../src/edge/gateway/socket/heartbeats.ts';
-import { Session, type SessionHost } from '../../src/edge/gateway/socket/session.ts';
-import type { Wire } from '../../src/edge/gateway/socket/session-state.ts';
-import { type SessionState, transition } from '../../src/edge/gateway/socket/session-state.ts';
-import { Sessions } from '../../src/edge/gateway/socket/sessions.ts';
+import { HeartbeatCursors } from '../../src/edge/gateway/session/heartbeat-cursor.ts';
+import { Heartbeats } from '../../src/edge/gateway/session/heartbeats.ts';
+import { Session, type SessionHost } from '../../src/edge/gateway/session/session.ts';
+import type { Wire } from '../../src/edge/gateway/session/session-state.ts';
+import { type SessionState, transition } from '../../src/edge/gateway/session/session-state.ts';
+import { Sessions } from '../../src/edge/gateway/session/sessions.ts';
 import type { Streams } from '../../src/edge/gateway/stream/streams.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';

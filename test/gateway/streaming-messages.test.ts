@@ -1,8 +1,8 @@
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import type { CreatedFrame, PieceFrame, SnapshotFrame } from '../../src/core/frames/frame.ts';
 import type { Reader } from '../../src/edge/gateway/stream/reader.ts';
 import { StreamingMessages } from '../../src/edge/gateway/stream/streaming-messages.ts';
-import type { CreatedFrame, PieceFrame, SnapshotFrame } from '../../src/platform/engine/frame.ts';
 import { until } from '../support/until.ts';
 
 const ID = 'msg_1';

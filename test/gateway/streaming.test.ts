@@ -3,13 +3,13 @@
  * join at different times, and miss different pieces.
  */
 
+import { connect, type Message } from '@parley/client';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { connect, type Message } from '../../src/contract/client/index.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { publish } from '../../src/core/frames/publish.ts';
 import { type Reader, topics } from '../../src/edge/gateway/stream/reader.ts';
 import { completeAbandoned } from '../../src/features/agents/replies/complete-reply.ts';
 import type { AgentReply } from '../../src/features/agents/replies/reply.ts';
-import { publish } from '../../src/platform/engine/publish.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import { ReplyNode } from '../support/reply-node.ts';

@@ -3,10 +3,10 @@
  * (docs/realtime.md#opening).
  */
 
+import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
+import type { Principal } from '../../src/api/access/principal.ts';
 import { Tickets } from '../../src/edge/gateway/socket/tickets.ts';
-import type { Principal } from '../../src/platform/access/principal.ts';
 import { Ground, refusal } from './fixture.ts';
 
 const ground = await Ground.start(t);

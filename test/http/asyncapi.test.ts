@@ -5,15 +5,15 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { COMMANDS } from '@parley/protocol/socket/commands.ts';
+import { EVENTS } from '@parley/protocol/socket/events.ts';
+import { SERVER_FRAMES } from '@parley/protocol/socket/server-frames.ts';
+import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { COMMANDS } from '../../src/contract/protocol/socket/commands.ts';
-import { EVENTS } from '../../src/contract/protocol/socket/events.ts';
-import { SERVER_FRAMES } from '../../src/contract/protocol/socket/server-frames.ts';
-import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.ts';
-import type { SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
+import type { SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
 import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
 import { borrowTestApp } from '../support/app.ts';
 import { muteFields, THREE_WORDS } from '../support/mute-fields.ts';

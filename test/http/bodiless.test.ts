@@ -3,10 +3,10 @@
  * status that the server can answer, with every kind of body, at the server and through nginx.
  */
 
+import { ERRORS } from '@parley/protocol/errors/errors.ts';
 import t, { type Test } from 'tap';
-import { ERRORS } from '../../src/contract/protocol/errors.ts';
-import type { HttpResponse } from '../../src/platform/http/connection/connection.ts';
-import type { LimitedHandler } from '../../src/platform/http/pipeline/public-routes.ts';
+import type { LimitedHandler } from '../../src/api/pipeline/public-routes.ts';
+import type { HttpResponse } from '../../src/platform/http/connection.ts';
 import { startNginx } from '../support/nginx.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';

@@ -1,13 +1,12 @@
 /** Routes that change something: whose transaction it is, and what is stored with it. */
 
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { Body } from '@parley/protocol/schema/schema.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import { sql } from 'kysely';
 import t from 'tap';
 import { Type } from 'typebox';
-import { ApiError } from '../../src/contract/protocol/errors.ts';
-import { Body } from '../../src/contract/protocol/schema/schema.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { Idempotency } from '../../src/platform/access/idempotency.ts';
-import type { Database } from '../../src/platform/db/connection/database.ts';
+import { Idempotency } from '../../src/api/access/idempotency.ts';
 import {
   type AskingRoute,
   type ChangeRoute,
@@ -15,7 +14,8 @@ import {
   defineRoute,
   type ReadRoute,
   type Route,
-} from '../../src/platform/http/pipeline/route.ts';
+} from '../../src/api/pipeline/route.ts';
+import type { Database } from '../../src/platform/db/connection/database.ts';
 import { openTestDatabase } from '../access/rows.ts';
 import { startTestApp } from '../support/app.ts';
 import { settingsOf } from '../support/settings.ts';

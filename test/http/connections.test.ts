@@ -1,9 +1,9 @@
 /** How many connections of the pool the requests of one credential hold at once. */
 
+import { Body } from '@parley/protocol/schema/schema.ts';
 import t from 'tap';
 import { Type } from 'typebox';
-import { Body } from '../../src/contract/protocol/schema/schema.ts';
-import { defineRoute } from '../../src/platform/http/pipeline/route.ts';
+import { defineRoute } from '../../src/api/pipeline/route.ts';
 import { until } from '../support/until.ts';
 import { HEADERS, principal, serve } from './fixture.ts';
 

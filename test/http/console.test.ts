@@ -1,16 +1,12 @@
 /** `/` and `/demo/`: their content, and the callers that get credentials of the demo account. */
 
 import { type IncomingHttpHeaders, request } from 'node:http';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { WidgetPublic } from '@parley/protocol/resources/widget.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { WidgetPublic } from '../../src/contract/protocol/resources/widget.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import {
-  isLoopbackAddress,
-  isLoopbackHost,
-  isLoopbackOrigin,
-} from '../../src/platform/http/connection/origins.ts';
+import { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from '../../src/platform/http/origins.ts';
 import { callsAt, startTestApp } from '../support/app.ts';
 
 const app = await startTestApp(t);

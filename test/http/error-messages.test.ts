@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { ApiError, notFound } from '@parley/protocol/errors/errors.ts';
+import { SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
+import { Body, Label, Nullable, OneOf } from '@parley/protocol/schema/schema.ts';
+import { compile, compileQuery, parseObject } from '@parley/protocol/validation/validation.ts';
 import t from 'tap';
 import { Type } from 'typebox';
-import { ApiError, notFound } from '../../src/contract/protocol/errors.ts';
-import { SendMessageBody } from '../../src/contract/protocol/resources/chat-message.ts';
-import { Body, Label, Nullable, OneOf } from '../../src/contract/protocol/schema/schema.ts';
-import { compile, compileQuery, parseObject } from '../../src/contract/protocol/schema/validation.ts';
 import { startTestApp } from '../support/app.ts';
 
 /** Begins with a capital, a value or a name in backticks, and ends like a sentence. */
@@ -14,7 +14,7 @@ const SENTENCE = /^(?:[A-Z]|\$\{|\\?`)[\s\S]*(?:[.?]|\$\{[^}]*\})$/;
 /** Words that an error to people of today does not use. */
 const ODD = /\b(?:nobody|somebody|everybody|anybody|whoever|anew|hence|thereof)\b|\bno more\b|\bfor ever\b/i;
 
-/** Functions of contract/protocol/errors.ts that take a message. */
+/** Functions of packages/protocol/errors/errors.ts that take a message. */
 const SHARED_MAKERS = ['invalid', 'missingField', 'unavailable'];
 
 t.test('every message of an error is a sentence', async (t) => {

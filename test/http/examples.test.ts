@@ -4,10 +4,10 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { EFFECTS } from '../../src/platform/http/documents/openapi/effects.ts';
-import { nameOf, type SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
+import { EFFECTS } from '../../src/api/documents/openapi/effects.ts';
+import { nameOf, type SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
 import { Runs } from '../agents/runs.ts';
 import { Conversations, PATH } from '../conversations/fixture.ts';
 import { borrowTestApp, type CallOptions } from '../support/app.ts';

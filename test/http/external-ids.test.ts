@@ -3,9 +3,9 @@
  * (docs/contract.md#own-ids).
  */
 
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { Client } from '../gateway/fixture.ts';
 import { borrowTestApp, callsAt, refusalOf } from '../support/app.ts';
 

@@ -1,6 +1,6 @@
+import type { List } from '@parley/protocol/lists.ts';
+import { compileQuery } from '@parley/protocol/validation/validation.ts';
 import { Type } from 'typebox';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import { compileQuery } from '../../src/contract/protocol/schema/validation.ts';
 import {
   defineList,
   type Key,
@@ -8,8 +8,8 @@ import {
   readPage,
   SearchQuery,
   toList,
-} from '../../src/platform/http/pipeline/pagination.ts';
-import { parseQuery } from '../../src/platform/http/pipeline/query.ts';
+} from '../../src/api/pipeline/pagination.ts';
+import { parseQuery } from '../../src/api/pipeline/query.ts';
 import type { Random } from '../support/random.ts';
 
 export interface Row {

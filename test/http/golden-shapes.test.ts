@@ -5,10 +5,10 @@
  * declared as new in the preview changes a stable version here.
  */
 
+import { VERSIONS } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { VERSIONS } from '../../src/contract/protocol/versions.ts';
-import { asyncApiDocument } from '../../src/platform/http/documents/openapi/asyncapi.ts';
-import { openApiDocument } from '../../src/platform/http/documents/openapi/openapi.ts';
+import { asyncApiDocument } from '../../src/api/documents/openapi/asyncapi.ts';
+import { openApiDocument } from '../../src/api/documents/openapi/openapi.ts';
 import { borrowTestApp } from '../support/app.ts';
 import { Golden } from './golden.ts';
 import { type AsyncApi, type OpenApi, shapesAt } from './shapes.ts';

@@ -6,8 +6,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { covers, NEWEST_VERSION, VERSIONS, type Version } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { covers, NEWEST_VERSION, VERSIONS, type Version } from '../../src/contract/protocol/versions.ts';
 import { Conversations } from '../conversations/fixture.ts';
 import { openSocket } from '../notifications/readers.ts';
 import { borrowTestApp, type Refusal } from '../support/app.ts';

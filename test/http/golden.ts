@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { VERSIONS, type Version, versionNamed } from '@parley/protocol/versions.ts';
 import type { Test } from 'tap';
-import { VERSIONS, type Version, versionNamed } from '../../src/contract/protocol/versions.ts';
 
 /** Versions that are promised: what the golden files have of them is never written again. */
 const FROZEN: readonly Version[] = ['1.0.harbor', '1.1.harbor', '1.2.harbor', '1.3.harbor'];

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
-import { GUIDES, pathOf } from '../../src/platform/http/documents/pages/guides/guides.ts';
+import { GUIDES, pathOf } from '../../src/api/documents/pages/guides/guides.ts';
 import { slackContents, zipped } from '../import/samples.ts';
 import { freshDirectory, runProgram } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';

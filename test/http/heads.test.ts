@@ -3,7 +3,7 @@
 import { request } from 'node:http';
 import t from 'tap';
 import { upgradeRoutes } from '../../src/edge/gateway/routes.ts';
-import { MAX_HEAD_BYTES } from '../../src/platform/http/connection/request-head.ts';
+import { MAX_HEAD_BYTES } from '../../src/platform/http/request-head.ts';
 import { startNginx } from '../support/nginx.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';

@@ -3,9 +3,9 @@
  * whatever it is an id of.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { borrowTestApp, refusalOf } from '../support/app.ts';
 
 const app = await borrowTestApp(t);

@@ -4,10 +4,10 @@
  * listed, or that it has none.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import { TOKEN_EXCHANGE } from '@parley/protocol/resources/token.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { TOKEN_EXCHANGE } from '../../src/contract/protocol/resources/token.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 
 const app = await startTestApp(t, { PARLEY_MAIL_DOMAINS: 'harbor.example' });

@@ -3,10 +3,10 @@
  * back, while rows are added.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { addInbox } from '../mail/fixture.ts';
 import { borrowTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';

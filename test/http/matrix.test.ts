@@ -4,16 +4,16 @@
  * body: answered byte for byte like an absent one.
  */
 
+import { type IdKind, newId } from '@parley/protocol/ids.ts';
+import { PERMISSIONS, type Permission } from '@parley/protocol/permissions.ts';
+import { VERSIONS } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { type IdKind, newId } from '../../src/contract/protocol/ids.ts';
-import { PERMISSIONS, type Permission } from '../../src/contract/protocol/permissions.ts';
-import { VERSIONS } from '../../src/contract/protocol/versions.ts';
-import { createAccount, updateAccount } from '../../src/core/accounts/accounts.ts';
-import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys.ts';
-import { createRole } from '../../src/core/accounts/roles.ts';
-import { bodyExampleOf } from '../../src/platform/http/documents/openapi/examples.ts';
-import type { SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
-import type { Route } from '../../src/platform/http/pipeline/route.ts';
+import { bodyExampleOf } from '../../src/api/documents/openapi/examples.ts';
+import type { SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
+import type { Route } from '../../src/api/pipeline/route.ts';
+import { createAccount, updateAccount } from '../../src/core/accounts/account/accounts.ts';
+import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys/keys.ts';
+import { createRole } from '../../src/core/accounts/rights/roles.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 

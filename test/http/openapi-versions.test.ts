@@ -2,11 +2,11 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { SINCE, sinceOf } from '@parley/protocol/schema/since.ts';
+import { covers, FORMER_NAMES, VERSIONS, type Version } from '@parley/protocol/versions.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
-import { SINCE, sinceOf } from '../../src/contract/protocol/schema/since.ts';
-import { covers, FORMER_NAMES, VERSIONS, type Version } from '../../src/contract/protocol/versions.ts';
-import { nameOf, type SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
+import { nameOf, type SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
 import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
 import { borrowTestApp, type Refusal } from '../support/app.ts';
 import type { OpenApi } from './shapes.ts';

@@ -5,18 +5,18 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ERROR_CODES } from '@parley/protocol/errors/error-envelope.ts';
+import { ERROR_GUIDE } from '@parley/protocol/errors/error-guide.ts';
+import { ERRORS } from '@parley/protocol/errors/errors.ts';
+import { PERMISSIONS } from '@parley/protocol/permissions.ts';
+import { Body, Nullable, OneOf, Timestamp } from '@parley/protocol/schema/schema.ts';
+import { STATE_MACHINES } from '@parley/protocol/states/state-machines.ts';
+import { compile } from '@parley/protocol/validation/validation.ts';
+import { CURRENT_VERSION, NEWEST_VERSION, VERSIONS } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { Type } from 'typebox';
-import { ERROR_CODES } from '../../src/contract/protocol/error-envelope.ts';
-import { ERROR_GUIDE } from '../../src/contract/protocol/error-guide.ts';
-import { ERRORS } from '../../src/contract/protocol/errors.ts';
-import { PERMISSIONS } from '../../src/contract/protocol/permissions.ts';
-import { Body, Nullable, OneOf, Timestamp } from '../../src/contract/protocol/schema/schema.ts';
-import { compile } from '../../src/contract/protocol/schema/validation.ts';
-import { STATE_MACHINES } from '../../src/contract/protocol/states/state-machines.ts';
-import { CURRENT_VERSION, NEWEST_VERSION, VERSIONS } from '../../src/contract/protocol/versions.ts';
-import { bodyExampleOf, exampleOf } from '../../src/platform/http/documents/openapi/examples.ts';
-import { SchemaComponents, type SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
+import { bodyExampleOf, exampleOf } from '../../src/api/documents/openapi/examples.ts';
+import { SchemaComponents, type SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
 import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
 import { borrowTestApp } from '../support/app.ts';
 import { Contract, type WireAnswer } from '../support/contract.ts';

@@ -5,8 +5,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { borrowTestApp, type CallOptions, callsAt } from '../support/app.ts';
 
 const app = await borrowTestApp(t);

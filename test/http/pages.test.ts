@@ -1,10 +1,10 @@
 /** Requirements of every page of the documentation, for all kinds of readers and devices. */
 
+import { TRIGGER_EVENTS } from '@parley/protocol/event-areas.ts';
+import { CLOSE_CODES } from '@parley/protocol/socket/close-codes.ts';
+import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
 import t from 'tap';
-import { TRIGGER_EVENTS } from '../../src/contract/protocol/event-areas.ts';
-import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
-import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.ts';
-import { GUIDES, pathOf } from '../../src/platform/http/documents/pages/guides/guides.ts';
+import { GUIDES, pathOf } from '../../src/api/documents/pages/guides/guides.ts';
 import { borrowTestApp } from '../support/app.ts';
 import { contrast } from '../support/contrast.ts';
 

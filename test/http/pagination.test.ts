@@ -1,9 +1,9 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import { compileQuery } from '@parley/protocol/validation/validation.ts';
 import t from 'tap';
-import { ApiError } from '../../src/contract/protocol/errors.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import { compileQuery } from '../../src/contract/protocol/schema/validation.ts';
-import { defineList, PageQuery, readPage } from '../../src/platform/http/pipeline/pagination.ts';
-import { parseQuery } from '../../src/platform/http/pipeline/query.ts';
+import { defineList, PageQuery, readPage } from '../../src/api/pipeline/pagination.ts';
+import { parseQuery } from '../../src/api/pipeline/query.ts';
 import { Random } from '../support/random.ts';
 import { FEED, Feed, PATH, type Row } from './feed.ts';
 import { HEADERS, serve } from './fixture.ts';

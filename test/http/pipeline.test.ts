@@ -1,8 +1,8 @@
+import { FORMER_NAMES, VERSIONS } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { FORMER_NAMES, VERSIONS } from '../../src/contract/protocol/versions.ts';
-import { Idempotency } from '../../src/platform/access/idempotency.ts';
-import { createRateLimits } from '../../src/platform/access/rate-limit.ts';
-import { AllowedOrigins } from '../../src/platform/http/connection/origins.ts';
+import { Idempotency } from '../../src/api/access/idempotency.ts';
+import { createRateLimits } from '../../src/api/access/rate-limit.ts';
+import { AllowedOrigins } from '../../src/platform/http/origins.ts';
 import { openTestDatabase } from '../access/rows.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';

@@ -3,9 +3,9 @@
  * (docs/how-to.md).
  */
 
+import { derivedId, newId, timedId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { derivedId, newId, timedId } from '../../src/contract/protocol/ids.ts';
-import type { SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
+import type { SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
 import { borrowTestApp } from '../support/app.ts';
 
 const { routes, call } = await borrowTestApp(t);

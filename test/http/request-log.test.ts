@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import t from 'tap';
-import { createRateLimits } from '../../src/platform/access/rate-limit.ts';
+import { createRateLimits } from '../../src/api/access/rate-limit.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { type Fixture, type FixtureOptions, HEADERS, serve } from './fixture.ts';

@@ -1,13 +1,13 @@
 /** Breaks every rule in the schemas of the route table once, by a request made from the schema. */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { Token } from '@parley/protocol/resources/token.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { Token } from '../../src/contract/protocol/resources/token.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { addOperator } from '../../src/core/accounts/operators.ts';
-import { lockUser } from '../../src/core/accounts/users.ts';
-import type { SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
-import type { Route } from '../../src/platform/http/pipeline/route.ts';
+import type { SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
+import type { Route } from '../../src/api/pipeline/route.ts';
+import { lockUser } from '../../src/core/accounts/actors/users.ts';
+import { addOperator } from '../../src/core/accounts/users/operators.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { bodyViolations, queryViolations } from '../support/violations.ts';
 

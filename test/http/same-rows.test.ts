@@ -4,21 +4,21 @@
  * endpoint that shows either is classified here.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import { PERMISSIONS } from '@parley/protocol/permissions.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
+import type { SearchHit } from '@parley/protocol/resources/search-hit.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import { PERMISSIONS } from '../../src/contract/protocol/permissions.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { InboxSummary } from '../../src/contract/protocol/resources/inbox.ts';
-import type { SearchHit } from '../../src/contract/protocol/resources/search-hit.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { createApiKey } from '../../src/core/accounts/keys.ts';
-import { findRole } from '../../src/core/accounts/roles.ts';
-import { createUser } from '../../src/core/accounts/users.ts';
-import { bodyExampleOf } from '../../src/platform/http/documents/openapi/examples.ts';
-import type { Route } from '../../src/platform/http/pipeline/route.ts';
+import { bodyExampleOf } from '../../src/api/documents/openapi/examples.ts';
+import type { Route } from '../../src/api/pipeline/route.ts';
+import { createUser } from '../../src/core/accounts/actors/users.ts';
+import { createApiKey } from '../../src/core/accounts/keys/keys.ts';
+import { findRole } from '../../src/core/accounts/rights/roles.ts';
 import { personWith } from '../accounts/fixture.ts';
 import { Client } from '../gateway/fixture.ts';
 import { Cases } from '../messages/cases.ts';

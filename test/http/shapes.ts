@@ -1,6 +1,6 @@
-import { schemaAt, sinceOf } from '../../src/contract/protocol/schema/since.ts';
-import { covers, SOCKETS_SINCE, type Version } from '../../src/contract/protocol/versions.ts';
-import { nameOf, type SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
+import { schemaAt, sinceOf } from '@parley/protocol/schema/since.ts';
+import { covers, SOCKETS_SINCE, type Version } from '@parley/protocol/versions.ts';
+import { nameOf, type SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
 
 /**
  * Returns what exists at a version: operations and frames, and the schemas with names that these

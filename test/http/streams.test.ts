@@ -2,14 +2,14 @@
 
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { BodyStream } from '../../src/platform/http/connection/body-stream.ts';
-import type { Connection } from '../../src/platform/http/connection/connection.ts';
-import type { ExchangeHost } from '../../src/platform/http/connection/exchange.ts';
-import { Exchange } from '../../src/platform/http/connection/exchange.ts';
-import { HeldAnswers } from '../../src/platform/http/connection/held-answers.ts';
-import { readHead } from '../../src/platform/http/connection/request-head.ts';
-import { EXCHANGE_LIMITS } from '../../src/platform/http/connection/server.ts';
-import type { PublicRoutes } from '../../src/platform/http/pipeline/public-routes.ts';
+import type { PublicRoutes } from '../../src/api/pipeline/public-routes.ts';
+import { BodyStream } from '../../src/platform/http/body-stream.ts';
+import type { Connection } from '../../src/platform/http/connection.ts';
+import type { ExchangeHost } from '../../src/platform/http/exchange.ts';
+import { Exchange } from '../../src/platform/http/exchange.ts';
+import { HeldAnswers } from '../../src/platform/http/held-answers.ts';
+import { readHead } from '../../src/platform/http/request-head.ts';
+import { EXCHANGE_LIMITS } from '../../src/platform/http/server.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 import { serve } from './fixture.ts';

@@ -1,8 +1,8 @@
 /** W3C Trace Context: the header, and the spans derived from it. */
 
+import { childTrace, formatTraceparent, parseTraceparent } from '@parley/protocol/traceparent.ts';
 import { pino } from 'pino';
 import t from 'tap';
-import { childTrace, formatTraceparent, parseTraceparent } from '../../src/contract/protocol/traceparent.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 import { HEADER_LINES, HEADERS, serve } from './fixture.ts';

@@ -1,11 +1,11 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
+import { isDateTime, isEmail } from '@parley/protocol/schema/formats.ts';
+import { Body, Label, Nullable, OneOf, Text } from '@parley/protocol/schema/schema.ts';
+import { compile, compileQuery, parseObject } from '@parley/protocol/validation/validation.ts';
 import t from 'tap';
 import { Type } from 'typebox';
-import { ApiError } from '../../src/contract/protocol/errors.ts';
-import { SendMessageBody } from '../../src/contract/protocol/resources/chat-message.ts';
-import { isDateTime, isEmail } from '../../src/contract/protocol/schema/formats.ts';
-import { Body, Label, Nullable, OneOf, Text } from '../../src/contract/protocol/schema/schema.ts';
-import { compile, compileQuery, parseObject } from '../../src/contract/protocol/schema/validation.ts';
-import { parseQuery } from '../../src/platform/http/pipeline/query.ts';
+import { parseQuery } from '../../src/api/pipeline/query.ts';
 
 const NOTE = Body({
   title: Type.String({ minLength: 1, maxLength: 5 }),

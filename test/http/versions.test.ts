@@ -1,30 +1,24 @@
 /**
- * The effects of `Since` (src/contract/protocol/schema/since.ts), on resources of the test and on
+ * The effects of `Since` (packages/protocol/schema/since.ts), on resources of the test and on
  * those of the service.
  */
 
 import { readFile } from 'node:fs/promises';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { formAt, shapeOf } from '@parley/protocol/forms/forms.ts';
+import { isMention, mentioned } from '@parley/protocol/forms/mentions.ts';
+import { Body, Include, Nullable } from '@parley/protocol/schema/schema.ts';
+import { MEMBERS_SINCE, NullBefore, Since, schemaAt } from '@parley/protocol/schema/since.ts';
+import { EVENT_DATA } from '@parley/protocol/socket/event-data.ts';
+import { SERVER_FRAMES } from '@parley/protocol/socket/server-frames.ts';
+import { compile, compileQuery } from '@parley/protocol/validation/validation.ts';
+import { DEPRECATIONS, FORMER_NAMES } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { type TSchema, Type } from 'typebox';
-import { ApiError } from '../../src/contract/protocol/errors.ts';
-import { isMention, mentioned } from '../../src/contract/protocol/mentions.ts';
-import { formAt, shapeOf } from '../../src/contract/protocol/schema/forms.ts';
-import { Body, Include, Nullable } from '../../src/contract/protocol/schema/schema.ts';
-import { MEMBERS_SINCE, NullBefore, Since, schemaAt } from '../../src/contract/protocol/schema/since.ts';
-import { compile, compileQuery } from '../../src/contract/protocol/schema/validation.ts';
-import { EVENT_DATA } from '../../src/contract/protocol/socket/event-data.ts';
-import { SERVER_FRAMES } from '../../src/contract/protocol/socket/server-frames.ts';
-import { DEPRECATIONS, FORMER_NAMES } from '../../src/contract/protocol/versions.ts';
+import { SchemaComponents, type SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
+import { cutMarked, markedJson, markedLike, markedWithin, unmarkedForm } from '../../src/api/marked-json.ts';
+import { toFrame } from '../../src/core/frames/publish.ts';
 import { bytesFor } from '../../src/edge/gateway/stream/forms.ts';
-import {
-  cutMarked,
-  markedJson,
-  markedLike,
-  markedWithin,
-  unmarkedForm,
-} from '../../src/platform/engine/marked-json.ts';
-import { toFrame } from '../../src/platform/engine/publish.ts';
-import { SchemaComponents, type SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
 import { borrowTestApp } from '../support/app.ts';
 
 const [FIRST, MIDDLE, NEWEST] = ['1.0.harbor', '1.1.harbor', '1.4.harbor-preview.1'] as const;

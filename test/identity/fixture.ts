@@ -1,8 +1,8 @@
 import type {
   CreateIdentityProviderBody,
   IdentityProvider,
-} from '../../src/contract/protocol/resources/identity-provider.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+} from '@parley/protocol/resources/identity-provider.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import { callsAt, type TestApp } from '../support/app.ts';
 import type { TokenIssuer } from '../support/token-issuer.ts';
 

@@ -3,8 +3,8 @@
  * admitted, every honest one is, and no refusal shows anything of a token.
  */
 
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { callsAt, startTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import { TokenIssuer } from '../support/token-issuer.ts';

@@ -2,11 +2,11 @@
  * Invitations (docs/contract.md#invitations): who makes them, what they begin, and what ends them.
  */
 
+import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
+import type { Invitation } from '@parley/protocol/resources/invitation.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
-import type { Invitation } from '../../src/contract/protocol/resources/invitation.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { createAccount } from '../../src/core/accounts/accounts.ts';
+import { createAccount } from '../../src/core/accounts/account/accounts.ts';
 import { personWith, TIME } from '../accounts/fixture.ts';
 import { borrowTestApp, callsAt, type Refusal } from '../support/app.ts';
 import { CookieJar } from '../support/oidc-provider.ts';

@@ -1,13 +1,13 @@
 /** Identity providers (docs/contract.md#identity-providers) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
+import type { List } from '@parley/protocol/lists.ts';
+import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
+import type { IdentityProvider } from '@parley/protocol/resources/identity-provider.ts';
+import type { Me } from '@parley/protocol/resources/me.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
-import type { IdentityProvider } from '../../src/contract/protocol/resources/identity-provider.ts';
-import type { Me } from '../../src/contract/protocol/resources/me.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { createRole } from '../../src/core/accounts/roles.ts';
+import { createRole } from '../../src/core/accounts/rights/roles.ts';
 import { closed, gatesOf, TIME } from '../accounts/fixture.ts';
 import { callsAt, startTestApp } from '../support/app.ts';
 import { signedWithSecret, TokenIssuer, timesNow } from '../support/token-issuer.ts';

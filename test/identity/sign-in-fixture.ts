@@ -1,7 +1,7 @@
+import { newId } from '@parley/protocol/ids.ts';
+import type { IdentityProvider } from '@parley/protocol/resources/identity-provider.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { IdentityProvider } from '../../src/contract/protocol/resources/identity-provider.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { callsAt, startTestApp, type TestApp } from '../support/app.ts';
 import { CookieJar, type OidcProvider, prepareOidcProvider } from '../support/oidc-provider.ts';
 import type { Teardown } from '../support/teardown.ts';

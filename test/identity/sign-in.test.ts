@@ -2,10 +2,10 @@
  * Sign-in at a real OpenID provider (docs/contract.md#sign-in): the session, and what is refused.
  */
 
+import type { IdentityProvider } from '@parley/protocol/resources/identity-provider.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import type { IdentityProvider } from '../../src/contract/protocol/resources/identity-provider.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { callsAt } from '../support/app.ts';
 import { CookieJar } from '../support/oidc-provider.ts';
 import { until } from '../support/until.ts';

@@ -2,20 +2,20 @@
  * Tokens of identity providers as credentials (docs/contract.md#identity-providers), on two nodes.
  */
 
-import t from 'tap';
-import { WebSocket } from 'ws';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { Me } from '../../src/contract/protocol/resources/me.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Me } from '@parley/protocol/resources/me.ts';
 import {
   ACCESS_TOKEN_TYPE,
   type ExchangedToken,
   JWT_TYPE,
   type RealtimeTicket,
   TOKEN_EXCHANGE,
-} from '../../src/contract/protocol/resources/token.ts';
-import type { User } from '../../src/contract/protocol/resources/user.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { createRole } from '../../src/core/accounts/roles.ts';
+} from '@parley/protocol/resources/token.ts';
+import type { User } from '@parley/protocol/resources/user.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
+import t from 'tap';
+import { WebSocket } from 'ws';
+import { createRole } from '../../src/core/accounts/rights/roles.ts';
 import { personWith } from '../accounts/fixture.ts';
 import { StreamClient } from '../support/answer-clients.ts';
 import { inAnyOrder } from '../support/any-order.ts';

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { createAccount } from '../../src/core/accounts/accounts.ts';
+import { createAccount } from '../../src/core/accounts/account/accounts.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { freshDirectory, runParley } from '../start/parley.ts';

@@ -3,13 +3,13 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Import, ImportRemark, ImportReport } from '@parley/protocol/resources/import.ts';
+import type { User } from '@parley/protocol/resources/user.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { Import, ImportRemark, ImportReport } from '../../src/contract/protocol/resources/import.ts';
-import type { User } from '../../src/contract/protocol/resources/user.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { callsAt, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import {

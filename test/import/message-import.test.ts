@@ -1,15 +1,15 @@
 /** Import Messages (docs/contract.md#imported-messages) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
+import type { List } from '@parley/protocol/lists.ts';
+import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { MessageImport } from '@parley/protocol/resources/imported-message.ts';
+import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { MessageImport } from '../../src/contract/protocol/resources/imported-message.ts';
-import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { deletePrefix, readDueEnd } from '../../src/core/messages/purge-store.ts';
+import { deletePrefix, readDueEnd } from '../../src/core/messages/removal/purge-store.ts';
 import { closed, gatesOf } from '../accounts/fixture.ts';
 import { type CallOptions, callsAt, startTestApp } from '../support/app.ts';
 import { Listener, TestNode } from '../support/node.ts';

@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
+import type { Import } from '@parley/protocol/resources/import.ts';
+import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
 import { packTar } from 'modern-tar';
 import { ZipFile } from 'yazl';
-import type { Import } from '../../src/contract/protocol/resources/import.ts';
-import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
 import type { callsAt } from '../support/app.ts';
 import { until } from '../support/until.ts';
 

@@ -1,8 +1,8 @@
 /** What an import keeps of what it left out, over several tries. */
 
 import t from 'tap';
+import type { LastRemark, RemarkRow } from '../../src/features/import/imports/remarks.ts';
 import { Tally } from '../../src/features/import/job/tally.ts';
-import type { LastRemark, RemarkRow } from '../../src/features/import/remarks.ts';
 
 /** Skips, tries again after each `every` of them, and returns the stored remarks. */
 function stored(reasons: readonly string[], every: number): RemarkRow[] {

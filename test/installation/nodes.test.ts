@@ -1,10 +1,10 @@
 /** Two nodes over one Redis: each shows both, and what is wrong with Redis. */
 
+import type { Installation, InstallationCheck } from '@parley/protocol/resources/installation.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import type { Installation, InstallationCheck } from '../../src/contract/protocol/resources/installation.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { addOperator } from '../../src/core/accounts/operators.ts';
-import { lockUser } from '../../src/core/accounts/users.ts';
+import { lockUser } from '../../src/core/accounts/actors/users.ts';
+import { addOperator } from '../../src/core/accounts/users/operators.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { startCluster } from '../support/cluster.ts';

@@ -1,13 +1,13 @@
 /** Operators, and what all others see of their endpoints: nothing. */
 
+import type { Installation } from '@parley/protocol/resources/installation.ts';
+import type { Me } from '@parley/protocol/resources/me.ts';
+import type { Token } from '@parley/protocol/resources/token.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
+import { Tokens } from '../../src/api/access/tokens.ts';
 import { runAdmin } from '../../src/app/admin/run.ts';
-import type { Installation } from '../../src/contract/protocol/resources/installation.ts';
-import type { Me } from '../../src/contract/protocol/resources/me.ts';
-import type { Token } from '../../src/contract/protocol/resources/token.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { Tokens } from '../../src/platform/access/tokens.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
+import { readConfig } from '../../src/app/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';

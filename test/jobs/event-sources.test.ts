@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import '../../src/app/features.ts';
-import { type ChangeEventName, EVENTS } from '../../src/contract/protocol/socket/events.ts';
+import { type ChangeEventName, EVENTS } from '@parley/protocol/socket/events.ts';
 import type { conversationEvents } from '../../src/core/conversations/events.ts';
 import type { CompleteSource } from '../../src/core/events/event-source.ts';
 import { eventSources } from '../../src/core/features/event-sources.ts';

@@ -1,10 +1,10 @@
 import t from 'tap';
-import { JobWorker } from '../../src/app/jobs/job-worker.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Tx } from '../../src/platform/db/connection/handle.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { DueWatch } from '../../src/platform/db/queue/due-watch.ts';
+import { JobWorker } from '../../src/platform/db/queue/job-worker.ts';
 import { addJob, purgeJobs, removeJob } from '../../src/platform/db/queue/queue.ts';
 import { defineTopic, handle } from '../../src/platform/db/queue/topic.ts';
 import type { Logger } from '../../src/platform/log.ts';

@@ -4,10 +4,10 @@
  */
 
 import t from 'tap';
-import { OverdueRows } from '../../src/app/jobs/outbox-worker.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { InFlightRows } from '../../src/platform/db/queue/in-flight-rows.ts';
 import { takeOverdue } from '../../src/platform/db/queue/outbox.ts';
+import { OverdueRows } from '../../src/platform/db/queue/outbox-worker.ts';
 import { inAnyOrder } from '../support/any-order.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { log, NO_LISTENERS } from '../support/timeline.ts';

@@ -2,7 +2,7 @@
  * `useChat` of the AI SDK in Chromium, over two nodes and a slow model: whatever happens to pages
  * and nodes, each answer ends in every page byte for byte as it is in Postgres.
  *
- * Without influence: OPERATION, ASIDE, PAGES, src/contract/client/react, src/features/mail.
+ * Without influence: OPERATION, ASIDE, PAGES, packages/client/react, src/features/mail.
  */
 
 import { join } from 'node:path';

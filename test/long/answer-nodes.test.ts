@@ -2,13 +2,13 @@
  * Streams and polls over whole nodes with one Postgres and one Redis: what is sent while clients
  * change nodes arrives once and in order (docs/realtime.md#without-websockets).
  *
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client, src/core/installation,
  * src/features/mail, src/platform/outbound.
  */
 
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { enqueueRightsChanged } from '../../src/core/accounts/rights-changed.ts';
+import { enqueueRightsChanged } from '../../src/core/accounts/rights/rights-changed.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { roleOf } from '../gateway/fixture.ts';
 import {

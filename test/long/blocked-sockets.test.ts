@@ -1,8 +1,8 @@
 /**
  * How the SDK finds out what a proxy blocks, in the time that it takes: also while messages arrive.
  *
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client/ai,
- * src/contract/client/react, src/core/installation, src/features/compliance, src/features/mail,
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client/ai,
+ * packages/client/react, src/core/installation, src/features/compliance, src/features/mail,
  * src/platform/outbound.
  */
 

@@ -3,19 +3,19 @@
  * docs/operations.md#cells configures it.
  *
  * Without influence: src/app/demo, src/app/supervise.ts, src/app/supervisor, src/app/tail.ts,
- * src/contract/client/ai, src/contract/client/react, src/core/installation, src/core/registration,
+ * packages/client/ai, packages/client/react, src/core/installation, src/core/registration,
  * src/edge/console, src/features/agents/models, src/features/agents/tools,
- * src/platform/http/documents/pages, src/platform/ui.
+ * src/api/documents/pages, packages/ui.
  */
 
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect } from '@parley/client/connect.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { connect } from '../../src/contract/client/connect.ts';
-import { writeMove } from '../../src/core/accounts/moves.ts';
-import type { MoveState } from '../../src/platform/access/tables.ts';
+import type { MoveState } from '../../src/api/access/tables.ts';
+import { writeMove } from '../../src/core/accounts/account/moves.ts';
 import { cells } from '../campaigns/cells.ts';
 import { freshDirectory, ROOT } from '../start/parley.ts';
 import type { TestApp } from '../support/app.ts';

@@ -4,10 +4,10 @@
  */
 
 import { useChat } from '@ai-sdk/react';
+import { connect } from '@parley/client';
+import { ParleyChatTransport } from '@parley/client/ai';
 import { createElement, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { ParleyChatTransport } from '../../src/contract/client/ai/index.ts';
-import { connect } from '../../src/contract/client/index.ts';
 
 const { url, account, token, conversation: id } = Object.fromEntries(new URLSearchParams(location.search));
 const client = connect({ url, account, token, mostWaitMs: 500 });

@@ -1,8 +1,8 @@
 /**
  * Without influence: PAGES, src/app/demo, src/app/supervise.ts, src/app/supervisor,
- * src/app/tail.ts, src/contract/client, src/core/installation, src/core/registration,
+ * src/app/tail.ts, packages/client, src/core/installation, src/core/registration,
  * src/features/cells, src/features/identity, src/features/import,
- * src/platform/http/documents/pages.
+ * src/api/documents/pages.
  */
 
 import t from 'tap';

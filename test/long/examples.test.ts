@@ -1,16 +1,16 @@
 /**
  * The examples, each as a reader runs it beside a server with the demo account.
  *
- * Without influence: OPERATION, PAGES, src/contract/client/ai, src/core/installation,
+ * Without influence: OPERATION, PAGES, packages/client/ai, src/core/installation,
  * src/features/cells, src/features/compliance, src/features/identity, src/features/import,
- * src/features/mail, src/features/search, src/platform/http/documents/pages.
+ * src/features/mail, src/features/search, src/api/documents/pages.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { NAMES, OpenConversations } from '@parley/client/test/open-conversations.ts';
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { NAMES, OpenConversations } from '../client/open-conversations.ts';
 import { freshDirectory, ROOT, type Running, startParley } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
 import { builtClient } from '../support/built-client.ts';

@@ -2,16 +2,16 @@
  * That each feature can be left out: its folder, and its two lines in src/app/features.ts and where
  * settings are read.
  *
- * Without influence: src/edge/console/page, src/features/widgets/page, src/platform/ui.
+ * Without influence: packages/console, packages/widget, packages/ui.
  */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { WEBHOOK_EVENTS } from '@parley/protocol/event-areas.ts';
 import t from 'tap';
 import { FEATURES } from '../../src/app/features.ts';
 import { SETTINGS_OF_FEATURES, TASKS_OF_FEATURES, TOPICS_OF_FEATURES } from '../../src/app/left-out.ts';
-import { WEBHOOK_EVENTS } from '../../src/contract/protocol/event-areas.ts';
 import { compile, copyWithout } from '../support/copy-without.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -35,11 +35,18 @@ t.test('without all of them the rest compiles, and nothing that needs one does',
   const copy = mkdtempSync(join(tmpdir(), 'parley-without-'));
   t.teardown(() => rmSync(copy, { recursive: true }));
   copyWithout(FOLDERS, copy);
-  const needy = "import { Vapid } from './features/push/vapid.ts';\nexport const vapid = Vapid;\n";
-  writeFileSync(join(copy, 'src/needy.ts'), needy);
+  const needy = [
+    "import type { Vapid } from './features/push/vapid.ts';",
+    "import type { Schema } from './platform/db/tables/schema.ts';",
+    "export const mail = (vapid: Vapid): Schema['mails'] => vapid.mail;",
+  ];
+  writeFileSync(join(copy, 'src/needy.ts'), `${needy.join('\n')}\n`);
   const found = (await compile(copy)).trim().split('\n');
-  t.match(found, [/^src\/needy\.ts\(1,23\): error TS2307: /]);
-  t.equal(found.length, 1, 'nothing else');
+  t.match(found, [
+    /^src\/needy\.ts\(1,28\): error TS2307: /,
+    /^src\/needy\.ts\(3,44\): error TS2339: .*'mails'/,
+  ]);
+  t.equal(found.length, 2, 'nothing else');
 });
 
 t.test('what a feature handles is dropped by name in a build without it', async (t) => {

@@ -1,7 +1,7 @@
 /**
  * A part of the campaign `feeds`: random histories against a model.
  *
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client, src/core/installation,
  * src/features/mail, src/platform/outbound.
  */
 

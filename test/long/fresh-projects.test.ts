@@ -33,7 +33,7 @@ t.test('npm run pack:client writes the tarball into the checkout, and prints its
   const packed = await npm(ROOT, ['run', 'pack:client']);
   const name = packed.trim().split('\n').at(-1) ?? '';
   const { name: of, version } = JSON.parse(
-    readFileSync(join(ROOT, 'src/contract/client/package.json'), 'utf8'),
+    readFileSync(join(ROOT, 'packages/client/npm/package.json'), 'utf8'),
   );
   t.equal(name, `${of}-${version}.tgz`);
   t.ok(existsSync(join(ROOT, name)));
@@ -47,9 +47,9 @@ t.test('npm 10, 11 and 12 install the package by the line of the documents', asy
   const documents = [
     'README.md',
     'docs/sdk.md',
-    'src/contract/client/README.md',
-    'src/platform/http/documents/pages/guides/getting-started.md',
-    'src/platform/http/documents/pages/guides/sdk.md',
+    'packages/client/npm/README.md',
+    'src/api/documents/pages/guides/getting-started.md',
+    'src/api/documents/pages/guides/sdk.md',
   ];
   const lines = documents.map((document) => {
     const text = readFileSync(join(ROOT, document), 'utf8').replaceAll(/\s+/g, ' ');
@@ -75,13 +75,21 @@ t.test('npm 10, 11 and 12 install the package by the line of the documents', asy
 t.test('npm ci and npm start of the checkout by npm 12', async (t) => {
   const directory = freshDirectory(t);
   const isBuilt = /\/(dist|node_modules)(\/|$)/;
-  for (const part of ['package.json', 'package-lock.json', 'LICENSE', 'bin', 'src', 'migrations']) {
+  for (const part of [
+    'package.json',
+    'package-lock.json',
+    'LICENSE',
+    'bin',
+    'packages',
+    'src',
+    'migrations',
+  ]) {
     const filter = (path: string) => !isBuilt.test(path.slice(ROOT.length));
     cpSync(join(ROOT, part), join(directory, part), { recursive: true, filter });
   }
   const env = await environmentOfNpm(NEXT_NPM);
   await npm(directory, ['ci'], env);
-  for (const made of ['node_modules/node/bin/node', 'src/contract/client/dist/served/client.tgz']) {
+  for (const made of ['node_modules/node/bin/node', 'packages/client/npm/dist/served/client.tgz']) {
     t.ok(existsSync(join(directory, made)), `a script has made ${made}`);
   }
   const port = String(await freePort());

@@ -1,7 +1,7 @@
 /**
  * A disk without room: a small file system of its own under one table, and under the uploads.
  *
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client, src/core/installation,
  * src/features/mail, src/platform/outbound.
  */
 
@@ -13,8 +13,8 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import t, { type Test } from 'tap';
 import { startApp } from '../../src/app/app.ts';
+import { readConfig } from '../../src/app/config.ts';
 import { demoFilePath, readDemoFile } from '../../src/app/demo.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { freshDirectory } from '../start/parley.ts';

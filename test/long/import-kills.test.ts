@@ -1,9 +1,9 @@
 /**
  * Without influence: PAGES, ANSWERS, src/app/demo, src/app/supervise.ts, src/app/supervisor,
- * src/app/tail.ts, src/contract/client, src/core/installation, src/core/registration,
+ * src/app/tail.ts, packages/client, src/core/installation, src/core/registration,
  * src/edge/gateway, src/features/agents, src/features/cells, src/features/compliance,
  * src/features/identity, src/features/mail, src/features/platform-events, src/features/push,
- * src/features/search, src/features/webhooks, src/platform/http/documents.
+ * src/features/search, src/features/webhooks, src/api/documents.
  */
 
 import t from 'tap';

@@ -1,7 +1,7 @@
 /**
  * Queues that this version and the one before share: the campaign, in short.
  *
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client.
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client.
  */
 
 import t from 'tap';

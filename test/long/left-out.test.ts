@@ -2,8 +2,8 @@
  * What a node does without each feature: the others go on, and nothing of it grows or is retried.
  *
  * Without influence: src/app/admin, src/app/demo, src/app/supervise.ts, src/app/supervisor,
- * src/app/tail.ts, src/contract/client, src/edge/console, src/features/widgets/page,
- * src/platform/http/documents/pages, src/platform/ui.
+ * src/app/tail.ts, packages/client, src/edge/console, packages/widget,
+ * src/api/documents/pages, packages/ui.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -12,12 +12,12 @@ import { join, resolve } from 'node:path';
 import type pg from 'pg';
 import { pino } from 'pino';
 import t from 'tap';
+import type { Route } from '../../src/api/pipeline/route.ts';
 import { FEATURES } from '../../src/app/features.ts';
 import { noteFeatures, TASKS_OF_FEATURES, TOPICS_OF_FEATURES } from '../../src/app/left-out.ts';
 import type { Feature } from '../../src/core/features/feature.ts';
 import { beginAccountRemoval } from '../../src/features/compliance/account-removal.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
-import type { Route } from '../../src/platform/http/pipeline/route.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/postgres.ts';

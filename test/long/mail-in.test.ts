@@ -1,5 +1,5 @@
 /**
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation.
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client, src/core/installation.
  */
 
 import t from 'tap';

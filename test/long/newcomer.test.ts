@@ -3,10 +3,10 @@
  * ends.
  *
  * Without influence: src/app/admin, src/app/supervise.ts, src/app/supervisor,
- * src/contract/client/ai, src/contract/client/react, src/core/installation, src/core/registration,
+ * packages/client/ai, packages/client/react, src/core/installation, src/core/registration,
  * src/edge/console, src/features/cells, src/features/compliance, src/features/identity,
- * src/features/import, src/features/search, src/features/widgets/frame, src/features/widgets/page,
- * src/platform/http/documents/pages, src/platform/ui.
+ * src/features/import, src/features/search, src/features/widgets/frame, packages/widget,
+ * src/api/documents/pages, packages/ui.
  */
 
 import { readFileSync, realpathSync, statSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
  * Whether the next Node could run Parley.
  *
- * Without influence: src/edge/console/page, src/features/widgets/page, src/platform/ui.
+ * Without influence: packages/console, packages/widget, packages/ui.
  */
 
 import t from 'tap';

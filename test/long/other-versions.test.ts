@@ -3,23 +3,23 @@
  * and one Redis, as during an upgrade and where one is taken back (docs/operations.md#upgrading).
  *
  * Without influence: ASIDE, PAGES, ANSWERS, src/app/demo, src/app/supervise.ts, src/app/supervisor,
- * src/app/tail.ts, src/contract/client/ai, src/contract/client/react, src/core/registration,
+ * src/app/tail.ts, packages/client/ai, packages/client/react, src/core/registration,
  * src/features/mail.
  */
 
 import { promises as fs, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { NEWEST_VERSION, VERSIONS } from '@parley/protocol/versions.ts';
 import { sql } from 'kysely';
 import { FileMigrationProvider } from 'kysely/migration';
 import t from 'tap';
-import { NEWEST_VERSION, VERSIONS } from '../../src/contract/protocol/versions.ts';
+import type { DurableFrame } from '../../src/core/frames/frame.ts';
+import { FRAME_CODEC as codec } from '../../src/core/frames/frame-codec.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { MIGRATIONS_DIR } from '../../src/platform/db/migration/migrated.ts';
-import type { DurableFrame } from '../../src/platform/engine/frame.ts';
-import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
-import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
+import { RedisEngine } from '../../src/platform/engine/redis/redis-engine.ts';
 import { ROOT, runParley } from '../start/parley.ts';
 import { builtClient } from '../support/built-client.ts';
 import { checkCluster, createGroup, Load } from '../support/cluster.ts';
@@ -171,9 +171,7 @@ t.test('an SDK works with nodes of the release before its own, and of the one af
     ['this SDK and the earlier node', ours, earlier, FORMER],
     ['the earlier SDK and this node, with the version that it speaks by default', theirs, current, undefined],
   ] as const) {
-    const { connect }: typeof import('../../src/contract/client/index.ts') = await import(
-      pathToFileURL(sdk).href
-    );
+    const { connect }: typeof import('@parley/client') = await import(pathToFileURL(sdk).href);
     const { account_id: account, users } = node.demo;
     const client = connect({
       url: node.baseUrl,

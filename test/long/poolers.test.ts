@@ -1,7 +1,7 @@
 /**
  * Nodes whose Postgres is behind a pooler with its own defaults.
  *
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client, src/core/installation,
  * src/features/mail, src/platform/outbound.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/inbox,
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client, src/core/inbox,
  * src/core/installation, src/core/messages, src/core/notifications, src/edge/gateway,
  * src/features/agents, src/features/compliance, src/features/mail, src/features/push,
  * src/features/webhooks, src/platform/outbound.

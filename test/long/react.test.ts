@@ -1,14 +1,14 @@
 /**
  * The hooks for React in a real browser under load.
  *
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client/ai,
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client/ai,
  * src/core/installation, src/features/mail, src/platform/outbound.
  */
 
 import { join } from 'node:path';
+import { OpenConversations } from '@parley/client/test/open-conversations.ts';
+import { bringEvents } from '@parley/client/test/react-conversations.ts';
 import t from 'tap';
-import { OpenConversations } from '../client/open-conversations.ts';
-import { bringEvents } from '../client/react-conversations.ts';
 import { startTestApp } from '../support/app.ts';
 import { startChromium } from '../support/chromium.ts';
 import { servePage } from '../support/served-page.ts';

@@ -1,6 +1,6 @@
 /**
  * Without influence: ASIDE, PAGES, ANSWERS, src/app/demo, src/app/supervise.ts, src/app/supervisor,
- * src/app/tail.ts, src/contract/client, src/core/registration, src/features/compliance,
+ * src/app/tail.ts, packages/client, src/core/registration, src/features/compliance,
  * src/features/mail, src/platform/outbound.
  */
 
@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { pino } from 'pino';
 import t from 'tap';
-import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
-import { readRedisUrl, serverOf } from '../../src/platform/engine/redis-address.ts';
-import { RedisCluster } from '../../src/platform/engine/redis-cluster.ts';
-import { connectionTo, end } from '../../src/platform/engine/redis-connection.ts';
+import { FRAME_CODEC as codec } from '../../src/core/frames/frame-codec.ts';
+import { readRedisUrl, serverOf } from '../../src/platform/engine/redis/redis-address.ts';
+import { connectionTo, end } from '../../src/platform/engine/redis/redis-connection.ts';
+import { RedisCluster } from '../../src/platform/engine/shards/redis-cluster.ts';
 import { redisAway } from '../campaigns/redis-away.ts';
 import { newChannel } from '../engine/contract.ts';
 import { freshDirectory, ROOT } from '../start/parley.ts';

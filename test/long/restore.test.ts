@@ -1,14 +1,14 @@
 /**
  * A node starts on a database that was restored from a dump, or has moved.
  *
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client, src/core/installation,
  * src/features/mail, src/platform/outbound.
  */
 
+import { CLOSE_CODES } from '@parley/protocol/socket/close-codes.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import pg from 'pg';
 import t from 'tap';
-import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { createLog } from '../../src/platform/log.ts';

@@ -2,7 +2,7 @@
  * Nodes behind nginx, with the settings that docker-compose.yml has for it, are restarted in turn
  * under load.
  *
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/core/installation,
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client, src/core/installation,
  * src/features/mail, src/platform/outbound.
  */
 

@@ -2,9 +2,9 @@
  * A node of the version before, which searches blocks of messages, beside one of this version,
  * which searches entries of messages: both find what either has, and neither finds what is gone.
  *
- * Without influence: OPERATION, PAGES, ANSWERS, src/contract/client, src/features/cells,
+ * Without influence: OPERATION, PAGES, ANSWERS, packages/client, src/features/cells,
  * src/features/identity, src/features/import, src/features/mail, src/features/platform-events,
- * src/platform/http/documents/pages, src/platform/outbound.
+ * src/api/documents/pages, src/platform/outbound.
  */
 
 import { randomUUID } from 'node:crypto';

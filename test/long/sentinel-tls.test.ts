@@ -1,6 +1,6 @@
 /**
  * Without influence: ASIDE, PAGES, ANSWERS, src/app/demo, src/app/supervise.ts, src/app/supervisor,
- * src/app/tail.ts, src/contract/client, src/core/registration, src/features/compliance,
+ * src/app/tail.ts, packages/client, src/core/registration, src/features/compliance,
  * src/features/mail, src/platform/outbound.
  */
 
@@ -8,8 +8,8 @@ import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { pino } from 'pino';
 import t from 'tap';
-import { FRAME_CODEC as codec } from '../../src/platform/engine/frame-codec.ts';
-import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
+import { FRAME_CODEC as codec } from '../../src/core/frames/frame-codec.ts';
+import { RedisEngine } from '../../src/platform/engine/redis/redis-engine.ts';
 import { redisAway } from '../campaigns/redis-away.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { makeSignedCertificate } from '../support/certificate.ts';

@@ -1,6 +1,6 @@
 /**
  * Without influence: ASIDE, PAGES, ANSWERS, src/app/demo, src/app/supervise.ts, src/app/supervisor,
- * src/app/tail.ts, src/contract/client, src/core/registration, src/features/compliance,
+ * src/app/tail.ts, packages/client, src/core/registration, src/features/compliance,
  * src/features/mail, src/platform/outbound.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client/ai,
- * src/contract/client/react, src/core/installation, src/features/compliance, src/features/mail,
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client/ai,
+ * packages/client/react, src/core/installation, src/features/compliance, src/features/mail,
  * src/platform/outbound.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client/ai,
- * src/contract/client/react, src/features/mail, src/platform/outbound.
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client/ai,
+ * packages/client/react, src/features/mail, src/platform/outbound.
  */
 
 import t from 'tap';

@@ -2,7 +2,7 @@
  * Several nodes on one port, under one supervisor, as real processes.
  *
  * Without influence: ASIDE, PAGES, ANSWERS, src/app/admin, src/app/demo, src/app/tail.ts,
- * src/contract/client/ai, src/contract/client/react, src/core/registration, src/features/mail,
+ * packages/client/ai, packages/client/react, src/core/registration, src/features/mail,
  * src/platform/outbound.
  */
 
@@ -11,8 +11,8 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { freshDirectory, runParley, startParley } from '../start/parley.ts';
 import { deliveryProblems, historyProblems } from '../support/check-delivery.ts';
 import { freePort } from '../support/free-port.ts';

@@ -1,7 +1,7 @@
 /**
  * Two nodes over one Redis: sends, nodes that are killed, and short runs of campaigns.
  *
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/features/mail,
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client, src/features/mail,
  * src/platform/outbound.
  */
 

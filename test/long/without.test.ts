@@ -2,8 +2,8 @@
  * A build without a feature, in use: the campaign, in short.
  *
  * Without influence: src/app/demo, src/app/supervise.ts, src/app/supervisor, src/app/tail.ts,
- * src/contract/client, src/edge/console, src/features/widgets/page,
- * src/platform/http/documents/pages, src/platform/ui.
+ * packages/client, src/edge/console, packages/widget,
+ * src/api/documents/pages, packages/ui.
  */
 
 import t from 'tap';

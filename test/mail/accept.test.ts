@@ -1,8 +1,8 @@
 /** What becomes of a mail that came in: its case, its author, its message, its thread. */
 
+import { derivedId, newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { derivedId, newId } from '../../src/contract/protocol/ids.ts';
-import { createCustomer } from '../../src/core/accounts/actors.ts';
+import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
 import { makeMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
 import { answering, box, openAccepting } from './accepting.ts';
 import { addBridgedCase, addGroup, addInbox, readThread } from './fixture.ts';

@@ -1,7 +1,7 @@
 /** What a mail that goes out is known by: its Message-ID, its return path, its subject. */
 
+import { derivedId, newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { derivedId, newId } from '../../src/contract/protocol/ids.ts';
 import { makeBounceAddress, readBounceAddress } from '../../src/features/mail/outgoing/bounce-address.ts';
 import { makeMessageId, readMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
 import { SEND_TIMES } from '../../src/features/mail/outgoing/send-times.ts';

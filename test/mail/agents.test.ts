@@ -3,16 +3,16 @@
  * against loops.
  */
 
+import type { AgentDefinition } from '@parley/protocol/resources/agent-definition.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { MailReceipt } from '@parley/protocol/resources/email.ts';
 import t from 'tap';
-import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { MailReceipt } from '../../src/contract/protocol/resources/email.ts';
-import { createRole } from '../../src/core/accounts/roles.ts';
+import { createRole } from '../../src/core/accounts/rights/roles.ts';
 import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
 import { mail, mailBy } from '../../src/features/mail/feature.ts';
-import { LOOP_LIMIT } from '../../src/features/mail/incoming/loop-limit.ts';
-import type { MailRow } from '../../src/features/mail/mail-store.ts';
+import type { MailRow } from '../../src/features/mail/mails/mail-store.ts';
+import { LOOP_LIMIT } from '../../src/features/mail/outgoing/loop-limit.ts';
 import { SEND_TIMES } from '../../src/features/mail/outgoing/send-times.ts';
 import { accepted, createdAgent } from '../agents/bodies.ts';
 import { Runs } from '../agents/runs.ts';

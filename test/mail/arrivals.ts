@@ -1,14 +1,14 @@
 import { createHash, createHmac } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { derivedId, newId } from '../../src/contract/protocol/ids.ts';
+import type { ParsedMail } from '@parley/mail-reader/parsed-mail.ts';
+import { derivedId, newId } from '@parley/protocol/ids.ts';
 import { FileStore } from '../../src/core/attachments/file-store.ts';
 import { FileUrls } from '../../src/core/attachments/file-urls.ts';
 import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
-import { type MailRow, readMail } from '../../src/features/mail/mail-store.ts';
+import { type MailRow, readMail } from '../../src/features/mail/mails/mail-store.ts';
 import { type MailMetrics, mailMetrics } from '../../src/features/mail/metrics.ts';
 import { type MailKey, openMailKey } from '../../src/features/mail/outgoing/mail-key.ts';
-import type { ParsedMail } from '../../src/features/mail/reading/parsed-mail.ts';
 import { type Arrival, Intake } from '../../src/features/mail/transports/intake.ts';
 import type { MailFiles } from '../../src/features/mail/transports/registered-files.ts';
 import { headerValues } from '../../src/features/mail/transports/source-head.ts';

@@ -4,10 +4,10 @@
  * write these without quotes.
  */
 
+import { readInPieces } from '@parley/mail-reader/test/read-in-pieces.ts';
 import t from 'tap';
 import { authenticateMail } from '../../src/features/mail/incoming/authentication.ts';
 import { Random } from '../support/random.ts';
-import { readInPieces } from './read-in-pieces.ts';
 
 const SERVER = 'mx.harbor.example';
 const NOTES = 3_000;

@@ -3,18 +3,18 @@
  * once.
  */
 
+import type { ParsedMail } from '@parley/mail-reader/parsed-mail.ts';
+import { readMailBytes } from '@parley/mail-reader/read-mail.ts';
+import { CORPUS } from '@parley/mail-reader/test/corpus/corpus.ts';
+import { newId } from '@parley/protocol/ids.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
 import { acceptMail } from '../../src/features/mail/incoming/accept.ts';
 import { authenticateMail } from '../../src/features/mail/incoming/authentication.ts';
-import type { MailHead } from '../../src/features/mail/mail-store.ts';
-import type { ParsedMail } from '../../src/features/mail/reading/parsed-mail.ts';
-import { readMailBytes } from '../../src/features/mail/reading/read-mail.ts';
+import type { MailHead } from '../../src/features/mail/mails/mail-store.ts';
 import { Random } from '../support/random.ts';
 import { openAccepting } from './accepting.ts';
-import { BECOMES, type Becomes } from './corpus/becomes.ts';
-import { CORPUS } from './corpus/corpus.ts';
+import { BECOMES, type Becomes } from './becomes.ts';
 import { addBridgedCase, addMail } from './fixture.ts';
 
 const house = await openAccepting(t);

@@ -1,14 +1,14 @@
 /** What becomes of mails that went out: reports of other servers, and the wall against loops. */
 
+import type { DeliveryReport } from '@parley/mail-reader/parsed-mail.ts';
+import { derivedId, newId } from '@parley/protocol/ids.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import { derivedId, newId } from '../../src/contract/protocol/ids.ts';
 import { readMessage } from '../../src/core/resources/message.ts';
-import { LOOP_LIMIT, mayAnswer } from '../../src/features/mail/incoming/loop-limit.ts';
-import { readMail } from '../../src/features/mail/mail-store.ts';
+import { readMail } from '../../src/features/mail/mails/mail-store.ts';
 import { makeBounceAddress } from '../../src/features/mail/outgoing/bounce-address.ts';
+import { LOOP_LIMIT, mayAnswer } from '../../src/features/mail/outgoing/loop-limit.ts';
 import { makeMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
-import type { DeliveryReport } from '../../src/features/mail/reading/parsed-mail.ts';
 import { box, openAccepting } from './accepting.ts';
 import { addBridgedCase, addInbox, addMail } from './fixture.ts';
 

@@ -3,21 +3,21 @@
  * messages.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { isBridged } from '../../src/core/conversations/bridge.ts';
-import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
+import { Rights } from '../../src/api/access/rights.ts';
+import { isBridged } from '../../src/core/conversations/directory/bridge.ts';
+import { ConversationDirectory } from '../../src/core/conversations/directory/directory.ts';
+import type { Frame } from '../../src/core/frames/frame.ts';
 import { readMailboxOf } from '../../src/core/resources/mailbox.ts';
 import { type MessageRow, presentMessage } from '../../src/core/resources/message.ts';
+import { readMailboxesByAddress } from '../../src/features/mail/mailboxes/mailbox-store.ts';
 import {
   presentEmail,
   readMailOfMessage,
   readMailsOfConversation,
-} from '../../src/features/mail/mail-store.ts';
-import { readMailboxesByAddress } from '../../src/features/mail/mailboxes/mailbox-store.ts';
-import { lockThread, updateThread } from '../../src/features/mail/thread-store.ts';
-import { Rights } from '../../src/platform/access/rights.ts';
-import type { Frame } from '../../src/platform/engine/frame.ts';
+} from '../../src/features/mail/mails/mail-store.ts';
+import { lockThread, updateThread } from '../../src/features/mail/mails/thread-store.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { NO_FILES } from '../support/files.ts';
 import { addConversation, createGround } from '../support/timeline.ts';

@@ -1,13 +1,13 @@
 /** Bridged cases over HTTP: how they begin, and which replies are mail (docs/contract.md#email). */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { ConversationEmail, Email } from '@parley/protocol/resources/email.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { ConversationEmail, Email } from '../../src/contract/protocol/resources/email.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import { createCustomer } from '../../src/core/accounts/actors.ts';
+import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
 import { asNeighbour } from '../agents/bodies.ts';
 import { borrowTestApp, type CallOptions, type Refusal, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';

@@ -1,16 +1,16 @@
 /** Retention, redaction, erasure and export of mails, their sources and what they name. */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Email } from '@parley/protocol/resources/email.ts';
+import type { Erasure } from '@parley/protocol/resources/erasure.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Email } from '../../src/contract/protocol/resources/email.ts';
-import type { Erasure } from '../../src/contract/protocol/resources/erasure.ts';
 import { purgeConversation } from '../../src/features/compliance/purge.ts';
-import { removeOldMails } from '../../src/features/mail/mail-removal.ts';
-import type { MailRow } from '../../src/features/mail/mail-store.ts';
-import { removeOldSources } from '../../src/features/mail/purge-store.ts';
-import { updateThread } from '../../src/features/mail/thread-store.ts';
+import type { MailRow } from '../../src/features/mail/mails/mail-store.ts';
+import { updateThread } from '../../src/features/mail/mails/thread-store.ts';
+import { removeOldMails } from '../../src/features/mail/removal/mail-removal.ts';
+import { removeOldSources } from '../../src/features/mail/removal/purge-store.ts';
 import { ask, downloaded, exported, lines } from '../compliance/export-fixture.ts';
 import { Cases } from '../messages/cases.ts';
 import { borrowTestApp } from '../support/app.ts';

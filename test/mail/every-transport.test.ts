@@ -1,10 +1,10 @@
 /** On a whole server: a mail becomes one message, whichever way it comes in and however often. */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { MailReceipt } from '@parley/protocol/resources/email.ts';
 import nodemailer from 'nodemailer';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { MailReceipt } from '../../src/contract/protocol/resources/email.ts';
 import { startTestApp } from '../support/app.ts';
 import { freePort } from '../support/free-port.ts';
 import { signed } from './arrivals.ts';

@@ -1,11 +1,11 @@
+import { derivedId, newId } from '@parley/protocol/ids.ts';
 import type { Insertable } from 'kysely';
-import { derivedId, newId } from '../../src/contract/protocol/ids.ts';
-import { createActor, createCustomer } from '../../src/core/accounts/actors.ts';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
-import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
+import { createActor, createCustomer } from '../../src/core/accounts/actors/actors.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
+import type { NewParticipant } from '../../src/core/conversations/rows/participant-store.ts';
 import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
-import { type MailRow, readMail } from '../../src/features/mail/mail-store.ts';
-import type { MailThreadRow } from '../../src/features/mail/thread-store.ts';
+import { type MailRow, readMail } from '../../src/features/mail/mails/mail-store.ts';
+import type { MailThreadRow } from '../../src/features/mail/mails/thread-store.ts';
 import type { Database } from '../../src/platform/db/connection/database.ts';
 import type { Db } from '../../src/platform/db/connection/handle.ts';
 import type { Schema } from '../../src/platform/db/tables/schema.ts';

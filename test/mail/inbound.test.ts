@@ -4,14 +4,14 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { derivedId } from '@parley/protocol/ids.ts';
+import type { MailReceipt } from '@parley/protocol/resources/email.ts';
 import t from 'tap';
-import { ApiError } from '../../src/contract/protocol/errors.ts';
-import { derivedId } from '../../src/contract/protocol/ids.ts';
-import type { MailReceipt } from '../../src/contract/protocol/resources/email.ts';
+import { RateLimiter } from '../../src/api/access/rate-limit.ts';
 import { makeBounceAddress } from '../../src/features/mail/outgoing/bounce-address.ts';
 import { inboundRoutes } from '../../src/features/mail/transports/inbound-routes.ts';
 import { Places } from '../../src/features/mail/transports/places.ts';
-import { RateLimiter } from '../../src/platform/access/rate-limit.ts';
 import { DatabaseUnavailableError } from '../../src/platform/db/connection/unavailable.ts';
 import { serve } from '../http/fixture.ts';
 import { inAnyOrder } from '../support/any-order.ts';

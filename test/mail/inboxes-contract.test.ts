@@ -1,11 +1,11 @@
 /** Inboxes (docs/contract.md#inboxes) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
+import type { Inbox } from '@parley/protocol/resources/inbox.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
-import type { Inbox } from '../../src/contract/protocol/resources/inbox.ts';
 import { readMailboxAddress } from '../../src/features/mail/mailboxes/mailbox-address.ts';
 import { closed, type Guarded, gatesOf, TIME, walk } from '../accounts/fixture.ts';
 import { asNeighbour } from '../agents/bodies.ts';

@@ -1,17 +1,17 @@
 /** A mail in the store becomes a ParsedMail, its attachments in the store as well. */
 
 import { join } from 'node:path';
+import { eml } from '@parley/mail-reader/test/corpus/corpus-mail.ts';
+import { TWO_FILES } from '@parley/mail-reader/test/corpus/two-files.ts';
+import { newId } from '@parley/protocol/ids.ts';
 import t, { type Test } from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
 import { FileStore } from '../../src/core/attachments/file-store.ts';
 import { FileUrls } from '../../src/core/attachments/file-urls.ts';
 import type { ObjectStore } from '../../src/core/attachments/storage.ts';
-import { parseMail } from '../../src/features/mail/reading/parse-mail.ts';
+import { parseMail } from '../../src/features/mail/transports/parse-mail.ts';
 import type { MailFiles } from '../../src/features/mail/transports/registered-files.ts';
 import { Load } from '../../src/platform/background.ts';
 import { freshDirectory } from '../start/parley.ts';
-import { eml } from './corpus/corpus-mail.ts';
-import { TWO_FILES } from './corpus/two-files.ts';
 
 function storeOf(t: Test): FileStore {
   const urls = new FileUrls({ secret: 'a secret of all nodes', baseUrl: () => '' });

@@ -2,10 +2,10 @@
  * The loop that sends mail: what is bounded, what is left to other nodes, and what is never lost.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { MailRow } from '../../src/features/mail/mail-store.ts';
-import { readMail } from '../../src/features/mail/mail-store.ts';
+import type { MailRow } from '../../src/features/mail/mails/mail-store.ts';
+import { readMail } from '../../src/features/mail/mails/mail-store.ts';
 import { mailMetrics } from '../../src/features/mail/metrics.ts';
 import type { WrittenMail } from '../../src/features/mail/outgoing/compose-mail.ts';
 import { SEND_TIMES } from '../../src/features/mail/outgoing/send-times.ts';

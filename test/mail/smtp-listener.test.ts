@@ -5,14 +5,14 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { derivedId } from '@parley/protocol/ids.ts';
 import nodemailer from 'nodemailer';
 import t, { type Test } from 'tap';
-import { derivedId } from '../../src/contract/protocol/ids.ts';
+import { RateLimiter } from '../../src/api/access/rate-limit.ts';
 import { makeBounceAddress } from '../../src/features/mail/outgoing/bounce-address.ts';
 import type { Envelope } from '../../src/features/mail/transports/envelope.ts';
 import { Places } from '../../src/features/mail/transports/places.ts';
 import { SmtpListener, type SmtpListenerOptions } from '../../src/features/mail/transports/smtp-listener.ts';
-import { RateLimiter } from '../../src/platform/access/rate-limit.ts';
 import { DatabaseUnavailableError } from '../../src/platform/db/connection/unavailable.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { inAnyOrder } from '../support/any-order.ts';

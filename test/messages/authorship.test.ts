@@ -4,11 +4,11 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import { Client } from '../gateway/fixture.ts';
 import { borrowTestApp, type CallOptions } from '../support/app.ts';
 import { Cases } from './cases.ts';

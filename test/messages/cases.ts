@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import { createCustomer } from '../../src/core/accounts/actors.ts';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
-import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
+import type { NewParticipant } from '../../src/core/conversations/rows/participant-store.ts';
 import type { CallAnswer, CallOptions, Refusal, TestApp } from '../support/app.ts';
 
 /** A customer case of its own, with its customer's token. */

@@ -1,9 +1,9 @@
 /** Reply drafts over HTTP: proposing, rejecting and approving (docs/contract.md#drafts). */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { Cases, message, shownActor, user } from './cases.ts';
 

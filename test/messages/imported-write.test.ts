@@ -1,7 +1,7 @@
 /** The writer of imported messages over Postgres: batches that are cut off, and sends beside it. */
 
+import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
 import type { ImportBatch, ImportedMessage } from '../../src/core/messages/timeline/imported-message.ts';
 import { IMPORTED_AT_ONCE, ImportedWrites } from '../../src/core/messages/timeline/imported-write.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';

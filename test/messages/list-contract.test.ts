@@ -1,19 +1,19 @@
 /** The messages of a conversation over HTTP, on a whole server (docs/contract.md#lists). */
 
 import { randomUUID } from 'node:crypto';
-import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
 import {
   type ChatMessage,
   IncludeInMessage,
   type MessageInclude,
-} from '../../src/contract/protocol/resources/chat-message.ts';
-import { schemaAt } from '../../src/contract/protocol/schema/since.ts';
-import { NEWEST_VERSION, VERSIONS } from '../../src/contract/protocol/versions.ts';
-import { createCustomer } from '../../src/core/accounts/actors.ts';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
-import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
+} from '@parley/protocol/resources/chat-message.ts';
+import { schemaAt } from '@parley/protocol/schema/since.ts';
+import { NEWEST_VERSION, VERSIONS } from '@parley/protocol/versions.ts';
+import t from 'tap';
+import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
+import type { NewParticipant } from '../../src/core/conversations/rows/participant-store.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 

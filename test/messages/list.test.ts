@@ -1,11 +1,11 @@
 /** Reads of a timeline while its numbers settle. */
 
 import t from 'tap';
+import type { Frame } from '../../src/core/frames/frame.ts';
 import { readTimeline, readTimelineKeys } from '../../src/core/messages/reading/list.ts';
 import type { TimelineRange } from '../../src/core/messages/timeline/timeline-store.ts';
 import type { Database } from '../../src/platform/db/connection/database.ts';
 import type { Querier } from '../../src/platform/db/connection/handle.ts';
-import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { addConversation, createGround, newMessage, openWritePath } from '../support/timeline.ts';
 

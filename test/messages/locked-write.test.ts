@@ -1,8 +1,8 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { ApiError } from '../../src/contract/protocol/errors.ts';
-import { newId } from '../../src/contract/protocol/ids.ts';
+import type { Frame } from '../../src/core/frames/frame.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
-import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import {
   createGround,

@@ -1,10 +1,10 @@
+import type { List } from '@parley/protocol/lists.ts';
+import { MESSAGE_LIMITS } from '@parley/protocol/resources/chat-message.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
 import t, { type Test } from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import { MESSAGE_LIMITS } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import { createUser } from '../../src/core/accounts/users.ts';
-import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
-import { mentionedNames } from '../../src/core/messages/sending/mentioned-names.ts';
+import { createUser } from '../../src/core/accounts/actors/users.ts';
+import type { NewParticipant } from '../../src/core/conversations/rows/participant-store.ts';
+import { mentionedNames } from '../../src/core/messages/rules/mentioned-names.ts';
 import { borrowTestApp, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Cases, message, user } from './cases.ts';

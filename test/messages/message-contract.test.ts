@@ -3,19 +3,16 @@
  * (docs/contract.md#editing-and-deleting).
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { AvailableTool } from '@parley/protocol/resources/available-tool.ts';
+import type { ChatMessage, MessageRevision } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { ConversationFile } from '@parley/protocol/resources/conversation-file.ts';
+import type { Notification, NotificationSummary } from '@parley/protocol/resources/notification.ts';
+import { covers, NEWEST_VERSION, VERSIONS } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AvailableTool } from '../../src/contract/protocol/resources/available-tool.ts';
-import type { ChatMessage, MessageRevision } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { ConversationFile } from '../../src/contract/protocol/resources/conversation-file.ts';
-import type {
-  Notification,
-  NotificationSummary,
-} from '../../src/contract/protocol/resources/notification.ts';
-import { covers, NEWEST_VERSION, VERSIONS } from '../../src/contract/protocol/versions.ts';
 import { createdAgent } from '../agents/bodies.ts';
 import { Client } from '../gateway/fixture.ts';
 import { borrowTestApp, type CallAnswer, type CallOptions, type Refusal, refusalOf } from '../support/app.ts';

@@ -3,15 +3,15 @@
  * (docs/contract.md#reactions and behind).
  */
 
+import { toEmoji } from '@parley/protocol/emoji.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Pin } from '@parley/protocol/resources/pin.ts';
+import type { MessageReactions, Reaction } from '@parley/protocol/resources/reaction.ts';
+import type { Thread } from '@parley/protocol/resources/thread.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { toEmoji } from '../../src/contract/protocol/emoji.ts';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Pin } from '../../src/contract/protocol/resources/pin.ts';
-import type { MessageReactions, Reaction } from '../../src/contract/protocol/resources/reaction.ts';
-import type { Thread } from '../../src/contract/protocol/resources/thread.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { purgePrefix } from '../../src/features/compliance/purge.ts';
 import { borrowTestApp, type CallAnswer, type Refusal, refusalOf } from '../support/app.ts';
 import { Cases, user } from './cases.ts';

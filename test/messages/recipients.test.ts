@@ -3,23 +3,23 @@
  * acknowledged before a send holds for it nevertheless (docs/architecture.md#recipients).
  */
 
+import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { OverdueRows } from '../../src/app/jobs/outbox-worker.ts';
-import { SentEffects, type SentEffectsOptions } from '../../src/app/jobs/sent-effects.ts';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { lockConversation } from '../../src/core/conversations/conversation-store.ts';
-import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
-import { addParticipant, writeParticipant } from '../../src/core/conversations/participant-store.ts';
+import { Rights } from '../../src/api/access/rights.ts';
+import { SentEffects, type SentEffectsOptions } from '../../src/core/committed/sent-effects.ts';
+import { ConversationDirectory } from '../../src/core/conversations/directory/directory.ts';
+import { lockConversation } from '../../src/core/conversations/rows/conversation-store.ts';
+import { addParticipant, writeParticipant } from '../../src/core/conversations/rows/participant-store.ts';
+import type { Frame } from '../../src/core/frames/frame.ts';
 import type { MessagesSent } from '../../src/core/messages/outbox-topics.ts';
 import { Numbers } from '../../src/core/messages/timeline/numbers.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
 import { WritePath } from '../../src/core/messages/timeline/write-path.ts';
 import { planNotifications } from '../../src/core/notifications/causes/notify.ts';
 import { SettingsOfUsers } from '../../src/core/notifications/settings/settings.ts';
-import { Rights } from '../../src/platform/access/rights.ts';
 import type { Tx } from '../../src/platform/db/connection/handle.ts';
 import { InFlightRows } from '../../src/platform/db/queue/in-flight-rows.ts';
-import type { Frame } from '../../src/platform/engine/frame.ts';
+import { OverdueRows } from '../../src/platform/db/queue/outbox-worker.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { NO_FILES } from '../support/files.ts';

@@ -3,11 +3,11 @@
  * within bounds.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
+import type { Frame } from '../../src/core/frames/frame.ts';
 import { keyOf, Resends } from '../../src/core/messages/timeline/resends.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
-import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createGround, type Ground, log, numbers, openWritePath, outgoing } from '../support/timeline.ts';
 import { until } from '../support/until.ts';

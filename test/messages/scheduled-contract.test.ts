@@ -3,12 +3,12 @@
  * queue.
  */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage, MessageOutcome } from '@parley/protocol/resources/chat-message.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage, MessageOutcome } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { personWith } from '../accounts/fixture.ts';
 import { Client } from '../gateway/fixture.ts';

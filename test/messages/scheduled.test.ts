@@ -1,10 +1,13 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import { JobWorker } from '../../src/app/jobs/job-worker.ts';
-import { ApiError } from '../../src/contract/protocol/errors.ts';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { lockConversation } from '../../src/core/conversations/conversation-store.ts';
-import { addParticipant } from '../../src/core/conversations/participant-store.ts';
+import { RateLimiter } from '../../src/api/access/rate-limit.ts';
+import { lockConversation } from '../../src/core/conversations/rows/conversation-store.ts';
+import { addParticipant } from '../../src/core/conversations/rows/participant-store.ts';
+import type { Frame } from '../../src/core/frames/frame.ts';
+import { lockMessage } from '../../src/core/messages/rows/message-store.ts';
+import type { NewMessage } from '../../src/core/messages/rows/new-message.ts';
 import type { ScheduledJob } from '../../src/core/messages/schedules/schedule-store.ts';
 import {
   cancelScheduled,
@@ -14,15 +17,12 @@ import {
   scheduleMessage,
 } from '../../src/core/messages/schedules/scheduled.ts';
 import { ScheduledDelivery } from '../../src/core/messages/schedules/scheduled-delivery.ts';
-import { lockMessage } from '../../src/core/messages/store.ts';
-import type { NewMessage } from '../../src/core/messages/timeline/new-message.ts';
-import { RateLimiter } from '../../src/platform/access/rate-limit.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Tx } from '../../src/platform/db/connection/handle.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
+import { JobWorker } from '../../src/platform/db/queue/job-worker.ts';
 import { Reminders } from '../../src/platform/db/queue/reminders.ts';
 import { handle } from '../../src/platform/db/queue/topic.ts';
-import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import type { Teardown } from '../support/teardown.ts';

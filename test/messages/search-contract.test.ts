@@ -1,11 +1,11 @@
 /** Search over HTTP, on a whole server (docs/contract.md#search). */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { SearchHit } from '@parley/protocol/resources/search-hit.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { SearchHit } from '../../src/contract/protocol/resources/search-hit.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { createCustomer } from '../../src/core/accounts/actors.ts';
+import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 

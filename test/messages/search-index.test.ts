@@ -3,9 +3,9 @@
  * from before it.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { deleteEmptyConversation } from '../../src/core/conversations/conversation-store.ts';
+import { deleteEmptyConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import { insertVoids } from '../../src/core/messages/timeline/timeline-store.ts';
 import { purgeConversation, purgePrefix } from '../../src/features/compliance/purge.ts';
 import { Indexer, indexPart, keepsUp } from '../../src/features/search/indexer.ts';

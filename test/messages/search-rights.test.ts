@@ -3,15 +3,15 @@
  * What it may read is asked of Get Message, which has its own statements and rules.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { SearchHit } from '@parley/protocol/resources/search-hit.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t, { type Test } from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { SearchHit } from '../../src/contract/protocol/resources/search-hit.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { createApiKey } from '../../src/core/accounts/keys.ts';
-import { findRole } from '../../src/core/accounts/roles.ts';
-import { createUser } from '../../src/core/accounts/users.ts';
+import { createUser } from '../../src/core/accounts/actors/users.ts';
+import { createApiKey } from '../../src/core/accounts/keys/keys.ts';
+import { findRole } from '../../src/core/accounts/rights/roles.ts';
 import { purgePrefix } from '../../src/features/compliance/purge.ts';
 import { borrowTestApp, type CallAnswer } from '../support/app.ts';
 import { Random } from '../support/random.ts';

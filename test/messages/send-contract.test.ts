@@ -4,20 +4,20 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import { type ChatMessage, MESSAGE_LIMITS } from '@parley/protocol/resources/chat-message.ts';
+import { FORMER_NAMES, VERSIONS } from '@parley/protocol/versions.ts';
 import t, { type Test } from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import { type ChatMessage, MESSAGE_LIMITS } from '../../src/contract/protocol/resources/chat-message.ts';
-import { FORMER_NAMES, VERSIONS } from '../../src/contract/protocol/versions.ts';
-import { createAccount } from '../../src/core/accounts/accounts.ts';
-import { createCustomer } from '../../src/core/accounts/actors.ts';
-import { createApiKey } from '../../src/core/accounts/keys.ts';
-import { enqueueRightsChanged } from '../../src/core/accounts/rights-changed.ts';
-import { createRole, findRole } from '../../src/core/accounts/roles.ts';
-import { createUser } from '../../src/core/accounts/users.ts';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
-import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
-import { newApiKey } from '../../src/platform/access/api-keys.ts';
+import { newApiKey } from '../../src/api/access/api-keys.ts';
+import { createAccount } from '../../src/core/accounts/account/accounts.ts';
+import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
+import { createUser } from '../../src/core/accounts/actors/users.ts';
+import { createApiKey } from '../../src/core/accounts/keys/keys.ts';
+import { enqueueRightsChanged } from '../../src/core/accounts/rights/rights-changed.ts';
+import { createRole, findRole } from '../../src/core/accounts/rights/roles.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
+import type { NewParticipant } from '../../src/core/conversations/rows/participant-store.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 

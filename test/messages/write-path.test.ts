@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
+import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
+import type { Frame } from '../../src/core/frames/frame.ts';
 import { NumberTaken } from '../../src/core/messages/timeline/locked-write.ts';
 import { Numbers } from '../../src/core/messages/timeline/numbers.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Querier } from '../../src/platform/db/connection/handle.ts';
-import type { Frame } from '../../src/platform/engine/frame.ts';
+import { EngineUnavailableError, type NumberRequest } from '../../src/platform/engine/engine.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
-import { EngineUnavailableError, type NumberRequest } from '../../src/platform/engine/port.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import {
   addConversation,

@@ -1,12 +1,12 @@
 /** `chat.added`: every user that is added to a conversation is notified, once. */
 
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
 import { enqueueAdded, type ParticipantAdded } from '../../src/core/conversations/outbox-topics.ts';
-import { addParticipant, type NewParticipant } from '../../src/core/conversations/participant-store.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
+import { addParticipant, type NewParticipant } from '../../src/core/conversations/rows/participant-store.ts';
 import { notifyAdded } from '../../src/core/notifications/causes/added.ts';
 import type { ParticipantRow } from '../../src/core/resources/participant.ts';
 import { borrowTestApp } from '../support/app.ts';

@@ -1,17 +1,17 @@
 /** List Notifications (docs/contract.md#notifications) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
+import { VERSIONS } from '@parley/protocol/versions.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import { VERSIONS } from '../../src/contract/protocol/versions.ts';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
-import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
+import { CursorSeal } from '../../src/api/pipeline/cursor-seal.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
+import type { NewParticipant } from '../../src/core/conversations/rows/participant-store.ts';
 import { FEED } from '../../src/core/notifications/feed/feed-store.ts';
-import { CursorSeal } from '../../src/platform/http/pipeline/cursor-seal.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';

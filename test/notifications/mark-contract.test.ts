@@ -4,14 +4,11 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Notification, NotificationSummary } from '@parley/protocol/resources/notification.ts';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type {
-  Notification,
-  NotificationSummary,
-} from '../../src/contract/protocol/resources/notification.ts';
-import { createRole } from '../../src/core/accounts/roles.ts';
+import { createRole } from '../../src/core/accounts/rights/roles.ts';
 import { MARK_ALL_BATCH } from '../../src/core/notifications/feed/mark.ts';
 import { borrowTestApp, type CallAnswer, type CallOptions, type Refusal, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';

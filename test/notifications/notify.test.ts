@@ -1,7 +1,7 @@
+import type { Actor, ActorType } from '@parley/protocol/resources/actor.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
 import t from 'tap';
-import type { Actor, ActorType } from '../../src/contract/protocol/resources/actor.ts';
-import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
-import type { ConversationFacts, Member } from '../../src/core/conversations/directory.ts';
+import type { ConversationFacts, Member } from '../../src/core/conversations/directory/directory.ts';
 import { planNotifications } from '../../src/core/notifications/causes/notify.ts';
 import type { MessageRow } from '../../src/core/resources/message.ts';
 import { preview } from '../../src/core/resources/notification.ts';

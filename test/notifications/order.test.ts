@@ -4,10 +4,10 @@
  * (docs/decisions.md#ids-of-notifications-are-in-the-order-of-the-feed).
  */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import { insertDue } from '../../src/core/messages/timeline/notified-store.ts';
 import { type NewNotification, notifyUsers } from '../../src/core/notifications/feed/notify-users.ts';
 import { readMessage } from '../../src/core/resources/message.ts';

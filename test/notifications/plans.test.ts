@@ -25,7 +25,7 @@ import { readChanged } from '../../src/core/notifications/feed/store.ts';
 import { withdrawOfMessage, withdrawOfSubject } from '../../src/core/notifications/feed/withdraw-store.ts';
 import type { MessageRow } from '../../src/core/resources/message.ts';
 import { type NotificationRow, readNotifications } from '../../src/core/resources/notification.ts';
-import { readChanges } from '../../src/edge/gateway/catch-up/changes.ts';
+import { readChanges } from '../../src/edge/gateway/changes/changes.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Tx } from '../../src/platform/db/connection/handle.ts';
 import type { KeysetPage } from '../../src/platform/db/connection/keyset.ts';

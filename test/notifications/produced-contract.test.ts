@@ -4,15 +4,15 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import { findRole } from '../../src/core/accounts/roles.ts';
-import { createUser } from '../../src/core/accounts/users.ts';
+import { createUser } from '../../src/core/accounts/actors/users.ts';
+import { findRole } from '../../src/core/accounts/rights/roles.ts';
 import { MESSAGES_SENT } from '../../src/core/messages/outbox-topics.ts';
 import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import { personWith } from '../accounts/fixture.ts';

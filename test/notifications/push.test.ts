@@ -7,15 +7,17 @@ import { createECDH, randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { runInNewContext } from 'node:vm';
-import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
 import {
   MAX_PUSH_SUBSCRIPTIONS,
   type PushKey,
   type PushSubscription,
-} from '../../src/contract/protocol/resources/push-subscription.ts';
-import { updateAccount } from '../../src/core/accounts/accounts.ts';
+} from '@parley/protocol/resources/push-subscription.ts';
+import t from 'tap';
+import { Rights } from '../../src/api/access/rights.ts';
+import { updateAccount } from '../../src/core/accounts/account/accounts.ts';
+import type { Frame } from '../../src/core/frames/frame.ts';
 import { SettingsOfUsers } from '../../src/core/notifications/settings/settings.ts';
 import { readNotifications } from '../../src/core/resources/notification.ts';
 import { readSubscribers } from '../../src/features/push/audience.ts';
@@ -25,8 +27,6 @@ import { pushCheck } from '../../src/features/push/push-check.ts';
 import { Pushes } from '../../src/features/push/pushes.ts';
 import { RETRIES } from '../../src/features/push/times.ts';
 import { isRealContact, Vapid } from '../../src/features/push/vapid.ts';
-import { Rights } from '../../src/platform/access/rights.ts';
-import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
 import { sql } from 'kysely';
 import { WebSocket } from 'ws';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import { findRole } from '../../src/core/accounts/roles.ts';
-import { createUser } from '../../src/core/accounts/users.ts';
+import { createUser } from '../../src/core/accounts/actors/users.ts';
+import { findRole } from '../../src/core/accounts/rights/roles.ts';
 import { Client } from '../gateway/fixture.ts';
 import type { TestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';

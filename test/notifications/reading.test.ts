@@ -1,14 +1,11 @@
 /** Reading a conversation reads its notifications (docs/contract.md#notifications). */
 
 import { isDeepStrictEqual } from 'node:util';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Notification, NotificationSummary } from '@parley/protocol/resources/notification.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type {
-  Notification,
-  NotificationSummary,
-} from '../../src/contract/protocol/resources/notification.ts';
 import { markConversationRead } from '../../src/core/notifications/feed/mark-conversation.ts';
 import { notifyUsers } from '../../src/core/notifications/feed/notify-users.ts';
 import { cursorOf, resume } from '../gateway/missed.ts';

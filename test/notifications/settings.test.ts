@@ -1,9 +1,9 @@
 /** What a user wants to be notified of, and when (docs/contract.md#notification-settings). */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
+import type { NotificationSettings } from '@parley/protocol/resources/notification-settings.ts';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import type { NotificationSettings } from '../../src/contract/protocol/resources/notification-settings.ts';
 import { notifyUsers } from '../../src/core/notifications/feed/notify-users.ts';
 import { mayInterrupt, reachesSockets } from '../../src/core/notifications/settings/settings.ts';
 import type { Client } from '../gateway/fixture.ts';

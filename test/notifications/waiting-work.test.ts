@@ -3,11 +3,11 @@
  * (docs/contract.md#work-that-waits).
  */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import { createRole } from '../../src/core/accounts/roles.ts';
+import { createRole } from '../../src/core/accounts/rights/roles.ts';
 import { RUN_APPROVAL } from '../../src/features/agents/runs/state/outbox-topics.ts';
 import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import { Runs } from '../agents/runs.ts';

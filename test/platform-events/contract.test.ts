@@ -1,11 +1,11 @@
 /** Events of producers over REST (docs/contract.md#events), and the agents that they start. */
 
 import { randomUUID } from 'node:crypto';
+import type { List } from '@parley/protocol/lists.ts';
+import { RUN_LIMITS } from '@parley/protocol/resources/agent-run.ts';
+import type { PlatformEvent } from '@parley/protocol/resources/platform-event.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import { RUN_LIMITS } from '../../src/contract/protocol/resources/agent-run.ts';
-import type { PlatformEvent } from '../../src/contract/protocol/resources/platform-event.ts';
 import type { RunRow } from '../../src/core/resources/run.ts';
 import { purgeEvents } from '../../src/features/platform-events/event-store.ts';
 import { PLATFORM_EVENT } from '../../src/features/platform-events/platform-event.ts';

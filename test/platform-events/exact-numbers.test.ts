@@ -4,18 +4,18 @@
  */
 
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { canonicalJson } from '@parley/protocol/json/canonical-json.ts';
+import { parseExact } from '@parley/protocol/json/exact-json.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { AgentRun } from '@parley/protocol/resources/agent-run.ts';
+import { hasOpenJson } from '@parley/protocol/schema/open-json.ts';
+import { NEWEST_VERSION, VERSIONS } from '@parley/protocol/versions.ts';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
-import { canonicalJson } from '../../src/contract/protocol/canonical-json.ts';
-import { parseExact } from '../../src/contract/protocol/exact-json.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AgentRun } from '../../src/contract/protocol/resources/agent-run.ts';
-import { hasOpenJson } from '../../src/contract/protocol/schema/open-json.ts';
-import { NEWEST_VERSION, VERSIONS } from '../../src/contract/protocol/versions.ts';
-import { createRole } from '../../src/core/accounts/roles.ts';
+import { markedLike } from '../../src/api/marked-json.ts';
+import { createRole } from '../../src/core/accounts/rights/roles.ts';
 import { withoutContent } from '../../src/core/resources/without-content.ts';
 import { withoutPerson } from '../../src/features/compliance/without-person.ts';
-import { markedLike } from '../../src/platform/engine/marked-json.ts';
 import { personWith } from '../accounts/fixture.ts';
 import { AGENTS } from '../agents/bodies.ts';
 import { Runs } from '../agents/runs.ts';

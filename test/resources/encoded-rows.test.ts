@@ -1,10 +1,10 @@
 /** Rows that are kept as JSON: what a page gets, what is kept, what is removed. */
 
+import { formAt } from '@parley/protocol/forms/forms.ts';
+import { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import { Notification } from '@parley/protocol/resources/notification.ts';
+import { VERSIONS, type Version } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import { formAt } from '../../src/contract/protocol/schema/forms.ts';
-import { VERSIONS, type Version } from '../../src/contract/protocol/versions.ts';
 import {
   EncodedRows,
   type Form,

@@ -4,18 +4,18 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { newId } from '@parley/protocol/ids.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Attachment } from '@parley/protocol/resources/attachment.ts';
+import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Metadata } from '@parley/protocol/resources/metadata.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
+import type { User } from '@parley/protocol/resources/user.ts';
+import { NEWEST_VERSION, STREAMS_SINCE } from '@parley/protocol/versions.ts';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Attachment } from '../../src/contract/protocol/resources/attachment.ts';
-import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { Metadata } from '../../src/contract/protocol/resources/metadata.ts';
-import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
-import type { User } from '../../src/contract/protocol/resources/user.ts';
-import { NEWEST_VERSION, STREAMS_SINCE } from '../../src/contract/protocol/versions.ts';
 import { PATH } from '../conversations/fixture.ts';
 import { Client } from '../gateway/fixture.ts';
 import { Cases, user } from '../messages/cases.ts';

@@ -3,9 +3,9 @@
  * other.
  */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import { createGroup, startCluster } from '../support/cluster.ts';
 import type { TestNode } from '../support/node.ts';
 import { until } from '../support/until.ts';

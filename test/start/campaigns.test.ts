@@ -65,7 +65,7 @@ t.test('a campaign reports its seed and its first problems, whole and in short',
 t.test('the campaign of a busy machine names tests that exist', (t) => {
   for (const { path, failed } of BUSY_FILES) {
     // The tests that several engines pass are in a file beside theirs.
-    const texts = [`test/${path}.test.ts`, ...globSync(`test/${dirname(path)}/contract.ts`, { cwd: ROOT })];
+    const texts = [`${path}.test.ts`, ...globSync(`${dirname(path)}/contract.ts`, { cwd: ROOT })];
     const text = texts.map((it) => readFileSync(join(ROOT, it), 'utf8')).join();
     for (const name of failed.flat()) {
       const [words = ''] = name.split(/ \d+$/);
@@ -80,17 +80,17 @@ t.test('beside busy loops, a test that fails or is not there is a problem', asyn
   const { rows, problems } = await busy(t, {
     ...{ seed: 1, testRuns: 2, fileRuns: 1, loops: 1 },
     files: [
-      { path: 'engine/frame-codec', failed: [frame, 'a name that no test has'] },
-      { path: 'engine/no-such-file', failed: [] },
+      { path: 'test/engine/frame-codec', failed: [frame, 'a name that no test has'] },
+      { path: 'test/engine/no-such-file', failed: [] },
     ],
   });
   t.match(rows, [
     { test: frame, runs: 2, failures: 0 },
     { test: 'a name that no test has', runs: 2, failures: 2 },
     { test: '', runs: 1, failures: 0 },
-    { file: 'engine/no-such-file', test: '', runs: 2, failures: 2 },
+    { file: 'test/engine/no-such-file', test: '', runs: 2, failures: 2 },
   ]);
-  const missing = /^engine\/no-such-file .*: exit 1/;
+  const missing = /^test\/engine\/no-such-file .*: exit 1/;
   t.match(problems, [/no test was run that is called a name/, /no test/, missing, missing]);
   t.equal(problems.length, 4);
 });

@@ -16,13 +16,13 @@ export const isRoot = process.getuid?.() === 0;
 
 /**
  * Copies the files of this checkout that `npm start` needs to a separate directory: accessible only
- * to its owner (0700), or with `owner` owned by that user. Files are linked if the file system
- * allows it: node_modules is large.
+ * to its owner (0700), or with `owner` owned by that user. `parts`: what is copied beside the
+ * packages that are installed for more than development. Files are linked if the file system allows
+ * it: node_modules is large.
  */
-export function copyCheckout(t: Teardown, owner?: Owner): string {
+export function copyCheckout(t: Teardown, owner?: Owner, parts: readonly string[] = PARTS): string {
   const directory = freshDirectory(t);
-  const parts = ['package.json', 'bin', 'src', 'examples', 'migrations', 'node_modules/.bin', ...packages()];
-  for (const [parent, paths] of Map.groupBy(parts, dirname)) {
+  for (const [parent, paths] of Map.groupBy([...parts, ...packages()], dirname)) {
     const target = join(directory, parent);
     mkdirSync(target, { recursive: true });
     const sources = paths.map((path) => join(ROOT, path));
@@ -38,6 +38,8 @@ export function copyCheckout(t: Teardown, owner?: Owner): string {
   }
   return directory;
 }
+
+const PARTS = ['package.json', 'bin', 'packages', 'src', 'examples', 'migrations', 'node_modules/.bin'];
 
 /** Those that are installed for more than development, each with what is nested in it. */
 function packages(): string[] {

@@ -1,10 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
+import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
 import t from 'tap';
-import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.ts';
-import { type Config, readConfig } from '../../src/platform/config/config.ts';
-import { ConfigError, type Environment } from '../../src/platform/config/reader.ts';
+import { type Config, readConfig } from '../../src/app/config.ts';
+import { ConfigError, type Environment } from '../../src/platform/settings/reader.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -248,7 +248,7 @@ const OTHERS: Environment = {
 };
 
 t.test('a line break at the end of a value is left out, and another one is refused', async (t) => {
-  const sources = ['src/platform/config/config.ts', ...globSync('src/features/*/settings.ts', { cwd: ROOT })];
+  const sources = ['src/app/config.ts', ...globSync('src/features/*/settings.ts', { cwd: ROOT })];
   const source = sources.map((path) => readFileSync(join(ROOT, path), 'utf8')).join('\n');
   const read = new Set([...source.matchAll(/reader\.read\('(\w+)'/g)].map(([, name]) => name!));
   const environments = [...ACCEPTED.map(([env]) => env), OTHERS];

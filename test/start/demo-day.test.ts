@@ -4,18 +4,18 @@
  */
 
 import { join } from 'node:path';
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Email } from '@parley/protocol/resources/email.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
+import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
+import { Tokens } from '../../src/api/access/tokens.ts';
 import { seedDay } from '../../src/app/demo/day.ts';
 import { DAY, LAUNCH } from '../../src/app/demo/day-content.ts';
 import { demoFilePath, seedDemo } from '../../src/app/demo.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { Email } from '../../src/contract/protocol/resources/email.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
 import { openObjectStore } from '../../src/core/attachments/open-store.ts';
-import { Tokens } from '../../src/platform/access/tokens.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { callsAt, startTestApp, type TestApp } from '../support/app.ts';

@@ -2,10 +2,10 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import t from 'tap';
+import { Tokens } from '../../src/api/access/tokens.ts';
 import { type Demo, demoFilePath, readDemoFile, seedDemo, writeDemoFile } from '../../src/app/demo.ts';
-import { isValidApiKey, revokeApiKey } from '../../src/core/accounts/keys.ts';
+import { isValidApiKey, revokeApiKey } from '../../src/core/accounts/keys/keys.ts';
 import { readMailboxOf } from '../../src/core/resources/mailbox.ts';
-import { Tokens } from '../../src/platform/access/tokens.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase } from '../support/postgres.ts';

@@ -4,11 +4,12 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { startApp } from '../../src/app/app.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
+import { readConfig } from '../../src/app/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { freePort } from '../support/free-port.ts';
 import { createTestDatabase } from '../support/postgres.ts';
-import { ROOT, runProgram } from './parley.ts';
+import { copyCheckout } from './checkout.ts';
+import { ROOT, runProgram, startParley } from './parley.ts';
 
 const text = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').replaceAll('\\\n', '');
 
@@ -23,6 +24,37 @@ t.test('its Node is the pinned one, and what it copies is let through', async (t
   const isAllowed = (path: string): boolean =>
     allowed.includes(`!${path}`) || (path.includes('/') && isAllowed(dirname(path)));
   for (const path of copied) t.ok(isAllowed(path), path);
+});
+
+t.test('what it copies is enough for a server', async (t) => {
+  const build = text.slice(text.indexOf(' AS build'), text.indexOf('\nFROM debian'));
+  const copied = [...build.matchAll(/^COPY (?:--from=tools )?(.+) \S+$/gm)].flatMap(([, paths = '']) =>
+    paths.split(' ').map((path) => path.replace(/^\/app\//, '')),
+  );
+  t.ok(copied.includes('packages') && copied.includes('migrations'));
+  // What is built is in the folders that are copied as a whole.
+  const parts = copied.filter((path) => !copied.some((whole) => path.startsWith(`${whole}/`)));
+  const directory = copyCheckout(t, undefined, parts);
+  const { url } = await createTestDatabase(t);
+  const port = await freePort();
+  const server = startParley(
+    t,
+    { DATABASE_URL: url, PORT: String(port), PARLEY_DATA_DIR: join(directory, 'data') },
+    { command: [process.execPath, join(directory, 'bin/parley.cjs'), 'start'], cwd: directory },
+  );
+  await server.logs(/"started"/);
+  for (const path of [
+    '/readyz',
+    '/console/',
+    '/v1/client.js',
+    '/widget.js',
+    '/docs/operations',
+    '/v1/openapi.json',
+  ]) {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`);
+    t.equal(response.status, 200, path);
+    await response.body?.cancel();
+  }
 });
 
 t.test('its health check follows /readyz', async (t) => {

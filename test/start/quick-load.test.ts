@@ -30,7 +30,7 @@ t.test('a source without types serves while its content is the same', async (t) 
   t.match(await help(), { stdout: 'changed' }, 'at the first start after the change');
   t.match(await help(), { stdout: 'changed' }, 'from what that start kept');
 
-  const config = JSON.parse(readFileSync(file, 'utf8'))['src/platform/config/config.ts'];
+  const config = JSON.parse(readFileSync(file, 'utf8'))['src/app/config.ts'];
   writeFileSync(file, JSON.stringify({ 'src/gone.ts': config, [SOURCE]: config }));
   t.match(await help(), { stdout: 'changed' }, 'an entry of another source does not serve');
   const names = Object.keys(JSON.parse(readFileSync(file, 'utf8')));

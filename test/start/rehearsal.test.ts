@@ -3,12 +3,12 @@
 import { Redis } from 'ioredis';
 import { sql } from 'kysely';
 import t from 'tap';
+import { Tokens } from '../../src/api/access/tokens.ts';
+import { readConfig } from '../../src/app/config.ts';
 import { openData, type PartOptions } from '../../src/app/data.ts';
 import { seedDemo } from '../../src/app/demo.ts';
 import { rehearse } from '../../src/app/rehearsal.ts';
 import { Urls } from '../../src/app/urls.ts';
-import { Tokens } from '../../src/platform/access/tokens.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
 import type { Database } from '../../src/platform/db/connection/database.ts';
 import { Disposer } from '../../src/platform/lifecycle.ts';
 import { createLog } from '../../src/platform/log.ts';

@@ -1,6 +1,6 @@
+import type { Message } from '@parley/client';
+import { connect } from '@parley/client';
 import type pg from 'pg';
-import type { Message } from '../../src/contract/client/index.ts';
-import { connect } from '../../src/contract/client/index.ts';
 import type { FaultProxy } from './fault-proxy.ts';
 import { startLinks } from './link-faults.ts';
 import { ModelServer } from './model-server.ts';

@@ -1,6 +1,6 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ErrorObject } from '../../src/contract/protocol/error-envelope.ts';
+import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
 import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 

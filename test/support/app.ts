@@ -1,11 +1,11 @@
 import { join } from 'node:path';
+import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
+import { Tokens } from '../../src/api/access/tokens.ts';
+import type { Route } from '../../src/api/pipeline/route.ts';
 import { type AppOptions, startApp } from '../../src/app/app.ts';
+import { readConfig } from '../../src/app/config.ts';
 import { type DemoFile, demoFilePath, readDemoFile, seedDemo } from '../../src/app/demo.ts';
-import type { ErrorObject } from '../../src/contract/protocol/error-envelope.ts';
-import { Tokens } from '../../src/platform/access/tokens.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
-import type { Route } from '../../src/platform/http/pipeline/route.ts';
 import { createLog, type Logger } from '../../src/platform/log.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { Contract } from './contract.ts';

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runAdmin } from '../../src/app/admin/run.ts';
+import { readConfig } from '../../src/app/config.ts';
 import { openObjectStore } from '../../src/core/attachments/open-store.ts';
 import { removeAccounts } from '../../src/features/compliance/account-removal.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { createLog } from '../../src/platform/log.ts';

@@ -1,4 +1,4 @@
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import { answered } from './answered.ts';
 import type { TestNode } from './node.ts';
 import type { Random } from './random.ts';

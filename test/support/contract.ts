@@ -1,15 +1,10 @@
+import { codeOf } from '@parley/protocol/errors/error-envelope.ts';
+import { ERRORS, type ErrorCondition } from '@parley/protocol/errors/errors.ts';
+import { isMediaType } from '@parley/protocol/schema/formats.ts';
+import { schemaAt, sinceOf } from '@parley/protocol/schema/since.ts';
+import { NEWEST_VERSION, VERSIONS, type Version, versionNamed } from '@parley/protocol/versions.ts';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { codeOf } from '../../src/contract/protocol/error-envelope.ts';
-import { ERRORS, type ErrorCondition } from '../../src/contract/protocol/errors.ts';
-import { isMediaType } from '../../src/contract/protocol/schema/formats.ts';
-import { schemaAt, sinceOf } from '../../src/contract/protocol/schema/since.ts';
-import {
-  NEWEST_VERSION,
-  VERSIONS,
-  type Version,
-  versionNamed,
-} from '../../src/contract/protocol/versions.ts';
 
 /** An answer as it was received. */
 export interface WireAnswer {

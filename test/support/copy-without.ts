@@ -1,22 +1,23 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../start/parley.ts';
 import { copySources } from './copy-sources.ts';
+import { linkModules } from './link-modules.ts';
 
 /**
- * Copies src/, and what else of the checkout is named, without these features: without their
- * folders, and their two lines each in the list and in the configuration. The dependencies are
- * those of the checkout.
+ * Copies packages/ and src/, and what else of the checkout is named, without these features:
+ * without their folders, and their two lines each in the list and in the configuration. The
+ * dependencies are those of the checkout.
  */
 export function copyWithout(
   features: readonly string[],
   directory: string,
   more: readonly string[] = [],
 ): void {
-  copySources(['src', 'package.json', 'tsconfig.json', ...more], directory);
-  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
+  copySources(['packages', 'src', 'package.json', 'tsconfig.json', ...more], directory);
+  linkModules(directory);
   for (const folder of features) rmSync(join(directory, 'src/features', folder), { recursive: true });
   for (const path of LISTS.map((list) => join(directory, list))) {
     const text = features.reduce(withoutLines, readFileSync(path, 'utf8'));
@@ -25,7 +26,7 @@ export function copyWithout(
 }
 
 /** The files that name features. */
-const LISTS = ['src/app/features.ts', 'src/platform/config/config.ts'];
+const LISTS = ['src/app/features.ts', 'src/app/config.ts'];
 
 /** Removes the import of a feature, and the line that begins with the imported name. */
 function withoutLines(text: string, folder: string): string {

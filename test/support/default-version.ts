@@ -1,4 +1,4 @@
-import type { Version } from '../../src/contract/protocol/versions.ts';
+import type { Version } from '@parley/protocol/versions.ts';
 
 /**
  * The Service-Version of requests and sockets of tests that do not name one: the oldest with the

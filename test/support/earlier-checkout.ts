@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freshDirectory, ROOT } from '../start/parley.ts';
+import { linkModules } from './link-modules.ts';
 import { identityOf, isForNode, lockedPackages } from './lock-file.ts';
 import type { Teardown } from './teardown.ts';
 
@@ -38,7 +38,7 @@ export async function checkOutEarlier(t: Teardown, commit: string): Promise<Earl
     ([path, it]) => path.startsWith('node_modules/') && !it.link && isForNode(it),
   );
   if (needed.every(([path, it]) => identityOf(today[path]) === identityOf(it))) {
-    symlinkSync(realpathSync(join(ROOT, 'node_modules')), join(root, 'node_modules'));
+    linkModules(root);
   } else await run('npm', ['ci', '--omit=dev'], { cwd: root });
   return { root, command: [process.execPath, join(root, 'bin/parley.cjs'), 'start'] };
 }

@@ -4,13 +4,14 @@
  * it when standard input ends.
  */
 
-const [dataDir = '', module = '../../src/platform/db/postgres/embedded-postgres.ts'] = process.argv.slice(2);
+const [dataDir = '', module = '../../packages/embedded-postgres/embedded-postgres.ts'] =
+  process.argv.slice(2);
 const { startEmbeddedPostgres } = (await import(
   module
-)) as typeof import('../../src/platform/db/postgres/embedded-postgres.ts');
+)) as typeof import('@parley/embedded-postgres/embedded-postgres.ts');
 process.umask(0o077);
 const silence = () => undefined;
-// Not pino: a copy of src/platform/db/postgres without node_modules is run as well.
+// Not pino: a copy of packages/embedded-postgres without node_modules is run as well.
 const log = { debug: silence, info: silence, warn: silence, error: silence };
 try {
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, log });

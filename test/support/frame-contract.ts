@@ -1,8 +1,8 @@
+import { schemaAt } from '@parley/protocol/schema/since.ts';
+import { NEWEST_VERSION, type Version } from '@parley/protocol/versions.ts';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { schemaAt } from '../../src/contract/protocol/schema/since.ts';
-import { NEWEST_VERSION, type Version } from '../../src/contract/protocol/versions.ts';
-import { asyncApiDocument } from '../../src/platform/http/documents/openapi/asyncapi.ts';
+import { asyncApiDocument } from '../../src/api/documents/openapi/asyncapi.ts';
 import { closedMap } from './contract.ts';
 
 interface AsyncApi {

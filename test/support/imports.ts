@@ -1,3 +1,5 @@
+import { dirname, join } from 'node:path/posix';
+
 export interface Import {
   readonly specifier: string;
   readonly isType: boolean;
@@ -15,4 +17,15 @@ export function importsOf(text: string): Import[] {
     found.push({ specifier, isType: false });
   }
   return found;
+}
+
+/**
+ * Returns the path, from the root, of the module that a file of the checkout imports by a relative
+ * specifier or by the name of one of our packages; undefined for packages of npm.
+ */
+export function importedPath(file: string, specifier: string): string | undefined {
+  if (specifier.startsWith('.')) return join(dirname(file), specifier);
+  const [, name, inside = ''] = /^@parley\/([\w-]+)(?:\/(.+))?$/.exec(specifier) ?? [];
+  if (name === undefined) return undefined;
+  return `packages/${name}/${inside.includes('.') ? inside : join(inside, 'index.ts')}`;
 }

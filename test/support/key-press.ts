@@ -1,4 +1,4 @@
-import type { KeyPress } from '../../src/platform/ui/pressed-key.ts';
+import type { KeyPress } from '@parley/ui/typing/pressed-key.ts';
 
 /** Returns what an event says of a key, on a keyboard that has it at the place `code`. */
 export function keyPress(key: string, code: string, more: Partial<KeyPress> = {}): KeyPress {

@@ -1,7 +1,7 @@
 /**
- * Loads every module of src/ and every migration, with the addon replaced by a stub: the addon
- * exists only for the pinned Node. Run by another Node, it shows whether anything else depends on
- * the pinned one.
+ * Loads every module of src/ and packages/ that runs in Node, and every migration, with the addon
+ * replaced by a stub: the addon exists only for the pinned Node. Run by another Node, it shows
+ * whether anything else depends on the pinned one.
  */
 
 import { once } from 'node:events';
@@ -24,13 +24,15 @@ module.registerHooks({
 // input.
 const MAIN = 'src/app/main.ts';
 const HTML_WORKER = 'src/features/agents/tools/page-worker.ts';
-const MAIL_WORKER = 'src/features/mail/reading/reader-worker.ts';
-const ARCHIVE_CHILD = 'src/features/import/archives/reader-child.ts';
+const MAIL_WORKER = 'packages/mail-reader/thread/reader-worker.ts';
+const ARCHIVE_CHILD = 'packages/archives/process/reader-child.ts';
 
 // Declarations, which npm run build makes, and what runs in browsers.
-const OTHERS = ['src/contract/client/dist/**', 'src/**/page/**', 'src/platform/ui/**'];
+const OTHERS = ['packages/{console,ui,widget}/**', 'packages/*/{npm,test}/**'];
 
-const paths = globSync('{src,migrations}/**/*.ts', { exclude: OTHERS }).filter((path) => path !== MAIN);
+const paths = globSync('{src,packages,migrations}/**/*.ts', { exclude: OTHERS }).filter(
+  (path) => path !== MAIN,
+);
 const workers = [HTML_WORKER, MAIL_WORKER, ARCHIVE_CHILD];
 for (const path of paths.filter((path) => !workers.includes(path))) await import(pathToFileURL(path).href);
 const worker = new Worker(pathToFileURL(HTML_WORKER), {
@@ -38,7 +40,7 @@ const worker = new Worker(pathToFileURL(HTML_WORKER), {
 });
 await once(worker, 'message');
 const { Load } = await import('../../src/platform/background.ts');
-const { parseMail } = await import('../../src/features/mail/reading/parse-mail.ts');
+const { parseMail } = await import('../../src/features/mail/transports/parse-mail.ts');
 const source = Buffer.from('Subject: Hello\r\n\r\nA mail.\r\n');
 const file = {
   size: source.length,

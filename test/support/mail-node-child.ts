@@ -1,9 +1,9 @@
 /** A whole node whose tries to send mail come a thousand times as soon. */
 
 import { startApp } from '../../src/app/app.ts';
+import { loadConfig } from '../../src/app/config.ts';
 import { mail, mailBy } from '../../src/features/mail/feature.ts';
 import { SEND_TIMES } from '../../src/features/mail/outgoing/send-times.ts';
-import { loadConfig } from '../../src/platform/config/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { featuresWith } from './features-with.ts';
 import { sooner } from './sooner.ts';

@@ -1,4 +1,4 @@
-import type { SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
+import type { SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
 
 /** What counts as a description. */
 export const THREE_WORDS = /\w+\W+\w+\W+\w+/;

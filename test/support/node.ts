@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CLOSE_CODES } from '@parley/protocol/socket/close-codes.ts';
 import WebSocket from 'ws';
 import type { DemoFile } from '../../src/app/demo.ts';
-import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
 import { freshDirectory, type Running, startParley } from '../start/parley.ts';
 import { Contract } from './contract.ts';
 import { DEFAULT_VERSION } from './default-version.ts';

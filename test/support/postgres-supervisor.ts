@@ -11,14 +11,11 @@ import { chmod, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/embedded-postgres/embedded-postgres.ts';
+import { isOwned } from '@parley/embedded-postgres/owner-file.ts';
 import pg from 'pg';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
-import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '../../src/platform/db/postgres/embedded-postgres.ts';
-import { isOwned } from '../../src/platform/db/postgres/owner-file.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { seedCluster } from './seed-cluster.ts';
 

@@ -1,5 +1,5 @@
-import { channelIn, PARTITIONS, partitionOf, redisName } from '../../src/platform/engine/channels.ts';
-import { readClusterView, SLOTS } from '../../src/platform/engine/cluster-slots.ts';
+import { channelIn, PARTITIONS, partitionOf, redisName } from '../../src/platform/engine/partitions.ts';
+import { readClusterView, SLOTS } from '../../src/platform/engine/shards/cluster-slots.ts';
 import { freePort } from './free-port.ts';
 import { type RedisLogin, type RedisSettings, redisClient, startRedis, type TestRedis } from './redis.ts';
 import type { Teardown } from './teardown.ts';

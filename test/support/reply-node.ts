@@ -1,10 +1,13 @@
-import { publishChanged } from '../../src/app/jobs/changed-effects.ts';
-import { OutboxWorker } from '../../src/app/jobs/outbox-worker.ts';
-import { SentEffects } from '../../src/app/jobs/sent-effects.ts';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { createCustomer } from '../../src/core/accounts/actors.ts';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
-import { ConversationDirectory, type ConversationFacts } from '../../src/core/conversations/directory.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { Principal } from '../../src/api/access/principal.ts';
+import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
+import { publishChanged } from '../../src/core/committed/changed-effects.ts';
+import { SentEffects } from '../../src/core/committed/sent-effects.ts';
+import {
+  ConversationDirectory,
+  type ConversationFacts,
+} from '../../src/core/conversations/directory/directory.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import { RESOURCES_CHANGED } from '../../src/core/events/changes.ts';
 import { LockedWrites } from '../../src/core/messages/timeline/locked-write.ts';
 import { Numbers } from '../../src/core/messages/timeline/numbers.ts';
@@ -18,9 +21,9 @@ import type { RunRow } from '../../src/core/resources/run.ts';
 import { Replies } from '../../src/features/agents/replies/replies.ts';
 import type { AgentReply } from '../../src/features/agents/replies/reply.ts';
 import { updateRun } from '../../src/features/agents/runs/state/store.ts';
-import type { Principal } from '../../src/platform/access/principal.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { InFlightRows } from '../../src/platform/db/queue/in-flight-rows.ts';
+import { OutboxWorker } from '../../src/platform/db/queue/outbox-worker.ts';
 import { handle } from '../../src/platform/db/queue/topic.ts';
 import type { Ground } from '../gateway/fixture.ts';
 import type { Teardown } from './teardown.ts';

@@ -3,8 +3,8 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Client, connect } from '@parley/client';
 import { WebSocket } from 'ws';
-import { type Client, connect } from '../../src/contract/client/index.ts';
 import { historyProblems, type Received } from './check-delivery.ts';
 import type { Order, SdkClientsOptions, SdkReport, Word } from './sdk-clients.ts';
 import { until } from './until.ts';

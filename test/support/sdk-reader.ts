@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Client, connect, type Transport } from '@parley/client';
 import { WebSocket } from 'ws';
-import { type Client, connect, type Transport } from '../../src/contract/client/index.ts';
 import type { Received } from './check-delivery.ts';
 import { Shown } from './shown.ts';
 

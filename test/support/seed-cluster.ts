@@ -4,7 +4,7 @@ import { chmod, lstat, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { startEmbeddedPostgres } from '../../src/platform/db/postgres/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '@parley/embedded-postgres/embedded-postgres.ts';
 import { createLog } from '../../src/platform/log.ts';
 
 /**
@@ -23,7 +23,7 @@ async function seedDirectory(): Promise<string> {
   const root = resolve(import.meta.dirname, '../..');
   const user = process.getuid?.() ?? 0;
   const family = `parley-seed-${user}-${digest(root)}-`;
-  const makers = ['src/platform/db/postgres/cluster.ts', 'package.json'].map((path) =>
+  const makers = ['packages/embedded-postgres/cluster.ts', 'package.json'].map((path) =>
     readFile(join(root, path)),
   );
   const directory = join(tmpdir(), family + digest(Buffer.concat(await Promise.all(makers))));

@@ -1,5 +1,5 @@
+import { CLOSE_CODES } from '@parley/protocol/socket/close-codes.ts';
 import WebSocket from 'ws';
-import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
 import type { Received } from './check-delivery.ts';
 import type { Random } from './random.ts';
 import { Shown } from './shown.ts';

@@ -5,11 +5,8 @@ import { chmod, chown, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/embedded-postgres/embedded-postgres.ts';
 import pg from 'pg';
-import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '../../src/platform/db/postgres/embedded-postgres.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { freePort } from './free-port.ts';
 import { hangTree, resumeTree } from './process-tree.ts';

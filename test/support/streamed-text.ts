@@ -4,7 +4,7 @@ import type {
   MessageReset,
   MessageSnapshot,
   StreamSeal,
-} from '../../src/contract/protocol/socket/event-data.ts';
+} from '@parley/protocol/socket/event-data.ts';
 import type { ReceivedFrame } from '../gateway/fixture.ts';
 
 /** Concatenates the pieces of a message. Throws if one does not follow the previous one. */

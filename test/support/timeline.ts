@@ -1,8 +1,9 @@
 import '../../src/app/features.ts';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
+import type { Engine } from '../../src/core/frames/engine.ts';
+import type { NewMessage } from '../../src/core/messages/rows/new-message.ts';
 import { LockedWrites } from '../../src/core/messages/timeline/locked-write.ts';
-import type { NewMessage } from '../../src/core/messages/timeline/new-message.ts';
 import { Numbers } from '../../src/core/messages/timeline/numbers.ts';
 import type { Committed } from '../../src/core/messages/timeline/outgoing.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
@@ -11,7 +12,6 @@ import { planNotifications } from '../../src/core/notifications/causes/notify.ts
 import type { MessageRow } from '../../src/core/resources/message.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
-import type { Engine } from '../../src/platform/engine/engine.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';
 import { NO_FILES } from './files.ts';

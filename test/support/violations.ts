@@ -1,5 +1,5 @@
-import { bodyExampleOf, exampleOf } from '../../src/platform/http/documents/openapi/examples.ts';
-import type { SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
+import { bodyExampleOf, exampleOf } from '../../src/api/documents/openapi/examples.ts';
+import type { SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
 
 /** A request body that breaks one rule of its schema, and the answer to it. */
 export interface Violation {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Transport } from '../../src/contract/client/index.ts';
+import type { Transport } from '@parley/client';
 import { BLOCKS, type Block, BlockingProxy } from './blocking-proxy.ts';
 import type { TestNode } from './node.ts';
 import type { Random } from './random.ts';

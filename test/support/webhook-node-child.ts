@@ -1,9 +1,9 @@
 /** A whole node whose retries to webhooks come a thousand times as soon. */
 
 import { startApp } from '../../src/app/app.ts';
+import { loadConfig } from '../../src/app/config.ts';
 import { webhooks, webhooksBy } from '../../src/features/webhooks/feature.ts';
 import { WEBHOOK_TIMES } from '../../src/features/webhooks/times.ts';
-import { loadConfig } from '../../src/platform/config/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { featuresWith } from './features-with.ts';
 import { sooner } from './sooner.ts';

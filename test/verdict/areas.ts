@@ -20,10 +20,10 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'src/features/import',
     'src/features/platform-events',
     'src/features/search',
-    'src/platform/http/documents/pages',
+    'src/api/documents/pages',
   ],
   /** Code that runs in browsers. */
-  PAGES: ['src/edge/console', 'src/features/widgets', 'src/platform/ui'],
+  PAGES: ['packages/console', 'packages/ui', 'packages/widget', 'src/edge/console', 'src/features/widgets'],
   /** How an agent comes to its answer. */
   ANSWERS: [
     'src/features/agents/models',

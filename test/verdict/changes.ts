@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { identityOf, type LockedPackages, lockedPackages } from '../support/lock-file.ts';
 
@@ -9,7 +9,8 @@ export type Change =
   | {
       readonly package: string;
       /**
-       * The packages that package.json names and that need it; undefined: the tools of every test.
+       * The packages that a package.json of ours names and that need it; undefined: the tools of
+       * every test.
        */
       readonly users: readonly { readonly name: string; readonly production: boolean }[] | undefined;
     };
@@ -33,11 +34,14 @@ export function changesSince(root: string, base: string): Change[] {
     ...git(root, ['diff', '--name-only', '--no-renames', '-z', base]).split('\0'),
     ...git(root, ['ls-files', '--others', '--exclude-standard', '-z']).split('\0'),
   ].filter((path) => path !== '');
-  const before = (path: string) => JSON.parse(git(root, ['show', `${base}:${path}`]));
+  const before = (path: string) => {
+    const isNew = git(root, ['ls-tree', '--name-only', base, '--', path]) === '';
+    return isNew ? {} : JSON.parse(git(root, ['show', `${base}:${path}`]));
+  };
   return paths.flatMap((path): Change[] => {
     if (path === 'package-lock.json') return changedPackages(before(path).packages, lockedPackages(root));
     // Its dependencies are those of the lock file.
-    if (path === 'package.json') {
+    if (/^(packages\/[\w-]+\/)?package\.json$/.test(path) && existsSync(join(root, path))) {
       const now = JSON.parse(readFileSync(join(root, path), 'utf8'));
       return settingsOf(before(path)) === settingsOf(now) ? [] : [{ path }];
     }
@@ -68,7 +72,6 @@ export function changedPackages(before: LockedPackages, now: LockedPackages): Ch
 function usersOf(changed: string, locks: readonly LockedPackages[]) {
   const users = new Map<string, boolean>();
   for (const packages of locks) {
-    const { dependencies = {}, optionalDependencies = {}, devDependencies = {} } = packages[''] ?? {};
     const needed = new Map<string, Set<string>>();
     for (const [path, entry] of Object.entries(packages)) {
       const name = path.split('node_modules/').at(-1) ?? '';
@@ -81,9 +84,15 @@ function usersOf(changed: string, locks: readonly LockedPackages[]) {
       seen.add(name);
       return [...(needed.get(name) ?? [])].some((next) => reaches(next, seen));
     };
-    for (const name of Object.keys(devDependencies)) if (reaches(name)) users.set(name, false);
-    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
-      if (reaches(name)) users.set(name, true);
+    for (const [path, ours] of Object.entries(packages)) {
+      if (path.includes('node_modules/')) continue;
+      const { dependencies, optionalDependencies, devDependencies = {} } = ours;
+      const isReached = (name: string) => !name.startsWith('@parley/') && reaches(name);
+      for (const name of Object.keys(devDependencies).filter(isReached)) {
+        users.set(name, users.get(name) ?? false);
+      }
+      const needs = Object.keys({ ...dependencies, ...optionalDependencies });
+      for (const name of needs.filter(isReached)) users.set(name, true);
     }
   }
   if ([...users.keys()].some((name) => TOOLS.has(name))) return undefined;

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path/posix';
-import { importsOf } from '../support/imports.ts';
+import { importedPath, importsOf } from '../support/imports.ts';
 import { AREAS } from './areas.ts';
 
 /** The things that can change the result of a test. */
@@ -10,9 +10,12 @@ export interface Inputs {
   readonly files: ReadonlySet<string>;
   /** npm packages that these import by name. */
   readonly packages: ReadonlySet<string>;
-  /** Whether it runs the server: then all of src/, but for `unrelated`, and what that needs. */
+  /**
+   * Whether it runs the server: then all of src/ and packages/, but for `unrelated`, and what that
+   * needs.
+   */
   readonly startsNode: boolean;
-  /** Folders and files of src/ that its first lines name as without influence. */
+  /** Folders and files of src/ and packages/ that its first lines name as without influence. */
   readonly unrelated: readonly string[];
   /** Whether it runs an earlier version of this project. */
   readonly runsEarlier: boolean;
@@ -75,7 +78,7 @@ export class InputFinder {
   #partsOf(test: string): readonly string[] {
     const [, folder] = /^await runTogether\('([\w/-]+)'/m.exec(this.#read(test)) ?? [];
     if (folder === undefined) return [test];
-    return this.#inside(`test/${folder}`).filter((file) => file.endsWith('.test.ts'));
+    return this.#inside(folder).filter((file) => file.endsWith('.test.ts'));
   }
 
   #reachedFrom(path: string) {
@@ -87,11 +90,12 @@ export class InputFinder {
       const text = this.#read(path);
       for (const { specifier, isType } of importsOf(text)) {
         if (isType) continue;
-        if (specifier.startsWith('.')) files.add(join(dirname(path), specifier));
-        else packages.push(packageOf(specifier));
+        const imported = importedPath(path, specifier);
+        if (imported === undefined) packages.push(packageOf(specifier));
+        else files.add(imported);
       }
       // In src/ such strings are routes and the like, and in test/verdict/ they are data.
-      if (!/^(src|test\/verdict)\//.test(path))
+      if (!/^(src|packages\/[\w-]+\/(?!test\/)|test\/verdict)/.test(path))
         for (const found of this.#spelledOut(path, text)) files.add(found);
     }
     const reached = { files: [...files].filter((file) => this.#all.has(file)), packages };
@@ -132,7 +136,9 @@ export class InputFinder {
 }
 
 /** Folders that a test may name without a slash. */
-const FOLDERS: ReadonlySet<string> = new Set(['src', 'bench', 'examples', 'docs', 'migrations', 'bin']);
+const FOLDERS: ReadonlySet<string> = new Set([
+  ...['src', 'packages', 'bench', 'examples', 'docs', 'migrations', 'bin'],
+]);
 
 function unrelatedOf(text: string): readonly string[] {
   const [comment = ''] = /\/\*\*[\s\S]*?\*\//.exec(text) ?? [];

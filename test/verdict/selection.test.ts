@@ -17,16 +17,16 @@ function selectedFor(path: string): string[] {
 
 /** A source file → tests of test/long/ that must run when it changes, and one that need not. */
 const EXPECTED: Readonly<Record<string, readonly [runs: readonly string[], rests?: string]>> = {
-  'src/edge/console/page/timeline/rows.ts': [
+  'packages/console/timeline/rows.ts': [
     ['by-folder/console-1', 'by-folder/console-2', 'by-folder/console-3', 'by-folder/console-4'],
     'restore',
   ],
-  'src/features/widgets/page/readable-on.ts': [['by-folder/widgets'], 'client/react'],
-  'src/contract/client/react/index.ts': [
+  'packages/widget/readable-on.ts': [['by-folder/widgets'], 'client/react'],
+  'packages/client/react/index.ts': [
     ['client/react', 'react', 'fresh-projects', 'by-folder/console-1'],
     'restore',
   ],
-  'src/contract/client/store/index.ts': [
+  'packages/client/store/index.ts': [
     ['client/store', 'by-folder/console-1', 'by-folder/widgets'],
     'left-out',
   ],
@@ -38,7 +38,7 @@ const EXPECTED: Readonly<Record<string, readonly [runs: readonly string[], rests
     ['sockets', 'two-nodes', 'slow-readers', 'answer-nodes', 'by-folder/console-1'],
     'faults/links',
   ],
-  'src/platform/engine/redis-engine.ts': [
+  'src/platform/engine/redis/redis-engine.ts': [
     ['faults/links', 'faults/redis', 'redis-tls', 'sentinel-tls', 'other-versions'],
   ],
   'src/platform/db/connection/primary.ts': [['postgres-failover', 'poolers', 'restore'], 'faults/links'],
@@ -66,9 +66,9 @@ const SEED = 44;
 
 t.test(`of 200 source files none selects nothing (seed ${SEED})`, (t) => {
   const random = new Random(SEED);
-  const files = globSync('src/**/*.{ts,tsx,css,js}', {
+  const files = globSync('{src,packages}/**/*.{ts,tsx,css,js}', {
     cwd: ROOT,
-    exclude: ['**/dist/**', '**/dist-*/**'],
+    exclude: ['**/dist/**', '**/dist-*/**', 'packages/*/test/**'],
   }).sort();
   t.ok(files.length > 1_000);
   const drawn = new Set<string>();

@@ -21,6 +21,7 @@ export const PARTS = 8;
  */
 const NO_INPUT: readonly RegExp[] = [
   /^(docs|bench|test|examples|\.ci)\//,
+  /^packages\/[\w-]+\/test\//,
   /^[^/]+\.md$/,
   /\/README\.md$/,
   /^(LICENSE|\.gitignore|\.dockerignore|Dockerfile|docker-compose\.yml|biome\.json|redocly\.yaml)$/,
@@ -31,12 +32,14 @@ const NO_INPUT: readonly RegExp[] = [
 const SHARED_WITH_EARLIER: readonly RegExp[] = [
   /^migrations\//,
   /^src\/platform\/(db|engine)\//,
-  /^src\/core\/(events|features|installation|messages\/(timeline|editing|schedules))\//,
-  /\/outbox-topics\.ts$/,
-  /^src\/app\/(jobs\/|left-out\.ts)/,
-  /^src\/edge\/gateway\/(stream|catch-up)\//,
+  /^src\/core\/(committed|events|features|frames|installation|tables)\//,
+  /^src\/core\/messages\/(timeline|editing|schedules|rows|rules|removal)\//,
+  /\/(outbox-topics|marked-json)\.ts$/,
+  /^src\/app\/left-out\.ts/,
+  /^src\/edge\/gateway\/((stream|catch-up|changes)\/|session\/heartbeat-cursor\.ts)/,
   /^src\/features\/(search|webhooks|mail|compliance)\//,
-  /^src\/contract\/(client\/|protocol\/(versions|schema|socket\/|resources\/))/,
+  /^packages\/(client|embedded-postgres|mail-reader)\//,
+  /^packages\/protocol\/(versions|schema|validation|forms|socket\/|resources\/)/,
 ];
 
 /** `part`: from 0 to `PARTS` − 1. `files`: the long tests, each with its inputs. */
@@ -79,7 +82,7 @@ export function isInput(inputs: Inputs, change: Change): boolean {
   const { path } = change;
   if (inputs.files.has(path)) return true;
   if (NO_INPUT.some((pattern) => pattern.test(path))) return false;
-  if (!/^(src|bin|migrations)\//.test(path)) return true;
+  if (!/^(src|packages|bin|migrations)\//.test(path)) return true;
   if (inputs.runsEarlier) return SHARED_WITH_EARLIER.some((pattern) => pattern.test(path));
   return inputs.startsNode && !inputs.unrelated.some((area) => path === area || path.startsWith(`${area}/`));
 }

@@ -1,16 +1,16 @@
 /** Completeness and replays (docs/contract.md#completeness) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
-import t from 'tap';
-import { wireTime } from '../../src/contract/protocol/canonical-json.ts';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { NewWebhook } from '../../src/contract/protocol/resources/webhook.ts';
+import { wireTime } from '@parley/protocol/json/canonical-json.ts';
+import type { List } from '@parley/protocol/lists.ts';
+import type { NewWebhook } from '@parley/protocol/resources/webhook.ts';
 import type {
   ConversationCompleteness,
   WebhookDelivery,
   WebhookReplay,
-} from '../../src/contract/protocol/resources/webhook-delivery.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+} from '@parley/protocol/resources/webhook-delivery.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
+import t from 'tap';
 import { TIME } from '../accounts/fixture.ts';
 import { Conversations } from '../conversations/fixture.ts';
 import { inAnyOrder } from '../support/any-order.ts';

@@ -3,11 +3,12 @@
  * recount.
  */
 
+import type { DeliveryStatus } from '@parley/protocol/resources/webhook-delivery.ts';
 import t from 'tap';
-import type { DeliveryStatus } from '../../src/contract/protocol/resources/webhook-delivery.ts';
-import { createConversation } from '../../src/core/conversations/conversation-store.ts';
-import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
-import { readSentMessages } from '../../src/core/messages/store.ts';
+import { Rights } from '../../src/api/access/rights.ts';
+import { ConversationDirectory } from '../../src/core/conversations/directory/directory.ts';
+import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
+import { readSentMessages } from '../../src/core/messages/rows/message-store.ts';
 import { insertMessages } from '../../src/core/messages/timeline/insert-store.ts';
 import { insertVoids } from '../../src/core/messages/timeline/timeline-store.ts';
 import { withParts } from '../../src/core/resources/message.ts';
@@ -17,7 +18,6 @@ import { addDeliveries, pending } from '../../src/features/webhooks/delivery-sto
 import { readListeningWebhooks } from '../../src/features/webhooks/listening-webhooks.ts';
 import { EventRecorder } from '../../src/features/webhooks/record-events.ts';
 import { advanceReplays, requestReplay } from '../../src/features/webhooks/replays.ts';
-import { Rights } from '../../src/platform/access/rights.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { NO_FILES } from '../support/files.ts';
 import { Random } from '../support/random.ts';

@@ -4,9 +4,9 @@
 
 import { createHmac } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { newId } from '@parley/protocol/ids.ts';
 import { pino } from 'pino';
 import t from 'tap';
-import { newId } from '../../src/contract/protocol/ids.ts';
 import { signatureOf } from '../../src/features/webhooks/attempt.ts';
 import type { DeliveryRow, FirstTry } from '../../src/features/webhooks/delivery.ts';
 import { removeOld } from '../../src/features/webhooks/removal.ts';

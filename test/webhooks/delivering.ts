@@ -1,14 +1,14 @@
-import { timedId } from '../../src/contract/protocol/ids.ts';
+import { timedId } from '@parley/protocol/ids.ts';
+import { Rights } from '../../src/api/access/rights.ts';
+import type { Frame } from '../../src/core/frames/frame.ts';
 import { Deliverer } from '../../src/features/webhooks/deliverer.ts';
 import type { FirstTry, ReadData } from '../../src/features/webhooks/delivery.ts';
 import { Health } from '../../src/features/webhooks/health.ts';
 import { type WebhookMetrics, webhookMetrics } from '../../src/features/webhooks/metrics.ts';
 import { Receivers } from '../../src/features/webhooks/receivers.ts';
 import { WEBHOOK_TIMES, type WebhookTimes } from '../../src/features/webhooks/times.ts';
-import { Rights } from '../../src/platform/access/rights.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { DueWatch } from '../../src/platform/db/queue/due-watch.ts';
-import type { Frame } from '../../src/platform/engine/frame.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import type { Logger } from '../../src/platform/log.ts';
 import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';

@@ -3,28 +3,28 @@
  * from.
  */
 
+import { newId } from '@parley/protocol/ids.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import type { Selectable } from 'kysely';
 import t from 'tap';
-import { SentEffects } from '../../src/app/jobs/sent-effects.ts';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
+import { Rights } from '../../src/api/access/rights.ts';
+import { cutMarked } from '../../src/api/marked-json.ts';
+import { SentEffects } from '../../src/core/committed/sent-effects.ts';
+import { ConversationDirectory } from '../../src/core/conversations/directory/directory.ts';
 import { enqueuePurged } from '../../src/core/conversations/outbox-topics.ts';
+import type { Frame } from '../../src/core/frames/frame.ts';
+import { toFrame } from '../../src/core/frames/publish.ts';
 import { MESSAGES_SENT } from '../../src/core/messages/outbox-topics.ts';
-import { readSentMessages } from '../../src/core/messages/store.ts';
+import { readSentMessages } from '../../src/core/messages/rows/message-store.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
 import { SettingsOfUsers } from '../../src/core/notifications/settings/settings.ts';
 import { messageEvent, withParts } from '../../src/core/resources/message.ts';
 import { RUN_ENDED } from '../../src/features/agents/runs/state/outbox-topics.ts';
-import { EMAIL_RECEIVED } from '../../src/features/mail/outbox-topics.ts';
+import { EMAIL_RECEIVED } from '../../src/features/mail/mails/outbox-topics.ts';
 import { dataOf, encodeData, eventDataReader } from '../../src/features/webhooks/event-data.ts';
-import { Rights } from '../../src/platform/access/rights.ts';
 import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import type { Schema } from '../../src/platform/db/tables/schema.ts';
-import type { Frame } from '../../src/platform/engine/frame.ts';
-import { cutMarked } from '../../src/platform/engine/marked-json.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
-import { toFrame } from '../../src/platform/engine/publish.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { Conversations } from '../conversations/fixture.ts';
 import { addMail } from '../mail/fixture.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { newId } from '../../src/contract/protocol/ids.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { changeListeners } from '../../src/core/accounts/listeners.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
+import { changeListeners } from '../../src/core/accounts/account/listeners.ts';
 import type { Database } from '../../src/platform/db/connection/database.ts';
 import { until } from '../support/until.ts';
 

@@ -1,15 +1,15 @@
 /** Webhooks and their deliveries (docs/contract.md#webhooks) over HTTP, on a whole server. */
 
 import { randomUUID } from 'node:crypto';
+import type { List } from '@parley/protocol/lists.ts';
+import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
+import type { NewWebhook, Webhook } from '@parley/protocol/resources/webhook.ts';
+import type { WebhookDelivery } from '@parley/protocol/resources/webhook-delivery.ts';
+import { NEWEST_VERSION, versionNamed } from '@parley/protocol/versions.ts';
 import { Webhook as Verifier } from 'standardwebhooks';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
-import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
-import type { NewWebhook, Webhook } from '../../src/contract/protocol/resources/webhook.ts';
-import type { WebhookDelivery } from '../../src/contract/protocol/resources/webhook-delivery.ts';
-import { NEWEST_VERSION, versionNamed } from '../../src/contract/protocol/versions.ts';
-import { changeListeners } from '../../src/core/accounts/listeners.ts';
+import { changeListeners } from '../../src/core/accounts/account/listeners.ts';
 import { closed, type Guarded, gatesOf, TIME } from '../accounts/fixture.ts';
 import { asNeighbour } from '../agents/bodies.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';

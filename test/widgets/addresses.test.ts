@@ -1,9 +1,9 @@
 /** Addresses that visitors type, and the links that confirm them (docs/contract.md#widgets). */
 
+import type { AddressConfirmation, VisitorSession } from '@parley/protocol/resources/widget.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import { sql } from 'kysely';
 import t from 'tap';
-import type { AddressConfirmation, VisitorSession } from '../../src/contract/protocol/resources/widget.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { inAnyOrder } from '../support/any-order.ts';
 import { callsAt, startTestApp } from '../support/app.ts';
 import { MailServer } from '../support/mail-server.ts';

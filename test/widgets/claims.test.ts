@@ -3,11 +3,11 @@
  * (docs/contract.md#widgets).
  */
 
+import type { RealtimeTicket } from '@parley/protocol/resources/token.ts';
+import type { VisitorClaim, VisitorSession, Widget } from '@parley/protocol/resources/widget.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import type { RealtimeTicket } from '../../src/contract/protocol/resources/token.ts';
-import type { VisitorClaim, VisitorSession, Widget } from '../../src/contract/protocol/resources/widget.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { AUDIENCE, provide } from '../identity/fixture.ts';
 import { StreamClient } from '../support/answer-clients.ts';
 import { callsAt, startTestApp } from '../support/app.ts';

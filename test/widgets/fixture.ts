@@ -1,12 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type {
-  CreateWidgetBody,
-  VisitorSession,
-  Widget,
-} from '../../src/contract/protocol/resources/widget.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { CreateWidgetBody, VisitorSession, Widget } from '@parley/protocol/resources/widget.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import { callsAt, type TestApp } from '../support/app.ts';
 
 /**

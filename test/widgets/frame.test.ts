@@ -3,8 +3,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { widgets, widgetsFrom } from '../../src/features/widgets/feature.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { freshDirectory } from '../start/parley.ts';

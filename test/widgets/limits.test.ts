@@ -1,8 +1,8 @@
 /** How many visitors may begin (docs/contract.md#widgets). */
 
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { createRateLimits } from '../../src/platform/access/rate-limit.ts';
+import { createRateLimits } from '../../src/api/access/rate-limit.ts';
 import { callsAt, startTestApp } from '../support/app.ts';
 import { OPEN, visitorsOf } from './fixture.ts';
 

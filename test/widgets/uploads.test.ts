@@ -4,14 +4,14 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { ConversationFile } from '@parley/protocol/resources/conversation-file.ts';
+import { CUSTOMER_UPLOADS } from '@parley/protocol/resources/customer-uploads.ts';
+import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
+import type { VisitorClaim } from '@parley/protocol/resources/widget.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { ConversationFile } from '../../src/contract/protocol/resources/conversation-file.ts';
-import { CUSTOMER_UPLOADS } from '../../src/contract/protocol/resources/customer-uploads.ts';
-import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
-import type { VisitorClaim } from '../../src/contract/protocol/resources/widget.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { purgeSilent } from '../../src/features/widgets/visitors/visitor-store.ts';
 import { AUDIENCE, provide } from '../identity/fixture.ts';
 import { type CallOptions, callsAt, type Refusal, startTestApp } from '../support/app.ts';

@@ -1,8 +1,8 @@
 /** Widgets as their admins see them, and what visitors may know (docs/contract.md#widgets). */
 
+import type { Widget, WidgetPublic } from '@parley/protocol/resources/widget.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import type { Widget, WidgetPublic } from '../../src/contract/protocol/resources/widget.ts';
-import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { provide } from '../identity/fixture.ts';
 import { callsAt, startTestApp } from '../support/app.ts';
 import { TokenIssuer } from '../support/token-issuer.ts';

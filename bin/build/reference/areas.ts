@@ -1,7 +1,7 @@
-import type { SdkArea } from '../../../src/platform/http/documents/pages/sdk-reference.ts';
+import type { SdkArea } from '../../../src/api/documents/pages/sdk-reference.ts';
 
 interface Area extends Omit<SdkArea, 'names'> {
-  /** Files of src/contract/ whose names are in it, by the beginning of their path. */
+  /** Files of packages/ whose names are in it, by the beginning of their path. */
   readonly of: readonly string[];
 }
 
@@ -10,13 +10,19 @@ export const AREAS: readonly Area[] = [
   {
     title: 'Connecting',
     about: 'One client for each signed-in person: it connects, and makes everything else.',
-    of: ['client/connect', 'client/client.ts', 'client/client-events.ts', 'client/link/source.ts'],
+    of: [
+      'client/connect.ts',
+      'client/live/connection-status.ts',
+      'client/client.ts',
+      'client/events/client-events.ts',
+      'client/link/source.ts',
+    ],
   },
   {
     title: 'Messages',
     about: 'What a timeline is made of, and what is sent.',
     of: [
-      'client/conversation/conversation-feed.ts',
+      'client/events/conversation-feed.ts',
       'client/conversation/view/local-echo.ts',
       'client/conversation/view/timeline.ts',
       'client/rest/upload.ts',
@@ -25,7 +31,7 @@ export const AREAS: readonly Area[] = [
   {
     title: 'Conversations',
     about: 'An open conversation and its threads; pages of conversations, and what is done with one.',
-    of: ['client/conversation'],
+    of: ['client/conversation/', 'client/rest/conversations.ts'],
   },
   {
     title: 'Inbox and notifications',
@@ -35,18 +41,18 @@ export const AREAS: readonly Area[] = [
   {
     title: 'People and search',
     about: 'Names and pictures behind ids, presence, profiles, search.',
-    of: ['client/people/', 'client/api.ts', 'protocol/socket/activity.ts'],
+    of: ['client/people/', 'client/api.ts', 'protocol/resources/activity.ts'],
   },
   { title: 'Runs of agents', about: 'A run as it goes on, and what a person decides.', of: ['client/runs/'] },
   {
     title: 'Live objects',
     about: 'What is common to everything that stays up to date.',
-    of: ['client/live-object.ts', 'client/loaded-object.ts'],
+    of: ['client/live/live-object.ts', 'client/live/loaded-object.ts'],
   },
   {
     title: 'Errors',
     about: 'The one class of error, and why a client is not connected.',
-    of: ['client/parley-error.ts', 'client/client-error.ts'],
+    of: ['client/errors/parley-error.ts', 'client/errors/client-error.ts'],
   },
   {
     title: 'Requests',
@@ -56,7 +62,7 @@ export const AREAS: readonly Area[] = [
   {
     title: 'Transports',
     about: 'The ways to the server, and what an application may replace of the platform.',
-    of: ['client/link/', 'client/errors/connection-end.ts'],
+    of: ['client/link/', 'client/timing/', 'client/errors/connection-end.ts'],
   },
   { title: 'React', about: 'Hooks over the live objects.', of: ['client/react/'] },
   { title: 'useChat of the AI SDK', about: 'A run of an agent as a chat of the AI SDK.', of: ['client/ai/'] },

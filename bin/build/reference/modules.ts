@@ -1,6 +1,6 @@
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { type ESTree, parseSync } from 'rolldown/utils';
-import type { DeclaredModules } from '../declarations.ts';
+import { type DeclaredModules, PACKAGES } from '../declarations.ts';
 
 /** A name that a module declares, with its comment. */
 export interface Declaration {
@@ -87,7 +87,8 @@ export class DeclarationModule {
   }
 
   #fileOf(source: string): string {
-    return source.startsWith('.') ? resolve(dirname(this.file), source) : source;
+    if (source.startsWith('.')) return resolve(dirname(this.file), source);
+    return source.startsWith('@parley/') ? join(PACKAGES, source.slice('@parley/'.length)) : source;
   }
 }
 

@@ -5,8 +5,8 @@ import type {
   SdkName,
   SdkReference,
   Signature,
-} from '../../../src/platform/http/documents/pages/sdk-reference.ts';
-import { CONTRACT, type DeclaredModules, WIRE } from '../declarations.ts';
+} from '../../../src/api/documents/pages/sdk-reference.ts';
+import { type DeclaredModules, PACKAGES, WIRE } from '../declarations.ts';
 import { AREAS, ELSEWHERE, UNLISTED } from './areas.ts';
 import { basesOf, isPublic, memberName, memberNodes, parametersOf } from './members.ts';
 import { type Declaration, type DeclarationModule, DeclarationModules } from './modules.ts';
@@ -61,7 +61,7 @@ class Reference {
   toJSON(): SdkReference {
     const areas = [...AREAS, UNLISTED].map((area) => ({ ...area, names: [] as SdkName[] }));
     for (const [declaration, place] of this.#places) {
-      const path = relative(CONTRACT, declaration.module.file);
+      const path = relative(PACKAGES, declaration.module.file);
       const index = AREAS.findIndex(({ of }) => of.some((start) => path.startsWith(start)));
       const area = place.entries.length === 0 ? areas.at(-1) : areas[index];
       if (area === undefined)

@@ -1,5 +1,5 @@
 import type { ESTree } from 'rolldown/utils';
-import type { Signature } from '../../../src/platform/http/documents/pages/sdk-reference.ts';
+import type { Signature } from '../../../src/api/documents/pages/sdk-reference.ts';
 import type { DeclarationModule } from './modules.ts';
 
 export interface SignatureOptions {

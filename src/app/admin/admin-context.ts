@@ -1,6 +1,6 @@
-import type { Config } from '../../platform/config/config.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { Config } from '../config.ts';
 
 /** What a command of the operator works with. */
 export interface AdminContext {

@@ -1,7 +1,7 @@
 /** Commands of one or two words, whose options all take a value, most of them by name. */
 
 import { parseArgs } from 'node:util';
-import { nearestName } from '../../contract/protocol/schema/nearest-name.ts';
+import { nearestName } from '@parley/protocol/validation/nearest-name.ts';
 
 /** The command line is wrong, and nothing was done. */
 export class UsageError extends Error {

@@ -1,8 +1,8 @@
 import type { KeysetList } from '../../platform/db/connection/keyset.ts';
 /** The operator's commands. Each loads its modules when it runs, as each call is a process. */
 
-import type { AccountPlan, Plan } from '../../contract/protocol/resources/account.ts';
-import type { ImportSource } from '../../contract/protocol/resources/import.ts';
+import type { AccountPlan, Plan } from '@parley/protocol/resources/account.ts';
+import type { ImportSource } from '@parley/protocol/resources/import.ts';
 import type { Feature } from '../../core/features/feature.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
@@ -25,7 +25,7 @@ const LIMIT: Option = {
     test: (text) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= MAX_ROWS,
   },
 };
-// Repeats contract/protocol/resources/account.ts, which takes a tenth of a second to load; the
+// Repeats packages/protocol/resources/account.ts, which takes a tenth of a second to load; the
 // types check that both are equal.
 const PLAN = oneOf('plan of the account; free if left out', ['free', 'pro'] satisfies Plan[]);
 const SUBSCRIPTION = oneOf(
@@ -57,8 +57,8 @@ export const COMMANDS: Commands<AdminContext> = {
     help: 'Create an account with the roles admin, member, viewer, agent, scanner and sales_rep',
     options: { name: NAME, plan: PLAN },
     run: inTransaction(async (tx, { name = '', plan }) => {
-      const { createAccount } = await import('../../core/accounts/accounts.ts');
-      const { addedRolesOf } = await import('../../core/accounts/roles.ts');
+      const { createAccount } = await import('../../core/accounts/account/accounts.ts');
+      const { addedRolesOf } = await import('../../core/accounts/rights/roles.ts');
       const { account, roles } = await createAccount(tx, { name, ...(plan && { plan: plan as Plan }) });
       const all = [...Object.values(roles), ...(await addedRolesOf(tx, account.id))];
       const shown = all.map(({ id, name, type }) => ({ id, name, type }));
@@ -74,7 +74,7 @@ export const COMMANDS: Commands<AdminContext> = {
     },
     run: inTransaction(async (tx, { id = '', plan, subscription }) => {
       if (!plan && !subscription) throw new UsageError('account set needs --plan or --subscription');
-      const { updateAccount } = await import('../../core/accounts/accounts.ts');
+      const { updateAccount } = await import('../../core/accounts/account/accounts.ts');
       const account = await updateAccount(tx, id, {
         ...(plan && { plan: plan as Plan }),
         ...(subscription && { subscription: subscription as AccountPlan }),
@@ -86,7 +86,7 @@ export const COMMANDS: Commands<AdminContext> = {
     help: 'List the accounts of this deployment',
     options: { search: SEARCH, limit: LIMIT },
     async run({ database }, { search, limit }) {
-      const { listAccounts } = await import('../../core/accounts/accounts.ts');
+      const { listAccounts } = await import('../../core/accounts/account/accounts.ts');
       return listOf('account', limit, (fetch) => listAccounts(database, { search: search ?? null, fetch }));
     },
   },
@@ -94,8 +94,8 @@ export const COMMANDS: Commands<AdminContext> = {
     help: 'Show an account with its roles and the number of its users and keys',
     options: { id: ACCOUNT },
     async run({ database }, { id = '' }) {
-      const { countMembers, findAccount } = await import('../../core/accounts/accounts.ts');
-      const { ROLES } = await import('../../core/accounts/roles.ts');
+      const { countMembers, findAccount } = await import('../../core/accounts/account/accounts.ts');
+      const { ROLES } = await import('../../core/accounts/rights/roles.ts');
       const account = await findAccount(database, id);
       const roles = await readPage(ROLES, database, id, undefined, MAX_ROWS);
       return {
@@ -118,7 +118,7 @@ export const COMMANDS: Commands<AdminContext> = {
     run: inTransaction(async (tx, { id = '', confirm }) => {
       if (confirm !== undefined && confirm !== id)
         throw new UsageError(`--confirm must be ${id}, the id of the account`);
-      const { countMembers, findAccount } = await import('../../core/accounts/accounts.ts');
+      const { countMembers, findAccount } = await import('../../core/accounts/account/accounts.ts');
       const { readHead } = await import('../../core/audit/chain-store.ts');
       const removal = await ofFeature('accountRemoval');
       const { name } = await findAccount(tx, id);
@@ -176,9 +176,9 @@ export const COMMANDS: Commands<AdminContext> = {
       expires: EXPIRES,
     },
     run: inTransaction(async (tx, { account = '', name = '', role = 'admin', expires }) => {
-      const { findAccount } = await import('../../core/accounts/accounts.ts');
-      const { createApiKey } = await import('../../core/accounts/keys.ts');
-      const { findRole } = await import('../../core/accounts/roles.ts');
+      const { findAccount } = await import('../../core/accounts/account/accounts.ts');
+      const { createApiKey } = await import('../../core/accounts/keys/keys.ts');
+      const { findRole } = await import('../../core/accounts/rights/roles.ts');
       const { id: accountId } = await findAccount(tx, account);
       const { id: roleId } = await findRole(tx, accountId, role);
       const { key, apiKey } = await createApiKey(tx, {
@@ -194,27 +194,27 @@ export const COMMANDS: Commands<AdminContext> = {
   'key list': accountList(
     'List the API keys of an account, revoked and expired ones included, without their secrets',
     'api_key',
-    async () => (await import('../../core/accounts/keys.ts')).API_KEYS,
+    async () => (await import('../../core/accounts/keys/keys.ts')).API_KEYS,
   ),
   'key revoke': {
     help: 'End an API key at once and for good',
     options: { id: { help: 'id of the key, see "key list"', value: 'key_…', required: true } },
     run: inTransaction(async (tx, { id = '' }) => {
-      const { revokeApiKey } = await import('../../core/accounts/keys.ts');
+      const { revokeApiKey } = await import('../../core/accounts/keys/keys.ts');
       const { hash: _, ...shown } = await revokeApiKey(tx, id);
       return { object: 'api_key', ...shown };
     }),
   },
   'role list': accountList('List the roles of an account with their permissions', 'role', async () => {
-    return (await import('../../core/accounts/roles.ts')).ROLES;
+    return (await import('../../core/accounts/rights/roles.ts')).ROLES;
   }),
   'user create': {
     help: 'Create a user of an account',
     options: { account: ACCOUNT, name: NAME, email: EMAIL, role: ROLE },
     run: inTransaction(async (tx, { account = '', name = '', email = '', role = '' }) => {
-      const { findAccount } = await import('../../core/accounts/accounts.ts');
-      const { findRole } = await import('../../core/accounts/roles.ts');
-      const { createUser, findAnyUser } = await import('../../core/accounts/users.ts');
+      const { findAccount } = await import('../../core/accounts/account/accounts.ts');
+      const { findRole } = await import('../../core/accounts/rights/roles.ts');
+      const { createUser, findAnyUser } = await import('../../core/accounts/actors/users.ts');
       const { id: accountId } = await findAccount(tx, account);
       const { id: roleId } = await findRole(tx, accountId, role);
       const { user } = await createUser(tx, { accountId, name, email, roleId });
@@ -222,14 +222,14 @@ export const COMMANDS: Commands<AdminContext> = {
     }),
   },
   'user list': accountList('List the users of an account', 'user', async () => {
-    const { USERS } = await import('../../core/accounts/users.ts');
+    const { USERS } = await import('../../core/accounts/actors/users.ts');
     return { ...USERS, readPage: (db, [id], page) => USERS.readPage(db, [id, null], page) };
   }),
   'user show': {
     help: 'Show a user, deactivated or not',
     options: { id: USER },
     async run({ database }, { id = '' }) {
-      const { findAnyUser } = await import('../../core/accounts/users.ts');
+      const { findAnyUser } = await import('../../core/accounts/actors/users.ts');
       return { object: 'user', ...(await findAnyUser(database, id)) };
     },
   },
@@ -242,9 +242,9 @@ export const COMMANDS: Commands<AdminContext> = {
     help: 'Issue an access and a refresh token for a user (set PARLEY_TOKEN_SECRET as on the nodes)',
     options: { user: USER },
     async run({ database, config }, { user = '' }) {
-      const { Tokens } = await import('../../platform/access/tokens.ts');
+      const { Tokens } = await import('../../api/access/tokens.ts');
       const { issueTokenPair } = await import('../../core/accounts/sessions/token-pairs.ts');
-      const { findAnyUser } = await import('../../core/accounts/users.ts');
+      const { findAnyUser } = await import('../../core/accounts/actors/users.ts');
       const { id, account_id, role_id, deactivated } = await findAnyUser(database, user);
       if (deactivated) throw new Error(`the user ${id} is deactivated: no token would be accepted`);
       if (role_id === null) throw new Error(`the user ${id} has no role: no token would be accepted`);
@@ -258,8 +258,8 @@ export const COMMANDS: Commands<AdminContext> = {
     help: 'Let a user see the installation as a whole: its nodes, their figures, what to do',
     options: { user: USER, account: { ...ACCOUNT, help: "id of the user's account" } },
     run: inTransaction(async (tx, { user: id = '', account = '' }) => {
-      const { addOperator } = await import('../../core/accounts/operators.ts');
-      const { lockUser } = await import('../../core/accounts/users.ts');
+      const { addOperator } = await import('../../core/accounts/users/operators.ts');
+      const { lockUser } = await import('../../core/accounts/actors/users.ts');
       const user = await lockUser(tx, account, id);
       if (user === undefined) throw new Error(`the account ${account} has no user ${id}`);
       return { object: 'operator', ...(await addOperator(tx, user)) };
@@ -270,7 +270,7 @@ export const COMMANDS: Commands<AdminContext> = {
     help: 'End what an operator sees of the installation, on every node within a second',
     options: { user: USER },
     run: inTransaction(async (tx, { user: id = '' }) => {
-      const { readOperator, removeOperator } = await import('../../core/accounts/operators.ts');
+      const { readOperator, removeOperator } = await import('../../core/accounts/users/operators.ts');
       const operator = await readOperator(tx, id);
       if (operator === undefined) throw new Error(`the user ${id} is no operator`);
       await removeOperator(tx, { id, account_id: operator.account_id });
@@ -281,7 +281,7 @@ export const COMMANDS: Commands<AdminContext> = {
     help: 'List the users that see the installation as a whole',
     options: { limit: LIMIT },
     run: async ({ database }, { limit }) => {
-      const { listOperators } = await import('../../core/accounts/operators.ts');
+      const { listOperators } = await import('../../core/accounts/users/operators.ts');
       return listOf('operator', limit, (fetch) => listOperators(database, fetch));
     },
   },
@@ -339,7 +339,7 @@ export const COMMANDS: Commands<AdminContext> = {
     help: 'Print the audit of an account as a chain of links, one JSON object a line, for "audit verify"',
     options: { account: ACCOUNT },
     async run({ database, print }, { account = '' }) {
-      const { findAccount } = await import('../../core/accounts/accounts.ts');
+      const { findAccount } = await import('../../core/accounts/account/accounts.ts');
       const { exportAudit } = await import('../../core/audit/chain-store.ts');
       const { id } = await findAccount(database, account);
       await exportAudit(database, id, print);
@@ -374,8 +374,8 @@ export const COMMANDS: Commands<AdminContext> = {
     help: 'Have all running nodes use the Redis of REDIS_URL, which each was restarted with before',
     options: {},
     async run({ database, config }) {
-      const { changeRedisList } = await import('../../platform/db/queue/redis-list.ts');
-      const { readRedisUrl } = await import('../../platform/engine/redis-address.ts');
+      const { changeRedisList } = await import('../../platform/db/notices/redis-list.ts');
+      const { readRedisUrl } = await import('../../platform/engine/redis/redis-address.ts');
       const addresses = config.redisUrl === null ? [] : readRedisUrl(config.redisUrl)!;
       if (addresses.length === 0) throw new UsageError('redis use needs REDIS_URL');
       if (addresses[0]?.cluster !== undefined)
@@ -423,7 +423,7 @@ function accountList<Row extends object>(
     help,
     options: { account: ACCOUNT, search: SEARCH, limit: LIMIT },
     async run({ database }, { account = '', search, limit }) {
-      const { findAccount } = await import('../../core/accounts/accounts.ts');
+      const { findAccount } = await import('../../core/accounts/account/accounts.ts');
       const list = await load();
       const { id } = await findAccount(database, account);
       return listOf(object, limit, (fetch) => readPage(list, database, id, search, fetch));
@@ -459,7 +459,7 @@ function activation(help: string, isActive: boolean): Command<AdminContext> {
     help,
     options: { id: USER },
     run: inTransaction(async (tx, { id = '' }) => {
-      const { setActive } = await import('../../core/accounts/activation.ts');
+      const { setActive } = await import('../../core/accounts/users/activation.ts');
       return { object: 'user', ...(await setActive(tx, id, isActive)) };
     }),
   };

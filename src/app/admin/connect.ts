@@ -1,8 +1,8 @@
-import type { Config } from '../../platform/config/config.ts';
 import { type Database, openDatabase } from '../../platform/db/connection/database.ts';
 import { isMigrated } from '../../platform/db/migration/migrated.ts';
 import type { Disposer } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { Config } from '../config.ts';
 
 /**
  * Opens the database of an installation, with the schema of this version: that of DATABASE_URL,
@@ -27,10 +27,10 @@ export async function connect(
 }
 
 async function embeddedUrl(dataDir: string, log: Logger, disposer: Disposer): Promise<string> {
-  const { findRunningPostgres } = await import('../../platform/db/postgres/running-postgres.ts');
+  const { findRunningPostgres } = await import('@parley/embedded-postgres/running-postgres.ts');
   const running = await findRunningPostgres(dataDir);
   if (running !== undefined) return running;
-  const { startEmbeddedPostgres } = await import('../../platform/db/postgres/embedded-postgres.ts');
+  const { startEmbeddedPostgres } = await import('@parley/embedded-postgres/embedded-postgres.ts');
   const postgres = await startEmbeddedPostgres({ dataDir, durable: true, log });
   return disposer.add('embedded Postgres', postgres, (it) => it.stop()).url;
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import type { ImportSource } from '../../contract/protocol/resources/import.ts';
-import { findAccount } from '../../core/accounts/accounts.ts';
+import type { ImportSource } from '@parley/protocol/resources/import.ts';
+import { findAccount } from '../../core/accounts/account/accounts.ts';
 import { openObjectStore } from '../../core/attachments/open-store.ts';
 import { provided } from '../../core/features/installed.ts';
 import { ImportedWrites } from '../../core/messages/timeline/imported-write.ts';
@@ -11,10 +11,10 @@ import { Disposer } from '../../platform/lifecycle.ts';
 import { createMetrics } from '../../platform/metrics.ts';
 import { AddressGuard } from '../../platform/outbound/address-guard.ts';
 import '../features.ts';
-import { RedisList } from '../../platform/db/queue/redis-list.ts';
-import { FRAME_CODEC } from '../../platform/engine/frame-codec.ts';
+import { FRAME_CODEC } from '../../core/frames/frame-codec.ts';
+import { RedisList } from '../../platform/db/notices/redis-list.ts';
 import { openEngine } from '../../platform/engine/open-engine.ts';
-import { readRedisUrl } from '../../platform/engine/redis-address.ts';
+import { readRedisUrl } from '../../platform/engine/redis/redis-address.ts';
 import type { AdminContext } from './admin-context.ts';
 
 /**

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
-import { findAccount } from '../../core/accounts/accounts.ts';
-import { type MoveRow, readMove, writeMove } from '../../core/accounts/moves.ts';
+import { findAccount } from '../../core/accounts/account/accounts.ts';
+import { type MoveRow, readMove, writeMove } from '../../core/accounts/account/moves.ts';
 import { openObjectStore } from '../../core/attachments/open-store.ts';
 import { SigningKey } from '../../core/audit/signing-key.ts';
 import type { AccountMoves, CellParts } from '../../core/features/feature.ts';
 import { provided } from '../../core/features/installed.ts';
-import { readConfig } from '../../platform/config/config.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { Disposer } from '../../platform/lifecycle.ts';
+import { readConfig } from '../config.ts';
 import '../features.ts';
 import type { AdminContext } from './admin-context.ts';
 import { connect } from './connect.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import type { Config } from '../../platform/config/config.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { Disposer } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { Config } from '../config.ts';
 import type { AdminContext } from './admin-context.ts';
 import { parseCommand } from './command-line.ts';
 import { COMMANDS } from './commands.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { writeActor } from '../../core/accounts/actors.ts';
+import { writeActor } from '../../core/accounts/actors/actors.ts';
 import type { Shop } from '../../edge/console/shop-page.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';

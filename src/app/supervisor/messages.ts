@@ -1,5 +1,5 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
-import type { Health, HealthOfAll } from '../../platform/health.ts';
+import type { Health, HealthOfAll } from '../../api/health.ts';
 
 /** The metrics of one process, as prom-client has them as JSON. */
 export type MetricsOfProcess = MetricObjectWithValues<MetricValue<string>>[];

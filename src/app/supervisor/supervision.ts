@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Health, HealthOfAll, WholeMachine } from '../../platform/health.ts';
+import type { Health, HealthOfAll, WholeMachine } from '../../api/health.ts';
 import type { Answers, Assignment, MetricsOfProcess, Subject, ToNode, ToSupervisor } from './messages.ts';
 import { Questions } from './questions.ts';
 

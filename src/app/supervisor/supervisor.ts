@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { HealthOfAll } from '../../api/health.ts';
 import { type Backoff, delayAfter } from '../../platform/backoff.ts';
-import type { Config } from '../../platform/config/config.ts';
-import type { HealthOfAll } from '../../platform/health.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { Config } from '../config.ts';
 import { ActorSockets } from './actor-sockets.ts';
 import { MergedMetrics } from './merged-metrics.ts';
 import type { Ports, SocketCounts, Subject } from './messages.ts';

@@ -1,14 +1,14 @@
-import { notFound } from '../../contract/protocol/errors.ts';
-import { newId } from '../../contract/protocol/ids.ts';
-import { ListOf } from '../../contract/protocol/lists.ts';
-import { Entity } from '../../contract/protocol/resources/actor.ts';
-import { CreateEntityBody } from '../../contract/protocol/resources/person.ts';
+import { notFound } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
+import { Entity } from '@parley/protocol/resources/actor.ts';
+import { CreateEntityBody } from '@parley/protocol/resources/person.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { type EntityRow, presentEntity } from '../resources/entity.ts';
-import { defineAccountList, keyOf } from './account-list.ts';
+import { defineAccountList, keyOf } from './collections/account-list.ts';
 
 export function entityRoutes(database: Database): Route[] {
   return [

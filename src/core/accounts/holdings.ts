@@ -1,6 +1,6 @@
 import type { Holdings } from '../resources/holdings.ts';
+import { blankPerson } from './actors/persons.ts';
 import { readAvatarKey } from './avatars/avatars.ts';
-import { blankPerson } from './persons.ts';
 
 const OF_GROUP = 'JOIN messaging_groups g ON g.id = t.group_id WHERE g.account_id = $1';
 const OF_USER = 'JOIN users u ON u.id = t.user_id WHERE u.account_id = $1';

@@ -1,20 +1,20 @@
-import { Account } from '../../contract/protocol/resources/account.ts';
-import type { Authenticator } from '../../platform/access/authenticate.ts';
-import type { Tokens } from '../../platform/access/tokens.ts';
+import { Account } from '@parley/protocol/resources/account.ts';
+import type { Authenticator } from '../../api/access/authenticate.ts';
+import type { Tokens } from '../../api/access/tokens.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { findAccount, presentAccount } from './accounts.ts';
+import { findAccount, presentAccount } from './account/accounts.ts';
 import type { Avatars } from './avatars/avatars.ts';
-import { customerRoutes } from './customer-routes.ts';
+import { customerRoutes } from './customers/customer-routes.ts';
 import { entityRoutes } from './entity-routes.ts';
-import { groupRoutes } from './group-routes.ts';
-import { apiKeyRoutes } from './key-routes.ts';
-import { meRoutes } from './me-routes.ts';
+import { groupRoutes } from './groups/group-routes.ts';
+import { apiKeyRoutes } from './keys/key-routes.ts';
 import { peopleRoutes } from './people/people-routes.ts';
-import { roleRoutes } from './role-routes.ts';
+import { roleRoutes } from './rights/role-routes.ts';
 import { sessionRoutes } from './sessions/session-routes.ts';
 import { tokenRoutes } from './sessions/token-routes.ts';
-import { userRoutes } from './user-routes.ts';
+import { meRoutes } from './users/me-routes.ts';
+import { userRoutes } from './users/user-routes.ts';
 
 /** Endpoints of the account (docs/contract.md#access), all closed to customers. */
 export function accountRoutes(

@@ -1,7 +1,7 @@
-import { ApiError, invalid, notFound } from '../../contract/protocol/errors.ts';
-import type { AttachmentInput } from '../../contract/protocol/resources/chat-message.ts';
-import { kindOfUpload } from '../../contract/protocol/resources/upload-kind.ts';
-import type { Principal } from '../../platform/access/principal.ts';
+import { ApiError, invalid, notFound } from '@parley/protocol/errors/errors.ts';
+import type { AttachmentInput } from '@parley/protocol/resources/chat-message.ts';
+import { kindOfUpload } from '@parley/protocol/resources/upload-kind.ts';
+import type { Principal } from '../../api/access/principal.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import type { ObjectStore } from './storage.ts';
 import { readUploads, type Upload } from './uploads.ts';

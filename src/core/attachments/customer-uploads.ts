@@ -1,7 +1,7 @@
-import { ApiError } from '../../contract/protocol/errors.ts';
-import { CUSTOMER_UPLOADS } from '../../contract/protocol/resources/customer-uploads.ts';
-import { FILE_URL_S } from '../../contract/protocol/resources/upload.ts';
-import type { Principal } from '../../platform/access/principal.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { CUSTOMER_UPLOADS } from '@parley/protocol/resources/customer-uploads.ts';
+import { FILE_URL_S } from '@parley/protocol/resources/upload.ts';
+import type { Principal } from '../../api/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { customerBlocked, isBlockedByTeam } from '../resources/actor.ts';

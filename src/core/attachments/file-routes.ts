@@ -1,10 +1,10 @@
-import { ApiError } from '../../contract/protocol/errors.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import type {
   PublicAnswer,
   PublicRequest,
   PublicRoutes,
   PutRequest,
-} from '../../platform/http/pipeline/public-routes.ts';
+} from '../../api/pipeline/public-routes.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { contentDisposition } from './download-name.ts';
 import type { FileStore } from './file-store.ts';

@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import { ApiError } from '../../contract/protocol/errors.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 
 export interface FileUrlsOptions {
   /** Shared by all nodes. */

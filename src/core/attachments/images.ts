@@ -1,5 +1,5 @@
-import { ApiError, type ErrorCondition, invalid, notFound } from '../../contract/protocol/errors.ts';
-import { AVATAR_BYTES } from '../../contract/protocol/resources/avatar.ts';
+import { ApiError, type ErrorCondition, invalid, notFound } from '@parley/protocol/errors/errors.ts';
+import { AVATAR_BYTES } from '@parley/protocol/resources/avatar.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import type { ObjectStore } from './storage.ts';
 import { readUploads } from './uploads.ts';

@@ -1,9 +1,9 @@
-import { wireTime } from '../../contract/protocol/canonical-json.ts';
-import { invalid } from '../../contract/protocol/errors.ts';
-import { newId } from '../../contract/protocol/ids.ts';
-import { CUSTOMER_UPLOADS } from '../../contract/protocol/resources/customer-uploads.ts';
-import { UploadRequest, UploadUrl } from '../../contract/protocol/resources/upload.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
+import { invalid } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { wireTime } from '@parley/protocol/json/canonical-json.ts';
+import { CUSTOMER_UPLOADS } from '@parley/protocol/resources/customer-uploads.ts';
+import { UploadRequest, UploadUrl } from '@parley/protocol/resources/upload.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import { requireRoomOfCustomer } from './customer-uploads.ts';
 import type { ObjectStore } from './storage.ts';
 import { insertUpload } from './uploads.ts';

@@ -15,9 +15,9 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner';
+import { ApiError, unavailable } from '@parley/protocol/errors/errors.ts';
+import { FILE_URL_S, UPLOAD_LIMITS } from '@parley/protocol/resources/upload.ts';
 import { LRUCache } from 'lru-cache';
-import { ApiError, unavailable } from '../../contract/protocol/errors.ts';
-import { FILE_URL_S, UPLOAD_LIMITS } from '../../contract/protocol/resources/upload.ts';
 import { bounded } from '../../platform/bounded.ts';
 import type { StoredFile } from '../resources/attachment.ts';
 import { contentDisposition, downloadName, downloadType } from './download-name.ts';

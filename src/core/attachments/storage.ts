@@ -1,4 +1,4 @@
-import { FILE_URL_S } from '../../contract/protocol/resources/upload.ts';
+import { FILE_URL_S } from '@parley/protocol/resources/upload.ts';
 import type { Downloads } from '../resources/attachment.ts';
 
 /**

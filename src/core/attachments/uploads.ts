@@ -1,12 +1,7 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { ATTACHABLE_HOURS } from '@parley/protocol/resources/upload.ts';
 import { type Insertable, type Selectable, sql } from 'kysely';
-import { ApiError } from '../../contract/protocol/errors.ts';
-import { ATTACHABLE_HOURS } from '../../contract/protocol/resources/upload.ts';
-import {
-  type MoveColumns,
-  moveOf,
-  requireHere,
-  requireUnmoved,
-} from '../../platform/access/account-moves.ts';
+import { type MoveColumns, moveOf, requireHere, requireUnmoved } from '../../api/access/account-moves.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';

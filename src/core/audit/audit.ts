@@ -1,9 +1,9 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { type ActorFields, presentActor } from '@parley/protocol/resources/actor.ts';
+import { type AuditAction, AuditEvent } from '@parley/protocol/resources/audit-event.ts';
 import type { Selectable } from 'kysely';
-import { ApiError } from '../../contract/protocol/errors.ts';
-import { newId } from '../../contract/protocol/ids.ts';
-import { type ActorFields, presentActor } from '../../contract/protocol/resources/actor.ts';
-import { type AuditAction, AuditEvent } from '../../contract/protocol/resources/audit-event.ts';
-import type { Principal } from '../../platform/access/principal.ts';
+import type { Principal } from '../../api/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';

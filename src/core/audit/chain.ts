@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '../../contract/protocol/canonical-json.ts';
+import { canonicalJson } from '@parley/protocol/json/canonical-json.ts';
 import type { Signed } from './signing-key.ts';
 
 /** What is hashed and what is signed, for sealing and verifying alike; it needs no database. */

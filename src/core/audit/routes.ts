@@ -1,17 +1,17 @@
-import { Type } from 'typebox';
-import { ListOf } from '../../contract/protocol/lists.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
 import {
   AUDIT_ACTIONS,
   AUDIT_ACTIONS_SINCE,
   AuditEvent,
   AuditHead,
-} from '../../contract/protocol/resources/audit-event.ts';
-import { IdOf } from '../../contract/protocol/schema/external-ids.ts';
-import { OneOf } from '../../contract/protocol/schema/schema.ts';
-import { MEMBERS_SINCE } from '../../contract/protocol/schema/since.ts';
+} from '@parley/protocol/resources/audit-event.ts';
+import { IdOf } from '@parley/protocol/schema/external-ids.ts';
+import { OneOf } from '@parley/protocol/schema/schema.ts';
+import { MEMBERS_SINCE } from '@parley/protocol/schema/since.ts';
+import { Type } from 'typebox';
+import { defineList, PageQuery, readPage, toList } from '../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { readActorFilter } from '../resources/actor-filter.ts';
 import { auditKeyOf, presentAuditEvent, readAccountAudit, requireAudited } from './audit.ts';
 import { NOTHING_SEALED } from './chain.ts';

@@ -10,7 +10,7 @@ import {
 } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { canonicalJson } from '../../contract/protocol/canonical-json.ts';
+import { canonicalJson } from '@parley/protocol/json/canonical-json.ts';
 import { syncDirectory } from '../../platform/db/sync-directory.ts';
 
 /** A document to sign. `object` names its kind, so that it cannot pass for one of another kind. */

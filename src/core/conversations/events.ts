@@ -1,10 +1,10 @@
-import type { LostConversation } from '../../contract/protocol/socket/event-data.ts';
+import type { LostConversation } from '@parley/protocol/socket/event-data.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { partOf } from '../../platform/engine/frame.ts';
-import type { DomainEvent } from '../../platform/engine/publish.ts';
 import type { Change } from '../events/changes.ts';
 import { type ChangedArm, eventSource } from '../events/event-source.ts';
+import { partOf } from '../frames/frame.ts';
+import type { DomainEvent } from '../frames/publish.ts';
 import { expandConversations, readConversationsById } from '../resources/conversation.ts';
 import {
   isMember,

@@ -1,9 +1,9 @@
 import type { Holdings } from '../resources/holdings.ts';
 import { NO_METADATA } from '../resources/metadata.ts';
 import { presentParticipants, TEAM_READER } from '../resources/participant.ts';
-import { readBlocksOf } from './blocks.ts';
-import { moveMember } from './moved-member.ts';
-import { readAllParticipants, readMembershipsOf } from './participant-store.ts';
+import { readBlocksOf } from './blocks/blocks.ts';
+import { moveMember } from './participants/moved-member.ts';
+import { readAllParticipants, readMembershipsOf } from './rows/participant-store.ts';
 
 /** The row of a conversation goes once nothing else is in it (deleteEmptyConversation). */
 export const conversationHoldings: Holdings = {

@@ -1,11 +1,11 @@
 /** Outbox topics of this slice. Each is handled after its transaction has committed. */
 
-import { newId } from '../../contract/protocol/ids.ts';
-import type { Principal } from '../../platform/access/principal.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { Principal } from '../../api/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { defineTopic } from '../../platform/db/queue/topic.ts';
-import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import { enqueueRightsChanged } from '../accounts/rights/rights-changed.ts';
 import { enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import type { ParticipantRow } from '../resources/participant.ts';

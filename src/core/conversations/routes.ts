@@ -1,5 +1,5 @@
-import { ListOf } from '../../contract/protocol/lists.ts';
-import { AuditEvent } from '../../contract/protocol/resources/audit-event.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
+import { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
 import {
   Conversation,
   CreateConversationBody,
@@ -7,21 +7,26 @@ import {
   PutConversationBody,
   SetLegalHoldBody,
   UpdateConversationBody,
-} from '../../contract/protocol/resources/conversation.ts';
-import { EXTERNAL_SINCE } from '../../contract/protocol/schema/external-ids.ts';
-import { Body, Include } from '../../contract/protocol/schema/schema.ts';
+} from '@parley/protocol/resources/conversation.ts';
+import { EXTERNAL_SINCE } from '@parley/protocol/schema/external-ids.ts';
+import { Body, Include } from '@parley/protocol/schema/schema.ts';
+import { defineList, PageQuery, readPage, toList } from '../../api/pipeline/pagination.ts';
+import { Answer, defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
-import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { putIdOf } from '../accounts/external-ids.ts';
+import { putIdOf } from '../accounts/collections/external-ids.ts';
 import { auditKeyOf, presentAuditEvent, readConversationAudit } from '../audit/audit.ts';
 import { expandConversations, readConversationsById } from '../resources/conversation.ts';
 import { reachesCustomers } from '../resources/metadata.ts';
 import { ConversationQuery, show } from '../resources/shown-conversation.ts';
-import { readableConversation } from './access.ts';
-import type { ConversationDirectory } from './directory.ts';
-import { checkNewConversation, checkPut, putConversation, startConversation } from './start-conversation.ts';
-import { setLegalHold, updateConversation } from './update-conversation.ts';
+import { readableConversation } from './directory/access.ts';
+import type { ConversationDirectory } from './directory/directory.ts';
+import {
+  checkNewConversation,
+  checkPut,
+  putConversation,
+  startConversation,
+} from './lifecycle/start-conversation.ts';
+import { setLegalHold, updateConversation } from './lifecycle/update-conversation.ts';
 
 export function conversationRoutes(database: Database, directory: ConversationDirectory): Route[] {
   return [

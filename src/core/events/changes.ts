@@ -1,9 +1,9 @@
-import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
+import type { ChangeEventName } from '@parley/protocol/socket/events.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { defineTopic } from '../../platform/db/queue/topic.ts';
 
-/** Durable events are published by app/jobs/changed-effects.ts. */
+/** Durable events are published by core/committed/changed-effects.ts. */
 export const RESOURCES_CHANGED = defineTopic<ResourcesChanged>('changed');
 
 export interface ResourcesChanged {

@@ -1,6 +1,6 @@
-import type { ChangeEventName, EVENTS } from '../../contract/protocol/socket/events.ts';
+import type { ChangeEventName, EVENTS } from '@parley/protocol/socket/events.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
-import type { DomainEvent } from '../../platform/engine/publish.ts';
+import type { DomainEvent } from '../frames/publish.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import type { Change } from './changes.ts';
 
@@ -47,7 +47,7 @@ export function earlier(one: Since, other: Since): Since {
 
 /**
  * A part of the one statement that finds the streams in which something changed
- * (edge/gateway/catch-up/changes.ts). It requires an index that leads from a stream to its changes,
+ * (edge/gateway/changes/changes.ts). It requires an index that leads from a stream to its changes,
  * however many other rows there are. Sources whose events come from the same rows share an arm.
  */
 export interface ChangedArm {

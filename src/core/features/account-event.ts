@@ -1,5 +1,5 @@
+import type { TraceContext } from '@parley/protocol/traceparent.ts';
 import type { TSchema } from 'typebox';
-import type { TraceContext } from '../../contract/protocol/traceparent.ts';
 import type { EventReads } from '../events/event-source.ts';
 
 /** The data of a resource in the payload of a webhook, in the form of the newest version. */

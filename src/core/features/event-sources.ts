@@ -1,4 +1,4 @@
-import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
+import type { ChangeEventName } from '@parley/protocol/socket/events.ts';
 import {
   conversationEvents,
   membershipEvents,
@@ -26,7 +26,7 @@ const OF_CORE: readonly EventSource[] = [
 
 /**
  * Returns the sources of every durable event, in the order in which readers catch up. Publishing
- * (app/jobs/sent-effects.ts) and catch-up (edge/gateway/catch-up/changes.ts) both use them.
+ * (core/committed/changed-effects.ts) and catch-up (edge/gateway/changes/changes.ts) both use them.
  */
 export function eventSources(): readonly EventSource[] {
   return [...OF_CORE, ...installed().flatMap(({ events = [] }) => events)];

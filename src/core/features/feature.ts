@@ -1,34 +1,34 @@
-import type { EmailVerdict } from '../../contract/protocol/resources/email.ts';
-import type { ImportReport, ImportSource } from '../../contract/protocol/resources/import.ts';
-import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
-import type { TraceContext } from '../../contract/protocol/traceparent.ts';
-import type { Authenticator } from '../../platform/access/authenticate.ts';
-import type { RateLimits } from '../../platform/access/rate-limit.ts';
-import type { Rights } from '../../platform/access/rights.ts';
-import type { Tokens } from '../../platform/access/tokens.ts';
+import type { EmailVerdict } from '@parley/protocol/resources/email.ts';
+import type { ImportReport, ImportSource } from '@parley/protocol/resources/import.ts';
+import type { ChangeEventName } from '@parley/protocol/socket/events.ts';
+import type { TraceContext } from '@parley/protocol/traceparent.ts';
+import type { Authenticator } from '../../api/access/authenticate.ts';
+import type { RateLimits } from '../../api/access/rate-limit.ts';
+import type { Rights } from '../../api/access/rights.ts';
+import type { Tokens } from '../../api/access/tokens.ts';
+import type { Http } from '../../api/pipeline/pipeline.ts';
+import type { PublicRoutes } from '../../api/pipeline/public-routes.ts';
+import type { Route } from '../../api/pipeline/route.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
 import type { TopicHandler } from '../../platform/db/queue/topic.ts';
-import type { Engine } from '../../platform/engine/engine.ts';
-import type { DomainEvent } from '../../platform/engine/publish.ts';
-import type { HttpServer } from '../../platform/http/connection/server.ts';
-import type { TlsTexts } from '../../platform/http/connection/tls-files.ts';
-import type { Http } from '../../platform/http/pipeline/pipeline.ts';
-import type { PublicRoutes } from '../../platform/http/pipeline/public-routes.ts';
-import type { Route } from '../../platform/http/pipeline/route.ts';
+import type { HttpServer } from '../../platform/http/server.ts';
+import type { TlsTexts } from '../../platform/http/tls-files.ts';
 import type { Disposer } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
-import type { AccountRow } from '../accounts/accounts.ts';
+import type { AccountRow } from '../accounts/account/accounts.ts';
 import type { Avatars } from '../accounts/avatars/avatars.ts';
 import type { ObjectStore } from '../attachments/storage.ts';
 import type { SigningKey, TrustedKeys } from '../audit/signing-key.ts';
-import type { ConversationDirectory } from '../conversations/directory.ts';
+import type { ConversationDirectory } from '../conversations/directory/directory.ts';
 import type { ConversationCreated, ConversationDeleted } from '../conversations/outbox-topics.ts';
 import type { Change, ResourcesChanged } from '../events/changes.ts';
 import type { EventSource } from '../events/event-source.ts';
+import type { Engine } from '../frames/engine.ts';
+import type { DomainEvent } from '../frames/publish.ts';
 import type { Check } from '../installation/check.ts';
 import type { ContentChanged } from '../messages/outbox-topics.ts';
 import type { ImportedWrites } from '../messages/timeline/imported-write.ts';
@@ -118,7 +118,10 @@ export interface NodeParts {
 
 export interface Opened {
   readonly effects?: Effects;
-  /** Reads again what listens to events (core/accounts/listeners.ts), first before the start. */
+  /**
+   * Reads again what listens to events (core/accounts/account/listeners.ts), first before the
+   * start.
+   */
   renew?(): Promise<void>;
   /** Opens the parts that write messages or are called over HTTP. */
   join(core: Core): Joined | Promise<Joined>;

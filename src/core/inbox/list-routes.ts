@@ -1,7 +1,6 @@
-import { type Static, Type } from 'typebox';
-import { ApiError } from '../../contract/protocol/errors.ts';
-import { ListOf, PAGE_LIMIT } from '../../contract/protocol/lists.ts';
-import { ENTITY_TYPES } from '../../contract/protocol/resources/actor.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { ListOf, PAGE_LIMIT } from '@parley/protocol/lists.ts';
+import { ENTITY_TYPES } from '@parley/protocol/resources/actor.ts';
 import {
   AUDIENCES,
   CONVERSATION_INCLUDES,
@@ -9,20 +8,21 @@ import {
   CONVERSATION_TYPES,
   Conversation,
   WORKFLOW_STATUSES,
-} from '../../contract/protocol/resources/conversation.ts';
-import { INBOX_FACTS, INBOX_FILTERS, INBOX_ORDERS } from '../../contract/protocol/resources/inbox.ts';
-import { MetadataFilter } from '../../contract/protocol/resources/metadata.ts';
-import { IdBy, IdOf, OwnIdFilter } from '../../contract/protocol/schema/external-ids.ts';
-import { Include, OneOf } from '../../contract/protocol/schema/schema.ts';
-import { Since } from '../../contract/protocol/schema/since.ts';
-import { covers, type Version } from '../../contract/protocol/versions.ts';
-import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
+} from '@parley/protocol/resources/conversation.ts';
+import { INBOX_FACTS, INBOX_FILTERS, INBOX_ORDERS } from '@parley/protocol/resources/inbox.ts';
+import { MetadataFilter } from '@parley/protocol/resources/metadata.ts';
+import { IdBy, IdOf, OwnIdFilter } from '@parley/protocol/schema/external-ids.ts';
+import { Include, OneOf } from '@parley/protocol/schema/schema.ts';
+import { Since } from '@parley/protocol/schema/since.ts';
+import { covers, type Version } from '@parley/protocol/versions.ts';
+import { type Static, Type } from 'typebox';
+import { type Principal, seesWholeAccount } from '../../api/access/principal.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { auditAccount } from '../audit/audit.ts';
-import { AssigneeFilter, readAssigneeFilter } from '../conversations/assignee-filter.ts';
+import { AssigneeFilter, readAssigneeFilter } from '../conversations/cases/assignee-filter.ts';
 import { readActorFilter } from '../resources/actor-filter.ts';
 import { expandConversations } from '../resources/conversation.ts';
 import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';

@@ -1,9 +1,9 @@
-import type { Metadata } from '../../contract/protocol/resources/metadata.ts';
-import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
+import type { Metadata } from '@parley/protocol/resources/metadata.ts';
+import { type Principal, seesWholeAccount } from '../../api/access/principal.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { type KeysetOptions, type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
 import { statement, type Value } from '../../platform/db/connection/statement.ts';
-import { UNASSIGNED } from '../conversations/assignee-filter.ts';
+import { UNASSIGNED } from '../conversations/cases/assignee-filter.ts';
 import { type ConversationRow, conversationColumns, IS_DIRECT } from '../resources/conversation.ts';
 import type { EntityRef } from '../resources/entity.ts';
 import { IS_MEMBER, isSnoozed } from '../resources/participant.ts';

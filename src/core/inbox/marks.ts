@@ -1,11 +1,11 @@
-import type { Principal } from '../../platform/access/principal.ts';
+import type { Principal } from '../../api/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
-import { lockOwnParticipant } from '../conversations/locked-conversation.ts';
 import { CONVERSATIONS_READ, type ConversationRead } from '../conversations/outbox-topics.ts';
-import { type MarkedRead, requireThere } from '../conversations/own-state.ts';
-import { writeOwnState } from '../conversations/participant-store.ts';
+import { type MarkedRead, requireThere } from '../conversations/participants/own-state.ts';
+import { lockOwnParticipant } from '../conversations/rows/locked-conversation.ts';
+import { writeOwnState } from '../conversations/rows/participant-store.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 import { readPending, unreadOf } from './pending-store.ts';
 

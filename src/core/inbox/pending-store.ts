@@ -1,4 +1,4 @@
-import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
+import { type Principal, seesWholeAccount } from '../../api/access/principal.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { MESSAGES_SENT } from '../messages/outbox-topics.ts';

@@ -1,9 +1,9 @@
-import { Conversation } from '../../contract/protocol/resources/conversation.ts';
-import { InboxSummary, MarkUnreadBody } from '../../contract/protocol/resources/inbox.ts';
+import { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { InboxSummary, MarkUnreadBody } from '@parley/protocol/resources/inbox.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import type { Engine } from '../../platform/engine/engine.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { publishRead } from '../conversations/own-state.ts';
+import { publishRead } from '../conversations/participants/own-state.ts';
+import type { Engine } from '../frames/engine.ts';
 import { ConversationQuery, show } from '../resources/shown-conversation.ts';
 import { listRoute } from './list-routes.ts';
 import { readClock } from './list-store.ts';

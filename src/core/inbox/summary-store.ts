@@ -1,6 +1,6 @@
-import { WORKFLOW_STATUSES } from '../../contract/protocol/resources/conversation.ts';
-import type { InboxSummary } from '../../contract/protocol/resources/inbox.ts';
-import type { Principal } from '../../platform/access/principal.ts';
+import { WORKFLOW_STATUSES } from '@parley/protocol/resources/conversation.ts';
+import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
+import type { Principal } from '../../api/access/principal.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { IS_MEMBER, isSnoozed } from '../resources/participant.ts';

@@ -1,11 +1,11 @@
 import type { Database } from '../../platform/db/connection/database.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
-import type { Engine } from '../../platform/engine/engine.ts';
-import type { InboxChange } from '../../platform/engine/frame.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
+import type { Engine } from '../frames/engine.ts';
+import type { InboxChange } from '../frames/frame.ts';
 import type { Holdings } from '../resources/holdings.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 import { activityOf, isUnread, STANDING_COLUMNS, standingOf } from './standing.ts';

@@ -1,4 +1,4 @@
-import type { InstallationCheck, InstallationNode } from '../../contract/protocol/resources/installation.ts';
+import type { InstallationCheck, InstallationNode } from '@parley/protocol/resources/installation.ts';
 
 /** Looks at one part of the installation, from what its metrics say (checks.ts). */
 export interface Check {

@@ -1,6 +1,6 @@
-import type { InstallationCheck, InstallationNode } from '../../contract/protocol/resources/installation.ts';
+import type { InstallationCheck, InstallationNode } from '@parley/protocol/resources/installation.ts';
+import { isAnswering } from '../../api/health.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import { isAnswering } from '../../platform/health.ts';
 import { type Metrics, readMetric } from '../../platform/metrics.ts';
 import { attention, type Check, counted, duration, ok } from './check.ts';
 

@@ -1,6 +1,6 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
-import { wireTime } from '../../contract/protocol/canonical-json.ts';
-import { FIGURES_KEPT_S, type NodeFigures } from '../../contract/protocol/resources/installation.ts';
+import { wireTime } from '@parley/protocol/json/canonical-json.ts';
+import { FIGURES_KEPT_S, type NodeFigures } from '@parley/protocol/resources/installation.ts';
 import { type Metrics, readMetric } from '../../platform/metrics.ts';
 
 /** The metrics of which figures are made. */

@@ -1,7 +1,7 @@
+import { FIGURES_KEPT_S, Installation } from '@parley/protocol/resources/installation.ts';
+import { Body } from '@parley/protocol/schema/schema.ts';
 import { Type } from 'typebox';
-import { FIGURES_KEPT_S, Installation } from '../../contract/protocol/resources/installation.ts';
-import { Body } from '../../contract/protocol/schema/schema.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { Check } from './check.ts';
 import { makeChecks } from './checks.ts';
 import type { Nodes } from './nodes.ts';

@@ -1,14 +1,14 @@
-import { wireTime } from '../../contract/protocol/canonical-json.ts';
+import { wireTime } from '@parley/protocol/json/canonical-json.ts';
 import {
   FIGURES_KEPT_S,
   type InstallationNode,
   NodeFigures,
-} from '../../contract/protocol/resources/installation.ts';
+} from '@parley/protocol/resources/installation.ts';
+import type { Health } from '../../api/health.ts';
 import { BUILD } from '../../platform/build.ts';
-import type { Engine } from '../../platform/engine/engine.ts';
-import type { Subscription } from '../../platform/engine/port.ts';
-import type { Health } from '../../platform/health.ts';
+import type { Subscription } from '../../platform/engine/engine.ts';
 import { Loop } from '../../platform/lifecycle.ts';
+import type { Engine } from '../frames/engine.ts';
 import { FIGURES_KEPT, type Figures, TAKEN_EVERY_MS } from './figures.ts';
 
 export interface NodesOptions {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { ConversationAudience } from '../../contract/protocol/resources/conversation.ts';
-import type { StreamSeal } from '../../contract/protocol/socket/event-data.ts';
+import type { ConversationAudience } from '@parley/protocol/resources/conversation.ts';
+import type { StreamSeal } from '@parley/protocol/socket/event-data.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import type { DomainEvent } from '../../platform/engine/publish.ts';
 import type { Change } from '../events/changes.ts';
 import { type ChangedArm, type EventReads, eventSource, type Since } from '../events/event-source.ts';
+import type { DomainEvent } from '../frames/publish.ts';
 import {
   type MessageRow,
   messageColumns,
@@ -13,7 +13,7 @@ import {
   presentMessage,
   withParts,
 } from '../resources/message.ts';
-import { outsideUpdateOf } from './waiting-store.ts';
+import { outsideUpdateOf } from './rows/waiting-store.ts';
 
 /**
  * Changed messages of a conversation, in its timeline or not. The condition is that of the index

@@ -3,8 +3,7 @@ import { readActors } from '../resources/actor.ts';
 import { type Downloads, readAttachments } from '../resources/attachment.ts';
 import type { ExportFiles, Holdings } from '../resources/holdings.ts';
 import { type MessageRow, presentForTeam } from '../resources/message.ts';
-import { presentRevision } from './editing/revision-store.ts';
-import { moveAuthor } from './moved-author.ts';
+import { moveAuthor } from './removal/moved-author.ts';
 import {
   allMessages,
   allMessagesOf,
@@ -13,7 +12,8 @@ import {
   countMessages,
   reactionsByMessage,
   revisionsByMessage,
-} from './whole-store.ts';
+} from './removal/whole-store.ts';
+import { presentRevision } from './rows/revision-store.ts';
 
 /** Messages are purged and erased by features/compliance/, under the lock of a hold. */
 export const messageHoldings: Holdings = {

@@ -4,7 +4,8 @@ import { defineTopic } from '../../platform/db/queue/topic.ts';
 
 /**
  * Messages entered the timeline: their events, notifications and triggers follow
- * (app/jobs/sent-effects.ts). Written by the statements that insert the messages (store.ts).
+ * (core/committed/sent-effects.ts). Written by the statements that insert the messages
+ * (timeline/insert-store.ts, timeline/entering-store.ts).
  */
 export const MESSAGES_SENT = defineTopic<MessagesSent>('messages.sent');
 
@@ -48,7 +49,7 @@ export interface NotSent {
   readonly message_id: string;
 }
 
-/** A message was sent by mail, which goes out next (mail/outgoing.ts). */
+/** A message was sent by mail, which goes out next (features/mail/outgoing/outgoing.ts). */
 export const EMAIL_DUE = defineTopic<EmailDue>('messages.email_due');
 
 export interface EmailDue {

@@ -1,19 +1,15 @@
-import {
-  ChatMessage,
-  IncludeInSend,
-  SendMessageBody,
-} from '../../contract/protocol/resources/chat-message.ts';
-import { Body } from '../../contract/protocol/schema/schema.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
+import { ChatMessage, IncludeInSend, SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
+import { Body } from '@parley/protocol/schema/schema.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import { editRoutes } from './editing/edit-routes.ts';
 import { forwardRoutes } from './forwards/forward-routes.ts';
-import { answering, COMMITS, type MessageRoutesOptions, withoutResources } from './message-routes.ts';
 import { pinRoutes } from './pins/pin-routes.ts';
 import { reactionRoutes } from './reactions/reaction-routes.ts';
 import { conversationFileRoutes } from './reading/conversation-file-routes.ts';
 import { listRoutes } from './reading/list-routes.ts';
+import { answering, COMMITS, type MessageRoutesOptions, withoutResources } from './reading/message-routes.ts';
+import { goesToCustomer } from './rules/destination.ts';
 import { alertRoutes } from './sending/alert-routes.ts';
-import { goesToCustomer } from './sending/destination.ts';
 import type { Sender } from './sending/send.ts';
 import { threadRoutes } from './threads/thread-routes.ts';
 

@@ -1,9 +1,9 @@
-import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
+import { ERASED_NAME } from '@parley/protocol/resources/erasure.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
-import { userIds } from '../accounts/persons.ts';
-import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import { userIds } from '../accounts/actors/persons.ts';
+import { enqueueRightsChanged } from '../accounts/rights/rights-changed.ts';
 import { countOf, type ErasedPerson, type Holdings } from '../resources/holdings.ts';
 import { readWholeFeed } from './feed/feed-store.ts';
 import { enqueueUpdated } from './feed/mark.ts';

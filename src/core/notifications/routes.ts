@@ -1,6 +1,5 @@
-import { type TSchema, Type } from 'typebox';
-import { notFound } from '../../contract/protocol/errors.ts';
-import { ListOf, listOf } from '../../contract/protocol/lists.ts';
+import { notFound } from '@parley/protocol/errors/errors.ts';
+import { ListOf, listOf } from '@parley/protocol/lists.ts';
 import {
   CategoryFilter,
   CreateNotificationsBody,
@@ -11,19 +10,14 @@ import {
   NotificationSummary,
   SENDER_TYPES,
   StatusFilter,
-} from '../../contract/protocol/resources/notification.ts';
-import { IdOf } from '../../contract/protocol/schema/external-ids.ts';
-import { Body, OneOf } from '../../contract/protocol/schema/schema.ts';
-import type { NotificationMove } from '../../contract/protocol/states/notification-states.ts';
+} from '@parley/protocol/resources/notification.ts';
+import { IdOf } from '@parley/protocol/schema/external-ids.ts';
+import { Body, OneOf } from '@parley/protocol/schema/schema.ts';
+import type { NotificationMove } from '@parley/protocol/states/notification-states.ts';
+import { type TSchema, Type } from 'typebox';
+import { defineList, nameOf, readPage, SearchQuery, toEncodedList } from '../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import {
-  defineList,
-  nameOf,
-  readPage,
-  SearchQuery,
-  toEncodedList,
-} from '../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { readActorFilter } from '../resources/actor-filter.ts';
 import {
   type EncodedNotifications,

@@ -1,10 +1,10 @@
-import { ApiError } from '../../contract/protocol/errors.ts';
-import type { RegisterBody, Registration } from '../../contract/protocol/resources/api-key.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { RegisterBody, Registration } from '@parley/protocol/resources/api-key.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { createAccount, presentAccount } from '../accounts/accounts.ts';
-import { createApiKey, findApiKey } from '../accounts/keys.ts';
-import { createUser, findUser } from '../accounts/users.ts';
+import { createAccount, presentAccount } from '../accounts/account/accounts.ts';
+import { createUser, findUser } from '../accounts/actors/users.ts';
+import { createApiKey, findApiKey } from '../accounts/keys/keys.ts';
 import { audit } from '../audit/audit.ts';
 import { presentApiKey } from '../resources/api-key.ts';
 import { presentUser } from '../resources/user.ts';

@@ -1,5 +1,5 @@
-import { RegisterBody, Registration } from '../../contract/protocol/resources/api-key.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
+import { RegisterBody, Registration } from '@parley/protocol/resources/api-key.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import { type RegistrationPolicy, register, requireRegistration } from './register.ts';
 
 /** Public registration (docs/contract.md#registration). */

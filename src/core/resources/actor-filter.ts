@@ -1,5 +1,5 @@
-import { ApiError } from '../../contract/protocol/errors.ts';
-import type { Principal } from '../../platform/access/principal.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { Principal } from '../../api/access/principal.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { readNamedActors } from './actor.ts';
 

@@ -1,6 +1,6 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { type Actor, type ActorFields, presentActor } from '@parley/protocol/resources/actor.ts';
 import type { Selectable } from 'kysely';
-import { ApiError } from '../../contract/protocol/errors.ts';
-import { type Actor, type ActorFields, presentActor } from '../../contract/protocol/resources/actor.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';

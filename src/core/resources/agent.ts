@@ -1,17 +1,17 @@
-import type { Selectable } from 'kysely';
-import { notFound } from '../../contract/protocol/errors.ts';
+import { notFound } from '@parley/protocol/errors/errors.ts';
 import {
   AgentDefinition,
   AgentDefinitionConfig,
   AgentDefinitionTool,
   type AgentInclude,
   type TriggerConfig,
-} from '../../contract/protocol/resources/agent-definition.ts';
-import type { AvailableTool, BuiltInTool } from '../../contract/protocol/resources/available-tool.ts';
+} from '@parley/protocol/resources/agent-definition.ts';
+import type { AvailableTool, BuiltInTool } from '@parley/protocol/resources/available-tool.ts';
+import type { Selectable } from 'kysely';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import type { AttachedTool } from '../../platform/db/tables/agent-run-tables.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
+import type { AttachedTool } from '../tables/agent-tables.ts';
 import type { ActorRow } from './actor.ts';
 import { presentAs } from './present-as.ts';
 import { readRolesOf } from './role.ts';

@@ -1,6 +1,6 @@
+import { ApiKey } from '@parley/protocol/resources/api-key.ts';
+import type { Role } from '@parley/protocol/resources/role.ts';
 import type { Selectable } from 'kysely';
-import { ApiKey } from '../../contract/protocol/resources/api-key.ts';
-import type { Role } from '../../contract/protocol/resources/role.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { presentAs } from './present-as.ts';
 

@@ -1,5 +1,5 @@
-import type { Attachment } from '../../contract/protocol/resources/attachment.ts';
-import type { Metadata } from '../../contract/protocol/resources/metadata.ts';
+import type { Attachment } from '@parley/protocol/resources/attachment.ts';
+import type { Metadata } from '@parley/protocol/resources/metadata.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { type EntityRow, presentEntity } from './entity.ts';

@@ -1,11 +1,11 @@
-import type { Selectable } from 'kysely';
-import type { ChatMessage } from '../../contract/protocol/resources/chat-message.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import type {
   Conversation,
   ConversationInclude,
   ConversationType,
-} from '../../contract/protocol/resources/conversation.ts';
-import type { Participant } from '../../contract/protocol/resources/participant.ts';
+} from '@parley/protocol/resources/conversation.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
+import type { Selectable } from 'kysely';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';

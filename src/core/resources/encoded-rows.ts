@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { formAt } from '@parley/protocol/forms/forms.ts';
+import { MAX_PAGE_BYTES } from '@parley/protocol/lists.ts';
+import { ageOf, isNewerThan } from '@parley/protocol/schema/since.ts';
+import type { Version } from '@parley/protocol/versions.ts';
 import { LRUCache } from 'lru-cache';
 import type { TObject } from 'typebox';
-import { MAX_PAGE_BYTES } from '../../contract/protocol/lists.ts';
-import { formAt } from '../../contract/protocol/schema/forms.ts';
-import { ageOf, isNewerThan } from '../../contract/protocol/schema/since.ts';
-import type { Version } from '../../contract/protocol/versions.ts';
-import type { Rights } from '../../platform/access/rights.ts';
+import type { Rights } from '../../api/access/rights.ts';
 import { bounded } from '../../platform/bounded.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 

@@ -1,4 +1,4 @@
-import type { Entity } from '../../contract/protocol/resources/actor.ts';
+import type { Entity } from '@parley/protocol/resources/actor.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { namedActors } from './actor.ts';

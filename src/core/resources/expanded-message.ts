@@ -1,6 +1,6 @@
-import type { Actor } from '../../contract/protocol/resources/actor.ts';
-import type { ChatMessage, MessageInclude } from '../../contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../contract/protocol/resources/conversation.ts';
+import type { Actor } from '@parley/protocol/resources/actor.ts';
+import type { ChatMessage, MessageInclude } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { readActors } from './actor.ts';
 import { type Downloads, readAttachments } from './attachment.ts';

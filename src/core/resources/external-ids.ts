@@ -1,7 +1,7 @@
-import { ApiError } from '../../contract/protocol/errors.ts';
-import type { NamedKind } from '../../contract/protocol/schema/external-ids.ts';
-import type { AskedId, ExternalIds } from '../../platform/access/external-ids.ts';
-import type { Principal } from '../../platform/access/principal.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { NamedKind } from '@parley/protocol/schema/external-ids.ts';
+import type { AskedId, ExternalIds } from '../../api/access/external-ids.ts';
+import type { Principal } from '../../api/access/principal.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 

@@ -1,10 +1,10 @@
-import type { Selectable } from 'kysely';
 import {
   type Actor,
   type ActorFields,
   MessagingGroup,
   presentActor,
-} from '../../contract/protocol/resources/actor.ts';
+} from '@parley/protocol/resources/actor.ts';
+import type { Selectable } from 'kysely';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';

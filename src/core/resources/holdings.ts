@@ -1,4 +1,4 @@
-import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
+import type { ChangeEventName } from '@parley/protocol/socket/events.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';

@@ -1,4 +1,4 @@
-import { MAX_PAGE_BYTES } from '../../contract/protocol/lists.ts';
+import { MAX_PAGE_BYTES } from '@parley/protocol/lists.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { type Statement, statement } from '../../platform/db/connection/statement.ts';
 import { HELD_PLACE } from './encoded-rows.ts';

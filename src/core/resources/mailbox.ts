@@ -1,5 +1,5 @@
+import { Inbox } from '@parley/protocol/resources/inbox.ts';
 import type { Selectable } from 'kysely';
-import { Inbox } from '../../contract/protocol/resources/inbox.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { presentAs } from './present-as.ts';

@@ -1,4 +1,4 @@
-import type { Metadata } from '../../contract/protocol/resources/metadata.ts';
+import type { Metadata } from '@parley/protocol/resources/metadata.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { hasMetadata } from '../../platform/db/tables/metadata-column.ts';

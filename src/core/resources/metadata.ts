@@ -1,10 +1,10 @@
-import { invalid } from '../../contract/protocol/errors.ts';
+import { invalid } from '@parley/protocol/errors/errors.ts';
 import {
   METADATA_LIMITS,
   type Metadata,
   type MetadataChanges,
   PUBLIC_PREFIX,
-} from '../../contract/protocol/resources/metadata.ts';
+} from '@parley/protocol/resources/metadata.ts';
 
 /** The metadata of a row without any. */
 export const NO_METADATA: Metadata = Object.freeze({});

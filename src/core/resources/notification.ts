@@ -1,16 +1,16 @@
-import type { Selectable } from 'kysely';
-import type { Entity } from '../../contract/protocol/resources/actor.ts';
+import { formAt } from '@parley/protocol/forms/forms.ts';
+import type { Entity } from '@parley/protocol/resources/actor.ts';
 import {
   type NOTIFICATION_INCLUDES,
   Notification,
   PREVIEW_CHARACTERS,
-} from '../../contract/protocol/resources/notification.ts';
-import { formAt } from '../../contract/protocol/schema/forms.ts';
-import type { Version } from '../../contract/protocol/versions.ts';
+} from '@parley/protocol/resources/notification.ts';
+import type { Version } from '@parley/protocol/versions.ts';
+import type { Selectable } from 'kysely';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
-import type { DomainEvent } from '../../platform/engine/publish.ts';
+import type { DomainEvent } from '../frames/publish.ts';
 import { readActors } from './actor.ts';
 import { type EncodedRow, type EncodedRows, type RowKey, type RowKind, withFields } from './encoded-rows.ts';
 import { type EntityRef, type EntityRow, presentEntity, readEntities, refKey, refOf } from './entity.ts';

@@ -1,6 +1,6 @@
+import type { Actor } from '@parley/protocol/resources/actor.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { Selectable } from 'kysely';
-import type { Actor } from '../../contract/protocol/resources/actor.ts';
-import type { Participant } from '../../contract/protocol/resources/participant.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { readActors } from './actor.ts';

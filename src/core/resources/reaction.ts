@@ -1,10 +1,10 @@
-import { type ActorFields, presentActor } from '../../contract/protocol/resources/actor.ts';
+import { type ActorFields, presentActor } from '@parley/protocol/resources/actor.ts';
 import {
   type MessageReaction,
   REACTION_LIMITS,
   type Reaction,
   type ReactionCount,
-} from '../../contract/protocol/resources/reaction.ts';
+} from '@parley/protocol/resources/reaction.ts';
 import type { Db, Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { ACTOR_JSON } from './actor.ts';

@@ -1,6 +1,6 @@
+import { ADMIN_PERMISSIONS, PERMISSIONS } from '@parley/protocol/permissions.ts';
+import { Role } from '@parley/protocol/resources/role.ts';
 import type { Selectable } from 'kysely';
-import { ADMIN_PERMISSIONS, PERMISSIONS } from '../../contract/protocol/permissions.ts';
-import { Role } from '../../contract/protocol/resources/role.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';

@@ -1,12 +1,12 @@
-import type { Selectable } from 'kysely';
-import { parseExact } from '../../contract/protocol/exact-json.ts';
-import type { AgentDefinition } from '../../contract/protocol/resources/agent-definition.ts';
+import { parseExact } from '@parley/protocol/json/exact-json.ts';
+import type { AgentDefinition } from '@parley/protocol/resources/agent-definition.ts';
 import {
   AgentRun,
   AgentRunAction,
   AgentRunStep,
   type RunInclude,
-} from '../../contract/protocol/resources/agent-run.ts';
+} from '@parley/protocol/resources/agent-run.ts';
+import type { Selectable } from 'kysely';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';

@@ -2,9 +2,9 @@ import {
   CONVERSATION_INCLUDES,
   type Conversation,
   type ConversationInclude,
-} from '../../contract/protocol/resources/conversation.ts';
-import { Body, Include } from '../../contract/protocol/schema/schema.ts';
-import type { Principal } from '../../platform/access/principal.ts';
+} from '@parley/protocol/resources/conversation.ts';
+import { Body, Include } from '@parley/protocol/schema/schema.ts';
+import type { Principal } from '../../api/access/principal.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { type ConversationRow, expandConversations } from './conversation.ts';
 

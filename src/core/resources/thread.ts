@@ -1,4 +1,4 @@
-import type { Thread } from '../../contract/protocol/resources/thread.ts';
+import type { Thread } from '@parley/protocol/resources/thread.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { MessageKey, Viewer } from './message.ts';

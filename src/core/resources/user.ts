@@ -1,7 +1,7 @@
+import type { Metadata } from '@parley/protocol/resources/metadata.ts';
+import type { Role } from '@parley/protocol/resources/role.ts';
+import { User } from '@parley/protocol/resources/user.ts';
 import type { Selectable } from 'kysely';
-import type { Metadata } from '../../contract/protocol/resources/metadata.ts';
-import type { Role } from '../../contract/protocol/resources/role.ts';
-import { User } from '../../contract/protocol/resources/user.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { NO_METADATA } from './metadata.ts';
 import { presentAs } from './present-as.ts';

@@ -1,4 +1,4 @@
-import { isExactNumber } from '../../contract/protocol/exact-json.ts';
+import { isExactNumber } from '@parley/protocol/json/exact-json.ts';
 
 /** The fields of a resource that can contain the text of a message, and their values without it. */
 const CONTENT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {

@@ -1,10 +1,10 @@
-import type { Generated } from 'kysely';
 import type {
   Conversation,
   ConversationAudience,
   ConversationType,
-} from '../../contract/protocol/resources/conversation.ts';
-import type { Participant } from '../../contract/protocol/resources/participant.ts';
+} from '@parley/protocol/resources/conversation.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
+import type { Generated } from 'kysely';
 import type { MetadataColumn } from '../../platform/db/tables/metadata-column.ts';
 import type { Streamed, Time } from '../../platform/db/tables/touched.ts';
 

@@ -1,14 +1,14 @@
-import type { ColumnType, Generated } from 'kysely';
-import type { IncompleteReason } from '../../contract/protocol/resources/agent-run.ts';
-import type { AttachmentKind } from '../../contract/protocol/resources/attachment.ts';
+import type { IncompleteReason } from '@parley/protocol/resources/agent-run.ts';
+import type { AttachmentKind } from '@parley/protocol/resources/attachment.ts';
 import type {
   Channel,
   MessageKind,
   MessageStatus,
   Visibility,
-} from '../../contract/protocol/resources/chat-message.ts';
-import type { SentEmailStatus } from '../../contract/protocol/resources/email.ts';
-import type { Notification } from '../../contract/protocol/resources/notification.ts';
+} from '@parley/protocol/resources/chat-message.ts';
+import type { SentEmailStatus } from '@parley/protocol/resources/email.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
+import type { ColumnType, Generated } from 'kysely';
 import type { MetadataColumn } from '../../platform/db/tables/metadata-column.ts';
 import type { Streamed, Time } from '../../platform/db/tables/touched.ts';
 

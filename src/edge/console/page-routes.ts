@@ -3,12 +3,12 @@ import {
   builtAssetRoutes,
   builtDocument,
   builtPagePolicy,
-} from '../../platform/http/documents/built-page.ts';
-import { documentRoute } from '../../platform/http/documents/documents.ts';
-import type { PublicRoutes } from '../../platform/http/pipeline/public-routes.ts';
+} from '../../api/documents/built-page.ts';
+import { documentRoute } from '../../api/documents/documents.ts';
+import type { PublicRoutes } from '../../api/pipeline/public-routes.ts';
 
 const PAGE: BuiltPageOptions = {
-  built: new URL('dist/', import.meta.url),
+  built: new URL('../../../packages/console/dist/', import.meta.url),
   assets: '/console/assets',
   title: 'Parley',
   what: 'console',

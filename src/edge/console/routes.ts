@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import { ApiError, notFound } from '../../contract/protocol/errors.ts';
-import { isLoopbackHost } from '../../platform/http/connection/origins.ts';
-import { DOCUMENT_HEADERS, type Document, documentRoute } from '../../platform/http/documents/documents.ts';
+import { ApiError, notFound } from '@parley/protocol/errors/errors.ts';
+import { DOCUMENT_HEADERS, type Document, documentRoute } from '../../api/documents/documents.ts';
 import type {
   PublicAnswer,
   PublicRequest,
   PublicRoute,
   PublicRoutes,
-} from '../../platform/http/pipeline/public-routes.ts';
+} from '../../api/pipeline/public-routes.ts';
+import { isLoopbackHost } from '../../platform/http/origins.ts';
 import { type Shop, shopPage } from './shop-page.ts';
 import { type Welcome, type WelcomeLink, welcomePage } from './welcome-page.ts';
 

@@ -1,6 +1,6 @@
-import type { Document } from '../../platform/http/documents/documents.ts';
-import { html, table } from '../../platform/http/documents/pages/html.ts';
-import { htmlPage } from '../../platform/http/documents/pages/html-page.ts';
+import type { Document } from '../../api/documents/documents.ts';
+import { html, table } from '../../api/documents/pages/html.ts';
+import { htmlPage } from '../../api/documents/pages/html-page.ts';
 
 /**
  * The sample shop, an application whose pages embed a widget. The customer of the demo account is

@@ -1,6 +1,6 @@
-import type { Document } from '../../platform/http/documents/documents.ts';
-import { type Html, html, table } from '../../platform/http/documents/pages/html.ts';
-import { htmlPage } from '../../platform/http/documents/pages/html-page.ts';
+import type { Document } from '../../api/documents/documents.ts';
+import { type Html, html, table } from '../../api/documents/pages/html.ts';
+import { htmlPage } from '../../api/documents/pages/html-page.ts';
 
 export interface Welcome {
   readonly version: string;

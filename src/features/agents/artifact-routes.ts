@@ -1,7 +1,7 @@
-import { notFound } from '../../contract/protocol/errors.ts';
-import { Artifact } from '../../contract/protocol/resources/agent-run.ts';
+import { notFound } from '@parley/protocol/errors/errors.ts';
+import { Artifact } from '@parley/protocol/resources/agent-run.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { readablePlace } from './runs/control/access.ts';
 import { findRun } from './runs/state/store.ts';
 import { findArtifact } from './tools/artifact-store.ts';

@@ -1,14 +1,14 @@
-import { ApiError } from '../../contract/protocol/errors.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import type {
   AgentConfigInput,
   CreateAgentBody,
   UpdateAgentBody,
-} from '../../contract/protocol/resources/agent-definition.ts';
-import { requireGrant } from '../../core/accounts/grants.ts';
-import { findRoleById } from '../../core/accounts/roles.ts';
-import { removeEverywhere } from '../../core/conversations/participants.ts';
+} from '@parley/protocol/resources/agent-definition.ts';
+import type { Principal } from '../../api/access/principal.ts';
+import { requireGrant } from '../../core/accounts/rights/grants.ts';
+import { findRoleById } from '../../core/accounts/rights/roles.ts';
+import { removeEverywhere } from '../../core/conversations/participants/participants.ts';
 import { type AgentRow, lockAgent } from '../../core/resources/agent.ts';
-import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { cancelRuns } from './runs/state/end-run.ts';
 import {

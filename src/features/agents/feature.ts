@@ -1,9 +1,9 @@
-import { AgentRun } from '../../contract/protocol/resources/agent-run.ts';
+import { AgentRun } from '@parley/protocol/resources/agent-run.ts';
+import { InProcess } from '../../api/pipeline/in-process.ts';
 import type { ReadEventData } from '../../core/features/account-event.ts';
 import type { Feature } from '../../core/features/feature.ts';
 import { readRuns } from '../../core/resources/run.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
-import { InProcess } from '../../platform/http/pipeline/in-process.ts';
 import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
 import { artifactRoutes } from './artifact-routes.ts';
 import { demo } from './demo.ts';

@@ -1,4 +1,4 @@
-import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
+import { enqueueRightsChanged } from '../../core/accounts/rights/rights-changed.ts';
 import type { ErasedPerson, Holdings } from '../../core/resources/holdings.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';

@@ -1,5 +1,4 @@
-import { Type } from 'typebox';
-import { ListOf } from '../../contract/protocol/lists.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
 import {
   AGENT_INCLUDES,
   AGENT_LIMITS,
@@ -9,16 +8,17 @@ import {
   CreateAgentBody,
   TRIGGER_TYPES,
   UpdateAgentBody,
-} from '../../contract/protocol/resources/agent-definition.ts';
-import { OwnIdFilter } from '../../contract/protocol/schema/external-ids.ts';
-import { Body, Include, OneOf } from '../../contract/protocol/schema/schema.ts';
-import { keyOf } from '../../core/accounts/account-list.ts';
+} from '@parley/protocol/resources/agent-definition.ts';
+import { OwnIdFilter } from '@parley/protocol/schema/external-ids.ts';
+import { Body, Include, OneOf } from '@parley/protocol/schema/schema.ts';
+import { Type } from 'typebox';
+import { defineList, readPage, SearchQuery, toList } from '../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
+import { keyOf } from '../../core/accounts/collections/account-list.ts';
 import { IMAGE_REFUSALS } from '../../core/attachments/images.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { type AgentRow, expandAgents, findAgent } from '../../core/resources/agent.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { changeAgent, checkAgentChanges, createAgent, readNewAgent, removeAgent } from './definitions.ts';
 import { AGENTS } from './store.ts';
 import type { ToolCatalogue } from './tools/catalogue.ts';

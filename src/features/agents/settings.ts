@@ -1,5 +1,5 @@
-import type { Kind, Reader } from '../../platform/config/reader.ts';
-import { TEXT, WEB_URL } from '../../platform/config/values.ts';
+import type { Kind, Reader } from '../../platform/settings/reader.ts';
+import { TEXT, WEB_URL } from '../../platform/settings/values.ts';
 
 declare module '../../core/features/node-settings.ts' {
   interface NodeSettings extends AgentSettings {}

@@ -1,4 +1,4 @@
-import type { OccurrenceOutcome, SkipReason } from '../../contract/protocol/resources/agent-run.ts';
+import type { OccurrenceOutcome, SkipReason } from '@parley/protocol/resources/agent-run.ts';
 import type { Time } from '../../platform/db/tables/touched.ts';
 
 declare module '../../platform/db/tables/schema.ts' {

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { MoveState } from '../../api/access/tables.ts';
+import { changeListeners } from '../../core/accounts/account/listeners.ts';
+import { type MoveRow, readMove, writeMove } from '../../core/accounts/account/moves.ts';
 import { Avatars } from '../../core/accounts/avatars/avatars.ts';
-import { changeListeners } from '../../core/accounts/listeners.ts';
-import { type MoveRow, readMove, writeMove } from '../../core/accounts/moves.ts';
-import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
+import { enqueueRightsChanged } from '../../core/accounts/rights/rights-changed.ts';
 import { readHead } from '../../core/audit/chain-store.ts';
 import { handOver, saveHandover } from '../../core/audit/handover.ts';
 import type { CellParts, MovedAccount, MoveOptions } from '../../core/features/feature.ts';
-import type { MoveState } from '../../platform/access/tables.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { isUnavailable, isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import { Cell } from './cell.ts';

@@ -1,5 +1,5 @@
+import type { PublicRoutes } from '../../api/pipeline/public-routes.ts';
 import { FileUrls } from '../../core/attachments/file-urls.ts';
-import type { PublicRoutes } from '../../platform/http/pipeline/public-routes.ts';
 import { type ArrivalsOptions, CELLS_PATH, readArrivals } from './arrivals.ts';
 
 /** What other cells ask this one; the signature of the URL is the credential. */

@@ -1,5 +1,5 @@
-import { type MoveRow, writeMove } from '../../core/accounts/moves.ts';
-import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
+import { type MoveRow, writeMove } from '../../core/accounts/account/moves.ts';
+import { enqueueRightsChanged } from '../../core/accounts/rights/rights-changed.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Cell } from './cell.ts';
 import { MOVED_TABLES } from './moved-tables.ts';

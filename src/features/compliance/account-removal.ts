@@ -1,14 +1,18 @@
-import { type AccountRow, beginRemoval, readRemovableAccounts } from '../../core/accounts/accounts.ts';
+import {
+  type AccountRow,
+  beginRemoval,
+  readRemovableAccounts,
+} from '../../core/accounts/account/accounts.ts';
 import { removeUnattached } from '../../core/attachments/uploads.ts';
 import { readHead } from '../../core/audit/chain-store.ts';
 import {
   deleteEmptyConversation,
   readConversationIdsOf,
   readHeldIdsOf,
-} from '../../core/conversations/conversation-store.ts';
+} from '../../core/conversations/rows/conversation-store.ts';
 import { allHoldings } from '../../core/features/all-holdings.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
-import { lockWaiting } from '../../core/messages/store.ts';
+import { lockWaiting } from '../../core/messages/rows/message-store.ts';
 import { BackgroundWork } from '../../platform/background.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';

@@ -1,27 +1,27 @@
-import { ApiError } from '../../contract/protocol/errors.ts';
-import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { Principal } from '../../api/access/principal.ts';
+import { enqueueRightsChanged } from '../../core/accounts/rights/rights-changed.ts';
 import { audit } from '../../core/audit/audit.ts';
-import { conversationGone, requireOwner, requireWriter } from '../../core/conversations/access.ts';
-import { followBlocks, lockPair } from '../../core/conversations/blocks.ts';
+import { followBlocks, lockPair } from '../../core/conversations/blocks/blocks.ts';
+import { moveWorkflow } from '../../core/conversations/cases/workflow.ts';
+import { conversationGone, requireOwner, requireWriter } from '../../core/conversations/directory/access.ts';
+import { CONVERSATION_DELETED, type ConversationDeleted } from '../../core/conversations/outbox-topics.ts';
 import {
   isDeletedSince,
   readConversation,
   writeDeleted,
   writeRestored,
-} from '../../core/conversations/conversation-store.ts';
-import { lockAlsoDeleted } from '../../core/conversations/locked-conversation.ts';
-import { CONVERSATION_DELETED, type ConversationDeleted } from '../../core/conversations/outbox-topics.ts';
-import { readAllParticipants, touchMembers } from '../../core/conversations/participant-store.ts';
-import { moveWorkflow } from '../../core/conversations/workflow.ts';
+} from '../../core/conversations/rows/conversation-store.ts';
+import { lockAlsoDeleted } from '../../core/conversations/rows/locked-conversation.ts';
+import { readAllParticipants, touchMembers } from '../../core/conversations/rows/participant-store.ts';
 import { enqueueChanged } from '../../core/events/changes.ts';
 import { allHoldings } from '../../core/features/all-holdings.ts';
+import { conclude } from '../../core/messages/rows/message-outcome.ts';
+import { lockWaiting } from '../../core/messages/rows/message-store.ts';
 import { cancelScheduled } from '../../core/messages/schedules/scheduled.ts';
-import { conclude } from '../../core/messages/sending/message-outcome.ts';
-import { lockWaiting } from '../../core/messages/store.ts';
 import { enqueueUpdated } from '../../core/notifications/feed/mark.ts';
 import { withdrawAbout } from '../../core/notifications/feed/withdraw-store.ts';
 import type { ConversationRow } from '../../core/resources/conversation.ts';
-import type { Principal } from '../../platform/access/principal.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';

@@ -1,26 +1,26 @@
-import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
+import { ERASED_NAME } from '@parley/protocol/resources/erasure.ts';
+import { rewriteStoredAnswers } from '../../api/access/stored-answers.ts';
 import { auditMessage, eventsNaming } from '../../core/audit/audit.ts';
 import { blankDetails } from '../../core/audit/retention.ts';
 import type { SigningKey } from '../../core/audit/signing-key.ts';
-import { lockConversationOf } from '../../core/conversations/conversation-store.ts';
-import { muteErased, readMembershipsOf } from '../../core/conversations/participant-store.ts';
+import { lockConversationOf } from '../../core/conversations/rows/conversation-store.ts';
+import { muteErased, readMembershipsOf } from '../../core/conversations/rows/participant-store.ts';
 import { enqueueChanged } from '../../core/events/changes.ts';
 import { allHoldings } from '../../core/features/all-holdings.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { rejectDraft } from '../../core/messages/drafts/drafts.ts';
-import { withdrawContent, withdrawOutside } from '../../core/messages/editing/withdraw-content.ts';
 import { MESSAGE_EDITED } from '../../core/messages/outbox-topics.ts';
 import { conversationsOfReactor, removeReactionsOf } from '../../core/messages/reactions/reactions.ts';
-import { cancelScheduled } from '../../core/messages/schedules/scheduled.ts';
-import { lockMessage } from '../../core/messages/store.ts';
-import { readHead } from '../../core/messages/timeline/timeline-store.ts';
 import {
   allMessagesOf,
   conversationsOfAuthor,
   replaceNameInSystemEvents,
-} from '../../core/messages/whole-store.ts';
+} from '../../core/messages/removal/whole-store.ts';
+import { withdrawContent, withdrawOutside } from '../../core/messages/removal/withdraw-content.ts';
+import { lockMessage } from '../../core/messages/rows/message-store.ts';
+import { cancelScheduled } from '../../core/messages/schedules/scheduled.ts';
+import { readHead } from '../../core/messages/timeline/timeline-store.ts';
 import type { MessageRow } from '../../core/resources/message.ts';
-import { rewriteStoredAnswers } from '../../platform/access/stored-answers.ts';
 import { BackgroundWork } from '../../platform/background.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';

@@ -1,10 +1,10 @@
-import { notFound } from '../../contract/protocol/errors.ts';
-import { ListOf } from '../../contract/protocol/lists.ts';
-import { EraseUserBody, Erasure } from '../../contract/protocol/resources/erasure.ts';
-import { keyOf } from '../../core/accounts/account-list.ts';
+import { notFound } from '@parley/protocol/errors/errors.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
+import { EraseUserBody, Erasure } from '@parley/protocol/resources/erasure.ts';
+import { defineList, PageQuery, readPage, toList } from '../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
+import { keyOf } from '../../core/accounts/collections/account-list.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { type ErasureOptions, eraseUser } from './erase.ts';
 import { type ComplianceJobRow, findComplianceJob, readComplianceJobs } from './jobs/job-store.ts';
 

@@ -1,13 +1,7 @@
-import {
-  RetentionPolicy,
-  SetRetentionPolicyBody,
-} from '../../contract/protocol/resources/retention-policy.ts';
-import {
-  RetentionPreview,
-  RetentionPreviewQuery,
-} from '../../contract/protocol/resources/retention-preview.ts';
+import { RetentionPolicy, SetRetentionPolicyBody } from '@parley/protocol/resources/retention-policy.ts';
+import { RetentionPreview, RetentionPreviewQuery } from '@parley/protocol/resources/retention-preview.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { readPolicy, setPolicy } from './retention-policy.ts';
 import { previewPolicy } from './retention-preview.ts';
 

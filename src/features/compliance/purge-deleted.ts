@@ -4,7 +4,7 @@ import {
   deleteEmptyConversation,
   lockExpired,
   readExpiredConversations,
-} from '../../core/conversations/conversation-store.ts';
+} from '../../core/conversations/rows/conversation-store.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { BackgroundWork } from '../../platform/background.ts';
 import { addPurged, NOTHING_PURGED, type Purged, purgeConversation } from './purge.ts';

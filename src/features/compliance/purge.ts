@@ -1,3 +1,4 @@
+import { forgetAnswers } from '../../api/access/idempotency.ts';
 import { withdrawUploads } from '../../core/attachments/uploads.ts';
 import { enqueuePurged } from '../../core/conversations/outbox-topics.ts';
 import { allHoldings } from '../../core/features/all-holdings.ts';
@@ -6,9 +7,8 @@ import {
   deletePrefix,
   readBatchEnd,
   readOutsideIds,
-} from '../../core/messages/purge-store.ts';
+} from '../../core/messages/removal/purge-store.ts';
 import type { PurgedMessage, RemovedRows } from '../../core/resources/holdings.ts';
-import { forgetAnswers } from '../../platform/access/idempotency.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { removeRowsOf } from './remove-rows.ts';
 

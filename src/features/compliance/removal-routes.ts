@@ -1,15 +1,11 @@
-import {
-  ChatMessage,
-  IncludeInMessage,
-  RedactMessageBody,
-} from '../../contract/protocol/resources/chat-message.ts';
-import { Conversation } from '../../contract/protocol/resources/conversation.ts';
-import { Body } from '../../contract/protocol/schema/schema.ts';
+import { ChatMessage, IncludeInMessage, RedactMessageBody } from '@parley/protocol/resources/chat-message.ts';
+import { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { Body } from '@parley/protocol/schema/schema.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
-import { readableMessage } from '../../core/messages/reading/readable-message.ts';
+import { readableMessage } from '../../core/messages/rules/readable-message.ts';
 import { expandMessage } from '../../core/resources/expanded-message.ts';
 import { ConversationQuery, show } from '../../core/resources/shown-conversation.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { deleteConversation, restoreConversation } from './conversation-removal.ts';
 import { redactMessage } from './redact.ts';
 

@@ -1,12 +1,12 @@
-import type { Selectable } from 'kysely';
 import {
   type PeriodField,
   RETAINED,
   type RetentionPolicy,
   type SetRetentionPolicyBody,
-} from '../../contract/protocol/resources/retention-policy.ts';
+} from '@parley/protocol/resources/retention-policy.ts';
+import type { Selectable } from 'kysely';
+import type { Principal } from '../../api/access/principal.ts';
 import { auditAccount } from '../../core/audit/audit.ts';
-import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';

@@ -3,10 +3,10 @@ import {
   MOST_PREVIEWED,
   type RetentionPreview,
   type RetentionPreviewQuery,
-} from '../../contract/protocol/resources/retention-preview.ts';
+} from '@parley/protocol/resources/retention-preview.ts';
 import { countOldEvents } from '../../core/audit/retention.ts';
 import { allHoldings } from '../../core/features/all-holdings.ts';
-import { countDue, countDueFiles, readEndedIds } from '../../core/messages/purge-store.ts';
+import { countDue, countDueFiles, readEndedIds } from '../../core/messages/removal/purge-store.ts';
 import type { Expiring } from '../../core/resources/holdings.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { conversationsUnder, isPast } from './sweep.ts';

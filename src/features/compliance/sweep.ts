@@ -1,4 +1,4 @@
-import { RETAINED, type Retained } from '../../contract/protocol/resources/retention-policy.ts';
+import { RETAINED, type Retained } from '@parley/protocol/resources/retention-policy.ts';
 import { withdrawUploads } from '../../core/attachments/uploads.ts';
 import { audit } from '../../core/audit/audit.ts';
 import { readAuditAge } from '../../core/audit/chain-store.ts';
@@ -12,7 +12,7 @@ import {
   readConversationAges,
   readDueEnd,
   readEndedIds,
-} from '../../core/messages/purge-store.ts';
+} from '../../core/messages/removal/purge-store.ts';
 import type { Expiring } from '../../core/resources/holdings.ts';
 import { BackgroundWork } from '../../platform/background.ts';
 import type { Database } from '../../platform/db/connection/database.ts';

@@ -1,5 +1,5 @@
-import { isExactNumber } from '../../contract/protocol/exact-json.ts';
-import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
+import { isExactNumber } from '@parley/protocol/json/exact-json.ts';
+import { ERASED_NAME } from '@parley/protocol/resources/erasure.ts';
 
 /** The fields that show a person in resources, with their values after the erasure. */
 const ERASED: Readonly<Record<string, unknown>> = {

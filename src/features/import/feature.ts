@@ -3,11 +3,11 @@ import { JobRunner } from '../../platform/db/queue/leased-jobs.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
 import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
 import { importCheck } from './import-check.ts';
-import { importRoutes } from './import-routes.ts';
-import { endImportsOf, IMPORT_DUE, tidyImports } from './import-store.ts';
+import { importRoutes } from './imports/import-routes.ts';
+import { endImportsOf, IMPORT_DUE, tidyImports } from './imports/import-store.ts';
 import { importJobs } from './job/import-jobs.ts';
 import { importLocally } from './local-import.ts';
-import { messageImportRoutes } from './message-import-routes.ts';
+import { messageImportRoutes } from './messages/message-import-routes.ts';
 
 export const imports: Feature = {
   holdings: {

@@ -15,9 +15,9 @@ import {
   insertImport,
   lockImport,
   queueImport,
-} from './import-store.ts';
+} from './imports/import-store.ts';
+import { readReport } from './imports/present-import.ts';
 import { type ImportJobsOptions, importJobs } from './job/import-jobs.ts';
-import { readReport } from './present-import.ts';
 
 export type LocalImportParts = Omit<ImportJobsOptions, 'localPath'> & { readonly log: Logger };
 

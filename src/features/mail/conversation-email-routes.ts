@@ -1,17 +1,17 @@
-import { notFound } from '../../contract/protocol/errors.ts';
-import { ConversationEmail, Email } from '../../contract/protocol/resources/email.ts';
-import { readableConversation, requireSender } from '../../core/conversations/access.ts';
+import { notFound } from '@parley/protocol/errors/errors.ts';
+import { ConversationEmail, Email } from '@parley/protocol/resources/email.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
+import { readableConversation, requireSender } from '../../core/conversations/directory/access.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
-import { readableMessage } from '../../core/messages/reading/readable-message.ts';
+import { readableMessage } from '../../core/messages/rules/readable-message.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
 import { presentMailbox, readMailboxOf } from '../../core/resources/mailbox.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { presentEmail, readMailOfMessage, readMails } from './mail-store.ts';
+import { presentEmail, readMailOfMessage, readMails } from './mails/mail-store.ts';
+import { readNextMail } from './mails/thread-store.ts';
 import type { OutgoingOptions } from './outgoing/outgoing.ts';
 import { resendMail } from './outgoing/resend.ts';
 import { threadSubject } from './outgoing/subject.ts';
-import { readNextMail } from './thread-store.ts';
 
 /** Routes for the mails of a case and of its messages (docs/contract.md#email), for the team. */
 export function conversationEmailRoutes(

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { CUSTOMER_SERVICE } from '../../core/accounts/groups.ts';
+import { CUSTOMER_SERVICE } from '../../core/accounts/groups/groups.ts';
 import type { DemoParts } from '../../core/features/feature.ts';
 import { insertMailbox } from './mailboxes/mailbox-store.ts';
-import { updateThread } from './thread-store.ts';
+import { updateThread } from './mails/thread-store.ts';
 
 /** The mails of the demo account. */
 export const demo: DemoParts = {

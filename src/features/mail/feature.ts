@@ -1,19 +1,19 @@
 import { readFile } from 'node:fs/promises';
-import { Email } from '../../contract/protocol/resources/email.ts';
+import { Email } from '@parley/protocol/resources/email.ts';
 import type { ReadEventData } from '../../core/features/account-event.ts';
 import { CONFIRMATION_DUE } from '../../core/features/address-mail.ts';
 import type { Core, Feature, NodeParts } from '../../core/features/feature.ts';
 import { EMAIL_DUE } from '../../core/messages/outbox-topics.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
-import { isLoopbackAddress } from '../../platform/http/connection/origins.ts';
-import { readTlsFiles, type TlsTexts } from '../../platform/http/connection/tls-files.ts';
+import { isLoopbackAddress } from '../../platform/http/origins.ts';
+import { readTlsFiles, type TlsTexts } from '../../platform/http/tls-files.ts';
 import { conversationEmailRoutes } from './conversation-email-routes.ts';
 import { demo } from './demo.ts';
 import { holdings } from './holdings.ts';
 import { acceptMail } from './incoming/accept.ts';
 import { authenticateMail } from './incoming/authentication.ts';
 import { mailCheck } from './mail-check.ts';
-import { openMailRemoval } from './mail-removal.ts';
+import { mailboxRoutes } from './mailboxes/mailbox-routes.ts';
 import {
   type MailHead,
   type MailRow,
@@ -21,10 +21,9 @@ import {
   readMail,
   readMailHead,
   readMails,
-} from './mail-store.ts';
-import { mailboxRoutes } from './mailboxes/mailbox-routes.ts';
+} from './mails/mail-store.ts';
+import { EMAIL_RECEIVED } from './mails/outbox-topics.ts';
 import { type MailMetrics, mailMetrics } from './metrics.ts';
-import { EMAIL_RECEIVED } from './outbox-topics.ts';
 import { addressesOf, type MailWriter } from './outgoing/compose-mail.ts';
 import { makeConfirmationMail, writeConfirmation } from './outgoing/confirmation-mails.ts';
 import { openDigestMails, writeDigest } from './outgoing/digest-mails.ts';
@@ -36,10 +35,11 @@ import { SEND_TIMES } from './outgoing/send-times.ts';
 import { MailSender } from './outgoing/sender.ts';
 import { type DkimOptions, SmtpTransport } from './outgoing/transport.ts';
 import { writeReply } from './outgoing/write-reply.ts';
-import { parseMail } from './reading/parse-mail.ts';
+import { openMailRemoval } from './removal/mail-removal.ts';
 import { ImapPoller } from './transports/imap-poller.ts';
 import { inboundRoutes } from './transports/inbound-routes.ts';
 import { type Arrival, Intake } from './transports/intake.ts';
+import { parseMail } from './transports/parse-mail.ts';
 import { Places } from './transports/places.ts';
 import type { SmtpListener } from './transports/smtp-listener.ts';
 

@@ -1,22 +1,27 @@
+import { forgetAnswers } from '../../api/access/idempotency.ts';
 import { withdrawUploads } from '../../core/attachments/uploads.ts';
 import { enqueueChanged } from '../../core/events/changes.ts';
 import type { ErasedPerson, ExportFiles, Holdings } from '../../core/resources/holdings.ts';
-import { forgetAnswers } from '../../platform/access/idempotency.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import { type MailRow, presentEmail, readMailOfMessage, readMailsOfConversation } from './mail-store.ts';
+import {
+  type MailRow,
+  presentEmail,
+  readMailOfMessage,
+  readMailsOfConversation,
+} from './mails/mail-store.ts';
 import {
   eraseFromCopies,
   eraseFromThreads,
   erasePersonFromMails,
   mailsOfPerson,
   moveWriter,
-} from './person-store.ts';
+} from './removal/person-store.ts';
 import {
   countOldSources,
   deleteMailsOfConversation,
   readSourceAge,
   removeOldSources,
-} from './purge-store.ts';
+} from './removal/purge-store.ts';
 
 /** Personal data in mails: copies of messages, names and addresses, and their sources. */
 export const holdings: Holdings = {

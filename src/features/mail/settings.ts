@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { mailHostOf } from '../../core/features/node-settings.ts';
-import type { Kind, Reader } from '../../platform/config/reader.ts';
-import { encoded, listOf, matching, PATH, secretUrl, wholeNumber } from '../../platform/config/values.ts';
+import type { Kind, Reader } from '../../platform/settings/reader.ts';
+import { encoded, listOf, matching, PATH, secretUrl, wholeNumber } from '../../platform/settings/values.ts';
 
 declare module '../../core/features/node-settings.ts' {
   interface NodeSettings extends MailSettings {}
@@ -27,7 +27,7 @@ export function readMailSettings(reader: Reader, publicUrl: string | null) {
     dkim: readDkim(reader),
     /** One secret, or the new and the old one; null refuses mail over HTTP. */
     mailSecrets: reader.read('PARLEY_MAIL_SECRET', SECRETS, null),
-    /** Null trusts no Authentication-Results (mail/authentication.ts). */
+    /** Null trusts no Authentication-Results (mail/incoming/authentication.ts). */
     mailAuthserv: reader.read('PARLEY_MAIL_AUTHSERV', AUTHSERV, null),
     /** Null if mail is not listened for. */
     smtpListen: reader.read('PARLEY_SMTP_LISTEN', SMTP_LISTEN, null),

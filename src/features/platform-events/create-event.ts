@@ -1,13 +1,10 @@
-import { canonicalJson } from '../../contract/protocol/canonical-json.ts';
-import { ApiError, invalid, missingField, unavailable } from '../../contract/protocol/errors.ts';
-import { isOwnType, OWN_TYPE_REFUSED } from '../../contract/protocol/event-areas.ts';
-import { newId } from '../../contract/protocol/ids.ts';
-import {
-  type CreateEventBody,
-  PLATFORM_EVENT_LIMITS,
-} from '../../contract/protocol/resources/platform-event.ts';
-import { formatTraceparent, type TraceContext } from '../../contract/protocol/traceparent.ts';
-import type { Principal } from '../../platform/access/principal.ts';
+import { ApiError, invalid, missingField, unavailable } from '@parley/protocol/errors/errors.ts';
+import { isOwnType, OWN_TYPE_REFUSED } from '@parley/protocol/event-areas.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { canonicalJson } from '@parley/protocol/json/canonical-json.ts';
+import { type CreateEventBody, PLATFORM_EVENT_LIMITS } from '@parley/protocol/resources/platform-event.ts';
+import { formatTraceparent, type TraceContext } from '@parley/protocol/traceparent.ts';
+import type { Principal } from '../../api/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';

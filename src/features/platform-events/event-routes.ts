@@ -1,14 +1,14 @@
-import { Type } from 'typebox';
-import { ListOf } from '../../contract/protocol/lists.ts';
-import { EventType } from '../../contract/protocol/resources/event-type.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
+import { EventType } from '@parley/protocol/resources/event-type.ts';
 import {
   CreateEventBody,
   PLATFORM_EVENT_LIMITS,
   PlatformEvent,
-} from '../../contract/protocol/resources/platform-event.ts';
+} from '@parley/protocol/resources/platform-event.ts';
+import { Type } from 'typebox';
+import { defineList, PageQuery, readPage, toList } from '../../api/pipeline/pagination.ts';
+import { Answer, defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
-import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { checkEvent, createEvent } from './create-event.ts';
 import { findEvent, readEventPage } from './event-store.ts';
 import { presentEvent } from './platform-event.ts';

@@ -1,5 +1,5 @@
-import { notFound } from '../../contract/protocol/errors.ts';
-import { PLATFORM_EVENT_LIMITS } from '../../contract/protocol/resources/platform-event.ts';
+import { notFound } from '@parley/protocol/errors/errors.ts';
+import { PLATFORM_EVENT_LIMITS } from '@parley/protocol/resources/platform-event.ts';
 import type { Db, Querier } from '../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';

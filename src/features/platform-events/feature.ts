@@ -1,9 +1,9 @@
-import { PlatformEvent } from '../../contract/protocol/resources/platform-event.ts';
-import { parseTraceparent } from '../../contract/protocol/traceparent.ts';
+import { PlatformEvent } from '@parley/protocol/resources/platform-event.ts';
+import { parseTraceparent } from '@parley/protocol/traceparent.ts';
+import { forgetAnswers } from '../../api/access/idempotency.ts';
 import type { EventData } from '../../core/features/account-event.ts';
 import type { Feature } from '../../core/features/feature.ts';
 import type { ErasedPerson, Holdings } from '../../core/resources/holdings.ts';
-import { forgetAnswers } from '../../platform/access/idempotency.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { pages } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';

@@ -1,5 +1,5 @@
+import { PlatformEvent } from '@parley/protocol/resources/platform-event.ts';
 import type { Selectable } from 'kysely';
-import { PlatformEvent } from '../../contract/protocol/resources/platform-event.ts';
 import { presentAs } from '../../core/resources/present-as.ts';
 import { defineTopic } from '../../platform/db/queue/topic.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';

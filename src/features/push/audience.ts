@@ -1,6 +1,6 @@
-import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
-import { RevocableCache } from '../../platform/access/revocable-cache.ts';
-import type { Rights } from '../../platform/access/rights.ts';
+import { RevocableCache } from '../../api/access/revocable-cache.ts';
+import type { Rights } from '../../api/access/rights.ts';
+import { enqueueRightsChanged } from '../../core/accounts/rights/rights-changed.ts';
 import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 

@@ -1,4 +1,4 @@
-import { oneLine } from '../../contract/protocol/schema/one-line.ts';
+import { oneLine } from '@parley/protocol/schema/one-line.ts';
 import type { MailText } from '../../core/features/feature.ts';
 import type { NotificationRow } from '../../core/resources/notification.ts';
 import { escapeHtml } from '../../platform/plain-text.ts';

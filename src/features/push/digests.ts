@@ -1,5 +1,5 @@
+import { newId } from '@parley/protocol/ids.ts';
 import type { Selectable } from 'kysely';
-import { newId } from '../../contract/protocol/ids.ts';
 import type { MailText, NodeParts } from '../../core/features/feature.ts';
 import { mayInterrupt, readOwnSettings } from '../../core/notifications/settings/settings.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../core/resources/notification.ts';

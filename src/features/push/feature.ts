@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { documentRoute } from '../../api/documents/documents.ts';
+import type { PublicRoutes } from '../../api/pipeline/public-routes.ts';
 import type { Feature } from '../../core/features/feature.ts';
-import { documentRoute } from '../../platform/http/documents/documents.ts';
-import type { PublicRoutes } from '../../platform/http/pipeline/public-routes.ts';
 import { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { pushAudience } from './audience.ts';
 import { Digests, readDigest, readDigests, settleDigest, writeDigestMail } from './digests.ts';

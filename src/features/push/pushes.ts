@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
+import type { RevocableCache } from '../../api/access/revocable-cache.ts';
 import type { ResourcesChanged } from '../../core/events/changes.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { mayInterrupt, type SettingsOfUsers } from '../../core/notifications/settings/settings.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../core/resources/notification.ts';
-import type { RevocableCache } from '../../platform/access/revocable-cache.ts';
 import { type Backoff, delayAfter } from '../../platform/backoff.ts';
 import { bounded } from '../../platform/bounded.ts';
 import { GatheredReads } from '../../platform/db/connection/gathered-reads.ts';

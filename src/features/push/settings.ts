@@ -1,5 +1,5 @@
 import { mailHostOf } from '../../core/features/node-settings.ts';
-import type { Kind, Reader } from '../../platform/config/reader.ts';
+import type { Kind, Reader } from '../../platform/settings/reader.ts';
 
 declare module '../../core/features/node-settings.ts' {
   interface NodeSettings extends PushSettings {}

@@ -1,12 +1,12 @@
-import { ListOf } from '../../contract/protocol/lists.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
 import {
   CreatePushSubscriptionBody,
   PushKey,
   PushSubscription,
-} from '../../contract/protocol/resources/push-subscription.ts';
+} from '@parley/protocol/resources/push-subscription.ts';
+import { defineList, PageQuery, readPage, toList } from '../../api/pipeline/pagination.ts';
+import { Answer, defineRoute, type Route } from '../../api/pipeline/route.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
-import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
-import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import {
   deleteSubscription,
   findSubscription,

@@ -1,15 +1,15 @@
 import { createECDH } from 'node:crypto';
-import type { Insertable } from 'kysely';
-import type { Static } from 'typebox';
-import { ApiError, invalid, notFound } from '../../contract/protocol/errors.ts';
-import { derivedId } from '../../contract/protocol/ids.ts';
+import { ApiError, invalid, notFound } from '@parley/protocol/errors/errors.ts';
+import { derivedId } from '@parley/protocol/ids.ts';
 import {
   type CreatePushSubscriptionBody,
   MAX_PUSH_SUBSCRIPTIONS,
   PushSubscription,
-} from '../../contract/protocol/resources/push-subscription.ts';
+} from '@parley/protocol/resources/push-subscription.ts';
+import type { Insertable } from 'kysely';
+import type { Static } from 'typebox';
+import type { Principal } from '../../api/access/principal.ts';
 import { presentAs } from '../../core/resources/present-as.ts';
-import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { keysetList } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';

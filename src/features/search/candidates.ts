@@ -1,4 +1,4 @@
-import type { SearchType } from '../../contract/protocol/resources/search-hit.ts';
+import type { SearchType } from '@parley/protocol/resources/search-hit.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { lexemesOf, quoted } from './entries.ts';

@@ -1,4 +1,4 @@
-import type { SearchHighlight } from '../../contract/protocol/resources/search-hit.ts';
+import type { SearchHighlight } from '@parley/protocol/resources/search-hit.ts';
 import type { Match, Range } from './match.ts';
 
 /** Returns excerpts of texts around the words of a query, with the ranges of the words. */

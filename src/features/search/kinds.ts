@@ -1,7 +1,8 @@
-import type { Actor } from '../../contract/protocol/resources/actor.ts';
-import { MESSAGE_INCLUDES } from '../../contract/protocol/resources/chat-message.ts';
-import { CONVERSATION_INCLUDES } from '../../contract/protocol/resources/conversation.ts';
-import type { SearchHit } from '../../contract/protocol/resources/search-hit.ts';
+import type { Actor } from '@parley/protocol/resources/actor.ts';
+import { MESSAGE_INCLUDES } from '@parley/protocol/resources/chat-message.ts';
+import { CONVERSATION_INCLUDES } from '@parley/protocol/resources/conversation.ts';
+import type { SearchHit } from '@parley/protocol/resources/search-hit.ts';
+import type { Principal } from '../../api/access/principal.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
 import {
   type ConversationRow,
@@ -10,7 +11,6 @@ import {
 } from '../../core/resources/conversation.ts';
 import { expandMessages } from '../../core/resources/expanded-message.ts';
 import { type MessageRow, messageColumns } from '../../core/resources/message.ts';
-import type { Principal } from '../../platform/access/principal.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { type Candidate, type CandidateStatements, candidateStatements } from './candidates.ts';

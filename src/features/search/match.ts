@@ -1,4 +1,4 @@
-import type { SearchHighlight } from '../../contract/protocol/resources/search-hit.ts';
+import type { SearchHighlight } from '@parley/protocol/resources/search-hit.ts';
 import type { Phrase } from './query.ts';
 import { isOfPairs, isPlain, type Word, wordsOf } from './words.ts';
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { SearchHighlight } from '../../contract/protocol/resources/search-hit.ts';
-import type { Principal } from '../../platform/access/principal.ts';
+import type { SearchHighlight } from '@parley/protocol/resources/search-hit.ts';
+import type { Principal } from '../../api/access/principal.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import type { KeysetPage } from '../../platform/db/connection/keyset.ts';
 import { type Candidate, readCandidates, SearchTooLongError } from './candidates.ts';

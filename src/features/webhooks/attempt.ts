@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import type { DeliveryError } from '../../contract/protocol/resources/webhook-delivery.ts';
-import { childTrace, formatTraceparent, parseTraceparent } from '../../contract/protocol/traceparent.ts';
+import type { DeliveryError } from '@parley/protocol/resources/webhook-delivery.ts';
+import { childTrace, formatTraceparent, parseTraceparent } from '@parley/protocol/traceparent.ts';
 import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { type OutboundCondition, OutboundError } from '../../platform/outbound/outbound-url.ts';
 import type { Delivery, Outcome, Receiver } from './delivery.ts';

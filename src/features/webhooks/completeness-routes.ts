@@ -1,16 +1,16 @@
-import { wireTime } from '../../contract/protocol/canonical-json.ts';
-import { invalid } from '../../contract/protocol/errors.ts';
-import { ListOf } from '../../contract/protocol/lists.ts';
+import { invalid } from '@parley/protocol/errors/errors.ts';
+import { wireTime } from '@parley/protocol/json/canonical-json.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
 import {
   COMPLETENESS_FACTS,
   ConversationCompleteness,
   ReplayWebhookBody,
   WebhookReplay,
-} from '../../contract/protocol/resources/webhook-delivery.ts';
+} from '@parley/protocol/resources/webhook-delivery.ts';
+import { defineList, PageQuery, readPage, toList } from '../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import { presentAs } from '../../core/resources/present-as.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import type { Completeness, Progress } from './completeness.ts';
 import { type Replays, requestReplay } from './replays.ts';
 import { findWebhook, lockEnabled } from './webhook-store.ts';

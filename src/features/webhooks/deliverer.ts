@@ -1,4 +1,4 @@
-import { WEBHOOK_TEST } from '../../contract/protocol/event-areas.ts';
+import { WEBHOOK_TEST } from '@parley/protocol/event-areas.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { delayAfter } from '../../platform/backoff.ts';
 import type { DueWatch } from '../../platform/db/queue/due-watch.ts';

@@ -1,7 +1,7 @@
+import { notFound } from '@parley/protocol/errors/errors.ts';
+import { WEBHOOK_TEST } from '@parley/protocol/event-areas.ts';
+import type { DeliveryStatus } from '@parley/protocol/resources/webhook-delivery.ts';
 import { sql } from 'kysely';
-import { notFound } from '../../contract/protocol/errors.ts';
-import { WEBHOOK_TEST } from '../../contract/protocol/event-areas.ts';
-import type { DeliveryStatus } from '../../contract/protocol/resources/webhook-delivery.ts';
 import { IS_DIRECT } from '../../core/resources/conversation.ts';
 import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';

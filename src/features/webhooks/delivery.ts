@@ -1,6 +1,6 @@
+import type { DeliveryError } from '@parley/protocol/resources/webhook-delivery.ts';
+import type { Version } from '@parley/protocol/versions.ts';
 import type { Selectable } from 'kysely';
-import type { DeliveryError } from '../../contract/protocol/resources/webhook-delivery.ts';
-import type { Version } from '../../contract/protocol/versions.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { WebhookRow } from './webhook-store.ts';
 
@@ -28,7 +28,7 @@ export type Receiver = Pick<
 
 /**
  * A delivery with its payload. `data` is the JSON of the resource in the webhook's version, without
- * marks (platform/engine/marked-json.ts).
+ * marks (api/marked-json.ts).
  */
 export interface FirstTry {
   readonly delivery: Delivery;

@@ -1,4 +1,4 @@
-import type { DisabledReason } from '../../contract/protocol/resources/webhook.ts';
+import type { DisabledReason } from '@parley/protocol/resources/webhook.ts';
 import { audit } from '../../core/audit/audit.ts';
 import { readAdmins } from '../../core/notifications/causes/waiting-work.ts';
 import { notifyUsers } from '../../core/notifications/feed/notify-users.ts';

@@ -1,18 +1,18 @@
-import { formAt } from '../../contract/protocol/schema/forms.ts';
-import { EVENT_DATA } from '../../contract/protocol/socket/event-data.ts';
-import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
-import type { Version } from '../../contract/protocol/versions.ts';
+import { formAt } from '@parley/protocol/forms/forms.ts';
+import { EVENT_DATA } from '@parley/protocol/socket/event-data.ts';
+import type { ChangeEventName } from '@parley/protocol/socket/events.ts';
+import type { Version } from '@parley/protocol/versions.ts';
 import { conversationEvents } from '../../core/conversations/events.ts';
 import type { Change } from '../../core/events/changes.ts';
 import type { EventReads } from '../../core/events/event-source.ts';
 import type { EventData, ReadEventData } from '../../core/features/account-event.ts';
 import { sourceOf } from '../../core/features/event-sources.ts';
 import { installed } from '../../core/features/installed.ts';
-import { readSentMessages } from '../../core/messages/store.ts';
+import { ownerOf } from '../../core/frames/frame.ts';
+import type { DomainEvent } from '../../core/frames/publish.ts';
+import { readSentMessages } from '../../core/messages/rows/message-store.ts';
 import { messageEvent, withParts } from '../../core/resources/message.ts';
 import { GatheredReads } from '../../platform/db/connection/gathered-reads.ts';
-import { ownerOf } from '../../platform/engine/frame.ts';
-import type { DomainEvent } from '../../platform/engine/publish.ts';
 import type { Delivery, ReadData } from './delivery.ts';
 
 /** Returns the JSON in the form of a version. */

@@ -1,5 +1,5 @@
-import { filtersOf } from '../../contract/protocol/event-areas.ts';
-import { keptVersion, type Version } from '../../contract/protocol/versions.ts';
+import { filtersOf } from '@parley/protocol/event-areas.ts';
+import { keptVersion, type Version } from '@parley/protocol/versions.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { WebhookRow } from './webhook-store.ts';
@@ -17,7 +17,10 @@ export type ListeningWebhook = Pick<WebhookRow, 'id' | 'account_id' | 'include_d
 /** By account. */
 export type ListeningWebhooks = ReadonlyMap<string, readonly ListeningWebhook[]>;
 
-/** Returns the webhooks of all accounts. Nodes keep them in memory (core/accounts/listeners.ts). */
+/**
+ * Returns the webhooks of all accounts. Nodes keep them in memory
+ * (core/accounts/account/listeners.ts).
+ */
 export async function readListeningWebhooks(db: Querier): Promise<ListeningWebhooks> {
   const rows = await db.query(READ);
   return Map.groupBy(

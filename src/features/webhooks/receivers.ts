@@ -1,6 +1,6 @@
-import { keptVersion } from '../../contract/protocol/versions.ts';
+import { keptVersion } from '@parley/protocol/versions.ts';
+import { RevocableCache } from '../../api/access/revocable-cache.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
-import { RevocableCache } from '../../platform/access/revocable-cache.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Receiver } from './delivery.ts';
 

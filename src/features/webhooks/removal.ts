@@ -1,4 +1,4 @@
-import { timedId } from '../../contract/protocol/ids.ts';
+import { timedId } from '@parley/protocol/ids.ts';
 import { audit } from '../../core/audit/audit.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { BackgroundWork } from '../../platform/background.ts';

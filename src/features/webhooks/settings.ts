@@ -1,5 +1,5 @@
-import type { Reader } from '../../platform/config/reader.ts';
-import { wholeNumber } from '../../platform/config/values.ts';
+import type { Reader } from '../../platform/settings/reader.ts';
+import { wholeNumber } from '../../platform/settings/values.ts';
 
 declare module '../../core/features/node-settings.ts' {
   interface NodeSettings extends WebhookSettings {}

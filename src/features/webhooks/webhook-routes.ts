@@ -1,19 +1,19 @@
-import { ListOf } from '../../contract/protocol/lists.ts';
-import type { AuditAction } from '../../contract/protocol/resources/audit-event.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
+import type { AuditAction } from '@parley/protocol/resources/audit-event.ts';
 import {
   CreateWebhookBody,
   NewWebhook,
   UpdateWebhookBody,
   Webhook,
-} from '../../contract/protocol/resources/webhook.ts';
-import { keptName } from '../../contract/protocol/versions.ts';
-import { keyOf } from '../../core/accounts/account-list.ts';
+} from '@parley/protocol/resources/webhook.ts';
+import { keptName } from '@parley/protocol/versions.ts';
+import type { Principal } from '../../api/access/principal.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../api/pipeline/route.ts';
+import { keyOf } from '../../core/accounts/collections/account-list.ts';
 import { auditAccount } from '../../core/audit/audit.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
-import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { checkWebhook, presentNewWebhook, presentWebhook, readWebhookUrl } from './webhook.ts';
 import {
   deleteWebhook,

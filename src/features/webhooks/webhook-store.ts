@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { ApiError, notFound } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { DisabledReason } from '@parley/protocol/resources/webhook.ts';
 import { type Insertable, type Selectable, sql, type UpdateObject } from 'kysely';
-import { ApiError, notFound } from '../../contract/protocol/errors.ts';
-import { newId } from '../../contract/protocol/ids.ts';
-import type { DisabledReason } from '../../contract/protocol/resources/webhook.ts';
-import { defineAccountList } from '../../core/accounts/account-list.ts';
-import { changeListeners } from '../../core/accounts/listeners.ts';
-import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
+import { changeListeners } from '../../core/accounts/account/listeners.ts';
+import { defineAccountList } from '../../core/accounts/collections/account-list.ts';
+import { enqueueRightsChanged } from '../../core/accounts/rights/rights-changed.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 

@@ -1,7 +1,7 @@
-import { invalid } from '../../contract/protocol/errors.ts';
-import { isEventFilter } from '../../contract/protocol/event-areas.ts';
-import { type NewWebhook, Webhook } from '../../contract/protocol/resources/webhook.ts';
-import { keptVersion } from '../../contract/protocol/versions.ts';
+import { invalid } from '@parley/protocol/errors/errors.ts';
+import { isEventFilter } from '@parley/protocol/event-areas.ts';
+import { type NewWebhook, Webhook } from '@parley/protocol/resources/webhook.ts';
+import { keptVersion } from '@parley/protocol/versions.ts';
 import { presentAs } from '../../core/resources/present-as.ts';
 import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
 import { readReceiverUrl } from '../../platform/outbound/address-guard.ts';

@@ -1,4 +1,4 @@
-import { WIDGET_LIMITS } from '../../contract/protocol/resources/widget.ts';
+import { WIDGET_LIMITS } from '@parley/protocol/resources/widget.ts';
 import type { DemoParts } from '../../core/features/feature.ts';
 import { insertWidget, updateWidget } from './widgets/widget-store.ts';
 

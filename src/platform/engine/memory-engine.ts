@@ -1,5 +1,5 @@
 import { nanoid } from 'nanoid';
-import { Channels } from './local-channels.ts';
+import { Channels } from './channels.ts';
 import {
   type Addition,
   type Engine,
@@ -8,7 +8,7 @@ import {
   type NumberRequest,
   type Subscription,
   type Tally,
-} from './port.ts';
+} from './engine.ts';
 
 /** The engine of a single process: it has no broker, so nothing is ever away until it is closed. */
 export class MemoryEngine<Frame> implements Engine<Frame> {

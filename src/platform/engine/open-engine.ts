@@ -1,9 +1,9 @@
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import type { Engine, FrameCodec, Notices, NoticesOf } from './engine.ts';
 import { MemoryEngine } from './memory-engine.ts';
-import type { Engine, FrameCodec, Notices, NoticesOf } from './port.ts';
-import type { RedisAddress } from './redis-address.ts';
-import type { SeveralRedis } from './several-redis.ts';
+import type { RedisAddress } from './redis/redis-address.ts';
+import type { SeveralRedis } from './shards/several-redis.ts';
 
 export interface EngineOptions<Frame> {
   readonly codec: FrameCodec<Frame>;
@@ -34,7 +34,7 @@ export async function openEngine<Frame>(options: EngineOptions<Frame>): Promise<
   const [address, another] = addresses;
   if (address === undefined) return { engine: new MemoryEngine(), description: 'memory' };
   if (address.cluster !== undefined) {
-    const { RedisCluster } = await import('./redis-cluster.ts');
+    const { RedisCluster } = await import('./shards/redis-cluster.ts');
     const engine = await RedisCluster.connect({ codec, address, log, metrics, notices: partitionNotices });
     const [first] = engine.shards;
     const name = `Redis Cluster of ${engine.shards.length} masters`;
@@ -42,7 +42,7 @@ export async function openEngine<Frame>(options: EngineOptions<Frame>): Promise<
   }
   // Loaded here, because a node without Redis does not need the library.
   if (another === undefined) {
-    const { RedisEngine } = await import('./redis-engine.ts');
+    const { RedisEngine } = await import('./redis/redis-engine.ts');
     const engine = await RedisEngine.connect({
       codec,
       url: address.url,
@@ -52,7 +52,7 @@ export async function openEngine<Frame>(options: EngineOptions<Frame>): Promise<
     });
     return { engine, description: described(address.name, engine.serverVersion) };
   }
-  const { SeveralRedis } = await import('./several-redis.ts');
+  const { SeveralRedis } = await import('./shards/several-redis.ts');
   const several = await SeveralRedis.connect(options);
   const shards = several.shards.map(({ serverVersion }, n) => described(options.used[n]!, serverVersion));
   return { engine: several, several, description: shards.join('; ') };

@@ -1,7 +1,7 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { ApiError, invalid } from '@parley/protocol/errors/errors.ts';
 import type { buildConnector } from 'undici';
-import { ApiError, invalid } from '../../contract/protocol/errors.ts';
 import { KeyedLimiter } from '../lifecycle.ts';
 import { AllowedPlaces, isPublicAddress } from './addresses.ts';
 import type { Target } from './outbound-url.ts';

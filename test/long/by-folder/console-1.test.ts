@@ -1,3 +1,3 @@
 import { runTogether } from '../../support/together.ts';
 
-await runTogether('long/console', 1, 4);
+await runTogether('test/long/console', 1, 4);

@@ -1,3 +1,3 @@
 import { runTogether } from '../../support/together.ts';
 
-await runTogether('long/widgets');
+await runTogether('test/long/widgets');

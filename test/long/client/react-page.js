@@ -1,10 +1,10 @@
 /** A page of components over the hooks, which react.test.ts opens in a browser and steers. */
 
+import { connect } from '@parley/client';
+import { ParleyProvider } from '@parley/client/react';
+import { App, most, renders, resetCounts } from '@parley/client/test/react-parts.ts';
 import { createElement as h, StrictMode } from 'react';
 import { createRoot, hydrateRoot } from 'react-dom/client';
-import { connect } from '../../../src/contract/client/index.ts';
-import { ParleyProvider } from '../../../src/contract/client/react/index.ts';
-import { App, most, renders, resetCounts } from '../../client/react-parts.ts';
 
 /** The requests over the sockets of this page, as `type conversation`. */
 const requests = [];

@@ -1,21 +1,21 @@
 /**
  * The hooks for React in a real browser, against the real server.
  *
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client/ai,
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client/ai,
  * src/core/installation, src/features/mail, src/platform/outbound.
  */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ParleyProvider } from '@parley/client/react';
+import { NAMES, OpenConversations } from '@parley/client/test/open-conversations.ts';
+import { bringEvents } from '@parley/client/test/react-conversations.ts';
+import { App, type Part } from '@parley/client/test/react-parts.ts';
 import type { Page } from 'playwright-core';
 import { createElement } from 'react';
 import { renderToString } from 'react-dom/server';
 import t from 'tap';
-import { ParleyProvider } from '../../../src/contract/client/react/index.ts';
 import { Runs } from '../../agents/runs.ts';
-import { NAMES, OpenConversations } from '../../client/open-conversations.ts';
-import { bringEvents } from '../../client/react-conversations.ts';
-import { App, type Part } from '../../client/react-parts.ts';
 import { ROOT } from '../../start/parley.ts';
 import { startTestApp } from '../../support/app.ts';
 import { startChromium } from '../../support/chromium.ts';
@@ -167,7 +167,7 @@ t.test('the examples of the guide and of docs/sdk.md', async (t) => {
     return page;
   };
 
-  const guide = await pageOf(ports[0]!, 'src/platform/http/documents/pages/guides/sdk.md');
+  const guide = await pageOf(ports[0]!, 'src/api/documents/pages/guides/sdk.md');
   const other = await conversations.open(t, id, { as: 'grace' });
   await guide.getByRole('button', { name: 'Say ahoy' }).click();
   await guide.getByText(`${NAMES.ada} ahoy`).waitFor();

@@ -15,7 +15,7 @@ import type {
   SdkName,
   SdkReference,
   Signature,
-} from '../../../src/platform/http/documents/pages/sdk-reference.ts';
+} from '../../../src/api/documents/pages/sdk-reference.ts';
 import { startTestApp } from '../../support/app.ts';
 import { builtClient } from '../../support/built-client.ts';
 import { startChromium } from '../../support/chromium.ts';

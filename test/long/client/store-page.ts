@@ -1,7 +1,7 @@
 /** A page with a store, which store.test.ts opens in a browser: `chat` is called from there. */
 
-import { type Client, connect, type LiveConversation } from '../../../src/contract/client/index.ts';
-import { openStore } from '../../../src/contract/client/store/index.ts';
+import { type Client, connect, type LiveConversation } from '@parley/client';
+import { openStore } from '@parley/client/store';
 
 interface Place {
   readonly url: string;

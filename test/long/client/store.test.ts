@@ -1,18 +1,18 @@
 /**
  * The store in IndexedDB, in a real browser: reloads, killed tabs, two tabs, sign-out, no space.
  *
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client/ai,
- * src/contract/client/react, src/core/installation, src/features/mail, src/platform/outbound.
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client/ai,
+ * packages/client/react, src/core/installation, src/features/mail, src/platform/outbound.
  */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { openNetwork } from '@parley/client/test/network.ts';
+import { OpenConversations } from '@parley/client/test/open-conversations.ts';
 import type { BrowserContext, Page } from 'playwright-core';
 import { rolldown } from 'rolldown';
 import t from 'tap';
-import { openNetwork } from '../../client/network.ts';
-import { OpenConversations } from '../../client/open-conversations.ts';
 import { startTestApp } from '../../support/app.ts';
 import { startChromium } from '../../support/chromium.ts';
 import type { Teardown } from '../../support/teardown.ts';

@@ -1,15 +1,15 @@
 /**
  * The administration of the console, as an admin of the demo account uses it in a real browser.
  *
- * Without influence: OPERATION, src/contract/client/ai, src/features/cells,
- * src/features/platform-events, src/features/search, src/platform/http/documents/pages.
+ * Without influence: OPERATION, packages/client/ai, src/features/cells,
+ * src/features/platform-events, src/features/search, src/api/documents/pages.
  */
 
 import { randomUUID } from 'node:crypto';
+import type { RetentionPolicy } from '@parley/protocol/resources/retention-policy.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import type { RetentionPolicy } from '../../../src/contract/protocol/resources/retention-policy.ts';
-import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { slackContents, zipped } from '../../import/samples.ts';
 import { ageMessages } from '../../support/aged-messages.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';

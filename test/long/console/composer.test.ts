@@ -1,16 +1,16 @@
 /**
  * People write in a real browser: how they type, for whom, and when it is sent.
  *
- * Without influence: OPERATION, ASIDE, src/contract/client/ai, src/core/installation,
- * src/edge/console/page/administration, src/edge/console/page/installation,
+ * Without influence: OPERATION, ASIDE, packages/client/ai, src/core/installation,
+ * packages/console/administration, packages/console/installation,
  * src/features/compliance, src/features/widgets.
  */
 
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import type { ChatMessage } from '../../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
-import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { startTestApp } from '../../support/app.ts';
 import {
   ConsoleBrowser,

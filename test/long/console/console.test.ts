@@ -1,9 +1,9 @@
 /**
  * The console as a visitor of the demo account finds it, in a real browser.
  *
- * Without influence: OPERATION, src/contract/client/ai, src/features/cells,
+ * Without influence: OPERATION, packages/client/ai, src/features/cells,
  * src/features/compliance, src/features/identity, src/features/import,
- * src/features/platform-events, src/platform/http/documents/pages.
+ * src/features/platform-events, src/api/documents/pages.
  */
 
 import t from 'tap';

@@ -1,8 +1,8 @@
 /**
- * Without influence: OPERATION, src/contract/client/ai, src/edge/console/page/administration,
- * src/edge/console/page/installation, src/features/cells, src/features/identity,
+ * Without influence: OPERATION, packages/client/ai, packages/console/administration,
+ * packages/console/installation, src/features/cells, src/features/identity,
  * src/features/import, src/features/platform-events, src/features/widgets,
- * src/platform/http/documents/pages.
+ * src/api/documents/pages.
  */
 
 import t from 'tap';

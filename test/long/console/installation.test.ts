@@ -1,15 +1,15 @@
 /**
  * The page of operators: live figures, and what needs attention; to all others nothing.
  *
- * Without influence: OPERATION, ANSWERS, src/contract/client/ai, src/features/cells,
+ * Without influence: OPERATION, ANSWERS, packages/client/ai, src/features/cells,
  * src/features/compliance, src/features/identity, src/features/platform-events,
- * src/features/widgets, src/platform/http/documents/pages.
+ * src/features/widgets, src/api/documents/pages.
  */
 
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { addOperator, removeOperator } from '../../../src/core/accounts/operators.ts';
-import { lockUser } from '../../../src/core/accounts/users.ts';
+import { lockUser } from '../../../src/core/accounts/actors/users.ts';
+import { addOperator, removeOperator } from '../../../src/core/accounts/users/operators.ts';
 import { startTestApp } from '../../support/app.ts';
 import { ConsoleBrowser, findingsInThemes, seriousFindings } from '../../support/console-page.ts';
 import { until } from '../../support/until.ts';

@@ -1,8 +1,8 @@
 /**
  * A node that is killed while a person writes, in a real browser.
  *
- * Without influence: OPERATION, ASIDE, ANSWERS, src/contract/client/ai, src/core/installation,
- * src/edge/console/page/administration, src/edge/console/page/installation,
+ * Without influence: OPERATION, ASIDE, ANSWERS, packages/client/ai, src/core/installation,
+ * packages/console/administration, packages/console/installation,
  * src/features/compliance, src/features/mail, src/features/widgets.
  */
 

@@ -1,17 +1,17 @@
 /**
  * The bell of the console, its page, the settings and web push, in a real browser.
  *
- * Without influence: OPERATION, ASIDE, src/contract/client/ai, src/core/installation,
- * src/edge/console/page/administration, src/edge/console/page/installation,
+ * Without influence: OPERATION, ASIDE, packages/client/ai, src/core/installation,
+ * packages/console/administration, packages/console/installation,
  * src/features/compliance, src/features/widgets.
  */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { NotificationSettings } from '@parley/protocol/resources/notification-settings.ts';
+import type { PushSubscription } from '@parley/protocol/resources/push-subscription.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import type { List } from '../../../src/contract/protocol/lists.ts';
-import type { NotificationSettings } from '../../../src/contract/protocol/resources/notification-settings.ts';
-import type { PushSubscription } from '../../../src/contract/protocol/resources/push-subscription.ts';
-import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { Conversations } from '../../conversations/fixture.ts';
 import { Cases } from '../../messages/cases.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';

@@ -1,18 +1,18 @@
 /**
  * The panes beside and inside a conversation of the console, in a real browser.
  *
- * Without influence: OPERATION, ASIDE, src/contract/client/ai, src/core/installation,
- * src/edge/console/page/administration, src/edge/console/page/installation, src/features/widgets.
+ * Without influence: OPERATION, ASIDE, packages/client/ai, src/core/installation,
+ * packages/console/administration, packages/console/installation, src/features/widgets.
  */
 
+import { connect } from '@parley/client';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { MailReceipt } from '@parley/protocol/resources/email.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
 import nodemailer from 'nodemailer';
 import type { Locator, Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { connect } from '../../../src/contract/client/index.ts';
-import type { ChatMessage } from '../../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
-import type { MailReceipt } from '../../../src/contract/protocol/resources/email.ts';
-import type { Participant } from '../../../src/contract/protocol/resources/participant.ts';
 import { Conversations } from '../../conversations/fixture.ts';
 import { signed } from '../../mail/arrivals.ts';
 import { type CallOptions, startTestApp } from '../../support/app.ts';

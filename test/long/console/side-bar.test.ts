@@ -1,9 +1,9 @@
 /**
  * The list of conversations, search, themes and the banner of the console, in a real browser.
  *
- * Without influence: OPERATION, ANSWERS, src/contract/client/ai, src/features/cells,
+ * Without influence: OPERATION, ANSWERS, packages/client/ai, src/features/cells,
  * src/features/identity, src/features/import, src/features/mail, src/features/platform-events,
- * src/features/widgets, src/platform/http/documents/pages.
+ * src/features/widgets, src/api/documents/pages.
  */
 
 import { randomUUID } from 'node:crypto';

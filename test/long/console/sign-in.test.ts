@@ -1,16 +1,16 @@
 /**
  * Signing in to the console: by an invitation, an API key, and at an identity provider.
  *
- * Without influence: OPERATION, ANSWERS, src/contract/client/ai, src/core/installation,
+ * Without influence: OPERATION, ANSWERS, packages/client/ai, src/core/installation,
  * src/features/cells, src/features/compliance, src/features/import, src/features/mail,
  * src/features/platform-events, src/features/push, src/features/search, src/features/webhooks,
- * src/features/widgets, src/platform/http/documents/pages.
+ * src/features/widgets, src/api/documents/pages.
  */
 
+import type { Invitation } from '@parley/protocol/resources/invitation.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import type { BrowserContext, Page } from 'playwright-core';
 import t from 'tap';
-import type { Invitation } from '../../../src/contract/protocol/resources/invitation.ts';
-import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { personWith } from '../../accounts/fixture.ts';
 import { startSignIn } from '../../identity/sign-in-fixture.ts';
 import { callsAt } from '../../support/app.ts';

@@ -2,10 +2,10 @@
  * The demo: Carl in the widget of the sample shop, Ada and Grace in the console, side by side.
  *
  * Without influence: ANSWERS, src/app/admin, src/app/supervise.ts, src/app/supervisor,
- * src/app/tail.ts, src/contract/client/ai, src/core/installation, src/core/registration,
- * src/edge/console/page/administration, src/edge/console/page/installation, src/features/cells,
+ * src/app/tail.ts, packages/client/ai, src/core/installation, src/core/registration,
+ * packages/console/administration, packages/console/installation, src/features/cells,
  * src/features/compliance, src/features/import, src/features/mail, src/features/platform-events,
- * src/features/search, src/platform/http/documents/pages.
+ * src/features/search, src/api/documents/pages.
  */
 
 import t from 'tap';

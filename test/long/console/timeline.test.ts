@@ -2,20 +2,20 @@
  * The timeline of the console, in a real browser: what it shows, does, and where it stands.
  *
  * Without influence: src/app/admin, src/app/supervise.ts, src/app/supervisor, src/app/tail.ts,
- * src/contract/client/ai, src/core/installation, src/core/registration,
- * src/edge/console/page/administration, src/edge/console/page/installation, src/features/cells,
+ * packages/client/ai, src/core/installation, src/core/registration,
+ * packages/console/administration, packages/console/installation, src/features/cells,
  * src/features/identity, src/features/import, src/features/platform-events, src/features/widgets,
- * src/platform/http/documents/pages.
+ * src/api/documents/pages.
  */
 
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ChatMessage, SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import type { Locator, Page } from 'playwright-core';
 import t from 'tap';
-import type { ChatMessage, SendMessageBody } from '../../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
-import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { startTestApp } from '../../support/app.ts';
 import { ConsoleBrowser, findingsInThemes } from '../../support/console-page.ts';
 import { chooseInRow, clickInRow } from '../../support/row-button.ts';

@@ -1,14 +1,14 @@
 /**
  * The page of the console with what waits for a person, in a real browser.
  *
- * Without influence: OPERATION, ASIDE, src/contract/client/ai, src/core/installation,
- * src/edge/console/page/administration, src/edge/console/page/installation,
+ * Without influence: OPERATION, ASIDE, packages/client/ai, src/core/installation,
+ * packages/console/administration, packages/console/installation,
  * src/features/compliance, src/features/widgets.
  */
 
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
-import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
-import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { Conversations } from '../../conversations/fixture.ts';
 import { Cases } from '../../messages/cases.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';

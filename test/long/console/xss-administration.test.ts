@@ -3,19 +3,19 @@
  * OpenAPI document. One of each kind is shown in a real browser, and none may run or become an
  * element.
  *
- * Without influence: OPERATION, src/contract/client/ai, src/features/cells, src/features/import,
- * src/features/platform-events, src/features/search, src/platform/http/documents/pages.
+ * Without influence: OPERATION, packages/client/ai, src/features/cells, src/features/import,
+ * src/features/platform-events, src/features/search, src/api/documents/pages.
  */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { Installation } from '@parley/protocol/resources/installation.ts';
+import type { WebhookDelivery } from '@parley/protocol/resources/webhook-delivery.ts';
 import t from 'tap';
-import type { List } from '../../../src/contract/protocol/lists.ts';
-import type { Installation } from '../../../src/contract/protocol/resources/installation.ts';
-import type { WebhookDelivery } from '../../../src/contract/protocol/resources/webhook-delivery.ts';
-import { addOperator } from '../../../src/core/accounts/operators.ts';
-import { lockUser } from '../../../src/core/accounts/users.ts';
-import { XSS_KINDS } from '../../console/xss-vectors.ts';
+import { lockUser } from '../../../src/core/accounts/actors/users.ts';
+import { addOperator } from '../../../src/core/accounts/users/operators.ts';
 import { until } from '../../support/until.ts';
 import { WebhookReceiver } from '../../support/webhook-receiver.ts';
+import { XSS_KINDS } from '../xss-vectors.ts';
 import { each, XssConsole } from './xss-fixture.ts';
 
 const shown = await XssConsole.start(t);

@@ -1,6 +1,6 @@
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import type { Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { type CallOptions, callsAt, startTestApp, type TestApp } from '../../support/app.ts';
 import { ConsoleBrowser } from '../../support/console-page.ts';
 import type { Teardown } from '../../support/teardown.ts';

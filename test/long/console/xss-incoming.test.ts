@@ -4,28 +4,28 @@
  * one page of the console in a real browser, as Markdown, as mail and as names of files; the other
  * views show one of each kind. None may run.
  *
- * Without influence: OPERATION, src/contract/client/ai, src/core/installation, src/features/cells,
+ * Without influence: OPERATION, packages/client/ai, src/core/installation, src/features/cells,
  * src/features/compliance, src/features/identity, src/features/platform-events,
  * src/features/search, src/features/widgets.
  */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { AgentRun } from '@parley/protocol/resources/agent-run.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { MailReceipt } from '@parley/protocol/resources/email.ts';
+import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
+import { shownName } from '@parley/ui/text/shown-name.ts';
 import nodemailer from 'nodemailer';
 import t, { type Test } from 'tap';
-import type { List } from '../../../src/contract/protocol/lists.ts';
-import type { AgentRun } from '../../../src/contract/protocol/resources/agent-run.ts';
-import type { ChatMessage } from '../../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
-import type { MailReceipt } from '../../../src/contract/protocol/resources/email.ts';
-import type { UploadUrl } from '../../../src/contract/protocol/resources/upload.ts';
-import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
-import { shownName } from '../../../src/platform/ui/shown-name.ts';
-import { XSS_KINDS, XSS_NAMES, XSS_VECTORS } from '../../console/xss-vectors.ts';
 import { ended, startImport, tarred } from '../../import/samples.ts';
 import { signed } from '../../mail/arrivals.ts';
 import { callsAt } from '../../support/app.ts';
 import { ModelServer } from '../../support/model-server.ts';
 import { deviceIn, startPushService } from '../../support/push-service.ts';
 import { until } from '../../support/until.ts';
+import { XSS_KINDS, XSS_NAMES, XSS_VECTORS } from '../xss-vectors.ts';
 import { each, XssConsole } from './xss-fixture.ts';
 
 const SECRET = 's'.repeat(32);

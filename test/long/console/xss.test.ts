@@ -3,17 +3,17 @@
  * of each kind is shown by the console in a real browser, and none may run or become an element;
  * xss-incoming.test.ts has all of them on one page.
  *
- * Without influence: OPERATION, src/contract/client/ai, src/features/cells, src/features/identity,
+ * Without influence: OPERATION, packages/client/ai, src/features/cells, src/features/identity,
  * src/features/import, src/features/platform-events.
  */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import t from 'tap';
-import type { List } from '../../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
-import { XSS_KINDS } from '../../console/xss-vectors.ts';
 import { Cases } from '../../messages/cases.ts';
 import { until } from '../../support/until.ts';
+import { XSS_KINDS } from '../xss-vectors.ts';
 import { each, XssConsole } from './xss-fixture.ts';
 
 const shown = await XssConsole.start(t);

@@ -1,5 +1,5 @@
 /**
- * Without influence: OPERATION, ASIDE, PAGES, src/contract/client/ai, src/contract/client/react,
+ * Without influence: OPERATION, ASIDE, PAGES, packages/client/ai, packages/client/react,
  * src/features/mail.
  */
 

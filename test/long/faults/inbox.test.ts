@@ -1,19 +1,19 @@
 /**
  * The inbox over two nodes: a node that dies before its rows are written, and walks beside writes.
  *
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client/ai,
- * src/contract/client/react, src/core/installation, src/features/mail, src/platform/outbound.
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client/ai,
+ * packages/client/react, src/core/installation, src/features/mail, src/platform/outbound.
  */
 
 import { isDeepStrictEqual } from 'node:util';
+import { connect } from '@parley/client';
+import type { List } from '@parley/protocol/lists.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import pg from 'pg';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { connect } from '../../../src/contract/client/index.ts';
-import type { List } from '../../../src/contract/protocol/lists.ts';
-import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
-import type { InboxSummary } from '../../../src/contract/protocol/resources/inbox.ts';
-import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { INBOX_LOCK } from '../../../src/core/inbox/writer.ts';
 import { Client } from '../../gateway/fixture.ts';
 import { startCluster } from '../../support/cluster.ts';

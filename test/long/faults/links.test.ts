@@ -1,6 +1,6 @@
 import t from 'tap';
-import { FRAME_CODEC as codec } from '../../../src/platform/engine/frame-codec.ts';
-import { RedisEngine } from '../../../src/platform/engine/redis-engine.ts';
+import { FRAME_CODEC as codec } from '../../../src/core/frames/frame-codec.ts';
+import { RedisEngine } from '../../../src/platform/engine/redis/redis-engine.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { makeFrame, newChannel, onCreated } from '../../engine/contract.ts';
 import { FaultProxy } from '../../support/fault-proxy.ts';

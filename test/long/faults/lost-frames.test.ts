@@ -2,13 +2,13 @@
  * Single deliveries between nodes are lost on a link that stays up, or a node commits while its
  * link is away: readers get everything all the same, on the open socket.
  *
- * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, src/contract/client, src/features/mail,
+ * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client, src/features/mail,
  * src/platform/outbound.
  */
 
 import pg from 'pg';
 import t from 'tap';
-import { WIRE_KINDS } from '../../../src/platform/engine/frame-codec.ts';
+import { WIRE_KINDS } from '../../../src/core/frames/frame-codec.ts';
 import { loseNext, startLinks } from '../../support/link-faults.ts';
 import { type Listener, startNode } from '../../support/node.ts';
 import { createTestDatabase } from '../../support/postgres.ts';

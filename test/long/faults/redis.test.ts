@@ -2,13 +2,13 @@
  * Faults of one Redis, and of the links to it, under two nodes: one cluster for all of them.
  *
  * Without influence: ASIDE, PAGES, ANSWERS, src/app/demo, src/app/supervise.ts, src/app/supervisor,
- * src/app/tail.ts, src/contract/client, src/core/registration, src/features/mail,
+ * src/app/tail.ts, packages/client, src/core/registration, src/features/mail,
  * src/platform/outbound.
  */
 
 import { Redis } from 'ioredis';
 import t from 'tap';
-import { redisName } from '../../../src/platform/engine/channels.ts';
+import { redisName } from '../../../src/platform/engine/partitions.ts';
 import { delivery } from '../../campaigns/delivery.ts';
 import { redisAway } from '../../campaigns/redis-away.ts';
 import { checkCluster, Load, onFreshGroup, startClusterBehindLinks } from '../../support/cluster.ts';

@@ -1,18 +1,18 @@
 /**
  * Files of visitors in the widget, in a real browser: chosen, dropped, pasted, and what fails.
  *
- * Without influence: OPERATION, ASIDE, ANSWERS, src/contract/client/ai, src/core/installation,
- * src/edge/console/page/administration, src/edge/console/page/installation,
+ * Without influence: OPERATION, ASIDE, ANSWERS, packages/client/ai, src/core/installation,
+ * packages/console/administration, packages/console/installation,
  * src/features/compliance, src/features/mail.
  */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Widget } from '@parley/protocol/resources/widget.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import type { FrameLocator, Page } from 'playwright-core';
 import t from 'tap';
-import type { List } from '../../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
-import type { Widget } from '../../../src/contract/protocol/resources/widget.ts';
-import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';
 import { ConsoleBrowser, inPage, seriousFindings } from '../../support/console-page.ts';
 import { serveSite } from '../../support/served-page.ts';

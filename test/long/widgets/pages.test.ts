@@ -2,16 +2,16 @@
  * The widget in pages as they are made: bodies that are replaced, tags that run twice or as
  * modules, tabs that go on to the next page, and the keyboard.
  *
- * Without influence: OPERATION, ANSWERS, src/contract/client/ai, src/core/installation,
- * src/edge/console/page/administration, src/edge/console/page/installation, src/features/cells,
+ * Without influence: OPERATION, ANSWERS, packages/client/ai, src/core/installation,
+ * packages/console/administration, packages/console/installation, src/features/cells,
  * src/features/compliance, src/features/import, src/features/mail, src/features/platform-events,
- * src/features/search, src/platform/http/documents/pages.
+ * src/features/search, src/api/documents/pages.
  */
 
+import type { Widget } from '@parley/protocol/resources/widget.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import type { FrameLocator, Page } from 'playwright-core';
 import t from 'tap';
-import type { Widget } from '../../../src/contract/protocol/resources/widget.ts';
-import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
 import { AUDIENCE, provide } from '../../identity/fixture.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';
 import { ConsoleBrowser, inPage } from '../../support/console-page.ts';

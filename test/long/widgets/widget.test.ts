@@ -1,20 +1,20 @@
 /**
  * The widget on pages of a shop, in a real browser: the loader, the frame, and who visitors are.
  *
- * Without influence: OPERATION, ANSWERS, src/contract/client/ai, src/core/installation,
- * src/edge/console/page/administration, src/edge/console/page/installation, src/features/cells,
+ * Without influence: OPERATION, ANSWERS, packages/client/ai, src/core/installation,
+ * packages/console/administration, packages/console/installation, src/features/cells,
  * src/features/compliance, src/features/import, src/features/platform-events, src/features/search,
- * src/platform/http/documents/pages.
+ * src/api/documents/pages.
  */
 
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Widget } from '@parley/protocol/resources/widget.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
+import { readableOn } from '@parley/widget/readable-on.ts';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 import t from 'tap';
-import type { List } from '../../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../../src/contract/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
-import type { Widget } from '../../../src/contract/protocol/resources/widget.ts';
-import { NEWEST_VERSION } from '../../../src/contract/protocol/versions.ts';
-import { readableOn } from '../../../src/features/widgets/page/readable-on.ts';
 import { AUDIENCE, provide } from '../../identity/fixture.ts';
 import { callsAt, startTestApp } from '../../support/app.ts';
 import { startChromium } from '../../support/chromium.ts';

@@ -3,17 +3,16 @@
  * sets, and what a hostile page hands over. None may run or become an element, in the frame or on
  * the page of the shop.
  *
- * Without influence: OPERATION, ANSWERS, src/contract/client/ai, src/core/installation,
+ * Without influence: OPERATION, ANSWERS, packages/client/ai, src/core/installation,
  * src/edge/console, src/features/cells, src/features/compliance, src/features/import,
  * src/features/mail, src/features/platform-events, src/features/search,
- * src/platform/http/documents/pages.
+ * src/api/documents/pages.
  */
 
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Customer } from '@parley/protocol/resources/customer.ts';
 import type { Frame, Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import type { Conversation } from '../../../src/contract/protocol/resources/conversation.ts';
-import type { Customer } from '../../../src/contract/protocol/resources/customer.ts';
-import { XSS_KINDS, XSS_NAMES, XSS_VECTORS } from '../../console/xss-vectors.ts';
 import { AUDIENCE, provide } from '../../identity/fixture.ts';
 import { startTestApp } from '../../support/app.ts';
 import { startChromium } from '../../support/chromium.ts';
@@ -22,6 +21,7 @@ import { TokenIssuer } from '../../support/token-issuer.ts';
 import { until } from '../../support/until.ts';
 import { XssWatch } from '../../support/xss-watch.ts';
 import { visitorsOf } from '../../widgets/fixture.ts';
+import { XSS_KINDS, XSS_NAMES, XSS_VECTORS } from '../xss-vectors.ts';
 
 const app = await startTestApp(t, { PARLEY_FETCH_ALLOW: '127.0.0.1', PARLEY_RATE_LIMIT: 'off' });
 const { need, widget: newWidget } = visitorsOf(app);

@@ -1,5 +1,5 @@
-import { notFound } from '../../../contract/protocol/errors.ts';
-import type { PublicRoutes } from '../../../platform/http/pipeline/public-routes.ts';
+import { notFound } from '@parley/protocol/errors/errors.ts';
+import type { PublicRoutes } from '../../../api/pipeline/public-routes.ts';
 import { AVATARS_PATH, type Avatars } from './avatars.ts';
 
 /** Serves avatars to pages. The address is the credential, so no header is required. */

@@ -1,12 +1,12 @@
+import { newId } from '@parley/protocol/ids.ts';
 import { sql } from 'kysely';
-import { newId } from '../../../contract/protocol/ids.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { readImage, type UploadedImage } from '../../attachments/images.ts';
 import type { FileBytes, ObjectStore } from '../../attachments/storage.ts';
 import { withdrawUploads } from '../../attachments/uploads.ts';
-import { enqueueActorChanged } from '../rights-changed.ts';
+import { enqueueActorChanged } from '../rights/rights-changed.ts';
 
 /** The path below which avatars are served, before their id. */
 export const AVATARS_PATH = '/v1/avatars/';

@@ -1,14 +1,9 @@
-import { ListOf, listOf } from '../../../contract/protocol/lists.ts';
-import { Actor } from '../../../contract/protocol/resources/actor.ts';
-import {
-  ActorPresence,
-  ActorsQuery,
-  Person,
-  PresenceQuery,
-} from '../../../contract/protocol/resources/person.ts';
+import { ListOf, listOf } from '@parley/protocol/lists.ts';
+import { Actor } from '@parley/protocol/resources/actor.ts';
+import { ActorPresence, ActorsQuery, Person, PresenceQuery } from '@parley/protocol/resources/person.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { PEOPLE, type PersonRow, presentPerson, readKnownActors, readPresences } from './people.ts';
 
 /**

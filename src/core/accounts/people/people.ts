@@ -1,6 +1,6 @@
-import { type Actor, type ActorFields, presentActor } from '../../../contract/protocol/resources/actor.ts';
-import { type ActorPresence, Person } from '../../../contract/protocol/resources/person.ts';
-import { type Principal, seesWholeAccount } from '../../../platform/access/principal.ts';
+import { type Actor, type ActorFields, presentActor } from '@parley/protocol/resources/actor.ts';
+import { type ActorPresence, Person } from '@parley/protocol/resources/person.ts';
+import { type Principal, seesWholeAccount } from '../../../api/access/principal.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';

@@ -1,21 +1,21 @@
-import { notFound } from '../../../contract/protocol/errors.ts';
-import { ListOf } from '../../../contract/protocol/lists.ts';
-import { EndedSessions, Session } from '../../../contract/protocol/resources/session.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
-import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { notFound } from '@parley/protocol/errors/errors.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
+import { EndedSessions, Session } from '@parley/protocol/resources/session.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import {
   defineList,
   type PageParameters,
   PageQuery,
   readPage,
   toList,
-} from '../../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import { requireGrant } from '../grants.ts';
-import { findPerson } from '../persons.ts';
-import { findRoleById } from '../roles.ts';
-import { findUser } from '../users.ts';
+} from '../../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { findPerson } from '../actors/persons.ts';
+import { findUser } from '../actors/users.ts';
+import { requireGrant } from '../rights/grants.ts';
+import { findRoleById } from '../rights/roles.ts';
 import {
   endCredentials,
   endSession,

@@ -1,13 +1,13 @@
-import { notFound } from '../../../contract/protocol/errors.ts';
-import { Session } from '../../../contract/protocol/resources/session.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
-import type { TokenSubject } from '../../../platform/access/tokens.ts';
+import { notFound } from '@parley/protocol/errors/errors.ts';
+import { Session } from '@parley/protocol/resources/session.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import type { TokenSubject } from '../../../api/access/tokens.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { type Audited, audit } from '../../audit/audit.ts';
 import { presentAs } from '../../resources/present-as.ts';
-import { enqueueRightsChanged } from '../rights-changed.ts';
+import { enqueueRightsChanged } from '../rights/rights-changed.ts';
 
 /** A family of refresh tokens that can still get access tokens; the session has the family's id. */
 export interface SessionRow {

@@ -1,13 +1,13 @@
-import { ApiError, invalid, missingField } from '../../../contract/protocol/errors.ts';
+import { ApiError, invalid, missingField } from '@parley/protocol/errors/errors.ts';
 import {
   ACCESS_TOKEN_TYPE,
   type CreateTokenBody,
   type ExchangedToken,
-} from '../../../contract/protocol/resources/token.ts';
-import type { Authenticator } from '../../../platform/access/authenticate.ts';
-import { accountMissing, requireSubscription } from '../../../platform/access/authorize.ts';
-import { type Principal, UNAUTHENTICATED } from '../../../platform/access/principal.ts';
-import { DEFAULT_TTL_S, type Tokens } from '../../../platform/access/tokens.ts';
+} from '@parley/protocol/resources/token.ts';
+import type { Authenticator } from '../../../api/access/authenticate.ts';
+import { accountMissing, requireSubscription } from '../../../api/access/authorize.ts';
+import { type Principal, UNAUTHENTICATED } from '../../../api/access/principal.ts';
+import { DEFAULT_TTL_S, type Tokens } from '../../../api/access/tokens.ts';
 
 export interface ExchangeOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;

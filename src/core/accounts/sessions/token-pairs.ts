@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { REFRESH_TOKEN_DAYS, type Token } from '@parley/protocol/resources/token.ts';
 import { sql } from 'kysely';
 import { nanoid } from 'nanoid';
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { newId } from '../../../contract/protocol/ids.ts';
-import { REFRESH_TOKEN_DAYS, type Token } from '../../../contract/protocol/resources/token.ts';
-import type { TokenSubject, Tokens } from '../../../platform/access/tokens.ts';
+import type { TokenSubject, Tokens } from '../../../api/access/tokens.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { enqueueRightsChanged } from '../rights-changed.ts';
+import { enqueueRightsChanged } from '../rights/rights-changed.ts';
 import { endSessionsById } from './sessions.ts';
 
 /**

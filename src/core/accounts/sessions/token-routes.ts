@@ -1,19 +1,19 @@
-import { Type } from 'typebox';
-import { notFound } from '../../../contract/protocol/errors.ts';
+import { notFound } from '@parley/protocol/errors/errors.ts';
 import {
   CreateTokenBody,
   ExchangedToken,
   RefreshTokenBody,
   Token,
-} from '../../../contract/protocol/resources/token.ts';
-import { Since } from '../../../contract/protocol/schema/since.ts';
-import type { Authenticator } from '../../../platform/access/authenticate.ts';
-import type { Tokens } from '../../../platform/access/tokens.ts';
+} from '@parley/protocol/resources/token.ts';
+import { Since } from '@parley/protocol/schema/since.ts';
+import { Type } from 'typebox';
+import type { Authenticator } from '../../../api/access/authenticate.ts';
+import type { Tokens } from '../../../api/access/tokens.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import { requireGrant } from '../grants.ts';
-import { findRoleById } from '../roles.ts';
-import { lockUser } from '../users.ts';
+import { lockUser } from '../actors/users.ts';
+import { requireGrant } from '../rights/grants.ts';
+import { findRoleById } from '../rights/roles.ts';
 import { checkTokenBody, exchangeToken } from './token-exchange.ts';
 import { issueTokenPair, refreshTokenPair } from './token-pairs.ts';
 

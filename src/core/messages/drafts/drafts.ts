@@ -1,22 +1,22 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import type { ApproveDraftBody } from '../../../contract/protocol/resources/chat-message.ts';
-import { MESSAGE_MOVES } from '../../../contract/protocol/states/message-states.ts';
-import { transition } from '../../../contract/protocol/states/transitions.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { ApproveDraftBody } from '@parley/protocol/resources/chat-message.ts';
+import { MESSAGE_MOVES } from '@parley/protocol/states/message-states.ts';
+import { transition } from '@parley/protocol/states/transitions.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { auditMessage } from '../../audit/audit.ts';
-import { lockConversation } from '../../conversations/conversation-store.ts';
-import { moveWorkflow } from '../../conversations/workflow.ts';
+import { moveWorkflow } from '../../conversations/cases/workflow.ts';
+import { lockConversation } from '../../conversations/rows/conversation-store.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
 import { MESSAGE_COLUMNS, type MessageKey, type MessageRow } from '../../resources/message.ts';
-import { requireFinished } from '../editing/edit-rules.ts';
-import { followExternal, requireActive } from '../sending/external-message.ts';
-import { conclude } from '../sending/message-outcome.ts';
-import { lockMessage } from '../store.ts';
+import { conclude } from '../rows/message-outcome.ts';
+import { lockMessage } from '../rows/message-store.ts';
+import type { NewMessage } from '../rows/new-message.ts';
+import { insertWaiting } from '../rows/waiting-store.ts';
+import { requireFinished } from '../rules/edit-rules.ts';
+import { followExternal, requireActive } from '../timeline/external-message.ts';
 import type { LockedWrites } from '../timeline/locked-write.ts';
-import type { NewMessage } from '../timeline/new-message.ts';
-import { insertWaiting } from '../waiting-store.ts';
 
 /**
  * Inserts a customer reply that waits for a person's approval (docs/contract.md#drafts). The caller

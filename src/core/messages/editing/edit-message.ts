@@ -1,32 +1,32 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { EditMessageBody } from '@parley/protocol/resources/chat-message.ts';
 import { sql } from 'kysely';
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import type { EditMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { auditMessage } from '../../audit/audit.ts';
-import { lockAgainstHold, lockConversation } from '../../conversations/conversation-store.ts';
-import type { ConversationFacts } from '../../conversations/directory.ts';
-import { requireComing } from '../../conversations/own-state.ts';
+import type { ConversationFacts } from '../../conversations/directory/directory.ts';
+import { requireComing } from '../../conversations/participants/own-state.ts';
+import { lockAgainstHold, lockConversation } from '../../conversations/rows/conversation-store.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { mergedMetadata } from '../../resources/metadata.ts';
 import { MESSAGE_EDITED } from '../outbox-topics.ts';
+import { withdrawContent } from '../removal/withdraw-content.ts';
+import { lockMessage, readAttachmentIds, updateMessage } from '../rows/message-store.ts';
+import { keepRevision } from '../rows/revision-store.ts';
+import { outsideUpdateOf } from '../rows/waiting-store.ts';
+import { checkDelete, checkEdit, type EditRequest, requireAuthority } from '../rules/edit-rules.ts';
+import { allMentions } from '../rules/mentions.ts';
 import { cancelScheduled, reschedule } from '../schedules/scheduled.ts';
 import { uniqueAddresses } from '../sending/compose.ts';
-import { allMentions } from '../sending/mentions.ts';
-import { lockMessage, readAttachmentIds, updateMessage } from '../store.ts';
-import { outsideUpdateOf } from '../waiting-store.ts';
-import { checkDelete, checkEdit, type EditRequest, requireAuthority } from './edit-rules.ts';
 import {
   type EditedAttachments,
   NOT_REPLACED,
   readEditedInputs,
   replaceAttachments,
 } from './edited-attachments.ts';
-import { keepRevision } from './revision-store.ts';
-import { withdrawContent } from './withdraw-content.ts';
 
 /**
  * Absent fields of the body stay, "" and [] clear. An edit that changes nothing leaves no trace.

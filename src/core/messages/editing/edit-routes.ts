@@ -1,4 +1,4 @@
-import { ListOf } from '../../../contract/protocol/lists.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
 import {
   ApproveDraftBody,
   EditMessageBody,
@@ -6,11 +6,11 @@ import {
   MessageOutcome,
   MessageRevision,
   RejectDraftBody,
-} from '../../../contract/protocol/resources/chat-message.ts';
-import { Body } from '../../../contract/protocol/schema/schema.ts';
-import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
-import { type Call, defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import { requireWriter } from '../../conversations/access.ts';
+} from '@parley/protocol/resources/chat-message.ts';
+import { Body } from '@parley/protocol/schema/schema.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../api/pipeline/pagination.ts';
+import { type Call, defineRoute, type Route } from '../../../api/pipeline/route.ts';
+import { requireWriter } from '../../conversations/directory/access.ts';
 import { expandMessage } from '../../resources/expanded-message.ts';
 import { approveDraft, rejectDraft } from '../drafts/drafts.ts';
 import {
@@ -19,13 +19,13 @@ import {
   type MessageRoutesOptions,
   OF_MESSAGE,
   withoutResources,
-} from '../message-routes.ts';
-import { readableMessage } from '../reading/readable-message.ts';
+} from '../reading/message-routes.ts';
+import { outcomeOf } from '../rows/message-outcome.ts';
+import { presentRevision, REVISIONS } from '../rows/revision-store.ts';
+import { readableMessage } from '../rules/readable-message.ts';
 import { sendNow } from '../schedules/send-now.ts';
-import { outcomeOf } from '../sending/message-outcome.ts';
 import { cancelMessage, checkEditBody, deleteMessage, editMessage } from './edit-message.ts';
 import { claimEdited } from './edited-attachments.ts';
-import { presentRevision, REVISIONS } from './revision-store.ts';
 
 /** Routes that read, edit and delete a message, and decide about one that was not sent yet. */
 export function editRoutes(options: MessageRoutesOptions): Route[] {

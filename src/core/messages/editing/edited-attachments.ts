@@ -1,17 +1,17 @@
-import { ApiError, invalid, missingField, notFound, repeated } from '../../../contract/protocol/errors.ts';
-import type { AttachmentInput, EditMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
-import type { Metadata, MetadataChanges } from '../../../contract/protocol/resources/metadata.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
+import { ApiError, invalid, missingField, notFound, repeated } from '@parley/protocol/errors/errors.ts';
+import type { AttachmentInput, EditMessageBody } from '@parley/protocol/resources/chat-message.ts';
+import type { Metadata, MetadataChanges } from '@parley/protocol/resources/metadata.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
 import { withdrawUploads } from '../../attachments/uploads.ts';
 import type { MessageKey } from '../../resources/message.ts';
 import { mergedMetadata } from '../../resources/metadata.ts';
+import { deleteAttachments, insertAttachments } from '../rows/message-store.ts';
+import type { NewAttachment } from '../rows/new-message.ts';
+import { checkAttachment } from '../rules/send-rules.ts';
 import { newAttachments } from '../sending/compose.ts';
 import { resolveAttachments } from '../sending/resolve.ts';
-import { checkAttachment } from '../sending/send-rules.ts';
-import { deleteAttachments, insertAttachments } from '../store.ts';
-import type { NewAttachment } from '../timeline/new-message.ts';
 
 /** The attachments of an edited message, in their order: kept ones by id, and new ones. */
 export type EditedAttachments = readonly (

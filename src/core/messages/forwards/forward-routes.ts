@@ -1,8 +1,8 @@
-import { ForwardMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import { readableConversation } from '../../conversations/access.ts';
-import { answering, COMMITS, type MessageRoutesOptions, OF_MESSAGE } from '../message-routes.ts';
-import { readableMessage } from '../reading/readable-message.ts';
+import { ForwardMessageBody } from '@parley/protocol/resources/chat-message.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
+import { readableConversation } from '../../conversations/directory/access.ts';
+import { answering, COMMITS, type MessageRoutesOptions, OF_MESSAGE } from '../reading/message-routes.ts';
+import { readableMessage } from '../rules/readable-message.ts';
 import type { Sender } from '../sending/send.ts';
 import { forwarded } from './forward.ts';
 

@@ -1,20 +1,20 @@
-import { ApiError, invalid } from '../../../contract/protocol/errors.ts';
-import { newId } from '../../../contract/protocol/ids.ts';
+import { ApiError, invalid } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
 import {
   type ForwardMessageBody,
   MESSAGE_LIMITS,
   type SendMessageBody,
-} from '../../../contract/protocol/resources/chat-message.ts';
-import { requirePermission } from '../../../platform/access/authorize.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
+} from '@parley/protocol/resources/chat-message.ts';
+import { requirePermission } from '../../../api/access/authorize.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { readEntities, refKey, refOf } from '../../resources/entity.ts';
 import type { MessageRow } from '../../resources/message.ts';
-import { requireFinished, requireSent, requireThere } from '../editing/edit-rules.ts';
-import type { NewAttachment } from '../timeline/new-message.ts';
+import type { NewAttachment } from '../rows/new-message.ts';
+import { requireFinished, requireSent, requireThere } from '../rules/edit-rules.ts';
 
 /**
  * Returns the content of a readable message as a new message of the caller

@@ -1,13 +1,13 @@
-import { ListOf } from '../../../contract/protocol/lists.ts';
-import { type ChatMessage, IncludeInMessage } from '../../../contract/protocol/resources/chat-message.ts';
-import { Pin } from '../../../contract/protocol/resources/pin.ts';
-import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import { readableConversation } from '../../conversations/access.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
+import { type ChatMessage, IncludeInMessage } from '@parley/protocol/resources/chat-message.ts';
+import { Pin } from '@parley/protocol/resources/pin.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
+import { readableConversation } from '../../conversations/directory/access.ts';
 import { expandMessage, expandMessages } from '../../resources/expanded-message.ts';
 import { readMessagesForPage } from '../../resources/large-bodies.ts';
-import { type MessageRoutesOptions, OF_MESSAGE } from '../message-routes.ts';
-import { readableMessage } from '../reading/readable-message.ts';
+import { type MessageRoutesOptions, OF_MESSAGE } from '../reading/message-routes.ts';
+import { readableMessage } from '../rules/readable-message.ts';
 import { PINS, type PinState, setPin } from './pin.ts';
 
 export function pinRoutes({ database, files, directory }: MessageRoutesOptions): Route[] {

@@ -1,21 +1,21 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { PIN_LIMITS } from '../../../contract/protocol/resources/pin.ts';
-import type { MessagePinned } from '../../../contract/protocol/socket/event-data.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { PIN_LIMITS } from '@parley/protocol/resources/pin.ts';
+import type { MessagePinned } from '@parley/protocol/socket/event-data.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
-import { partOf } from '../../../platform/engine/frame.ts';
-import type { DomainEvent } from '../../../platform/engine/publish.ts';
-import { conversationGone, requireUnblocked, requireWriter } from '../../conversations/access.ts';
-import { lockConversation } from '../../conversations/conversation-store.ts';
+import { conversationGone, requireUnblocked, requireWriter } from '../../conversations/directory/access.ts';
+import { lockConversation } from '../../conversations/rows/conversation-store.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
 import { eventSource } from '../../events/event-source.ts';
+import { partOf } from '../../frames/frame.ts';
+import type { DomainEvent } from '../../frames/publish.ts';
 import type { MessageKey } from '../../resources/message.ts';
-import { requireSent, requireThere } from '../editing/edit-rules.ts';
-import type { Readable } from '../reading/readable-message.ts';
-import { lockMessage } from '../store.ts';
+import { lockMessage } from '../rows/message-store.ts';
+import { requireSent, requireThere } from '../rules/edit-rules.ts';
+import type { Readable } from '../rules/readable-message.ts';
 
 /** Pins a sent message, or unpins a message; no-op if that is so already. Throws ApiError. */
 export async function setPin(

@@ -1,11 +1,11 @@
+import { ListOf } from '@parley/protocol/lists.ts';
+import { MessageReactions, Reaction } from '@parley/protocol/resources/reaction.ts';
 import { Type } from 'typebox';
-import { ListOf } from '../../../contract/protocol/lists.ts';
-import { MessageReactions, Reaction } from '../../../contract/protocol/resources/reaction.ts';
-import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import { presentReaction, type ReactionRow } from '../../resources/reaction.ts';
-import type { MessageRoutesOptions } from '../message-routes.ts';
-import { readableMessage } from '../reading/readable-message.ts';
+import type { MessageRoutesOptions } from '../reading/message-routes.ts';
+import { readableMessage } from '../rules/readable-message.ts';
 import { REACTIONS, react, requireEmoji } from './reactions.ts';
 
 export function reactionRoutes(sources: MessageRoutesOptions): Route[] {

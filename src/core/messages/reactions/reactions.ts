@@ -1,19 +1,19 @@
-import { toEmoji } from '../../../contract/protocol/emoji.ts';
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
-import { type MessageReactions, REACTION_LIMITS } from '../../../contract/protocol/resources/reaction.ts';
-import type { MessageReacted } from '../../../contract/protocol/socket/event-data.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
+import { toEmoji } from '@parley/protocol/emoji.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { ConversationAudience } from '@parley/protocol/resources/conversation.ts';
+import { type MessageReactions, REACTION_LIMITS } from '@parley/protocol/resources/reaction.ts';
+import type { MessageReacted } from '@parley/protocol/socket/event-data.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
-import { partOf } from '../../../platform/engine/frame.ts';
-import type { DomainEvent } from '../../../platform/engine/publish.ts';
-import { requireUnblocked } from '../../conversations/access.ts';
-import type { ConversationFacts } from '../../conversations/directory.ts';
+import { requireUnblocked } from '../../conversations/directory/access.ts';
+import type { ConversationFacts } from '../../conversations/directory/directory.ts';
 import { type Change, enqueueChanged } from '../../events/changes.ts';
 import { type EventReads, eventSource } from '../../events/event-source.ts';
+import { partOf } from '../../frames/frame.ts';
+import type { DomainEvent } from '../../frames/publish.ts';
 import { type MessageKey, type MessageRow, visibleToCustomers } from '../../resources/message.ts';
 import {
   countReactions,
@@ -22,9 +22,9 @@ import {
   type ReactionRow,
   readReactions,
 } from '../../resources/reaction.ts';
-import { messageGone, requireSent, requireThere } from '../editing/edit-rules.ts';
-import type { Readable } from '../reading/readable-message.ts';
-import { requireSendExternal } from '../sending/send-rules.ts';
+import { messageGone, requireSent, requireThere } from '../rules/edit-rules.ts';
+import type { Readable } from '../rules/readable-message.ts';
+import { requireSendExternal } from '../rules/send-rules.ts';
 
 /** Returns false if the message was deleted or purged meanwhile. */
 export async function lockReactions(tx: Tx, { id, conversation_id }: MessageKey): Promise<boolean> {

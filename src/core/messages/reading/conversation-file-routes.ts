@@ -1,13 +1,13 @@
-import { ListOf } from '../../../contract/protocol/lists.ts';
-import { ConversationFile } from '../../../contract/protocol/resources/conversation-file.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
+import { ConversationFile } from '@parley/protocol/resources/conversation-file.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { keysetList } from '../../../platform/db/connection/keyset.ts';
-import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import { readableConversation } from '../../conversations/access.ts';
+import { readableConversation } from '../../conversations/directory/access.ts';
 import { readActors } from '../../resources/actor.ts';
 import type { Downloads } from '../../resources/attachment.ts';
-import type { MessageRoutesOptions } from '../message-routes.ts';
+import type { MessageRoutesOptions } from './message-routes.ts';
 
 export function conversationFileRoutes({ database, files, directory }: MessageRoutesOptions): Route[] {
   return [

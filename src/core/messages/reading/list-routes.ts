@@ -1,13 +1,9 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
+import { ChatMessage, IncludeInMessage, MESSAGE_STATUSES } from '@parley/protocol/resources/chat-message.ts';
+import { OneOf } from '@parley/protocol/schema/schema.ts';
+import { Since } from '@parley/protocol/schema/since.ts';
 import { type Static, Type } from 'typebox';
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { ListOf } from '../../../contract/protocol/lists.ts';
-import {
-  ChatMessage,
-  IncludeInMessage,
-  MESSAGE_STATUSES,
-} from '../../../contract/protocol/resources/chat-message.ts';
-import { OneOf } from '../../../contract/protocol/schema/schema.ts';
-import { Since } from '../../../contract/protocol/schema/since.ts';
 import {
   defineList,
   nameOf,
@@ -16,18 +12,18 @@ import {
   readPage,
   toEncodedList,
   toList,
-} from '../../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import { readableConversation } from '../../conversations/access.ts';
+} from '../../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
+import { readableConversation } from '../../conversations/directory/access.ts';
 import { jsonBytesOf, withText } from '../../resources/encoded-rows.ts';
 import { expandMessages, readExpansions } from '../../resources/expanded-message.ts';
 import { withLargeBodies } from '../../resources/large-bodies.ts';
 import { completeMessage, type MessageRow } from '../../resources/message.ts';
-import type { MessageRoutesOptions } from '../message-routes.ts';
+import { OUTSIDE } from '../rows/waiting-store.ts';
+import { seesSchedules } from '../rules/readable-message.ts';
 import { readSentById, type TimelineKey, type TimelineRange } from '../timeline/timeline-store.ts';
-import { OUTSIDE } from '../waiting-store.ts';
 import { readTimeline, readTimelineKeys } from './list.ts';
-import { seesSchedules } from './readable-message.ts';
+import type { MessageRoutesOptions } from './message-routes.ts';
 
 export function listRoutes({ database, files, directory, timeline, encoded }: MessageRoutesOptions): Route[] {
   return [
@@ -161,7 +157,7 @@ function exclusive(param: string, message: string): ApiError {
  * Returns the rows nearest to a place: one half newer, one half older, and more of one side if the
  * other ends. Both sides begin at the place and have one row more than the page, if there are so
  * many. So has the result, and `startsInside` tells whether newer rows follow in the other
- * direction. A page that grows too large ends early (platform/http/pipeline/pagination.ts), so the
+ * direction. A page that grows too large ends early (api/pipeline/pagination.ts), so the
  * newer side, which comes first, gets at most half of its bytes.
  */
 function middleOf<Row extends Parameters<typeof jsonBytesOf>[0]>(

@@ -1,5 +1,5 @@
-import type { ActorType } from '../../../contract/protocol/resources/actor.ts';
-import type { Participant } from '../../../contract/protocol/resources/participant.ts';
+import type { ActorType } from '@parley/protocol/resources/actor.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { touched } from '../../../platform/db/tables/touched.ts';

@@ -1,10 +1,10 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import type { Permission } from '../../../contract/protocol/permissions.ts';
-import { directBlocked } from '../../conversations/access.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { Permission } from '@parley/protocol/permissions.ts';
+import { directBlocked } from '../../conversations/directory/access.ts';
 import { customerBlocked } from '../../resources/actor.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
 import type { MessageRow } from '../../resources/message.ts';
-import { requireActive } from '../sending/external-message.ts';
+import { requireActive } from '../timeline/external-message.ts';
 import type { AuthorRow } from './schedule-store.ts';
 
 /**

@@ -1,18 +1,18 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { MESSAGE_MOVES } from '../../../contract/protocol/states/message-states.ts';
-import { transition } from '../../../contract/protocol/states/transitions.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { MESSAGE_MOVES } from '@parley/protocol/states/message-states.ts';
+import { transition } from '@parley/protocol/states/transitions.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { addJob, type JobOptions, removeJob } from '../../../platform/db/queue/queue.ts';
 import type { RemindedRows } from '../../../platform/db/queue/reminders.ts';
 import { defineTopic } from '../../../platform/db/queue/topic.ts';
-import { shareConversation } from '../../conversations/conversation-store.ts';
-import { requireComing } from '../../conversations/own-state.ts';
+import { requireComing } from '../../conversations/participants/own-state.ts';
+import { shareConversation } from '../../conversations/rows/conversation-store.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageKey, MessageRow } from '../../resources/message.ts';
-import { conclude } from '../sending/message-outcome.ts';
-import { readOriginal } from '../store.ts';
-import type { NewMessage } from '../timeline/new-message.ts';
-import { insertWaiting } from '../waiting-store.ts';
+import { conclude } from '../rows/message-outcome.ts';
+import { readOriginal } from '../rows/message-store.ts';
+import type { NewMessage } from '../rows/new-message.ts';
+import { insertWaiting } from '../rows/waiting-store.ts';
 import { HAS_OVERDUE, OVERDUE, type ScheduledJob, updateSchedule } from './schedule-store.ts';
 
 /** The queue's task that delivers one scheduled message (scheduled-delivery.ts). */

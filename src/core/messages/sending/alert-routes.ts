@@ -1,17 +1,17 @@
-import { newId } from '../../../contract/protocol/ids.ts';
-import { ChatMessage, IncludeInSend } from '../../../contract/protocol/resources/chat-message.ts';
-import { CreateAlertBody } from '../../../contract/protocol/resources/notification.ts';
-import { Body } from '../../../contract/protocol/schema/schema.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { ChatMessage, IncludeInSend } from '@parley/protocol/resources/chat-message.ts';
+import { CreateAlertBody } from '@parley/protocol/resources/notification.ts';
+import { Body } from '@parley/protocol/schema/schema.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import { type Answered, type Call, defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { type Answered, type Call, defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import { readableConversation, requireSender } from '../../conversations/access.ts';
-import type { ConversationFacts } from '../../conversations/directory.ts';
-import { systemConversation } from '../../conversations/system-conversation.ts';
-import { answering, COMMITS, type MessageRoutesOptions } from '../message-routes.ts';
-import { type NewMessage, TEXT_ALONE } from '../timeline/new-message.ts';
+import { readableConversation, requireSender } from '../../conversations/directory/access.ts';
+import type { ConversationFacts } from '../../conversations/directory/directory.ts';
+import { systemConversation } from '../../conversations/lifecycle/system-conversation.ts';
+import { answering, COMMITS, type MessageRoutesOptions } from '../reading/message-routes.ts';
+import { type NewMessage, TEXT_ALONE } from '../rows/new-message.ts';
+import { requireActive } from '../timeline/external-message.ts';
 import type { AnswerOf } from '../timeline/outgoing.ts';
-import { requireActive } from './external-message.ts';
 
 export function alertRoutes(options: MessageRoutesOptions): Route[] {
   return [

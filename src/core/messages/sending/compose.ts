@@ -1,13 +1,13 @@
-import { newId } from '../../../contract/protocol/ids.ts';
-import type { AttachmentInput, SendMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
-import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
-import type { ConversationFacts } from '../../conversations/directory.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { AttachmentInput, SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
+import type { TraceContext } from '@parley/protocol/traceparent.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import type { ConversationFacts } from '../../conversations/directory/directory.ts';
 import { statedMetadata } from '../../resources/metadata.ts';
-import type { NewAttachment } from '../timeline/new-message.ts';
+import type { NewAttachment } from '../rows/new-message.ts';
+import { channelOf, goesToCustomer } from '../rules/destination.ts';
+import { allMentions } from '../rules/mentions.ts';
 import type { Outgoing } from '../timeline/outgoing.ts';
-import { channelOf, goesToCustomer } from './destination.ts';
-import { allMentions } from './mentions.ts';
 import { type Resolved, resourceOf } from './resolve.ts';
 
 /** Builds a message. `carried` are attachments instead of those of the body. */

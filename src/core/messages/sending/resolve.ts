@@ -1,15 +1,15 @@
-import { notFound } from '../../../contract/protocol/errors.ts';
-import type { Entity } from '../../../contract/protocol/resources/actor.ts';
-import type { AttachmentInput, SendMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
+import { notFound } from '@parley/protocol/errors/errors.ts';
+import type { Entity } from '@parley/protocol/resources/actor.ts';
+import type { AttachmentInput, SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { type ClaimedFile, claimUploads } from '../../attachments/claims.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
-import type { ConversationFacts } from '../../conversations/directory.ts';
+import type { ConversationFacts } from '../../conversations/directory/directory.ts';
 import { type EntityRef, readEntities, refKey, refOf } from '../../resources/entity.ts';
 import { type MessageRow, messageColumns, visibleToCustomers } from '../../resources/message.ts';
-import { requireThere } from '../editing/edit-rules.ts';
+import { requireThere } from '../rules/edit-rules.ts';
 
 /** The resources and files to which the body of a message refers. */
 export interface Resolved {

@@ -1,5 +1,5 @@
 import type { SystemEvent } from '../../conversations/outbox-topics.ts';
-import { TEXT_ALONE } from '../timeline/new-message.ts';
+import { TEXT_ALONE } from '../rows/new-message.ts';
 import type { WritePath } from '../timeline/write-path.ts';
 
 /** Writes the message of an outbox row (SYSTEM_EVENT) once, however often it is called. */

@@ -1,18 +1,18 @@
-import { ListOf } from '../../../contract/protocol/lists.ts';
-import { ChatMessage, IncludeInMessage } from '../../../contract/protocol/resources/chat-message.ts';
-import { MarkThreadReadBody, Thread } from '../../../contract/protocol/resources/thread.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
+import { ChatMessage, IncludeInMessage } from '@parley/protocol/resources/chat-message.ts';
+import { MarkThreadReadBody, Thread } from '@parley/protocol/resources/thread.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import { lockOwnParticipant } from '../../conversations/locked-conversation.ts';
-import { requireThere } from '../../conversations/own-state.ts';
+import { requireThere } from '../../conversations/participants/own-state.ts';
+import { lockOwnParticipant } from '../../conversations/rows/locked-conversation.ts';
 import { expandMessages } from '../../resources/expanded-message.ts';
 import { withLargeBodies } from '../../resources/large-bodies.ts';
 import { type BriefRow, briefColumns } from '../../resources/message.ts';
 import { isReplyTo, readThreads } from '../../resources/thread.ts';
-import type { MessageRoutesOptions } from '../message-routes.ts';
-import { readableMessage } from '../reading/readable-message.ts';
+import type { MessageRoutesOptions } from '../reading/message-routes.ts';
+import { readableMessage } from '../rules/readable-message.ts';
 import { readHead } from '../timeline/timeline-store.ts';
 
 export function threadRoutes({ database, files, directory, timeline }: MessageRoutesOptions): Route[] {

@@ -3,7 +3,7 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import { type MessageRow, messageColumns } from '../../resources/message.ts';
 import { MESSAGES_SENT } from '../outbox-topics.ts';
-import { reachedAt } from '../store.ts';
+import { reachedAt } from '../rows/message-store.ts';
 import { isOpenNumber, type SequenceNumber } from './timeline-store.ts';
 
 /** Existing rows outside a timeline that enter it; there may be none. */

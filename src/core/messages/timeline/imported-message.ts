@@ -1,5 +1,5 @@
 import type { MessageRow } from '../../resources/message.ts';
-import type { NewAttachment } from './new-message.ts';
+import type { NewAttachment } from '../rows/new-message.ts';
 
 /**
  * A message of another system, in the order of its conversation. Times are RFC 3339 in UTC with up

@@ -1,10 +1,10 @@
-import type { Actor } from '../../../contract/protocol/resources/actor.ts';
+import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { CopyField } from '../../../platform/db/connection/copy-in.ts';
 import type { Querier, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { IS_MEMBER } from '../../resources/participant.ts';
+import { ATTACHMENT_COLUMNS, type NewAttachment } from '../rows/new-message.ts';
 import type { ImportedMessage } from './imported-message.ts';
-import { ATTACHMENT_COLUMNS, type NewAttachment } from './new-message.ts';
 import { isOpenNumber } from './timeline-store.ts';
 
 /** A message with its number. A tombstone for a missing root has no author. */

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
-import { newId } from '../../../contract/protocol/ids.ts';
+import { ApiError, notFound } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { isUniqueViolation } from '../../../platform/db/connection/unavailable.ts';
 import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { audit } from '../../audit/audit.ts';
-import { conversationGone, conversationNotFound } from '../../conversations/access.ts';
-import { readPersonaId } from '../../conversations/persona.ts';
+import { conversationGone, conversationNotFound } from '../../conversations/directory/access.ts';
+import { readPersonaId } from '../../conversations/directory/persona.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
 import { MESSAGES_IMPORTED } from '../outbox-topics.ts';
 import type { ImportBatch, ImportedMessage, WrittenImport } from './imported-message.ts';

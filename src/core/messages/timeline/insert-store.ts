@@ -2,7 +2,7 @@ import type { Querier } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { JsonBytes } from '../../../platform/json-bytes.ts';
 import { MESSAGES_SENT } from '../outbox-topics.ts';
-import { ATTACHMENT_COLUMNS, NEW_COLUMNS, type NewMessage } from './new-message.ts';
+import { ATTACHMENT_COLUMNS, NEW_COLUMNS, type NewMessage } from '../rows/new-message.ts';
 import { insertPlanned, plannedRows } from './notified-store.ts';
 import { type NotificationPlan, planRows, type WrittenNotifications } from './planned-notifications.ts';
 import { isOpenNumber } from './timeline-store.ts';

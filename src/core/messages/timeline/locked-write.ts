@@ -1,12 +1,12 @@
-import { unavailable } from '../../../contract/protocol/errors.ts';
+import { unavailable } from '@parley/protocol/errors/errors.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { isUniqueViolation } from '../../../platform/db/connection/unavailable.ts';
 import { KeyedLimiter } from '../../../platform/lifecycle.ts';
-import { lockConversation } from '../../conversations/conversation-store.ts';
+import { lockConversation } from '../../conversations/rows/conversation-store.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
 import { withParts } from '../../resources/message.ts';
-import { readOriginal } from '../store.ts';
+import { readOriginal } from '../rows/message-store.ts';
 import { enterTimeline, type WaitingPlan } from './entering-store.ts';
 import { insertMessages } from './insert-store.ts';
 import {

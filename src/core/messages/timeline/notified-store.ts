@@ -1,4 +1,4 @@
-import { PREVIEW_CHARACTERS } from '../../../contract/protocol/resources/notification.ts';
+import { PREVIEW_CHARACTERS } from '@parley/protocol/resources/notification.ts';
 import type { Querier } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { MessageRow } from '../../resources/message.ts';

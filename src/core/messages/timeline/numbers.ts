@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { bounded } from '../../../platform/bounded.ts';
 import type { Querier } from '../../../platform/db/connection/handle.ts';
-import type { Engine } from '../../../platform/engine/engine.ts';
 import {
   type EngineShard,
   EngineUnavailableError,
   type NumberRequest,
-} from '../../../platform/engine/port.ts';
+} from '../../../platform/engine/engine.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
+import type { Engine } from '../../frames/engine.ts';
 import type { Timeline } from './timeline.ts';
 import { readHeads } from './timeline-store.ts';
 

@@ -1,5 +1,5 @@
-import type { Actor } from '../../../contract/protocol/resources/actor.ts';
-import type { ConversationFacts } from '../../conversations/directory.ts';
+import type { Actor } from '@parley/protocol/resources/actor.ts';
+import type { ConversationFacts } from '../../conversations/directory/directory.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { type NotificationRow, preview } from '../../resources/notification.ts';
 

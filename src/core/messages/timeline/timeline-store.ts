@@ -1,4 +1,4 @@
-import { newId } from '../../../contract/protocol/ids.ts';
+import { newId } from '@parley/protocol/ids.ts';
 import type { Querier } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import {

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import type { Engine } from '../../../platform/engine/engine.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
+import type { Engine } from '../../frames/engine.ts';
 import { type MessageRow, messageColumns } from '../../resources/message.ts';
 import {
   headOf,

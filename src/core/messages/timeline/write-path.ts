@@ -1,17 +1,17 @@
-import { unavailable } from '../../../contract/protocol/errors.ts';
+import { unavailable } from '@parley/protocol/errors/errors.ts';
 import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import type { Querier } from '../../../platform/db/connection/handle.ts';
 import type { PipelinedConnection } from '../../../platform/db/connection/pipelined-connection.ts';
 import { isFenced, isUnavailable } from '../../../platform/db/connection/unavailable.ts';
-import { EngineUnavailableError, type NumberRequest } from '../../../platform/engine/port.ts';
+import { EngineUnavailableError, type NumberRequest } from '../../../platform/engine/engine.ts';
 import type { Logger } from '../../../platform/log.ts';
-import { directBlocked } from '../../conversations/access.ts';
-import { readBlockedIds } from '../../conversations/blocks.ts';
-import { lockConversations } from '../../conversations/conversation-store.ts';
+import { readBlockedIds } from '../../conversations/blocks/blocks.ts';
+import { directBlocked } from '../../conversations/directory/access.ts';
+import { lockConversations } from '../../conversations/rows/conversation-store.ts';
 import { type MessageRow, readMessagesById } from '../../resources/message.ts';
-import { readMessagesByClientId } from '../store.ts';
+import { readMessagesByClientId } from '../rows/message-store.ts';
+import type { NewMessage } from '../rows/new-message.ts';
 import { type InsertedMessage, insertMessages, type NumberedMessage, waitShortly } from './insert-store.ts';
-import type { NewMessage } from './new-message.ts';
 import type { Taken } from './numbers.ts';
 import {
   type Acknowledged,

@@ -1,5 +1,5 @@
-import type { Engine } from '../../../platform/engine/engine.ts';
-import type { EngineShard } from '../../../platform/engine/port.ts';
+import type { EngineShard } from '../../../platform/engine/engine.ts';
+import type { Engine } from '../../frames/engine.ts';
 import type { Acknowledged, Outgoing } from './outgoing.ts';
 import { WritePath, type WritePathOptions } from './write-path.ts';
 

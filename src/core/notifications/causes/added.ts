@@ -1,4 +1,4 @@
-import type { Actor } from '../../../contract/protocol/resources/actor.ts';
+import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { ParticipantAdded } from '../../conversations/outbox-topics.ts';

@@ -1,9 +1,9 @@
+import { deactivatedActor, invalid, missingField, notFound } from '@parley/protocol/errors/errors.ts';
+import { isOwnType, OWN_TYPE_REFUSED } from '@parley/protocol/event-areas.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { CreateNotificationsBody } from '@parley/protocol/resources/notification.ts';
 import { sql } from 'kysely';
-import { deactivatedActor, invalid, missingField, notFound } from '../../../contract/protocol/errors.ts';
-import { isOwnType, OWN_TYPE_REFUSED } from '../../../contract/protocol/event-areas.ts';
-import { newId } from '../../../contract/protocol/ids.ts';
-import type { CreateNotificationsBody } from '../../../contract/protocol/resources/notification.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { readNamedActors } from '../../resources/actor.ts';
 import { readEntities, refKey } from '../../resources/entity.ts';

@@ -1,5 +1,5 @@
-import type { Actor } from '../../../contract/protocol/resources/actor.ts';
-import type { ConversationFacts } from '../../conversations/directory.ts';
+import type { Actor } from '@parley/protocol/resources/actor.ts';
+import type { ConversationFacts } from '../../conversations/directory/directory.ts';
 import type {
   NotificationPlan,
   PlanNotifications,
@@ -9,7 +9,7 @@ import type { MessageRow } from '../../resources/message.ts';
 
 /**
  * Plans the notifications of a message before its commit. A streaming text is notified of at its
- * end (app/jobs/sent-effects.ts).
+ * end (core/committed/sent-effects.ts).
  */
 export const planNotifications: PlanNotifications = (message, sender, facts) => {
   if (message.streaming_state === 'streaming') return undefined;

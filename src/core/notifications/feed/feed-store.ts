@@ -1,4 +1,4 @@
-import type { NotificationSummary } from '../../../contract/protocol/resources/notification.ts';
+import type { NotificationSummary } from '@parley/protocol/resources/notification.ts';
 import { readTime } from '../../../platform/db/connection/connection-options.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';

@@ -1,4 +1,4 @@
-import type { Notification } from '../../../contract/protocol/resources/notification.ts';
+import type { Notification } from '@parley/protocol/resources/notification.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';

@@ -1,11 +1,11 @@
-import { notFound } from '../../../contract/protocol/errors.ts';
-import type { MarkAllStatus } from '../../../contract/protocol/resources/notification.ts';
+import { notFound } from '@parley/protocol/errors/errors.ts';
+import type { MarkAllStatus } from '@parley/protocol/resources/notification.ts';
 import {
   NOTIFICATION_MOVED_ALREADY,
   NOTIFICATION_MOVES,
   type NotificationMove,
-} from '../../../contract/protocol/states/notification-states.ts';
-import { transition } from '../../../contract/protocol/states/transitions.ts';
+} from '@parley/protocol/states/notification-states.ts';
+import { transition } from '@parley/protocol/states/transitions.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import type { NotificationRow } from '../../resources/notification.ts';
@@ -13,7 +13,7 @@ import { lockNotification, moveAll, moveOne } from './mark-store.ts';
 import { enqueueNotified, type NotificationKey } from './notify-users.ts';
 
 /**
- * Applies a move of contract/protocol/states/notification-states.ts to a recipient's notification
+ * Applies a move of packages/protocol/states/notification-states.ts to a recipient's notification
  * and returns it. A repeated move is a no-op and publishes nothing. Throws ApiError
  * `resource_not_found`, also for another recipient's notification, or `resource_conflict`: a
  * dismissed notification can no longer become seen or read.

@@ -1,5 +1,5 @@
-import type { Engine } from '../../../platform/engine/engine.ts';
-import { publish } from '../../../platform/engine/publish.ts';
+import type { Engine } from '../../frames/engine.ts';
+import { publish } from '../../frames/publish.ts';
 import { type NotificationRow, notificationEvent } from '../../resources/notification.ts';
 import { reachesSockets, type SettingsOfUsers } from '../settings/settings.ts';
 

@@ -2,7 +2,7 @@ import {
   type DoNotDisturb,
   WEEKDAYS,
   type Weekday,
-} from '../../../contract/protocol/resources/notification-settings.ts';
+} from '@parley/protocol/resources/notification-settings.ts';
 
 /**
  * Returns whether a clock of the hours' timezone shows a time from `from` to before `to` at `at`,

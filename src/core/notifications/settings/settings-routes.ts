@@ -1,11 +1,11 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import {
   NotificationSettings,
   SetNotificationSettingsBody,
-} from '../../../contract/protocol/resources/notification-settings.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
+} from '@parley/protocol/resources/notification-settings.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { setSettings, showSettings } from './settings.ts';
 
 /** The caller's own settings (docs/contract.md#notification-settings). */

@@ -1,23 +1,23 @@
-import type { Selectable } from 'kysely';
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { NOTIFICATION_CATEGORIES } from '../../../contract/protocol/resources/notification.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { NOTIFICATION_CATEGORIES } from '@parley/protocol/resources/notification.ts';
 import {
   type CategoryChannels,
   type NotificationChannel,
   type NotificationSettings,
   type SetNotificationSettingsBody,
   WEEKDAYS,
-} from '../../../contract/protocol/resources/notification-settings.ts';
-import { isTimezone } from '../../../contract/protocol/schema/formats.ts';
-import { RevocableCache } from '../../../platform/access/revocable-cache.ts';
-import type { Rights } from '../../../platform/access/rights.ts';
+} from '@parley/protocol/resources/notification-settings.ts';
+import { isTimezone } from '@parley/protocol/schema/formats.ts';
+import type { Selectable } from 'kysely';
+import { RevocableCache } from '../../../api/access/revocable-cache.ts';
+import type { Rights } from '../../../api/access/rights.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import type { Db, Querier, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
-import { enqueueRightsChanged } from '../../accounts/rights-changed.ts';
-import { requireComing } from '../../conversations/own-state.ts';
+import { enqueueRightsChanged } from '../../accounts/rights/rights-changed.ts';
+import { requireComing } from '../../conversations/participants/own-state.ts';
 import { isWithin } from './do-not-disturb.ts';
 
 const ALL_CHANNELS: CategoryChannels = { socket: true, push: true, mail: true };

@@ -1,7 +1,7 @@
-import type { CloseFrame } from '../../../contract/protocol/socket/streams.ts';
-import type { OpenAnswer, OpenBody } from '../../../platform/http/connection/open-body.ts';
-import type { Session } from '../socket/session.ts';
-import type { Wire } from '../socket/session-state.ts';
+import type { CloseFrame } from '@parley/protocol/socket/streams.ts';
+import type { OpenAnswer, OpenBody } from '../../../platform/http/open-body.ts';
+import type { Session } from '../session/session.ts';
+import type { Wire } from '../session/session-state.ts';
 import type { OwnTopics, Receiver } from '../stream/own-topics.ts';
 
 /** The form that frames have in the body of an answer. */

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
-import type { EventOf } from '../../../contract/protocol/socket/event-data.ts';
-import { EVENTS, type EventName } from '../../../contract/protocol/socket/events.ts';
+import type { EventOf } from '@parley/protocol/socket/event-data.ts';
+import { EVENTS, type EventName } from '@parley/protocol/socket/events.ts';
 
 /**
  * What the polls of a client have delivered, so that the next one leaves it out. A cursor is ten
  * seconds old when it is handed out, so every poll is sent the changes of conversations of that
- * time again, and those of the feed since the poll before began to read (catch-up/cursors.ts); and
+ * time again, and those of the feed since the poll before began to read (changes/cursors.ts); and
  * a poll that joins a conversation is sent how things stand there. Without this each of them would
  * end the next poll at once. It travels in the cursor (poll-cursor.ts), so it holds on every node.
  */

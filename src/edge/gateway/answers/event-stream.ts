@@ -1,4 +1,4 @@
-import type { CloseFrame } from '../../../contract/protocol/socket/streams.ts';
+import type { CloseFrame } from '@parley/protocol/socket/streams.ts';
 import type { Framing } from './answer-wire.ts';
 
 const DATA = Buffer.from('data: ');

@@ -1,10 +1,10 @@
 import { nanoid } from 'nanoid';
-import { BEHIND } from '../catch-up/cursors.ts';
+import { BEHIND } from '../changes/cursors.ts';
 import { Delivered } from './delivered.ts';
 
 /** What is in the cursor of a poll. */
 export interface PollCursor {
-  /** A cursor of a socket (catch-up/cursors.ts), which sockets and streams resume from. */
+  /** A cursor of a socket (changes/cursors.ts), which sockets and streams resume from. */
   readonly base: string | undefined;
   /** Names the client among those of its actor, from its first poll on. */
   readonly pollId: string;

@@ -1,6 +1,6 @@
-import type { EventOf } from '../../../contract/protocol/socket/event-data.ts';
-import type { ServerFrameType } from '../../../contract/protocol/socket/server-frames.ts';
-import type { CloseFrame } from '../../../contract/protocol/socket/streams.ts';
+import type { EventOf } from '@parley/protocol/socket/event-data.ts';
+import type { ServerFrameType } from '@parley/protocol/socket/server-frames.ts';
+import type { CloseFrame } from '@parley/protocol/socket/streams.ts';
 import type { AnswerWire, Framing } from './answer-wire.ts';
 import { type PollCursor, writePollCursor } from './poll-cursor.ts';
 

@@ -1,14 +1,14 @@
 import { earlier, type Since } from '../../../core/events/event-source.ts';
+import type { CommittedFrame } from '../../../core/frames/frame.ts';
 import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
-import type { CommittedFrame } from '../../../platform/engine/frame.ts';
-import type { Missed } from '../../../platform/engine/port.ts';
+import type { Missed } from '../../../platform/engine/engine.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
+import { readChanges } from '../changes/changes.ts';
+import type { Cursors } from '../changes/cursors.ts';
 import type { NodeOptions } from '../options.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';
 import type { Broadcast } from '../stream/reader.ts';
 import type { Streams } from '../stream/streams.ts';
-import { readChanges } from './changes.ts';
-import type { Cursors } from './cursors.ts';
 
 export interface RepairOptions
   extends Pick<NodeOptions, 'database' | 'files' | 'engine' | 'metrics' | 'log'> {

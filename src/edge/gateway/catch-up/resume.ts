@@ -1,21 +1,21 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import type { CommandFrame } from '../../../contract/protocol/socket/commands.ts';
-import type { ResyncReason, ServerFrame } from '../../../contract/protocol/socket/server-frames.ts';
-import type { ConversationFacts } from '../../../core/conversations/directory.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { CommandFrame } from '@parley/protocol/socket/commands.ts';
+import type { ResyncReason, ServerFrame } from '@parley/protocol/socket/server-frames.ts';
+import type { ConversationFacts } from '../../../core/conversations/directory/directory.ts';
 import { type EventReads, earlier, type Since } from '../../../core/events/event-source.ts';
+import type { CommittedFrame } from '../../../core/frames/frame.ts';
 import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
 import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
-import type { CommittedFrame } from '../../../platform/engine/frame.ts';
+import { type Changes, readChanges } from '../changes/changes.ts';
+import type { Cursors, ReadCursor } from '../changes/cursors.ts';
+import { MissedChanges } from '../changes/missed-changes.ts';
 import type { NodeOptions } from '../options.ts';
-import { mayFollow, sendRevoked } from '../socket/revocation.ts';
-import type { Session } from '../socket/session.ts';
-import { type SocketSubscription, tooManySubscriptions } from '../socket/session-state.ts';
+import type { HeartbeatCursors } from '../session/heartbeat-cursor.ts';
+import { mayFollow, sendRevoked } from '../session/revocation.ts';
+import type { Session } from '../session/session.ts';
+import { type SocketSubscription, tooManySubscriptions } from '../session/session-state.ts';
+import { MAX_REPLAY } from '../stream/replay.ts';
 import type { Joined, Streams } from '../stream/streams.ts';
-import { type Changes, readChanges } from './changes.ts';
-import type { Cursors, ReadCursor } from './cursors.ts';
-import type { HeartbeatCursors } from './heartbeat-cursor.ts';
-import { MissedChanges } from './missed-changes.ts';
-import { MAX_REPLAY } from './replay.ts';
 
 export interface ResumeOptions
   extends Pick<NodeOptions, 'database' | 'files' | 'directory' | 'timeline' | 'limits'> {

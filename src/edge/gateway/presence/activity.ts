@@ -1,17 +1,17 @@
-import { wireTime } from '../../../contract/protocol/canonical-json.ts';
-import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
-import type { DeclaredStatus, Typing } from '../../../contract/protocol/socket/activity.ts';
-import type { CommandFrame, CommandResult } from '../../../contract/protocol/socket/commands.ts';
-import { requireSender } from '../../../core/conversations/access.ts';
-import { markRead, publishRead } from '../../../core/conversations/own-state.ts';
+import { ApiError, notFound } from '@parley/protocol/errors/errors.ts';
+import { wireTime } from '@parley/protocol/json/canonical-json.ts';
+import type { DeclaredStatus, Typing } from '@parley/protocol/resources/activity.ts';
+import type { CommandFrame, CommandResult } from '@parley/protocol/socket/commands.ts';
+import { requireUnmoved } from '../../../api/access/account-moves.ts';
+import { requirePermission } from '../../../api/access/authorize.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import { requireSender } from '../../../core/conversations/directory/access.ts';
+import { markRead, publishRead } from '../../../core/conversations/participants/own-state.ts';
+import type { Engine } from '../../../core/frames/engine.ts';
+import { publish } from '../../../core/frames/publish.ts';
 import { expandConversations } from '../../../core/resources/conversation.ts';
-import { requireUnmoved } from '../../../platform/access/account-moves.ts';
-import { requirePermission } from '../../../platform/access/authorize.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
-import type { Engine } from '../../../platform/engine/engine.ts';
-import { publish } from '../../../platform/engine/publish.ts';
 import type { NodeOptions } from '../options.ts';
-import type { Session } from '../socket/session.ts';
+import type { Session } from '../session/session.ts';
 import type { Presence } from './presence.ts';
 import type { PresenceRecord } from './presence-record.ts';
 
@@ -49,7 +49,10 @@ export class Activity {
     return {};
   }
 
-  /** Works like the endpoint; throws what markRead throws (core/conversations/own-state.ts). */
+  /**
+   * Works like the endpoint; throws what markRead throws
+   * (core/conversations/participants/own-state.ts).
+   */
   async markRead(session: Session, frame: CommandFrame<'mark_read'>): Promise<CommandResult<'mark_read'>> {
     const { conversation_id: id, sequence } = frame;
     const { database, engine } = this.#options;

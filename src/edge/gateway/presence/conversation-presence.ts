@@ -1,5 +1,5 @@
-import type { DeclaredStatus, PresenceStatus } from '../../../contract/protocol/socket/activity.ts';
-import type { PresentActor } from '../../../platform/engine/frame.ts';
+import type { DeclaredStatus, PresenceStatus } from '@parley/protocol/resources/activity.ts';
+import type { PresentActor } from '../../../core/frames/frame.ts';
 
 /** The status that a socket declared for its actor. */
 export interface Declared {

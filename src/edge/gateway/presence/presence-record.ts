@@ -1,4 +1,4 @@
-import type { DeclaredStatus } from '../../../contract/protocol/socket/activity.ts';
+import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { Loop } from '../../../platform/lifecycle.ts';

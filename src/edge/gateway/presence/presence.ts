@@ -1,18 +1,18 @@
-import { wireTime } from '../../../contract/protocol/canonical-json.ts';
+import { wireTime } from '@parley/protocol/json/canonical-json.ts';
 import type {
   DeclaredStatus,
   Presence as PresenceData,
   PresenceStatus,
-} from '../../../contract/protocol/socket/activity.ts';
-import type { Engine } from '../../../platform/engine/engine.ts';
+} from '@parley/protocol/resources/activity.ts';
+import type { Engine } from '../../../core/frames/engine.ts';
 import type {
   EphemeralFrame,
   PieceFrame,
   PresenceFrame,
   PresenceReport,
   PresentActor,
-} from '../../../platform/engine/frame.ts';
-import { toEphemeralFrame } from '../../../platform/engine/publish.ts';
+} from '../../../core/frames/frame.ts';
+import { toEphemeralFrame } from '../../../core/frames/publish.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import { bytesFor } from '../stream/forms.ts';
 import type { StreamPresence } from '../stream/open-stream.ts';

@@ -1,30 +1,26 @@
-import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
-import type { DeclaredStatus } from '../../../contract/protocol/socket/activity.ts';
-import type { CloseReason } from '../../../contract/protocol/socket/close-codes.ts';
-import type { CommandFrame, CommandResult, Op } from '../../../contract/protocol/socket/commands.ts';
-import { RETRY_AFTER_SINCE, type ReplyFrame } from '../../../contract/protocol/socket/server-frames.ts';
-import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
-import { covers, SOCKETS_SINCE } from '../../../contract/protocol/versions.ts';
-import { requirePresent } from '../../../core/conversations/access.ts';
-import {
-  requireAccount,
-  requirePermission,
-  requireSubscription,
-} from '../../../platform/access/authorize.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
-import { logFailure } from '../../../platform/http/pipeline/failure.ts';
-import { requireVersion } from '../../../platform/http/pipeline/spoken-version.ts';
-import type { HeartbeatCursors } from '../catch-up/heartbeat-cursor.ts';
+import { ApiError, notFound } from '@parley/protocol/errors/errors.ts';
+import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
+import type { CloseReason } from '@parley/protocol/socket/close-codes.ts';
+import type { CommandFrame, CommandResult, Op } from '@parley/protocol/socket/commands.ts';
+import { RETRY_AFTER_SINCE, type ReplyFrame } from '@parley/protocol/socket/server-frames.ts';
+import type { SocketLimits } from '@parley/protocol/socket/socket-limits.ts';
+import { covers, SOCKETS_SINCE } from '@parley/protocol/versions.ts';
+import { requireAccount, requirePermission, requireSubscription } from '../../../api/access/authorize.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import { logFailure } from '../../../api/pipeline/failure.ts';
+import { requireVersion } from '../../../api/pipeline/spoken-version.ts';
+import { requirePresent } from '../../../core/conversations/directory/access.ts';
 import type { Resume } from '../catch-up/resume.ts';
 import type { NodeOptions } from '../options.ts';
 import type { Activity } from '../presence/activity.ts';
+import { type Admission, expiryShown } from '../session/admission.ts';
+import { agreed } from '../session/handshake.ts';
+import type { HeartbeatCursors } from '../session/heartbeat-cursor.ts';
+import { mayFollow, type Revocation } from '../session/revocation.ts';
+import type { Session } from '../session/session.ts';
+import { type SocketSubscription, tooManySubscriptions } from '../session/session-state.ts';
 import type { Joined, Streams } from '../stream/streams.ts';
-import { type Admission, expiryShown } from './admission.ts';
-import { agreed } from './handshake.ts';
 import { type AnyFrame, type Request, readRequest } from './requests.ts';
-import { mayFollow, type Revocation } from './revocation.ts';
-import type { Session } from './session.ts';
-import { type SocketSubscription, tooManySubscriptions } from './session-state.ts';
 
 /** What a client says once, that can send no frames. */
 export interface Asked {

@@ -1,11 +1,11 @@
-import { wireTime } from '../../../contract/protocol/canonical-json.ts';
-import { ApiError } from '../../../contract/protocol/errors.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { wireTime } from '@parley/protocol/json/canonical-json.ts';
 import type { NodeOptions } from '../options.ts';
 import type { PresenceRecord } from '../presence/presence-record.ts';
+import type { Handshake } from '../session/handshake.ts';
+import { Session, type SessionHost } from '../session/session.ts';
+import type { Wire } from '../session/session-state.ts';
 import type { Fanout } from '../stream/fanout.ts';
-import type { Handshake } from './handshake.ts';
-import { Session, type SessionHost } from './session.ts';
-import type { Wire } from './session-state.ts';
 
 export interface OpenSessionsOptions
   extends Omit<SessionHost, 'gapped' | 'ended'>,

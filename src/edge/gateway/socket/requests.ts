@@ -1,5 +1,4 @@
-import { ApiError, invalid, missingField } from '../../../contract/protocol/errors.ts';
-import { compile, parseObject, type Validator } from '../../../contract/protocol/schema/validation.ts';
+import { ApiError, invalid, missingField } from '@parley/protocol/errors/errors.ts';
 import {
   COMMANDS,
   type CommandFrame,
@@ -8,7 +7,8 @@ import {
   MAX_REQUEST_ID_CHARACTERS,
   type Op,
   PongFrame,
-} from '../../../contract/protocol/socket/commands.ts';
+} from '@parley/protocol/socket/commands.ts';
+import { compile, parseObject, type Validator } from '@parley/protocol/validation/validation.ts';
 
 /** A frame that its validator accepted, or the error for the reply. */
 export type Request =

@@ -1,16 +1,16 @@
 import type { HttpRequest, HttpResponse, us_socket_context_t, WebSocket } from 'uWebSockets.js';
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
-import { requireAccount, requireSubscription } from '../../../platform/access/authorize.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
-import type { RequestHead } from '../../../platform/http/connection/request-head.ts';
-import { deprecationHeaders } from '../../../platform/http/pipeline/spoken-version.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { SocketLimits } from '@parley/protocol/socket/socket-limits.ts';
+import { requireAccount, requireSubscription } from '../../../api/access/authorize.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import { deprecationHeaders } from '../../../api/pipeline/spoken-version.ts';
+import type { RequestHead } from '../../../platform/http/request-head.ts';
 import type { NodeOptions } from '../options.ts';
-import type { Admission } from './admission.ts';
+import type { Admission } from '../session/admission.ts';
+import { type Handshake, readHandshake, spokenIn } from '../session/handshake.ts';
+import { Session } from '../session/session.ts';
 import type { Commands } from './commands.ts';
-import { type Handshake, readHandshake, spokenIn } from './handshake.ts';
 import type { OpenSessions } from './open-sessions.ts';
-import { Session } from './session.ts';
 import type { Tickets } from './tickets.ts';
 import { UpgradeCork } from './upgrade-cork.ts';
 

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
+import { ApiError, unavailable } from '@parley/protocol/errors/errors.ts';
 import { nanoid } from 'nanoid';
-import { ApiError, unavailable } from '../../../contract/protocol/errors.ts';
-import type { Identity } from '../../../platform/access/authenticate.ts';
-import type { Credential, Principal } from '../../../platform/access/principal.ts';
+import type { Identity } from '../../../api/access/authenticate.ts';
+import type { Credential, Principal } from '../../../api/access/principal.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';

@@ -1,7 +1,7 @@
 import type { HttpResponse, us_listen_socket, WebSocket } from 'uWebSockets.js';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { App, us_listen_socket_close, us_socket_local_port } from '../../../platform/http/connection/uws.ts';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../../platform/http/uws.ts';
 
 type Cork = WebSocket<unknown>['cork'];
 

@@ -1,15 +1,15 @@
-import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
-import { SETTLING } from '../../../core/messages/timeline/timeline.ts';
-import type { TimelineHead } from '../../../core/messages/timeline/timeline-store.ts';
-import { messageEvent, withParts } from '../../../core/resources/message.ts';
+import type { ConversationAudience } from '@parley/protocol/resources/conversation.ts';
 import type {
   CommittedFrame,
   CreatedFrame,
   FilledFrame,
   UpdatedFrame,
   VoidFrame,
-} from '../../../platform/engine/frame.ts';
-import { toFrame } from '../../../platform/engine/publish.ts';
+} from '../../../core/frames/frame.ts';
+import { toFrame } from '../../../core/frames/publish.ts';
+import { SETTLING } from '../../../core/messages/timeline/timeline.ts';
+import type { TimelineHead } from '../../../core/messages/timeline/timeline-store.ts';
+import { messageEvent, withParts } from '../../../core/resources/message.ts';
 import type { NodeOptions } from '../options.ts';
 import type { Broadcast, Reader } from './reader.ts';
 

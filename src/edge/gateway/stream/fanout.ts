@@ -1,6 +1,6 @@
-import { NEWEST_VERSION, type Version } from '../../../contract/protocol/versions.ts';
-import type { CreatedFrame } from '../../../platform/engine/frame.ts';
-import { cutMarked } from '../../../platform/engine/marked-json.ts';
+import { NEWEST_VERSION, type Version } from '@parley/protocol/versions.ts';
+import { cutMarked } from '../../../api/marked-json.ts';
+import type { CreatedFrame } from '../../../core/frames/frame.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import { OwnTopics } from './own-topics.ts';
 import { type Broadcast, type ReaderAudience, topics } from './reader.ts';

@@ -1,6 +1,6 @@
-import { NEWEST_VERSION, type Version } from '../../../contract/protocol/versions.ts';
-import type { BroadcastFrame } from '../../../platform/engine/frame.ts';
-import { cutMarked } from '../../../platform/engine/marked-json.ts';
+import { NEWEST_VERSION, type Version } from '@parley/protocol/versions.ts';
+import { cutMarked } from '../../../api/marked-json.ts';
+import type { BroadcastFrame } from '../../../core/frames/frame.ts';
 import type { Form } from './reader.ts';
 
 /**

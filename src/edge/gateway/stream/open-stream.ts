@@ -1,7 +1,5 @@
-import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
-import type { TimelineHead } from '../../../core/messages/timeline/timeline-store.ts';
-import type { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
-import type { Engine } from '../../../platform/engine/engine.ts';
+import type { SocketLimits } from '@parley/protocol/socket/socket-limits.ts';
+import type { Engine } from '../../../core/frames/engine.ts';
 import type {
   BroadcastFrame,
   CommittedFrame,
@@ -9,13 +7,15 @@ import type {
   Frame,
   PresenceFrame,
   VoidFrame,
-} from '../../../platform/engine/frame.ts';
-import { isCommitted } from '../../../platform/engine/frame.ts';
-import type { Subscription } from '../../../platform/engine/port.ts';
+} from '../../../core/frames/frame.ts';
+import { isCommitted } from '../../../core/frames/frame.ts';
+import type { TimelineHead } from '../../../core/messages/timeline/timeline-store.ts';
+import type { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
+import type { Subscription } from '../../../platform/engine/engine.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
-import type { RangeCache } from '../catch-up/range-cache.ts';
 import type { NodeOptions } from '../options.ts';
 import { ConversationStream, type StreamContext } from './conversation-stream.ts';
+import type { RangeCache } from './range-cache.ts';
 import { type Broadcast, type Reader, topics } from './reader.ts';
 import { StreamingMessages } from './streaming-messages.ts';
 

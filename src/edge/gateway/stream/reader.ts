@@ -1,5 +1,5 @@
-import { NEWEST_VERSION, type Version } from '../../../contract/protocol/versions.ts';
-import type { BroadcastFrame } from '../../../platform/engine/frame.ts';
+import { NEWEST_VERSION, type Version } from '@parley/protocol/versions.ts';
+import type { BroadcastFrame } from '../../../core/frames/frame.ts';
 
 /**
  * A socket as streams see it: enough to replay to it and to put it on a topic. Session implements

@@ -1,5 +1,5 @@
-import type { CommittedFrame, PieceFrame, SnapshotFrame } from '../../../platform/engine/frame.ts';
-import type { TextPosition } from '../../../platform/engine/text-position.ts';
+import type { CommittedFrame, PieceFrame, SnapshotFrame } from '../../../core/frames/frame.ts';
+import type { TextPosition } from '../../../core/frames/text-position.ts';
 import { bytesFor } from './forms.ts';
 import type { Reader } from './reader.ts';
 

@@ -1,12 +1,15 @@
-import { unavailable } from '../../../contract/protocol/errors.ts';
-import type { ResyncReason } from '../../../contract/protocol/socket/server-frames.ts';
+import { unavailable } from '@parley/protocol/errors/errors.ts';
+import type { ResyncReason } from '@parley/protocol/socket/server-frames.ts';
+import type { EphemeralFrame, PieceFrame } from '../../../core/frames/frame.ts';
 import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
 import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
-import type { EphemeralFrame, PieceFrame } from '../../../platform/engine/frame.ts';
-import { EngineUnavailableError } from '../../../platform/engine/port.ts';
+import { EngineUnavailableError } from '../../../platform/engine/engine.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
-import { MissedChanges } from '../catch-up/missed-changes.ts';
-import { RangeCache } from '../catch-up/range-cache.ts';
+import { MissedChanges } from '../changes/missed-changes.ts';
+import { type ConversationStream, MAX_IMPORTED, type Moved } from './conversation-stream.ts';
+import { Feed, OpenStream, type StreamHost } from './open-stream.ts';
+import { RangeCache } from './range-cache.ts';
+import { type Reader, type ReaderAudience, topics } from './reader.ts';
 import {
   MAX_REPLAY,
   type Position,
@@ -16,11 +19,8 @@ import {
   type ReplayHost,
   replay,
   sendChanges,
-} from '../catch-up/replay.ts';
-import { ReplayRoom } from '../catch-up/replay-room.ts';
-import { type ConversationStream, MAX_IMPORTED, type Moved } from './conversation-stream.ts';
-import { Feed, OpenStream, type StreamHost } from './open-stream.ts';
-import { type Reader, type ReaderAudience, topics } from './reader.ts';
+} from './replay.ts';
+import { ReplayRoom } from './replay-room.ts';
 
 export interface StreamsOptions extends Omit<StreamHost, 'heads' | 'ranges' | 'onOverrun'> {
   readonly metrics: Pick<Metrics, 'replays' | 'ephemeralWithheld'>;

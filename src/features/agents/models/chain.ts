@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Failover, RUN_LIMITS } from '../../../contract/protocol/resources/agent-run.ts';
-import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
+import { type Failover, RUN_LIMITS } from '@parley/protocol/resources/agent-run.ts';
+import { MESSAGE_LIMITS } from '@parley/protocol/resources/chat-message.ts';
 import { ModelAttempt, PATIENCE, type Patience } from './attempt.ts';
 import { Cooldowns } from './cooldowns.ts';
 import { type Model, ModelError, type ModelPart, type Prompt, type ToolCall } from './model.ts';

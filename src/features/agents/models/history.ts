@@ -1,4 +1,4 @@
-import type { RunTrigger } from '../../../contract/protocol/resources/agent-run.ts';
+import type { RunTrigger } from '@parley/protocol/resources/agent-run.ts';
 import { provided } from '../../../core/features/installed.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { RunRow } from '../../../core/resources/run.ts';

@@ -1,4 +1,4 @@
-import type { ConversationFacts } from '../../../core/conversations/directory.ts';
+import type { ConversationFacts } from '../../../core/conversations/directory/directory.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import { oneLine } from './text-cleaner.ts';
 

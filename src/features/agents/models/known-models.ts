@@ -1,4 +1,4 @@
-import type { Tier } from '../../../contract/protocol/resources/agent-definition.ts';
+import type { Tier } from '@parley/protocol/resources/agent-definition.ts';
 
 /**
  * Less than most of these models accept (1,000,000 tokens): above 272,000 OpenAI doubles its

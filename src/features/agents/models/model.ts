@@ -1,4 +1,4 @@
-import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
+import type { TraceContext } from '@parley/protocol/traceparent.ts';
 
 /**
  * The port to a language model: one turn in, its parts out as they arrive. Adapters to providers

@@ -1,6 +1,6 @@
+import { childTrace, formatTraceparent } from '@parley/protocol/traceparent.ts';
+import { parseObject } from '@parley/protocol/validation/validation.ts';
 import type { LanguageModel } from 'ai';
-import { parseObject } from '../../../contract/protocol/schema/validation.ts';
-import { childTrace, formatTraceparent } from '../../../contract/protocol/traceparent.ts';
 import type { Prompt, ToolResult, Turn } from './model.ts';
 
 /** A model of the SDK's providers, called through their own interface. */

@@ -1,5 +1,5 @@
-import { TIERS, type Tier } from '../../../contract/protocol/resources/agent-definition.ts';
-import type { RunTrigger } from '../../../contract/protocol/resources/agent-run.ts';
+import { TIERS, type Tier } from '@parley/protocol/resources/agent-definition.ts';
+import type { RunTrigger } from '@parley/protocol/resources/agent-run.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import type { Patience } from './attempt.ts';
 import { ModelChain } from './chain.ts';

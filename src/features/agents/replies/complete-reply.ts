@@ -1,7 +1,7 @@
+import { newId } from '@parley/protocol/ids.ts';
+import { MESSAGE_LIMITS } from '@parley/protocol/resources/chat-message.ts';
+import { kindOfUpload } from '@parley/protocol/resources/upload-kind.ts';
 import { sql } from 'kysely';
-import { newId } from '../../../contract/protocol/ids.ts';
-import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
-import { kindOfUpload } from '../../../contract/protocol/resources/upload-kind.ts';
 import { enqueueChanged } from '../../../core/events/changes.ts';
 import type { MessageKey, MessageRow } from '../../../core/resources/message.ts';
 import type { RunRow } from '../../../core/resources/run.ts';

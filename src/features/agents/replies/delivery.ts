@@ -1,10 +1,10 @@
+import { hasPermission } from '../../../api/access/authorize.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import type { Core, NodeParts } from '../../../core/features/feature.ts';
 import { sendDraft } from '../../../core/messages/drafts/drafts.ts';
 import type { MessageKey, MessageRow } from '../../../core/resources/message.ts';
 import { IS_MEMBER } from '../../../core/resources/participant.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
-import { hasPermission } from '../../../platform/access/authorize.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 

@@ -1,8 +1,8 @@
-import { replyChannel } from '../../../core/conversations/bridge.ts';
-import { lockConversation } from '../../../core/conversations/conversation-store.ts';
+import { replyChannel } from '../../../core/conversations/directory/bridge.ts';
+import { lockConversation } from '../../../core/conversations/rows/conversation-store.ts';
 import { openDraft } from '../../../core/messages/drafts/drafts.ts';
-import { requireActive } from '../../../core/messages/sending/external-message.ts';
-import { conclude } from '../../../core/messages/sending/message-outcome.ts';
+import { conclude } from '../../../core/messages/rows/message-outcome.ts';
+import { requireActive } from '../../../core/messages/timeline/external-message.ts';
 import { readMessage } from '../../../core/resources/message.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { LiveReply } from './live-reply.ts';

@@ -1,24 +1,20 @@
-import { wireTime } from '../../../contract/protocol/canonical-json.ts';
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { newId } from '../../../contract/protocol/ids.ts';
-import type { IncompleteReason } from '../../../contract/protocol/resources/agent-run.ts';
-import type {
-  MessageDelta,
-  MessageReset,
-  MessageSnapshot,
-} from '../../../contract/protocol/socket/event-data.ts';
-import type { ConversationFacts } from '../../../core/conversations/directory.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { wireTime } from '@parley/protocol/json/canonical-json.ts';
+import type { IncompleteReason } from '@parley/protocol/resources/agent-run.ts';
+import type { MessageDelta, MessageReset, MessageSnapshot } from '@parley/protocol/socket/event-data.ts';
+import type { ConversationFacts } from '../../../core/conversations/directory/directory.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
-import { allMentions } from '../../../core/messages/sending/mentions.ts';
-import { type NewMessage, TEXT_ALONE } from '../../../core/messages/timeline/new-message.ts';
+import type { Frame } from '../../../core/frames/frame.ts';
+import { publish, snapshotFrame, type TextEvent } from '../../../core/frames/publish.ts';
+import type { TextPosition } from '../../../core/frames/text-position.ts';
+import { type NewMessage, TEXT_ALONE } from '../../../core/messages/rows/new-message.ts';
+import { allMentions } from '../../../core/messages/rules/mentions.ts';
 import type { WritePath } from '../../../core/messages/timeline/write-path.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
-import type { Frame } from '../../../platform/engine/frame.ts';
-import type { Subscription } from '../../../platform/engine/port.ts';
-import { publish, snapshotFrame, type TextEvent } from '../../../platform/engine/publish.ts';
-import type { TextPosition } from '../../../platform/engine/text-position.ts';
+import type { Subscription } from '../../../platform/engine/engine.ts';
 import { completeReply } from './complete-reply.ts';
 import type { Pace } from './pace.ts';
 import { PacedText, type Piece } from './paced-text.ts';

@@ -1,5 +1,5 @@
-import type { Actor } from '../../../contract/protocol/resources/actor.ts';
-import type { ConversationFacts } from '../../../core/conversations/directory.ts';
+import type { Actor } from '@parley/protocol/resources/actor.ts';
+import type { ConversationFacts } from '../../../core/conversations/directory/directory.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import { LiveReply, type ReplyHost } from './live-reply.ts';
 import { claimReply } from './store.ts';

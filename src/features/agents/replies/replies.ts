@@ -1,9 +1,9 @@
-import { presentActor } from '../../../contract/protocol/resources/actor.ts';
-import type { ConversationFacts } from '../../../core/conversations/directory.ts';
+import { presentActor } from '@parley/protocol/resources/actor.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import type { ConversationFacts } from '../../../core/conversations/directory/directory.ts';
 import type { Core, NodeParts } from '../../../core/features/feature.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import { completeAbandoned } from './complete-reply.ts';
 import { deliverReply } from './delivery.ts';

@@ -1,4 +1,4 @@
-import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
+import { MESSAGE_LIMITS } from '@parley/protocol/resources/chat-message.ts';
 import { cutText } from '../models/text-cleaner.ts';
 import type { AgentReply } from './reply.ts';
 

@@ -1,4 +1,4 @@
-import type { IncompleteReason } from '../../../contract/protocol/resources/agent-run.ts';
+import type { IncompleteReason } from '@parley/protocol/resources/agent-run.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 
 /**

@@ -1,6 +1,6 @@
+import type { BuiltInTool } from '@parley/protocol/resources/available-tool.ts';
+import { Body } from '@parley/protocol/schema/schema.ts';
 import { type TSchema, Type } from 'typebox';
-import type { BuiltInTool } from '../../../contract/protocol/resources/available-tool.ts';
-import { Body } from '../../../contract/protocol/schema/schema.ts';
 
 /** The facts of a built-in tool that are known without calling it. */
 interface BuiltInToolFacts {

@@ -1,5 +1,5 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import type { AttachedTool } from '../../../platform/db/tables/agent-run-tables.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { AttachedTool } from '../../../core/tables/agent-tables.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
 import { type RunTool, ToolRefusal } from './tool.ts';
 

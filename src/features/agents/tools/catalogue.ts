@@ -3,12 +3,12 @@ import {
   BUILT_IN_TOOLS,
   type BuiltInTool,
   toolSlugOf,
-} from '../../../contract/protocol/resources/available-tool.ts';
-import { Body } from '../../../contract/protocol/schema/schema.ts';
-import type { Version } from '../../../contract/protocol/versions.ts';
+} from '@parley/protocol/resources/available-tool.ts';
+import { Body } from '@parley/protocol/schema/schema.ts';
+import type { Version } from '@parley/protocol/versions.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
 
-/** The facts of an endpoint that its tool shows or uses (platform/http/pipeline/route.ts). */
+/** The facts of an endpoint that its tool shows or uses (api/pipeline/route.ts). */
 export interface EndpointFacts {
   readonly name: string;
   readonly method: string;

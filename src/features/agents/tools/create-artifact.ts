@@ -1,9 +1,9 @@
+import { ID_PREFIXES } from '@parley/protocol/ids.ts';
+import { UPLOAD_LIMITS } from '@parley/protocol/resources/upload.ts';
 import { sql } from 'kysely';
-import { ID_PREFIXES } from '../../../contract/protocol/ids.ts';
-import { UPLOAD_LIMITS } from '../../../contract/protocol/resources/upload.ts';
 import { insertUpload } from '../../../core/attachments/uploads.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
-import type { AttachedTool } from '../../../platform/db/tables/agent-run-tables.ts';
+import type { AttachedTool } from '../../../core/tables/agent-tables.ts';
 import { type ArtifactRow, findArtifact } from './artifact-store.ts';
 import { TOOL_BYTES } from './built-in-definitions.ts';
 import { builtInTool } from './built-in-tool.ts';

@@ -1,12 +1,12 @@
-import type { ErrorObject } from '../../../contract/protocol/error-envelope.ts';
-import { parseExact } from '../../../contract/protocol/exact-json.ts';
-import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
+import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
+import { parseExact } from '@parley/protocol/json/exact-json.ts';
+import type { TraceContext } from '@parley/protocol/traceparent.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import type { EndpointFacts } from './catalogue.ts';
 import { cutText } from './document-text.ts';
 import { type RunTool, ToolRefusal } from './tool.ts';
 
-/** Calls the API without a connection (platform/http/pipeline/in-process.ts). */
+/** Calls the API without a connection (api/pipeline/in-process.ts). */
 export interface EndpointCaller {
   /** Resolves with the response, whatever its status; rejects with the reason of `signal`. */
   call(

@@ -1,4 +1,4 @@
-import type { AttachedTool } from '../../../platform/db/tables/agent-run-tables.ts';
+import type { AttachedTool } from '../../../core/tables/agent-tables.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
 import { OutboundError } from '../../../platform/outbound/outbound-url.ts';
 import { TOOL_BYTES } from './built-in-definitions.ts';

@@ -1,10 +1,10 @@
-import { ID_PREFIXES } from '../../../contract/protocol/ids.ts';
-import { mayRead } from '../../../core/conversations/access.ts';
+import { ID_PREFIXES } from '@parley/protocol/ids.ts';
+import { hasPermission } from '../../../api/access/authorize.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import { mayRead } from '../../../core/conversations/directory/access.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import { readMessage } from '../../../core/resources/message.ts';
-import { hasPermission } from '../../../platform/access/authorize.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
-import type { AttachedTool } from '../../../platform/db/tables/agent-run-tables.ts';
+import type { AttachedTool } from '../../../core/tables/agent-tables.ts';
 import { findArtifact } from './artifact-store.ts';
 import { builtInTool } from './built-in-tool.ts';
 import { cutText, decodeText, isTextType, TEXT_BYTES } from './document-text.ts';
@@ -89,7 +89,10 @@ async function mayReadRun(options: ReadDocOptions, runId: string, principal: Pri
   return mayReadConversation(options, run.conversation_id, principal);
 }
 
-/** Applies the rule of REST (core/conversations/access.ts), with the endpoints' permission. */
+/**
+ * Applies the rule of REST (core/conversations/directory/access.ts), with the endpoints'
+ * permission.
+ */
 async function mayReadConversation(
   { directory }: ReadDocOptions,
   conversationId: string,

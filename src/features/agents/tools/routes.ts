@@ -1,9 +1,9 @@
+import { ListOf } from '@parley/protocol/lists.ts';
+import { AvailableTool, TOOL_CATEGORIES } from '@parley/protocol/resources/available-tool.ts';
+import { OneOf } from '@parley/protocol/schema/schema.ts';
 import { Type } from 'typebox';
-import { ListOf } from '../../../contract/protocol/lists.ts';
-import { AvailableTool, TOOL_CATEGORIES } from '../../../contract/protocol/resources/available-tool.ts';
-import { OneOf } from '../../../contract/protocol/schema/schema.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 
 /** Routes of the tools that agents can be given (docs/contract.md#tools). */

@@ -1,13 +1,13 @@
-import { ApiError, invalid, repeated } from '../../../contract/protocol/errors.ts';
+import { ApiError, invalid, repeated } from '@parley/protocol/errors/errors.ts';
 import {
   type AgentConfigInput,
   EVERY_ENDPOINT_TOOL,
   type ToolInput,
-} from '../../../contract/protocol/resources/agent-definition.ts';
-import type { BuiltInTool } from '../../../contract/protocol/resources/available-tool.ts';
-import { nearestName } from '../../../contract/protocol/schema/nearest-name.ts';
-import { compile } from '../../../contract/protocol/schema/validation.ts';
-import type { AttachedTool } from '../../../platform/db/tables/agent-run-tables.ts';
+} from '@parley/protocol/resources/agent-definition.ts';
+import type { BuiltInTool } from '@parley/protocol/resources/available-tool.ts';
+import { nearestName } from '@parley/protocol/validation/nearest-name.ts';
+import { compile } from '@parley/protocol/validation/validation.ts';
+import type { AttachedTool } from '../../../core/tables/agent-tables.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 

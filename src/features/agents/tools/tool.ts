@@ -1,6 +1,6 @@
-import type { AvailableTool } from '../../../contract/protocol/resources/available-tool.ts';
-import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
+import type { AvailableTool } from '@parley/protocol/resources/available-tool.ts';
+import type { TraceContext } from '@parley/protocol/traceparent.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import type { ToolSpec } from '../models/model.ts';
 
 /** A tool as one run uses it: its description for the model, and its call. */

@@ -1,10 +1,10 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { EVERY_ENDPOINT_TOOL } from '@parley/protocol/resources/agent-definition.ts';
+import { hasOpenJson } from '@parley/protocol/schema/open-json.ts';
+import { compile, parseObject } from '@parley/protocol/validation/validation.ts';
 import type { TSchema } from 'typebox';
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { EVERY_ENDPOINT_TOOL } from '../../../contract/protocol/resources/agent-definition.ts';
-import { hasOpenJson } from '../../../contract/protocol/schema/open-json.ts';
-import { compile, parseObject } from '../../../contract/protocol/schema/validation.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
-import type { AttachedTool } from '../../../platform/db/tables/agent-run-tables.ts';
+import type { AttachedTool } from '../../../core/tables/agent-tables.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 import { createArtifactTool } from './create-artifact.ts';

@@ -1,11 +1,11 @@
+import { ListOf } from '@parley/protocol/lists.ts';
+import { AgentOccurrence, OCCURRENCE_OUTCOMES } from '@parley/protocol/resources/agent-run.ts';
+import { OneOf } from '@parley/protocol/schema/schema.ts';
 import { Type } from 'typebox';
-import { ListOf } from '../../../contract/protocol/lists.ts';
-import { AgentOccurrence, OCCURRENCE_OUTCOMES } from '../../../contract/protocol/resources/agent-run.ts';
-import { OneOf } from '../../../contract/protocol/schema/schema.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import { findAgent } from '../../../core/resources/agent.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
-import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { OCCURRENCES, type OccurrenceRow } from './occurrence-store.ts';
 
 /** Routes of schedule occurrences (schedule.ts). */

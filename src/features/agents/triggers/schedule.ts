@@ -1,5 +1,5 @@
+import type { SkipReason } from '@parley/protocol/resources/agent-run.ts';
 import { type Selectable, sql } from 'kysely';
-import type { SkipReason } from '../../../contract/protocol/resources/agent-run.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';

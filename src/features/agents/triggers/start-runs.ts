@@ -1,5 +1,5 @@
-import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
-import type { AgentMember } from '../../../core/conversations/directory.ts';
+import type { TraceContext } from '@parley/protocol/traceparent.ts';
+import type { AgentMember } from '../../../core/conversations/directory/directory.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';

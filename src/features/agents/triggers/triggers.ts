@@ -1,10 +1,10 @@
-import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
+import { RevocableCache } from '../../../api/access/revocable-cache.ts';
+import type { ConversationDirectory } from '../../../core/conversations/directory/directory.ts';
 import type { ConversationCreated } from '../../../core/conversations/outbox-topics.ts';
 import type { Change } from '../../../core/events/changes.ts';
 import type { AccountEvent } from '../../../core/features/account-event.ts';
 import type { NodeParts, SentMessage } from '../../../core/features/feature.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
-import { RevocableCache } from '../../../platform/access/revocable-cache.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { type EventAgent, startByEvent, startChats, type TriggerEvent } from './start-runs.ts';

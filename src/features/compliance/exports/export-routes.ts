@@ -1,18 +1,18 @@
-import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
-import { newId } from '../../../contract/protocol/ids.ts';
-import { ListOf } from '../../../contract/protocol/lists.ts';
-import { Export } from '../../../contract/protocol/resources/export.ts';
-import { keyOf } from '../../../core/accounts/account-list.ts';
-import { findPerson } from '../../../core/accounts/persons.ts';
+import { ApiError, notFound } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
+import { Export } from '@parley/protocol/resources/export.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
+import { findPerson } from '../../../core/accounts/actors/persons.ts';
+import { keyOf } from '../../../core/accounts/collections/account-list.ts';
 import { audit } from '../../../core/audit/audit.ts';
-import { conversationGone, conversationNotFound } from '../../../core/conversations/access.ts';
-import { findConversation } from '../../../core/conversations/conversation-store.ts';
+import { conversationGone, conversationNotFound } from '../../../core/conversations/directory/access.ts';
+import { findConversation } from '../../../core/conversations/rows/conversation-store.ts';
 import type { Downloads } from '../../../core/resources/attachment.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import {
   addComplianceJob,
   type ComplianceJobRow,

@@ -1,10 +1,10 @@
+import { newId } from '@parley/protocol/ids.ts';
+import { EXPORT_DAYS } from '@parley/protocol/resources/export.ts';
 import { sql } from 'kysely';
-import { newId } from '../../../contract/protocol/ids.ts';
-import { EXPORT_DAYS } from '../../../contract/protocol/resources/export.ts';
-import { findPerson } from '../../../core/accounts/persons.ts';
+import { findPerson } from '../../../core/accounts/actors/persons.ts';
 import { addRemoval, insertOwnFile } from '../../../core/attachments/uploads.ts';
 import { audit } from '../../../core/audit/audit.ts';
-import { findConversation } from '../../../core/conversations/conversation-store.ts';
+import { findConversation } from '../../../core/conversations/rows/conversation-store.ts';
 import { allHoldings } from '../../../core/features/all-holdings.ts';
 import type { Core, NodeParts } from '../../../core/features/feature.ts';
 import { readHead } from '../../../core/messages/timeline/timeline-store.ts';

@@ -1,11 +1,11 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { newId } from '../../../contract/protocol/ids.ts';
-import type { UseInvitationBody } from '../../../contract/protocol/resources/invitation.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { UseInvitationBody } from '@parley/protocol/resources/invitation.ts';
+import { lockUser } from '../../../core/accounts/actors/users.ts';
 import { issueTokenPair } from '../../../core/accounts/sessions/token-pairs.ts';
-import { lockUser } from '../../../core/accounts/users.ts';
 import { audit } from '../../../core/audit/audit.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
-import { insertSignIn } from '../sign-in/sign-ins.ts';
+import { insertSignIn } from '../sign-ins.ts';
 import { markUsed, readInvitation } from './invitation-store.ts';
 
 /**

@@ -1,11 +1,11 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { Invitation } from '../../../contract/protocol/resources/invitation.ts';
-import { requireGrant } from '../../../core/accounts/grants.ts';
-import { findRoleById } from '../../../core/accounts/roles.ts';
-import { findUser, lockUser } from '../../../core/accounts/users.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { Invitation } from '@parley/protocol/resources/invitation.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
+import { findUser, lockUser } from '../../../core/accounts/actors/users.ts';
+import { requireGrant } from '../../../core/accounts/rights/grants.ts';
+import { findRoleById } from '../../../core/accounts/rights/roles.ts';
 import { auditAccount } from '../../../core/audit/audit.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { writeInvitation } from './invitation-store.ts';
 
 /** Invites users of the team (docs/contract.md#invitations). */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import { INVITATION_DAYS } from '@parley/protocol/resources/invitation.ts';
 import { nanoid } from 'nanoid';
-import { INVITATION_DAYS } from '../../../contract/protocol/resources/invitation.ts';
-import type { TokenSubject } from '../../../platform/access/tokens.ts';
+import type { TokenSubject } from '../../../api/access/tokens.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 

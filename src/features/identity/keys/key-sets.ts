@@ -1,8 +1,8 @@
 import { createPublicKey, KeyObject } from 'node:crypto';
+import { unavailable } from '@parley/protocol/errors/errors.ts';
+import { KEY_SET_BYTES } from '@parley/protocol/resources/identity-provider.ts';
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWK } from 'jose';
 import { LRUCache } from 'lru-cache';
-import { unavailable } from '../../../contract/protocol/errors.ts';
-import { KEY_SET_BYTES } from '../../../contract/protocol/resources/identity-provider.ts';
 import { bounded } from '../../../platform/bounded.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { newId } from '../../../contract/protocol/ids.ts';
-import { WITHOUT_ADDRESS } from '../../../core/accounts/users.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { WITHOUT_ADDRESS } from '../../../core/accounts/actors/users.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 

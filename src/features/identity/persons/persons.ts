@@ -1,6 +1,6 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { isEmail } from '../../../contract/protocol/schema/formats.ts';
-import { oneLine } from '../../../contract/protocol/schema/one-line.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { isEmail } from '@parley/protocol/schema/formats.ts';
+import { oneLine } from '@parley/protocol/schema/one-line.ts';
 import type { ActorRow } from '../../../core/resources/actor.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';

@@ -1,20 +1,20 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { ListOf } from '../../../contract/protocol/lists.ts';
-import type { AuditAction } from '../../../contract/protocol/resources/audit-event.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
+import type { AuditAction } from '@parley/protocol/resources/audit-event.ts';
 import {
   CreateIdentityProviderBody,
   IdentityProvider,
   UpdateIdentityProviderBody,
-} from '../../../contract/protocol/resources/identity-provider.ts';
-import { keyOf } from '../../../core/accounts/account-list.ts';
-import { requireGrant } from '../../../core/accounts/grants.ts';
-import { findRoleById } from '../../../core/accounts/roles.ts';
+} from '@parley/protocol/resources/identity-provider.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
+import { keyOf } from '../../../core/accounts/collections/account-list.ts';
+import { requireGrant } from '../../../core/accounts/rights/grants.ts';
+import { findRoleById } from '../../../core/accounts/rights/roles.ts';
 import { auditAccount } from '../../../core/audit/audit.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import {
   checkNewProvider,
   checkProvider,

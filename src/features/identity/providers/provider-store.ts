@@ -1,13 +1,13 @@
+import { ApiError, alreadyExists, notFound } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
 import { type Insertable, type Selectable, sql, type UpdateObject } from 'kysely';
-import { ApiError, alreadyExists, notFound } from '../../../contract/protocol/errors.ts';
-import { newId } from '../../../contract/protocol/ids.ts';
-import { defineAccountList } from '../../../core/accounts/account-list.ts';
-import { lockAccount } from '../../../core/accounts/accounts.ts';
-import { enqueueRightsChanged } from '../../../core/accounts/rights-changed.ts';
+import { lockAccount } from '../../../core/accounts/account/accounts.ts';
+import { defineAccountList } from '../../../core/accounts/collections/account-list.ts';
+import { enqueueRightsChanged } from '../../../core/accounts/rights/rights-changed.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
-import { endSignInsOfProvider } from '../sign-in/sign-ins.ts';
+import { endSignInsOfProvider } from '../sign-ins.ts';
 
 export type ProviderRow = Selectable<Schema['identity_providers']>;
 

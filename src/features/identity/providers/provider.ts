@@ -1,4 +1,4 @@
-import { ApiError, invalid, missingField } from '../../../contract/protocol/errors.ts';
+import { ApiError, invalid, missingField } from '@parley/protocol/errors/errors.ts';
 import {
   type CreateIdentityProviderBody,
   DEFAULT_ALGORITHMS,
@@ -7,7 +7,7 @@ import {
   KEY_SET_BYTES,
   type KeySet,
   type UpdateIdentityProviderBody,
-} from '../../../contract/protocol/resources/identity-provider.ts';
+} from '@parley/protocol/resources/identity-provider.ts';
 import { presentAs } from '../../../core/resources/present-as.ts';
 import { jsonbBytes } from '../../../platform/db/tables/touched.ts';
 import type { AddressGuard } from '../../../platform/outbound/address-guard.ts';

@@ -1,4 +1,4 @@
-import { REFRESH_TOKEN_DAYS } from '../../../contract/protocol/resources/token.ts';
+import { REFRESH_TOKEN_DAYS } from '@parley/protocol/resources/token.ts';
 
 /**
  * Has the refresh token of a session. Only `/v1/auth/session` reads it

@@ -1,15 +1,11 @@
+import type { PublicAnswer, PublicRoutes, StreamedRequest } from '../../../api/pipeline/public-routes.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import type {
-  PublicAnswer,
-  PublicRoutes,
-  StreamedRequest,
-} from '../../../platform/http/pipeline/public-routes.ts';
 import type { KeySets } from '../keys/key-sets.ts';
 import { keysOfProvider } from '../keys/provider-keys.ts';
+import { endSignIns, noteLogoutToken } from '../sign-ins.ts';
 import { claimedParties, LogoutRefused, type LogoutToken, verifyLogoutToken } from './logout-token.ts';
 import { readProvidersOfClient } from './sign-in-providers.ts';
-import { endSignIns, noteLogoutToken } from './sign-ins.ts';
 import { readSmallBody, SMALL_BODY_BYTES } from './small-body.ts';
 
 export interface LogoutRoutesOptions extends Pick<NodeParts, 'database' | 'log'> {

@@ -1,6 +1,6 @@
 import { decodeJwt, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import type { LogoutTarget } from '../sign-ins.ts';
 import type { SignInProvider } from './relying-party.ts';
-import type { LogoutTarget } from './sign-ins.ts';
 
 export interface LogoutToken extends LogoutTarget {
   readonly jti: string;

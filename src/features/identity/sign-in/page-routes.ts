@@ -1,7 +1,7 @@
-import { DOCUMENT_HEADERS } from '../../../platform/http/documents/documents.ts';
-import { type Html, html } from '../../../platform/http/documents/pages/html.ts';
-import { htmlPage } from '../../../platform/http/documents/pages/html-page.ts';
-import type { PublicAnswer } from '../../../platform/http/pipeline/public-routes.ts';
+import { DOCUMENT_HEADERS } from '../../../api/documents/documents.ts';
+import { type Html, html } from '../../../api/documents/pages/html.ts';
+import { htmlPage } from '../../../api/documents/pages/html-page.ts';
+import type { PublicAnswer } from '../../../api/pipeline/public-routes.ts';
 import type { OfferedProvider } from './sign-in-providers.ts';
 
 /** Never cached, and never part of another page. */

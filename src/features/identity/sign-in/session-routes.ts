@@ -1,19 +1,15 @@
 import { createHmac } from 'node:crypto';
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { UseInvitationBody } from '../../../contract/protocol/resources/invitation.ts';
-import { compile, parseObject } from '../../../contract/protocol/schema/validation.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { UseInvitationBody } from '@parley/protocol/resources/invitation.ts';
+import { compile, parseObject } from '@parley/protocol/validation/validation.ts';
+import { requireJsonType } from '../../../api/pipeline/json-type.ts';
+import type { PublicAnswer, PublicRoutes, StreamedRequest } from '../../../api/pipeline/public-routes.ts';
 import { endSessionOfToken, refreshTokenPair } from '../../../core/accounts/sessions/token-pairs.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
-import { requireJsonType } from '../../../platform/http/pipeline/json-type.ts';
-import type {
-  PublicAnswer,
-  PublicRoutes,
-  StreamedRequest,
-} from '../../../platform/http/pipeline/public-routes.ts';
 import { acceptInvitation } from '../invitations/accept-invitation.ts';
+import { isSignIn } from '../sign-ins.ts';
 import { NO_SESSION_COOKIE, readCookie, SESSION_COOKIE, sessionCookie } from './cookies.ts';
 import { PRIVATE } from './page-routes.ts';
-import { isSignIn } from './sign-ins.ts';
 import { readSmallBody, SMALL_BODY_BYTES } from './small-body.ts';
 
 export interface SessionRoutesOptions extends Pick<NodeParts, 'database' | 'tokens' | 'urls'> {

@@ -1,16 +1,17 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { newId } from '../../../contract/protocol/ids.ts';
-import { issueTokenPair } from '../../../core/accounts/sessions/token-pairs.ts';
-import { lockUser } from '../../../core/accounts/users.ts';
-import type { NodeParts } from '../../../core/features/feature.ts';
-import { isLoopbackHost, isLoopbackOrigin } from '../../../platform/http/connection/origins.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
 import type {
   LimitedHandler,
   PublicAnswer,
   PublicRoutes,
   StreamedRequest,
-} from '../../../platform/http/pipeline/public-routes.ts';
+} from '../../../api/pipeline/public-routes.ts';
+import { lockUser } from '../../../core/accounts/actors/users.ts';
+import { issueTokenPair } from '../../../core/accounts/sessions/token-pairs.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
+import { isLoopbackHost, isLoopbackOrigin } from '../../../platform/http/origins.ts';
 import type { Persons } from '../persons/persons.ts';
+import { insertSignIn } from '../sign-ins.ts';
 import { namedBy } from '../tokens/token-claims.ts';
 import { FLOW_COOKIE, flowCookie, NO_FLOW_COOKIE, readCookie, sessionCookie } from './cookies.ts';
 import type { FlowSeal } from './flow-seal.ts';
@@ -18,7 +19,6 @@ import { choicesPage, failurePage, PRIVATE, SIGN_IN_PATH } from './page-routes.t
 import { type PersonClaims, type RelyingParty, type SignInProvider, SignInRefused } from './relying-party.ts';
 import { returnPath } from './return-path.ts';
 import { offeredProviders, readSignInProvider } from './sign-in-providers.ts';
-import { insertSignIn } from './sign-ins.ts';
 
 export interface SignInParts extends Pick<NodeParts, 'database' | 'tokens' | 'urls' | 'log'> {
   readonly persons: Persons;

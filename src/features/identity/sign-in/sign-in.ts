@@ -4,12 +4,12 @@ import { sharedSecret } from '../../../platform/db/shared-secret.ts';
 import { purgeInvitations } from '../invitations/invitation-store.ts';
 import type { KeySets } from '../keys/key-sets.ts';
 import type { Persons } from '../persons/persons.ts';
+import { purgeSignIns } from '../sign-ins.ts';
 import { FlowSeal } from './flow-seal.ts';
 import { logoutRoutes } from './logout-routes.ts';
 import { RelyingParty } from './relying-party.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { signInRoutes } from './sign-in-routes.ts';
-import { purgeSignIns } from './sign-ins.ts';
 
 export interface SignInOptions {
   readonly persons: Persons;

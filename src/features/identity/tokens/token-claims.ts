@@ -1,4 +1,4 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import type { NamedPerson } from '../persons/persons.ts';
 import type { ProviderRow } from '../providers/provider-store.ts';
 import { refused } from './token-form.ts';

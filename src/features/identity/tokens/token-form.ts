@@ -1,8 +1,5 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import {
-  IDENTITY_ALGORITHMS,
-  type IdentityAlgorithm,
-} from '../../../contract/protocol/resources/identity-provider.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { IDENTITY_ALGORITHMS, type IdentityAlgorithm } from '@parley/protocol/resources/identity-provider.ts';
 import { parseStrictObject } from './strict-json.ts';
 
 /** A token that has the form of a signed JWT (RFC 7519). Nothing of it is proven yet. */

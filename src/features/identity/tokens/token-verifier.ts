@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
+import { ApiError, unavailable } from '@parley/protocol/errors/errors.ts';
 import { compactVerify, errors } from 'jose';
 import { LRUCache } from 'lru-cache';
-import { ApiError, unavailable } from '../../../contract/protocol/errors.ts';
-import type { ForeignTokens, Identity } from '../../../platform/access/authenticate.ts';
-import { RevocableCache } from '../../../platform/access/revocable-cache.ts';
-import type { Rights } from '../../../platform/access/rights.ts';
+import type { ForeignTokens, Identity } from '../../../api/access/authenticate.ts';
+import { RevocableCache } from '../../../api/access/revocable-cache.ts';
+import type { Rights } from '../../../api/access/rights.ts';
 import { bounded } from '../../../platform/bounded.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';

@@ -1,12 +1,12 @@
-import { newId } from '../../../contract/protocol/ids.ts';
-import { enqueueRightsChanged } from '../../../core/accounts/rights-changed.ts';
+import type { ArchivedMember, ConversationRecord } from '@parley/archives/record.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { enqueueRightsChanged } from '../../../core/accounts/rights/rights-changed.ts';
 import { audit } from '../../../core/audit/audit.ts';
-import { directKeyOf } from '../../../core/conversations/conversation-store.ts';
+import { directKeyOf } from '../../../core/conversations/rows/conversation-store.ts';
 import { type Change, enqueueChanged } from '../../../core/events/changes.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import type { ArchivedMember, ConversationRecord } from '../archives/record.ts';
-import type { ImportRow } from '../import-store.ts';
+import type { ImportRow } from '../imports/import-store.ts';
 import type { Numbered } from './people.ts';
 import type { Refs } from './refs.ts';
 import type { Tally } from './tally.ts';

@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { newId } from '../../../contract/protocol/ids.ts';
-import { kindOfUpload } from '../../../contract/protocol/resources/upload-kind.ts';
+import type { ArchiveReader } from '@parley/archives/reader.ts';
+import type { ArchivedFile } from '@parley/archives/record.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { kindOfUpload } from '@parley/protocol/resources/upload-kind.ts';
 import { insertUpload, readUploads, type Upload } from '../../../core/attachments/uploads.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
-import type { NewAttachment } from '../../../core/messages/timeline/new-message.ts';
+import type { NewAttachment } from '../../../core/messages/rows/new-message.ts';
 import type { Fetched, GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
 import { OutboundError } from '../../../platform/outbound/outbound-url.ts';
-import type { ArchiveReader } from '../archives/reader.ts';
-import type { ArchivedFile } from '../archives/record.ts';
-import type { ImportRow } from '../import-store.ts';
+import type { ImportRow } from '../imports/import-store.ts';
 import type { Refs } from './refs.ts';
 
 interface FilesOptions extends Pick<NodeParts, 'database' | 'store'> {

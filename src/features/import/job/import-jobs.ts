@@ -1,16 +1,22 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ApiError } from '../../../contract/protocol/errors.ts';
+import { openInProcess } from '@parley/archives/process/reader-process.ts';
+import { UnreadableArchive } from '@parley/archives/reader.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { audit } from '../../../core/audit/audit.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import type { ImportedWrites } from '../../../core/messages/timeline/imported-write.ts';
 import type { JobContext, JobKind } from '../../../platform/db/queue/leased-jobs.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
-import { UnreadableArchive } from '../archives/reader.ts';
-import { openInProcess } from '../archives/reader-process.ts';
-import { endImport, IMPORTS, type ImportRow, REMINDED_IMPORTS, readRunning } from '../import-store.ts';
-import { joinParts } from '../parts.ts';
-import { addsUp } from '../present-import.ts';
+import {
+  endImport,
+  IMPORTS,
+  type ImportRow,
+  REMINDED_IMPORTS,
+  readRunning,
+} from '../imports/import-store.ts';
+import { joinParts } from '../imports/parts.ts';
+import { addsUp } from '../imports/present-import.ts';
 import { ArchiveWalk } from './walk.ts';
 
 export interface ImportJobsOptions extends Pick<NodeParts, 'database' | 'store'> {

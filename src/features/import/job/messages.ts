@@ -1,11 +1,11 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
+import type { MessageRecord } from '@parley/archives/record.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { NewAttachment } from '../../../core/messages/rows/new-message.ts';
 import type { ImportedMessage } from '../../../core/messages/timeline/imported-message.ts';
 import type { ImportedWrites } from '../../../core/messages/timeline/imported-write.ts';
-import type { NewAttachment } from '../../../core/messages/timeline/new-message.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import type { MessageRecord } from '../archives/record.ts';
-import type { ImportRow } from '../import-store.ts';
+import type { ImportRow } from '../imports/import-store.ts';
 import type { ImportedFiles } from './files.ts';
 import type { Numbered } from './people.ts';
 import type { Refs } from './refs.ts';

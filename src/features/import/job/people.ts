@@ -1,9 +1,9 @@
-import { newId } from '../../../contract/protocol/ids.ts';
-import { findCustomer } from '../../../core/accounts/actors.ts';
+import type { PersonRecord } from '@parley/archives/record.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { findCustomer } from '../../../core/accounts/actors/actors.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import type { PersonRecord } from '../archives/record.ts';
-import type { ImportRow } from '../import-store.ts';
+import type { ImportRow } from '../imports/import-store.ts';
 import type { Refs } from './refs.ts';
 import type { Tally } from './tally.ts';
 

@@ -1,7 +1,7 @@
+import type { ReadPositionRecord } from '@parley/archives/record.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import type { ReadPositionRecord } from '../archives/record.ts';
-import type { ImportRow } from '../import-store.ts';
+import type { ImportRow } from '../imports/import-store.ts';
 import type { Numbered } from './people.ts';
 import type { Refs } from './refs.ts';
 import type { Tally } from './tally.ts';

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { bounded } from '../../../platform/bounded.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import type { ImportRow } from '../import-store.ts';
+import type { ImportRow } from '../imports/import-store.ts';
 
 /** What a thing of an archive became. */
 export interface Ref {

@@ -1,12 +1,12 @@
+import type { Counts } from '@parley/archives/record.ts';
 import {
   IMPORT_LIMITS,
   IMPORTED_TYPES,
   type ImportCount,
   type ImportCounts,
   type ImportedType,
-} from '../../../contract/protocol/resources/import.ts';
-import type { Counts } from '../archives/record.ts';
-import type { Addition, LastRemark, RemarkRow } from '../remarks.ts';
+} from '@parley/protocol/resources/import.ts';
+import type { Addition, LastRemark, RemarkRow } from '../imports/remarks.ts';
 
 type Outcome = 'imported' | 'existed' | 'skipped';
 

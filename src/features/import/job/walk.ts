@@ -1,14 +1,19 @@
-import type { ImportCounts } from '../../../contract/protocol/resources/import.ts';
+import type { ArchiveReader } from '@parley/archives/reader.ts';
+import type {
+  ArchiveRecord,
+  MessageRecord,
+  PersonRecord,
+  ReadPositionRecord,
+} from '@parley/archives/record.ts';
+import type { ImportCounts } from '@parley/protocol/resources/import.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import type { ImportedWrites } from '../../../core/messages/timeline/imported-write.ts';
 import { BackgroundWork } from '../../../platform/background.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import type { JobContext } from '../../../platform/db/queue/leased-jobs.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
-import type { ArchiveReader } from '../archives/reader.ts';
-import type { ArchiveRecord, MessageRecord, PersonRecord, ReadPositionRecord } from '../archives/record.ts';
-import { type ImportRow, saveState } from '../import-store.ts';
-import { addToRemarks, insertRemarks, readLastRemarks } from '../remarks.ts';
+import { type ImportRow, saveState } from '../imports/import-store.ts';
+import { addToRemarks, insertRemarks, readLastRemarks } from '../imports/remarks.ts';
 import { importConversation } from './conversations.ts';
 import { ImportedFiles } from './files.ts';
 import { ArchivedMessages } from './messages.ts';

@@ -1,8 +1,5 @@
-import {
-  AUTHENTICATION_RESULTS,
-  type AuthenticationResult,
-} from '../../../contract/protocol/resources/email.ts';
-import type { ParsedMail } from '../reading/parsed-mail.ts';
+import type { ParsedMail } from '@parley/mail-reader/parsed-mail.ts';
+import { AUTHENTICATION_RESULTS, type AuthenticationResult } from '@parley/protocol/resources/email.ts';
 
 /** The findings about a mail's domains, by this server or by one that it trusts. */
 export interface Findings {

@@ -1,12 +1,12 @@
 import { Resolver } from 'node:dns/promises';
 import { Readable } from 'node:stream';
 import { domainToASCII } from 'node:url';
+import type { ParsedMail } from '@parley/mail-reader/parsed-mail.ts';
+import type { AuthenticationResult, EmailVerdict } from '@parley/protocol/resources/email.ts';
 import type { AuthenticateResult } from 'mailauth';
-import type { AuthenticationResult, EmailVerdict } from '../../../contract/protocol/resources/email.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
 import { unlessAborted } from '../../../platform/lifecycle.ts';
 import { isPublicAddress } from '../../../platform/outbound/addresses.ts';
-import type { ParsedMail } from '../reading/parsed-mail.ts';
 import type { Envelope } from '../transports/envelope.ts';
 import type { Arrival } from '../transports/intake.ts';
 import { addressesIn } from '../transports/recipients.ts';

@@ -1,4 +1,4 @@
-import type { ParsedMail } from '../reading/parsed-mail.ts';
+import type { ParsedMail } from '@parley/mail-reader/parsed-mail.ts';
 import type { Envelope } from '../transports/envelope.ts';
 
 /** The sign by which a mail counts as automatic. */

@@ -1,10 +1,10 @@
-import type { EmailRecipient, EmailVerdict } from '../../../contract/protocol/resources/email.ts';
+import type { DeliveryReport } from '@parley/mail-reader/parsed-mail.ts';
+import type { EmailRecipient, EmailVerdict } from '@parley/protocol/resources/email.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import { readMessageId } from '../outgoing/message-ids.ts';
 import { recordOutcome } from '../outgoing/outcome.ts';
 import { lockOutgoing } from '../outgoing/outgoing-store.ts';
-import type { DeliveryReport } from '../reading/parsed-mail.ts';
 import type { Arrival } from '../transports/intake.ts';
 import { countDelays, findReturned, type IncomingChange, type ReturnedMail } from './incoming-store.ts';
 import { bouncedMail } from './match.ts';

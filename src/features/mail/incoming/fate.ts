@@ -1,5 +1,5 @@
-import type { EmailVerdict } from '../../../contract/protocol/resources/email.ts';
-import { createCustomer, findCustomer } from '../../../core/accounts/actors.ts';
+import type { EmailVerdict } from '@parley/protocol/resources/email.ts';
+import { createCustomer, findCustomer } from '../../../core/accounts/actors/actors.ts';
 import { enqueueSystemEvent } from '../../../core/conversations/outbox-topics.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { withoutTag } from '../mailboxes/mailbox-address.ts';
@@ -72,7 +72,7 @@ export async function newCase(tx: Tx, { inbox, mail }: Arrival, customerId: stri
   return { purpose: 'message', conversation_id, actor_id: customerId };
 }
 
-/** The maximum length of titles and names (contract/protocol/schema/schema.ts). */
+/** The maximum length of titles and names (packages/protocol/schema/schema.ts). */
 const TITLE_CHARACTERS = 200;
 
 /**

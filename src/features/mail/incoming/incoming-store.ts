@@ -5,7 +5,7 @@ import { IS_MEMBER, type ParticipantRow } from '../../../core/resources/particip
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
-import { HEAD_COLUMNS, type MailHead, type MailRow } from '../mail-store.ts';
+import { HEAD_COLUMNS, type MailHead, type MailRow } from '../mails/mail-store.ts';
 import type { NamedMail } from '../outgoing/message-ids.ts';
 
 /** The facts of an incoming mail after its fate was decided. */

@@ -1,11 +1,11 @@
-import { newId } from '../../../contract/protocol/ids.ts';
-import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
-import { UPLOAD_LIMITS } from '../../../contract/protocol/resources/upload.ts';
-import { kindOfUpload } from '../../../contract/protocol/resources/upload-kind.ts';
+import type { StoredPart } from '@parley/mail-reader/parsed-mail.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { MESSAGE_LIMITS } from '@parley/protocol/resources/chat-message.ts';
+import { UPLOAD_LIMITS } from '@parley/protocol/resources/upload.ts';
+import { kindOfUpload } from '@parley/protocol/resources/upload-kind.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
-import type { NewAttachment, NewMessage } from '../../../core/messages/timeline/new-message.ts';
-import type { MailHead } from '../mail-store.ts';
-import type { StoredPart } from '../reading/parsed-mail.ts';
+import type { NewAttachment, NewMessage } from '../../../core/messages/rows/new-message.ts';
+import type { MailHead } from '../mails/mail-store.ts';
 import type { Arrival } from '../transports/intake.ts';
 import { cutTo, storable } from './storable.ts';
 

@@ -1,8 +1,8 @@
-import { createConversation } from '../../../core/conversations/conversation-store.ts';
-import { assigneeOfMailbox } from '../../../core/conversations/mailbox-assignee.ts';
-import type { NewParticipant } from '../../../core/conversations/participant-store.ts';
-import { readGroupRoster } from '../../../core/conversations/roster.ts';
-import { announceCreated } from '../../../core/conversations/start-conversation.ts';
+import { assigneeOfMailbox } from '../../../core/conversations/cases/mailbox-assignee.ts';
+import { announceCreated } from '../../../core/conversations/lifecycle/start-conversation.ts';
+import { readGroupRoster } from '../../../core/conversations/participants/roster.ts';
+import { createConversation } from '../../../core/conversations/rows/conversation-store.ts';
+import type { NewParticipant } from '../../../core/conversations/rows/participant-store.ts';
 import { readAdmins } from '../../../core/notifications/causes/waiting-work.ts';
 import type { MailboxRow } from '../../../core/resources/mailbox.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';

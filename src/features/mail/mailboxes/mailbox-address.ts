@@ -1,5 +1,5 @@
-import { ApiError, invalid } from '../../../contract/protocol/errors.ts';
-import { INBOX_LIMITS } from '../../../contract/protocol/resources/inbox.ts';
+import { ApiError, invalid } from '@parley/protocol/errors/errors.ts';
+import { INBOX_LIMITS } from '@parley/protocol/resources/inbox.ts';
 
 /** The domains in which inboxes may have addresses. */
 export interface MailboxDomains {

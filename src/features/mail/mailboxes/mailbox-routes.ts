@@ -1,15 +1,15 @@
-import { notFound } from '../../../contract/protocol/errors.ts';
-import { ListOf } from '../../../contract/protocol/lists.ts';
-import { CreateInboxBody, Inbox, UpdateInboxBody } from '../../../contract/protocol/resources/inbox.ts';
-import { keyOf } from '../../../core/accounts/account-list.ts';
+import { notFound } from '@parley/protocol/errors/errors.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
+import { CreateInboxBody, Inbox, UpdateInboxBody } from '@parley/protocol/resources/inbox.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
+import { keyOf } from '../../../core/accounts/collections/account-list.ts';
 import { auditAccount } from '../../../core/audit/audit.ts';
-import { findAssignable } from '../../../core/conversations/assignable.ts';
-import { hasGroup } from '../../../core/conversations/conversation-store.ts';
+import { findAssignable } from '../../../core/conversations/cases/assignable.ts';
+import { hasGroup } from '../../../core/conversations/rows/conversation-store.ts';
 import { type MailboxRow, presentMailbox, readMailboxOf } from '../../../core/resources/mailbox.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { type MailboxDomains, readMailboxAddress } from './mailbox-address.ts';
 import { deleteMailbox, insertMailbox, lockMailbox, MAILBOXES, updateMailbox } from './mailbox-store.ts';
 

@@ -1,8 +1,8 @@
+import { notFound } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
 import { type Insertable, sql, type UpdateObject } from 'kysely';
-import { notFound } from '../../../contract/protocol/errors.ts';
-import { newId } from '../../../contract/protocol/ids.ts';
-import { defineAccountList } from '../../../core/accounts/account-list.ts';
-import { enqueueRightsChanged } from '../../../core/accounts/rights-changed.ts';
+import { defineAccountList } from '../../../core/accounts/collections/account-list.ts';
+import { enqueueRightsChanged } from '../../../core/accounts/rights/rights-changed.ts';
 import type { MailboxRow } from '../../../core/resources/mailbox.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';

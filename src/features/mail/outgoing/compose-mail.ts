@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
+import { oneLine } from '@parley/protocol/schema/one-line.ts';
 import type { SendMailOptions } from 'nodemailer';
-import { oneLine } from '../../../contract/protocol/schema/one-line.ts';
 import type { MailText } from '../../../core/features/feature.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import type { MailRow } from '../mail-store.ts';
+import type { MailRow } from '../mails/mail-store.ts';
 
 /** What a try writes into a mail; the rest is in its row. */
 export interface MailContent extends MailText {

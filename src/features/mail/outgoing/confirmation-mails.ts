@@ -1,10 +1,10 @@
-import { derivedId } from '../../../contract/protocol/ids.ts';
+import { derivedId } from '@parley/protocol/ids.ts';
 import type { ConfirmationDue } from '../../../core/features/address-mail.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import { provided } from '../../../core/features/installed.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
-import type { MailRow } from '../mail-store.ts';
 import { domainOf } from '../mailboxes/mailbox-address.ts';
+import type { MailRow } from '../mails/mail-store.ts';
 import type { WrittenMail } from './compose-mail.ts';
 import { insertDue } from './outgoing-store.ts';
 

@@ -1,12 +1,12 @@
-import { derivedId } from '../../../contract/protocol/ids.ts';
+import { derivedId } from '@parley/protocol/ids.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import { provided } from '../../../core/features/installed.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
-import type { MailRow } from '../mail-store.ts';
 import { domainOf } from '../mailboxes/mailbox-address.ts';
+import type { MailRow } from '../mails/mail-store.ts';
 import type { WrittenMail } from './compose-mail.ts';
 import { hexOf } from './message-ids.ts';
 import { insertDue, type NewDueMail } from './outgoing-store.ts';
@@ -75,7 +75,7 @@ export async function writeDigest(database: Database, mail: MailRow): Promise<Wr
 
 const NOTHING_UNSEEN = { unsent: 'canceled', reason: 'nothing_unseen' } as const;
 
-// Derives the id like derivedId (contract/protocol/ids.ts).
+// Derives the id like derivedId (packages/protocol/ids.ts).
 const READ_UNMAILED = statement<
   [limit: number],
   Record<'id' | 'actor_id' | 'account_id' | 'address', string>

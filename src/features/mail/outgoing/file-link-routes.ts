@@ -1,7 +1,7 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { PublicRoutes } from '../../../api/pipeline/public-routes.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import type { PublicRoutes } from '../../../platform/http/pipeline/public-routes.ts';
 import { FILE_LINKS_PATH, type FileLinks } from './file-links.ts';
 
 /** Serves the links. The signature is the credential. */

@@ -1,4 +1,4 @@
-import { ID_PREFIXES } from '../../../contract/protocol/ids.ts';
+import { ID_PREFIXES } from '@parley/protocol/ids.ts';
 import { isSealed, type MailKey, sealOf } from './mail-key.ts';
 
 /** The mail that one of our Message-IDs names. */

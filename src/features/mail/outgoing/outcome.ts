@@ -1,4 +1,4 @@
-import type { EmailRecipient, SentEmailStatus } from '../../../contract/protocol/resources/email.ts';
+import type { EmailRecipient, SentEmailStatus } from '@parley/protocol/resources/email.ts';
 import { enqueueChanged } from '../../../core/events/changes.ts';
 import { notifyUsers } from '../../../core/notifications/feed/notify-users.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';

@@ -1,11 +1,11 @@
+import type { EmailRecipient, SentEmailStatus } from '@parley/protocol/resources/email.ts';
 import type { Insertable } from 'kysely';
-import type { EmailRecipient, SentEmailStatus } from '../../../contract/protocol/resources/email.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { LeasedRows } from '../../../platform/db/queue/leased-rows.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
-import type { MailRow } from '../mail-store.ts';
+import type { MailRow } from '../mails/mail-store.ts';
 
 /** The fields of an outgoing mail that its outcome needs. */
 export type OutgoingRow = Pick<

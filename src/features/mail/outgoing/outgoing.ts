@@ -1,12 +1,12 @@
-import { derivedId } from '../../../contract/protocol/ids.ts';
-import type { EmailRecipient } from '../../../contract/protocol/resources/email.ts';
+import { derivedId } from '@parley/protocol/ids.ts';
+import type { EmailRecipient } from '@parley/protocol/resources/email.ts';
 import type { EmailDue } from '../../../core/messages/outbox-topics.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { mayAnswer } from '../incoming/loop-limit.ts';
 import { domainOf, withoutTag } from '../mailboxes/mailbox-address.ts';
 import { readMailboxesByAddress } from '../mailboxes/mailbox-store.ts';
-import { updateThread } from '../thread-store.ts';
+import { updateThread } from '../mails/thread-store.ts';
+import { mayAnswer } from './loop-limit.ts';
 import type { MailKey } from './mail-key.ts';
 import { makeMessageId } from './message-ids.ts';
 import { recordOutcome } from './outcome.ts';

@@ -1,7 +1,7 @@
 import type { MessageRow } from '../../../core/resources/message.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { customerAddresses } from '../thread-store.ts';
+import { customerAddresses } from '../mails/thread-store.ts';
 
 /** The facts that the mail of a message is made of, besides its text. */
 export interface ReplyFacts extends Pick<MessageRow, 'account_id' | 'conversation_id' | 'subject' | 'cc'> {

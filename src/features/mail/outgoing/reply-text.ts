@@ -1,4 +1,4 @@
-import { oneLine } from '../../../contract/protocol/schema/one-line.ts';
+import { oneLine } from '@parley/protocol/schema/one-line.ts';
 import { escapeHtml } from '../../../platform/plain-text.ts';
 
 export interface ReplyContent {

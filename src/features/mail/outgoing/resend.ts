@@ -1,10 +1,10 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import type { EmailRecipient } from '../../../contract/protocol/resources/email.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { EmailRecipient } from '@parley/protocol/resources/email.ts';
+import type { Principal } from '../../../api/access/principal.ts';
 import { audit } from '../../../core/audit/audit.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { type MailRow, readMailOfMessage } from '../mail-store.ts';
+import { type MailRow, readMailOfMessage } from '../mails/mail-store.ts';
 import { publishStatus } from './outcome.ts';
 import { recipientsOf } from './outgoing.ts';
 import { lockOutgoing, requeue } from './outgoing-store.ts';

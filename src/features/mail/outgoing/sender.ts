@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
-import type { EmailPurpose } from '../../../contract/protocol/resources/email.ts';
+import type { EmailPurpose } from '@parley/protocol/resources/email.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import { delayAfter } from '../../../platform/backoff.ts';
 import { Sender } from '../../../platform/outbound/sender.ts';
-import type { MailRow } from '../mail-store.ts';
+import type { MailRow } from '../mails/mail-store.ts';
 import type { MailMetrics } from '../metrics.ts';
 import { composeMail, type MailContent, type MailWriter, type WrittenMail } from './compose-mail.ts';
 import { type MailOutcome, recordOutcome } from './outcome.ts';

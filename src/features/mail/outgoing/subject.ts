@@ -1,5 +1,5 @@
-import { oneLine } from '../../../contract/protocol/schema/one-line.ts';
-import { NEUTRAL_SUBJECT } from '../../../core/messages/editing/withdraw-content.ts';
+import { oneLine } from '@parley/protocol/schema/one-line.ts';
+import { NEUTRAL_SUBJECT } from '../../../core/messages/removal/withdraw-content.ts';
 import type { ReplyFacts } from './reply-store.ts';
 
 /** Characters of a subject. Mail programs show fewer. */

@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url';
+import type { EmailRecipient } from '@parley/protocol/resources/email.ts';
 import type { SendMailOptions, Transporter } from 'nodemailer';
-import type { EmailRecipient } from '../../../contract/protocol/resources/email.ts';
 
 export interface TransportOptions {
   /** `PARLEY_SMTP_URL`. */

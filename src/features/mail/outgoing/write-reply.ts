@@ -1,11 +1,11 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import type { Selectable } from 'kysely';
-import { ApiError } from '../../../contract/protocol/errors.ts';
 import { downloadName } from '../../../core/attachments/download-name.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
-import type { MailRow } from '../mail-store.ts';
+import type { MailRow } from '../mails/mail-store.ts';
 import { makeBounceAddress } from './bounce-address.ts';
 import type { WrittenMail } from './compose-mail.ts';
 import type { FileLinks } from './file-links.ts';

@@ -1,5 +1,5 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import type { FetchMessageObject, ImapFlow } from 'imapflow';
-import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { Loop } from '../../../platform/lifecycle.ts';

@@ -1,12 +1,8 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import type { MailReceipt } from '../../../contract/protocol/resources/email.ts';
-import { unsupportedType } from '../../../platform/http/pipeline/json-type.ts';
-import type {
-  PublicAnswer,
-  PublicRoutes,
-  StreamedRequest,
-} from '../../../platform/http/pipeline/public-routes.ts';
-import type { MailHead } from '../mail-store.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { MailReceipt } from '@parley/protocol/resources/email.ts';
+import { unsupportedType } from '../../../api/pipeline/json-type.ts';
+import type { PublicAnswer, PublicRoutes, StreamedRequest } from '../../../api/pipeline/public-routes.ts';
+import type { MailHead } from '../mails/mail-store.ts';
 import type { MailMetrics } from '../metrics.ts';
 import type { Envelope } from './envelope.ts';
 import { signatureCheck } from './inbound-signature.ts';

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { ApiError } from '../../../contract/protocol/errors.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 
 /** Maximum seconds, in both directions, between `t` of a signature and this node's clock. */
 const SIGNATURE_S = 300;

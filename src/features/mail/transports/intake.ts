@@ -1,13 +1,13 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { newId } from '../../../contract/protocol/ids.ts';
+import type { ParsedMail } from '@parley/mail-reader/parsed-mail.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import type { MailboxRow } from '../../../core/resources/mailbox.ts';
-import type { MailHead } from '../mail-store.ts';
+import type { MailHead } from '../mails/mail-store.ts';
 import type { MailMetrics } from '../metrics.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
-import type { parseMail } from '../reading/parse-mail.ts';
-import type { ParsedMail } from '../reading/parsed-mail.ts';
 import type { Envelope } from './envelope.ts';
+import type { parseMail } from './parse-mail.ts';
 import { findMailboxes, mailboxesAt } from './recipients.ts';
 import { RegisteredFiles } from './registered-files.ts';
 import { readHead } from './source-head.ts';

@@ -1,5 +1,5 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { networkOf } from '../../../platform/access/rate-limit.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { networkOf } from '../../../api/access/rate-limit.ts';
 
 /**
  * Limits the mails that may arrive concurrently, in total and from one address, because nothing is

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import {
   SMTPServer,
   type SMTPServerDataResult,
   type SMTPServerDataStream,
   type SMTPServerSession,
 } from 'smtp-server';
-import { ApiError } from '../../../contract/protocol/errors.ts';
+import { networkOf, type RateLimiter } from '../../../api/access/rate-limit.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
-import { networkOf, type RateLimiter } from '../../../platform/access/rate-limit.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { isPublicAddress } from '../../../platform/outbound/addresses.ts';
 import type { MailMetrics } from '../metrics.ts';

@@ -1,15 +1,15 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import {
   AddressConfirmation,
   ConfirmAddressBody,
   OpenConfirmationBody,
   VisitorSession,
-} from '../../../contract/protocol/resources/widget.ts';
-import { createCustomer, findCustomer } from '../../../core/accounts/actors.ts';
+} from '@parley/protocol/resources/widget.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
+import { createCustomer, findCustomer } from '../../../core/accounts/actors/actors.ts';
 import { presentAs } from '../../../core/resources/present-as.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { claimVisitor } from '../visitors/claim.ts';
 import { beginSession, type VisitorParts } from '../visitors/visitor-routes.ts';
 import { findCustomerOf, lockVisitor } from '../visitors/visitor-store.ts';

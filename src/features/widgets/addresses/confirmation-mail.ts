@@ -1,4 +1,4 @@
-import type { WidgetLanguage } from '../../../contract/protocol/resources/widget.ts';
+import type { WidgetLanguage } from '@parley/protocol/resources/widget.ts';
 import type { MailText } from '../../../core/features/feature.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { sharedSecret } from '../../../platform/db/shared-secret.ts';

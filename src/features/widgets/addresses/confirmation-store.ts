@@ -1,8 +1,8 @@
 import { createHmac, hash } from 'node:crypto';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { WidgetLanguage } from '@parley/protocol/resources/widget.ts';
 import type { Selectable } from 'kysely';
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { newId } from '../../../contract/protocol/ids.ts';
-import type { WidgetLanguage } from '../../../contract/protocol/resources/widget.ts';
 import { CONFIRMATION_DUE } from '../../../core/features/address-mail.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';

@@ -1,22 +1,10 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { readBuiltFile } from '../../../api/documents/built-file.ts';
+import { builtAssetRoutes, builtDocument, builtPagePolicy } from '../../../api/documents/built-page.ts';
+import { DOCUMENT_HEADERS, type Document, documentRoute } from '../../../api/documents/documents.ts';
+import { html } from '../../../api/documents/pages/html.ts';
+import type { PublicAnswer, PublicRequest, PublicRoutes } from '../../../api/pipeline/public-routes.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
-import { readBuiltFile } from '../../../platform/http/documents/built-file.ts';
-import {
-  builtAssetRoutes,
-  builtDocument,
-  builtPagePolicy,
-} from '../../../platform/http/documents/built-page.ts';
-import {
-  DOCUMENT_HEADERS,
-  type Document,
-  documentRoute,
-} from '../../../platform/http/documents/documents.ts';
-import { html } from '../../../platform/http/documents/pages/html.ts';
-import type {
-  PublicAnswer,
-  PublicRequest,
-  PublicRoutes,
-} from '../../../platform/http/pipeline/public-routes.ts';
 import { findOffered } from '../widgets/widget-store.ts';
 
 export interface FrameRoutesOptions {
@@ -45,7 +33,7 @@ export function frameRoutes({ database, filesOrigin }: FrameRoutesOptions, built
 }
 
 /** Where `npm run build` puts it. */
-export const BUILT = new URL('../dist/', import.meta.url);
+export const BUILT = new URL('../../../../packages/widget/dist/', import.meta.url);
 
 /**
  * Pages of other sites load it, also as a module, and also pages that are isolated from other

@@ -1,5 +1,5 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { enqueueRightsChanged } from '../../../core/accounts/rights-changed.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { enqueueRightsChanged } from '../../../core/accounts/rights/rights-changed.ts';
 import { endEveryToken } from '../../../core/accounts/sessions/sessions.ts';
 import { audit } from '../../../core/audit/audit.ts';
 import { enqueueChanged } from '../../../core/events/changes.ts';

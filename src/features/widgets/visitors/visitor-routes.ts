@@ -1,18 +1,14 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
-import { newId } from '../../../contract/protocol/ids.ts';
-import type { Token } from '../../../contract/protocol/resources/token.ts';
-import {
-  ClaimVisitorBody,
-  VisitorClaim,
-  VisitorSession,
-} from '../../../contract/protocol/resources/widget.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { Token } from '@parley/protocol/resources/token.ts';
+import { ClaimVisitorBody, VisitorClaim, VisitorSession } from '@parley/protocol/resources/widget.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import type { VerifiedToken } from '../../../api/access/tokens.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import { issueTokenPair } from '../../../core/accounts/sessions/token-pairs.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import { presentAs } from '../../../core/resources/present-as.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
-import type { VerifiedToken } from '../../../platform/access/tokens.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { findOffered, findWidget, type WidgetRow } from '../widgets/widget-store.ts';
 import { claimVisitor } from './claim.ts';
 import { insertVisitor } from './visitor-store.ts';

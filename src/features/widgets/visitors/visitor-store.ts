@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import { createCustomer } from '../../../core/accounts/actors.ts';
+import { createCustomer } from '../../../core/accounts/actors/actors.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';

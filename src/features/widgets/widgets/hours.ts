@@ -1,5 +1,5 @@
-import { WEEKDAYS } from '../../../contract/protocol/resources/notification-settings.ts';
-import type { WidgetHours } from '../../../contract/protocol/resources/widget.ts';
+import { WEEKDAYS } from '@parley/protocol/resources/notification-settings.ts';
+import type { WidgetHours } from '@parley/protocol/resources/widget.ts';
 
 export interface Standing {
   readonly is_open: boolean;

@@ -1,4 +1,4 @@
-import { ApiError, invalid, repeated } from '../../../contract/protocol/errors.ts';
+import { ApiError, invalid, repeated } from '@parley/protocol/errors/errors.ts';
 
 /**
  * Returns sites as browsers write origins. Throws ApiError at the site that is none, is not allowed

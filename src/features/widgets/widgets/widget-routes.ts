@@ -1,20 +1,20 @@
-import { invalid, notFound } from '../../../contract/protocol/errors.ts';
-import { ListOf } from '../../../contract/protocol/lists.ts';
-import type { AuditAction } from '../../../contract/protocol/resources/audit-event.ts';
+import { invalid, notFound } from '@parley/protocol/errors/errors.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
+import type { AuditAction } from '@parley/protocol/resources/audit-event.ts';
 import {
   CreateWidgetBody,
   UpdateWidgetBody,
   Widget,
   WidgetPublic,
-} from '../../../contract/protocol/resources/widget.ts';
-import { keyOf } from '../../../core/accounts/account-list.ts';
+} from '@parley/protocol/resources/widget.ts';
+import type { Principal } from '../../../api/access/principal.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
+import { keyOf } from '../../../core/accounts/collections/account-list.ts';
 import { auditAccount } from '../../../core/audit/audit.ts';
-import { hasGroup } from '../../../core/conversations/conversation-store.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
+import { hasGroup } from '../../../core/conversations/rows/conversation-store.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { checkWidget, columnsOf, presentPublic, presentWidget } from './widget.ts';
 import {
   deleteWidget,

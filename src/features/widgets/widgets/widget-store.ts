@@ -1,11 +1,11 @@
+import { ApiError, notFound } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { ProvidedPerson } from '@parley/protocol/resources/identity-provider.ts';
 import { type Insertable, type Selectable, sql, type UpdateObject } from 'kysely';
-import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
-import { newId } from '../../../contract/protocol/ids.ts';
-import type { ProvidedPerson } from '../../../contract/protocol/resources/identity-provider.ts';
-import { defineAccountList } from '../../../core/accounts/account-list.ts';
-import { lockAccount } from '../../../core/accounts/accounts.ts';
-import { CUSTOMER_SERVICE } from '../../../core/accounts/groups.ts';
-import { enqueueRightsChanged } from '../../../core/accounts/rights-changed.ts';
+import { lockAccount } from '../../../core/accounts/account/accounts.ts';
+import { defineAccountList } from '../../../core/accounts/collections/account-list.ts';
+import { CUSTOMER_SERVICE } from '../../../core/accounts/groups/groups.ts';
+import { enqueueRightsChanged } from '../../../core/accounts/rights/rights-changed.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';

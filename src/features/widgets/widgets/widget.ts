@@ -1,4 +1,4 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import {
   type CreateWidgetBody,
   type UpdateWidgetBody,
@@ -7,8 +7,8 @@ import {
   WidgetPublic,
   type WidgetTexts,
   type WidgetTextsInput,
-} from '../../../contract/protocol/resources/widget.ts';
-import { isTimezone } from '../../../contract/protocol/schema/formats.ts';
+} from '@parley/protocol/resources/widget.ts';
+import { isTimezone } from '@parley/protocol/schema/formats.ts';
 import { presentAs } from '../../../core/resources/present-as.ts';
 import { standingAt } from './hours.ts';
 import { readSites } from './sites.ts';

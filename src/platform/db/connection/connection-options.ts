@@ -1,7 +1,7 @@
 /** The settings that all connections to Postgres share, and the conversion of columns to values. */
 
+import { parseExact } from '@parley/protocol/json/exact-json.ts';
 import pg from 'pg';
-import { parseExact } from '../../../contract/protocol/exact-json.ts';
 import { parsed } from './servers.ts';
 
 export interface ConnectionOptionsInput {

@@ -1,8 +1,8 @@
-import { MAX_PAGE_BYTES } from '../../../contract/protocol/lists.ts';
+import { MAX_PAGE_BYTES } from '@parley/protocol/lists.ts';
 import type { Querier } from './handle.ts';
 import { type Statement, statement, type Value } from './statement.ts';
 
-/** Which rows of a list: a PageRequest of platform/http/pipeline/pagination.ts is one. */
+/** Which rows of a list: a PageRequest of api/pipeline/pagination.ts is one. */
 export interface KeysetPage {
   /** `next`: in the order of the list; `previous`: in the opposite one. */
   readonly direction: 'next' | 'previous';

@@ -10,7 +10,7 @@ const MAX_REMOVED = 500;
 
 /**
  * Milliseconds; a row is renewed within twice this time. Sweeps watch an overdue row for 1.5 s
- * before they take it (app/jobs/outbox-worker.ts); a row whose commit was delayed begins overdue.
+ * before they take it (outbox-worker.ts); a row whose commit was delayed begins overdue.
  */
 const RENEW_EVERY_MS = 250;
 
@@ -19,7 +19,7 @@ const MAX_IN_FLIGHT_MS = 60_000;
 
 export interface InFlightRowsOptions {
   readonly database: Database;
-  /** This node's knowledge of the listeners of events (core/accounts/listeners.ts). */
+  /** This node's knowledge of the listeners of events (core/accounts/account/listeners.ts). */
   readonly listeners: { readonly revision: ListenersRevision; renew(): Promise<void> };
   readonly log: Logger;
 }

@@ -1,4 +1,4 @@
-import { ApiError } from '../../../contract/protocol/errors.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { type Backoff, delayAfter } from '../../backoff.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../connection/database.ts';

@@ -14,7 +14,9 @@ export interface JobOptions {
   readonly key?: string;
 }
 
-/** Adds a job that runs on any node (jobs/), if and only if `tx` commits. `payload` is JSON. */
+/**
+ * Adds a job that runs on any node (job-worker.ts), if and only if `tx` commits. `payload` is JSON.
+ */
 export async function addJob<Payload extends object>(
   tx: Tx,
   { name: task }: Topic<Payload>,

@@ -1,5 +1,5 @@
+import type { Metadata } from '@parley/protocol/resources/metadata.ts';
 import type { ColumnType } from 'kysely';
-import type { Metadata } from '../../../contract/protocol/resources/metadata.ts';
 
 /** What an application keeps with a row, written as JSON; null for nothing. */
 export type MetadataColumn = ColumnType<Metadata | null, string | null | undefined, string | null>;

@@ -1,6 +1,6 @@
+import { isExactNumber } from '@parley/protocol/json/exact-json.ts';
 import type { ColumnType, Generated } from 'kysely';
 import { sql } from 'kysely';
-import { isExactNumber } from '../../../contract/protocol/exact-json.ts';
 
 /** Set by Postgres if absent. */
 export type Time = ColumnType<string, string | undefined, string>;
@@ -18,7 +18,7 @@ export interface Streamed {
 
 /**
  * Returns the columns that every change of a row streamed to clients must set: a later time, and
- * the transaction, by which resume finds the change (edge/gateway/catch-up/changes.ts).
+ * the transaction, by which resume finds the change (edge/gateway/changes/changes.ts).
  */
 export function touched() {
   return {

@@ -1,11 +1,14 @@
-import { ApiError } from '../../../../contract/protocol/errors.ts';
-import { mayRead, requireWriter } from '../../../../core/conversations/access.ts';
-import type { ConversationDirectory, ConversationFacts } from '../../../../core/conversations/directory.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { Principal } from '../../../../api/access/principal.ts';
+import { mayRead, requireWriter } from '../../../../core/conversations/directory/access.ts';
+import type {
+  ConversationDirectory,
+  ConversationFacts,
+} from '../../../../core/conversations/directory/directory.ts';
 import type { NodeParts } from '../../../../core/features/feature.ts';
 import { readAgentsById } from '../../../../core/resources/agent.ts';
 import { readMessage } from '../../../../core/resources/message.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
-import type { Principal } from '../../../../platform/access/principal.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
 import type { EndpointFacts, ToolCatalogue } from '../../tools/catalogue.ts';
 import { findRun, lockRun, type RunFilters, runNotFound } from '../state/store.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiError } from '../../../../contract/protocol/errors.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { Principal } from '../../../../api/access/principal.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
-import type { Principal } from '../../../../platform/access/principal.ts';
 import { requestCancel } from '../state/end-run.ts';
 import { lockChangeableRun, type RunSources } from './access.ts';
 

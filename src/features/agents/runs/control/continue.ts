@@ -1,11 +1,11 @@
-import { notFound, repeated } from '../../../../contract/protocol/errors.ts';
-import type { Permission } from '../../../../contract/protocol/permissions.ts';
-import type { ContinueRunBody } from '../../../../contract/protocol/resources/agent-run.ts';
-import { ACTION_MOVES, RUN_MOVES } from '../../../../contract/protocol/states/agent-run-states.ts';
-import { transition } from '../../../../contract/protocol/states/transitions.ts';
+import { notFound, repeated } from '@parley/protocol/errors/errors.ts';
+import type { Permission } from '@parley/protocol/permissions.ts';
+import type { ContinueRunBody } from '@parley/protocol/resources/agent-run.ts';
+import { ACTION_MOVES, RUN_MOVES } from '@parley/protocol/states/agent-run-states.ts';
+import { transition } from '@parley/protocol/states/transitions.ts';
+import { requirePermission } from '../../../../api/access/authorize.ts';
+import type { Principal } from '../../../../api/access/principal.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
-import { requirePermission } from '../../../../platform/access/authorize.ts';
-import type { Principal } from '../../../../platform/access/principal.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
 import { decideAction, readWaitingActions, type WaitingAction } from '../state/action-store.ts';
 import { continueIfDecided } from '../state/approvals.ts';

@@ -1,5 +1,4 @@
-import { Type } from 'typebox';
-import { ListOf } from '../../../../contract/protocol/lists.ts';
+import { ListOf } from '@parley/protocol/lists.ts';
 import {
   AgentRun,
   ContinueRunBody,
@@ -7,23 +6,24 @@ import {
   RUN_TRIGGERS,
   type RunInclude,
   TriggerRunBody,
-} from '../../../../contract/protocol/resources/agent-run.ts';
-import { RUN_STATUSES } from '../../../../contract/protocol/resources/run-status.ts';
-import { IdOf } from '../../../../contract/protocol/schema/external-ids.ts';
-import { Body, OneOf } from '../../../../contract/protocol/schema/schema.ts';
-import { keyOf } from '../../../../core/accounts/account-list.ts';
-import { findAgent } from '../../../../core/resources/agent.ts';
-import { expandRuns, type RunRow } from '../../../../core/resources/run.ts';
-import type { Principal } from '../../../../platform/access/principal.ts';
-import type { Db } from '../../../../platform/db/connection/handle.ts';
+} from '@parley/protocol/resources/agent-run.ts';
+import { RUN_STATUSES } from '@parley/protocol/resources/run-status.ts';
+import { IdOf } from '@parley/protocol/schema/external-ids.ts';
+import { Body, OneOf } from '@parley/protocol/schema/schema.ts';
+import { Type } from 'typebox';
+import type { Principal } from '../../../../api/access/principal.ts';
 import {
   defineList,
   type PageParameters,
   PageQuery,
   readPage,
   toList,
-} from '../../../../platform/http/pipeline/pagination.ts';
-import { defineRoute, type Route } from '../../../../platform/http/pipeline/route.ts';
+} from '../../../../api/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../../api/pipeline/route.ts';
+import { keyOf } from '../../../../core/accounts/collections/account-list.ts';
+import { findAgent } from '../../../../core/resources/agent.ts';
+import { expandRuns, type RunRow } from '../../../../core/resources/run.ts';
+import type { Db } from '../../../../platform/db/connection/handle.ts';
 import { type RunFilters, readRunPage } from '../state/store.ts';
 import { type RunRoutesOptions, readableRun, requireFilters } from './access.ts';
 import { cancelRun } from './cancel.ts';

@@ -1,10 +1,10 @@
-import { ApiError, invalid } from '../../../../contract/protocol/errors.ts';
-import { newId } from '../../../../contract/protocol/ids.ts';
-import { RUN_LIMITS } from '../../../../contract/protocol/resources/agent-run.ts';
-import type { TraceContext } from '../../../../contract/protocol/traceparent.ts';
+import { ApiError, invalid } from '@parley/protocol/errors/errors.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { RUN_LIMITS } from '@parley/protocol/resources/agent-run.ts';
+import type { TraceContext } from '@parley/protocol/traceparent.ts';
+import type { Principal } from '../../../../api/access/principal.ts';
 import { holdAgent } from '../../../../core/resources/agent.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
-import type { Principal } from '../../../../platform/access/principal.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
 import { jsonbBytes } from '../../../../platform/db/tables/touched.ts';
 import { readOrigin } from '../state/origin.ts';

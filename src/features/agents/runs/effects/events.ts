@@ -1,7 +1,7 @@
 import { eventSource } from '../../../../core/events/event-source.ts';
+import type { DomainEvent } from '../../../../core/frames/publish.ts';
 import { presentRun, type RunRow } from '../../../../core/resources/run.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
-import type { DomainEvent } from '../../../../platform/engine/publish.ts';
 import { mayReceiveEvents } from '../state/store.ts';
 
 /**

@@ -1,8 +1,8 @@
-import { derivedId } from '../../../../contract/protocol/ids.ts';
-import type { RunStatus } from '../../../../contract/protocol/resources/run-status.ts';
-import { systemConversation } from '../../../../core/conversations/system-conversation.ts';
+import { derivedId } from '@parley/protocol/ids.ts';
+import type { RunStatus } from '@parley/protocol/resources/run-status.ts';
+import { systemConversation } from '../../../../core/conversations/lifecycle/system-conversation.ts';
 import type { Core, NodeParts } from '../../../../core/features/feature.ts';
-import { TEXT_ALONE } from '../../../../core/messages/timeline/new-message.ts';
+import { TEXT_ALONE } from '../../../../core/messages/rows/new-message.ts';
 import { type NewNotification, notifyUsers } from '../../../../core/notifications/feed/notify-users.ts';
 import { readActors } from '../../../../core/resources/actor.ts';
 import { readMessage } from '../../../../core/resources/message.ts';

@@ -1,17 +1,13 @@
-import {
-  type Failover,
-  type IncompleteReason,
-  RUN_LIMITS,
-} from '../../../../contract/protocol/resources/agent-run.ts';
-import { RUN_MOVES } from '../../../../contract/protocol/states/agent-run-states.ts';
-import { parseTraceparent, type TraceContext } from '../../../../contract/protocol/traceparent.ts';
+import { type Failover, type IncompleteReason, RUN_LIMITS } from '@parley/protocol/resources/agent-run.ts';
+import { RUN_MOVES } from '@parley/protocol/states/agent-run-states.ts';
+import { parseTraceparent, type TraceContext } from '@parley/protocol/traceparent.ts';
+import type { Principal } from '../../../../api/access/principal.ts';
 import type { AgentRow } from '../../../../core/resources/agent.ts';
 import type { ActionRow, RunRow, StepRow } from '../../../../core/resources/run.ts';
-import type { Principal } from '../../../../platform/access/principal.ts';
+import type { StoredCall } from '../../../../core/tables/agent-tables.ts';
 import type { Database } from '../../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
 import { enqueue } from '../../../../platform/db/queue/outbox.ts';
-import type { StoredCall } from '../../../../platform/db/tables/agent-run-tables.ts';
 import { unlessAborted } from '../../../../platform/lifecycle.ts';
 import type { Logger } from '../../../../platform/log.ts';
 import type { AgentMetrics } from '../../metrics.ts';

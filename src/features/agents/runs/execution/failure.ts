@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiError } from '../../../../contract/protocol/errors.ts';
-import type { IncompleteReason } from '../../../../contract/protocol/resources/agent-run.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { IncompleteReason } from '@parley/protocol/resources/agent-run.ts';
 import { isUnavailable } from '../../../../platform/db/connection/unavailable.ts';
 import { ModelError } from '../../models/model.ts';
 

@@ -1,11 +1,11 @@
-import { ApiError } from '../../../../contract/protocol/errors.ts';
-import { parseTraceparent, traceFields } from '../../../../contract/protocol/traceparent.ts';
-import type { ConversationFacts } from '../../../../core/conversations/directory.ts';
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { parseTraceparent, traceFields } from '@parley/protocol/traceparent.ts';
+import type { Identity } from '../../../../api/access/authenticate.ts';
+import { EVERYTHING } from '../../../../api/access/rights.ts';
+import type { ConversationFacts } from '../../../../core/conversations/directory/directory.ts';
 import type { NodeParts } from '../../../../core/features/feature.ts';
 import { readAgent } from '../../../../core/resources/agent.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
-import type { Identity } from '../../../../platform/access/authenticate.ts';
-import { EVERYTHING } from '../../../../platform/access/rights.ts';
 import { UNWOKEN_EVERY_MS } from '../../../../platform/db/queue/due-watch.ts';
 import { KeyedLimiter, Loop } from '../../../../platform/lifecycle.ts';
 import type { Logger } from '../../../../platform/log.ts';

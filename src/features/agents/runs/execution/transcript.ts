@@ -1,5 +1,5 @@
 import type { ActionRow } from '../../../../core/resources/run.ts';
-import type { StoredCall } from '../../../../platform/db/tables/agent-run-tables.ts';
+import type { StoredCall } from '../../../../core/tables/agent-tables.ts';
 import type { ToolResult, Turn } from '../../models/model.ts';
 import type { RunRecord } from '../state/step-store.ts';
 

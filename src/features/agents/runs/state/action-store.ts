@@ -1,7 +1,7 @@
+import { newId } from '@parley/protocol/ids.ts';
+import { ACTION_MOVES, APPROVAL_MS } from '@parley/protocol/states/agent-run-states.ts';
+import { transition } from '@parley/protocol/states/transitions.ts';
 import { sql } from 'kysely';
-import { newId } from '../../../../contract/protocol/ids.ts';
-import { ACTION_MOVES, APPROVAL_MS } from '../../../../contract/protocol/states/agent-run-states.ts';
-import { transition } from '../../../../contract/protocol/states/transitions.ts';
 import type { ActionRow, StepRow } from '../../../../core/resources/run.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
 

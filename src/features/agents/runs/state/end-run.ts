@@ -1,10 +1,10 @@
+import { RUN_MOVES } from '@parley/protocol/states/agent-run-states.ts';
+import { transition } from '@parley/protocol/states/transitions.ts';
 import { sql } from 'kysely';
-import { RUN_MOVES } from '../../../../contract/protocol/states/agent-run-states.ts';
-import { transition } from '../../../../contract/protocol/states/transitions.ts';
-import { enqueueRightsChanged } from '../../../../core/accounts/rights-changed.ts';
+import type { Principal } from '../../../../api/access/principal.ts';
+import { enqueueRightsChanged } from '../../../../core/accounts/rights/rights-changed.ts';
 import type { AgentRow } from '../../../../core/resources/agent.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
-import type { Principal } from '../../../../platform/access/principal.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
 import { enqueue } from '../../../../platform/db/queue/outbox.ts';
 import { endOpenActions } from './action-store.ts';

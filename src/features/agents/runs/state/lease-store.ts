@@ -1,5 +1,5 @@
+import { RUN_MOVES } from '@parley/protocol/states/agent-run-states.ts';
 import { sql } from 'kysely';
-import { RUN_MOVES } from '../../../../contract/protocol/states/agent-run-states.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Database } from '../../../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';

@@ -1,5 +1,5 @@
-import { RUN_LIMITS } from '../../../../contract/protocol/resources/agent-run.ts';
-import { parseTraceparent, type TraceContext } from '../../../../contract/protocol/traceparent.ts';
+import { RUN_LIMITS } from '@parley/protocol/resources/agent-run.ts';
+import { parseTraceparent, type TraceContext } from '@parley/protocol/traceparent.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Db } from '../../../../platform/db/connection/handle.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';

@@ -1,6 +1,6 @@
-import { newId } from '../../../../contract/protocol/ids.ts';
-import type { RunTrigger } from '../../../../contract/protocol/resources/agent-run.ts';
-import { formatTraceparent, type TraceContext } from '../../../../contract/protocol/traceparent.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import type { RunTrigger } from '@parley/protocol/resources/agent-run.ts';
+import { formatTraceparent, type TraceContext } from '@parley/protocol/traceparent.ts';
 import { enqueueChanged } from '../../../../core/events/changes.ts';
 import type { AgentRow } from '../../../../core/resources/agent.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';

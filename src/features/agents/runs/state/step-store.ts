@@ -1,6 +1,6 @@
+import { newId } from '@parley/protocol/ids.ts';
+import type { Failover, IncompleteReason } from '@parley/protocol/resources/agent-run.ts';
 import { sql } from 'kysely';
-import { newId } from '../../../../contract/protocol/ids.ts';
-import type { Failover, IncompleteReason } from '../../../../contract/protocol/resources/agent-run.ts';
 import { type ActionRow, readActions, readSteps, type StepRow } from '../../../../core/resources/run.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
 import type { Completion } from '../../models/chain.ts';

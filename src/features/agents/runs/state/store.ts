@@ -1,10 +1,10 @@
+import { type ApiError, notFound } from '@parley/protocol/errors/errors.ts';
+import type { RunTrigger } from '@parley/protocol/resources/agent-run.ts';
+import { OPEN_STATUSES, type RunStatus } from '@parley/protocol/resources/run-status.ts';
 import type { UpdateObject } from 'kysely';
-import { type ApiError, notFound } from '../../../../contract/protocol/errors.ts';
-import type { RunTrigger } from '../../../../contract/protocol/resources/agent-run.ts';
-import { OPEN_STATUSES, type RunStatus } from '../../../../contract/protocol/resources/run-status.ts';
+import { type Principal, seesWholeAccount } from '../../../../api/access/principal.ts';
 import { IS_MEMBER } from '../../../../core/resources/participant.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
-import { type Principal, seesWholeAccount } from '../../../../platform/access/principal.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';

@@ -1,0 +1,83 @@
+import { toEmoji } from '@parley/protocol/emoji.ts';
+
+/** The emojis by their short names, as other chats write them between colons. */
+export class EmojiNames {
+  readonly #names: ReadonlyMap<string, string>;
+  readonly #found = new Map<string, string | undefined>();
+
+  private constructor(names: ReadonlyMap<string, string>) {
+    this.#names = names;
+  }
+
+  /** Loads the tables, which only imports need. */
+  static async load(): Promise<EmojiNames> {
+    EmojiNames.#loaded ??= Promise.all([
+      import('gemoji'),
+      import('emoji-name-map/lib/datasource.json', { with: { type: 'json' } }),
+    ]).then(
+      ([{ nameToEmoji }, { default: datasource }]) =>
+        new EmojiNames(new Map([...Object.entries(nameToEmoji), ...Object.entries(datasource)])),
+    );
+    return EmojiNames.#loaded;
+  }
+
+  static #loaded: Promise<EmojiNames> | undefined;
+
+  /**
+   * Returns the emoji with a name such as `+1`, `wave::skin-tone-3` or `flag-fr`, in the form of
+   * `toEmoji`; undefined for names that the workspace has made itself.
+   */
+  find(name: string): string | undefined {
+    if (!this.#found.has(name)) {
+      if (this.#found.size >= REMEMBERED) this.#found.clear();
+      this.#found.set(name, this.#find(name));
+    }
+    return this.#found.get(name);
+  }
+
+  #find(name: string): string | undefined {
+    const [base = '', tone] = name.split('::skin-tone-');
+    const emoji = this.#base(base);
+    if (emoji === undefined || tone === undefined) return emoji;
+    const modifier = TONES[tone];
+    return (modifier && toEmoji(withTone(emoji, modifier))) ?? emoji;
+  }
+
+  /** Returns the text with the emojis in place of the names that are known. */
+  inText(text: string): string {
+    if (!text.includes(':')) return text;
+    return text.replace(NAME_IN_TEXT, (written, name: string) => this.find(name.toLowerCase()) ?? written);
+  }
+
+  #base(name: string): string | undefined {
+    const named = this.#names.get(name) ?? this.#names.get(name.replaceAll('-', '_')) ?? flagOf(name);
+    return named === undefined ? undefined : toEmoji(named);
+  }
+}
+
+/** Not within a word, a time or a URL: `10:30:00`, `http://host:80/`. */
+const NAME_IN_TEXT = /(?<![\p{L}\p{N}:/]):([a-z0-9_+'-]{1,80}(?:::skin-tone-[2-6])?):(?![\p{N}/])/giu;
+
+const REMEMBERED = 5_000;
+
+/** The modifiers of Fitzpatrick types 1-2 to 6 by the number that Slack gives them. */
+const TONES: Readonly<Record<string, string>> = {
+  2: '\u{1F3FB}',
+  3: '\u{1F3FC}',
+  4: '\u{1F3FD}',
+  5: '\u{1F3FE}',
+  6: '\u{1F3FF}',
+};
+
+/** The tone goes behind the first character, instead of its variation selector. */
+function withTone(emoji: string, tone: string): string {
+  const [first = '', ...rest] = emoji;
+  return `${first}${tone}${rest.join('').replace(/^\uFE0F/, '')}`;
+}
+
+function flagOf(name: string): string | undefined {
+  const [, country] = /^flag[-_]([a-z]{2})$/.exec(name) ?? [];
+  return country && String.fromCodePoint(...[...country].map((letter) => letter.charCodeAt(0) + REGIONAL));
+}
+
+const REGIONAL = 0x1f1e6 - 'a'.charCodeAt(0);

@@ -1,0 +1,122 @@
+import { covers, NEWEST_VERSION, STREAMS_SINCE, versionNamed } from '@parley/protocol/versions.ts';
+import { Client } from './client.ts';
+import type { SocketConstructor } from './link/connection.ts';
+import { Credential } from './link/credential.ts';
+import { askSource, type PageEvents, platformPage, type Source } from './link/source.ts';
+import { TRANSPORTS, type Transport } from './link/transport.ts';
+import { TransportChoice } from './link/transport-choice.ts';
+import { type KeyValueStorage, platformStorage, TransportMemory } from './link/transport-memory.ts';
+import type { XhrConstructor } from './rest/xhr.ts';
+import type { OutboxStore } from './store/outbox-store.ts';
+import { SYSTEM_TIMING, type Timing } from './timing/timing.ts';
+
+/** Where and as whom a client connects, and what it uses of the platform. */
+export interface ConnectOptions {
+  /** The server's URL (`https://chat.example`). Functions run for each connection and request. */
+  readonly url: string | Source;
+  /** Id of the account (`acc_…`). */
+  readonly account: string;
+  /** An API key or token that is never replaced. Excludes `getToken`. */
+  readonly token?: string;
+  /** Returns a valid token. Called first, before a token expires, and after a refusal. */
+  readonly getToken?: Source;
+  /** Value of Service-Version: the newest of this SDK by default. */
+  readonly version?: string;
+  /**
+   * The transports that the client may use: all by default. It prefers a WebSocket to a stream to a
+   * poll, and changes over by itself. Those other than `websocket` require version
+   * 1.3.harbor.
+   */
+  readonly transports?: readonly Transport[];
+  /** Where the transport that works is remembered for a day: by default a page's `localStorage`. */
+  readonly storage?: KeyValueStorage;
+  /** The platform's own by default. Without one, the client uses other transports. */
+  readonly WebSocket?: SocketConstructor;
+  /** Sends all requests over HTTP: the platform's own by default. */
+  readonly fetch?: typeof fetch;
+  /** Reports the progress of uploads: the platform's own by default, which Node does not have. */
+  readonly XMLHttpRequest?: XhrConstructor;
+  /** In a browser, the page's own events by default. */
+  readonly page?: PageEvents;
+  /** Longest wait between two tries, in milliseconds; 15,000 by default. */
+  readonly mostWaitMs?: number;
+  /** Time and randomness of the platform by default. */
+  readonly timing?: Timing;
+  /** Keeps what is sent from conversations until the server has it, as `openStore` does. */
+  readonly store?: OutboxStore;
+}
+
+/** Connects and reconnects until `close()` or `end`. Throws TypeError for malformed options. */
+export function connect({ url, account, token, getToken, version, ...rest }: ConnectOptions): Client {
+  const timing = rest.timing ?? SYSTEM_TIMING;
+  const base = typeof url === 'function' ? undefined : Promise.resolve(baseUrlOf(url));
+  if (typeof account !== 'string' || !/^[\x21-\x7e]+$/.test(account)) {
+    throw new TypeError('account must be an id like acc_….');
+  }
+  if (rest.store !== undefined && rest.store.account !== account) {
+    throw new TypeError('store is of another account.');
+  }
+  const socket = rest.WebSocket ?? (globalThis as { readonly WebSocket?: SocketConstructor }).WebSocket;
+  let cell: string | undefined;
+  const spoken = version ?? NEWEST_VERSION;
+  const usable = (rest.transports ?? TRANSPORTS).filter((transport) => isUsable(transport, socket, spoken));
+  return new Client({
+    origin: async () => cell ?? base ?? askSource('url_source', url as Source, baseUrlOf, timing),
+    follow: (error) => {
+      cell = error?.cell_url ?? cell;
+      return error?.cell_url;
+    },
+    account,
+    version: spoken,
+    credential: new Credential(token, getToken, timing),
+    choice: new TransportChoice(usable, new TransportMemory(rest.storage ?? platformStorage())),
+    WebSocket: socket,
+    // Browsers refuse to call it as a method of another object.
+    fetch: rest.fetch ?? ((input, init) => fetch(input, init)),
+    XMLHttpRequest: rest.XMLHttpRequest,
+    page: rest.page ?? platformPage(),
+    mostWaitMs: rest.mostWaitMs ?? 15_000,
+    timing,
+    store: rest.store,
+  });
+}
+
+/** Whether the platform has the transport, and the version too. */
+function isUsable(transport: Transport, socket: SocketConstructor | undefined, version: string): boolean {
+  if (transport === 'websocket') return socket !== undefined;
+  const known = versionNamed(version);
+  return known === undefined || covers(known, STREAMS_SINCE);
+}
+
+/**
+ * Returns the base of every URL of a server, such as `https://chat.example/parley`, without a
+ * trailing slash. Accepts pasted forms: `ws:` and `wss:`, trailing slashes, the path of the API or
+ * of the socket. Throws TypeError for text that cannot be the URL of a server.
+ */
+export function baseUrlOf(text: unknown): string {
+  const url = parsed(text);
+  const scheme = url && SCHEMES[url.protocol];
+  if (url === undefined || scheme === undefined || url.search + url.hash + url.username + url.password) {
+    throw new TypeError(
+      `url must be the address of a Parley server, such as https://chat.example, not ${JSON.stringify(text)}.`,
+    );
+  }
+  return `${scheme}//${url.host}${url.pathname.replace(API_PATH, '').replace(/\/+$/, '')}`;
+}
+
+const SCHEMES: Readonly<Record<string, 'http:' | 'https:'>> = {
+  'http:': 'http:',
+  'https:': 'https:',
+  'ws:': 'http:',
+  'wss:': 'https:',
+};
+
+const API_PATH = /\/v1(\/realtime)?\/*$/;
+
+function parsed(text: unknown): URL | undefined {
+  try {
+    return new URL(text as string);
+  } catch {
+    return undefined;
+  }
+}

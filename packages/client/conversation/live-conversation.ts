@@ -1,0 +1,289 @@
+import type { List } from '@parley/protocol/lists.ts';
+import type { PresenceStatus } from '@parley/protocol/resources/activity.ts';
+import type { Actor } from '@parley/protocol/resources/actor.ts';
+import type {
+  ApproveDraftBody,
+  ChatMessage,
+  EditMessageBody,
+  MessageInclude,
+  MessageOutcome,
+  MessageRevision,
+  SendMessageBody,
+} from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { ConversationFile } from '@parley/protocol/resources/conversation-file.ts';
+import type {
+  Participant,
+  ParticipantInput,
+  UpdateParticipantBody,
+} from '@parley/protocol/resources/participant.ts';
+import type { Pin } from '@parley/protocol/resources/pin.ts';
+import type { Reaction } from '@parley/protocol/resources/reaction.ts';
+import type { Token } from '@parley/protocol/resources/token.ts';
+import type { CallOptions } from '../link/call-scope.ts';
+import { LoadedObject } from '../live/loaded-object.ts';
+import type { AttachmentInput, UploadOptions } from '../rest/upload.ts';
+import { handled } from '../timing/turns.ts';
+import type { ConversationHost } from './conversation-host.ts';
+import { LiveThread, type ThreadHost, type ThreadOptions } from './live-thread.ts';
+import { LiveWindow, type WindowHost, type WindowOptions } from './live-window.ts';
+import type { ForwardInput, HistoryFilter, MemberFilter, PageSize } from './view/conversation-requests.ts';
+import {
+  askingSnapshot,
+  type ConversationEvents,
+  type ConversationSnapshot,
+  type ReadPosition,
+} from './view/conversation-snapshot.ts';
+import type { ConversationView } from './view/conversation-view.ts';
+import type { TimelineMessage } from './view/timeline.ts';
+
+/** How a conversation is shown. */
+export interface ConversationOptions {
+  /** Messages of the first page and of each `loadOlder`; 30 by default, 100 at most. */
+  readonly pageSize?: number;
+}
+
+/** The pages of a list, each requested when it is asked for. */
+type Pages<T> = AsyncGenerator<List<T>, void, undefined>;
+
+/**
+ * A conversation as a page shows it: its newest messages, older ones on request, local echoes of
+ * messages that are being sent, and what stands beside the timeline. `edit`, `delete`, `react`,
+ * `unreact`, `pin` and `unpin` are shown at once, and taken back if they are refused; what the
+ * other methods change is shown when its event arrives. Unless they say more, methods reject as
+ * Client.fetch does.
+ */
+export class LiveConversation extends LoadedObject<
+  ConversationSnapshot,
+  ConversationView,
+  ConversationEvents
+> {
+  /** The id of the conversation. */
+  readonly id: string;
+  /** Resolves once the newest messages are loaded. Rejects if they cannot be read. */
+  readonly opened: Promise<void>;
+  readonly #timing: ConversationHost['timing'];
+
+  /** Use Client.conversation. */
+  constructor(id: string, host: ConversationHost, { pageSize = 30 }: ConversationOptions = {}) {
+    super(NOTHING, { timing: host.timing }, async (owner) => {
+      const { ConversationView } = await import('./view/conversation-view.ts');
+      return new ConversationView(id, host, owner, pageSize);
+    });
+    this.id = id;
+    this.#timing = host.timing;
+    this.opened = this.loaded.then((view) => view.opened);
+    void handled(this.opened);
+  }
+
+  /** The server's messages, then local echoes, in order. The same array until something changes. */
+  get messages(): readonly TimelineMessage[] {
+    return this.snapshot.messages;
+  }
+
+  /** Whether `loadOlder` may find more. */
+  get hasOlder(): boolean {
+    return this.snapshot.hasOlder;
+  }
+
+  /** The other actors that are typing: `snapshot.typing`. */
+  get typingActors(): readonly Actor[] {
+    return this.snapshot.typing;
+  }
+
+  /** The presence of members, by the id of the actor: `snapshot.presence`. */
+  get presence(): ReadonlyMap<string, PresenceStatus> {
+    return this.snapshot.presence;
+  }
+
+  /** How far the members have read, by the id of the actor. */
+  get reads(): ReadonlyMap<string, ReadPosition> {
+    return this.snapshot.reads;
+  }
+
+  /** Loads the page before the oldest one. Resolves with `hasOlder`. */
+  readonly loadOlder: () => Promise<boolean> = this.via('loadOlder');
+
+  /**
+   * Drops all but so many of the newest messages, so that a page that stays open for days does not
+   * grow. `loadOlder` reads them again.
+   */
+  readonly forgetOlder: (kept: number) => Promise<void> = this.via('forgetOlder');
+
+  /**
+   * Sends a message, which is shown at once as `pending` under its `client_message_id`, until the
+   * server has it (`sent`) or has definitely refused it (`failed`). The request is repeated after
+   * lost connections; the message is sent once. Messages are sent one after another, in the order
+   * of the calls. A message with `scheduled_at` and a draft (`mode`) are shown under `scheduled`
+   * and `drafts` once the server has them. Rejects as Client.send does; the rejection may be
+   * ignored, because `messages` shows it too.
+   */
+  readonly send: (body: string | SendMessageBody, options?: CallOptions) => Promise<ChatMessage> =
+    this.via('send');
+
+  /** Sends a failed message again. */
+  readonly retry: (key: string) => Promise<ChatMessage> = this.via('retry');
+
+  /** Removes a failed message from `messages`. */
+  readonly discard: (key: string) => void = this.via('discard');
+
+  /**
+   * Uploads a file for an attachment of a later message, in whose echo a picture has a preview.
+   * Rejects as Client.upload does.
+   */
+  readonly upload: (
+    file: Blob & { readonly name?: string },
+    options?: UploadOptions,
+  ) => Promise<AttachmentInput> = this.via('upload');
+
+  /**
+   * Changes a message of the caller: its text, or also its files, mentions, and of a scheduled one
+   * the time; or an open draft.
+   */
+  readonly edit: (messageId: string, change: string | EditMessageBody) => Promise<ChatMessage> =
+    this.via('edit');
+
+  /** Deletes a message, whose tombstone stays. */
+  readonly delete: (messageId: string) => Promise<ChatMessage> = this.via('delete');
+
+  /** Adds the caller's reaction. Requires version 1.2.harbor. */
+  readonly react: (messageId: string, emoji: string) => Promise<void> = this.via('react');
+
+  /** Takes the caller's reaction back. */
+  readonly unreact: (messageId: string, emoji: string) => Promise<void> = this.via('unreact');
+
+  /** Lists the reactions to a message with their actors, oldest first. */
+  readonly reactions: (
+    messageId: string,
+    filter?: PageSize & { readonly emoji?: string },
+  ) => Pages<Reaction> = this.pagesVia('reactions');
+
+  /** Pins a message in the conversation. Requires version 1.2.harbor. */
+  readonly pin: (messageId: string) => Promise<Pin> = this.via('pin');
+
+  /** Unpins a message. */
+  readonly unpin: (messageId: string) => Promise<Pin> = this.via('unpin');
+
+  /** Sends the content of a message to another conversation, or to this one. */
+  readonly forward: (messageId: string, body: ForwardInput) => Promise<ChatMessage> = this.via('forward');
+
+  /** Removes the content of a message for good, with a reason for the team and the audit. */
+  readonly redact: (messageId: string, reason: string) => Promise<ChatMessage> = this.via('redact');
+
+  /** Lists what a message said before edits under legal hold, newest first. */
+  readonly revisions: (messageId: string, filter?: PageSize) => Pages<MessageRevision> =
+    this.pagesVia('revisions');
+
+  /** Takes back a scheduled message. `edit` changes its time, its text and its files. */
+  readonly cancel: (messageId: string) => Promise<ChatMessage> = this.via('cancel');
+
+  /** Sends a scheduled message before its time. */
+  readonly sendNow: (messageId: string) => Promise<ChatMessage> = this.via('sendNow');
+
+  /**
+   * Sends an open reply draft to the customer. It is refused with `resource_conflict` if the draft
+   * is not the one that is shown any more, or the customer has written since; `seen` replaces what
+   * counts as shown.
+   */
+  readonly approve: (messageId: string, seen?: ApproveDraftBody) => Promise<ChatMessage> =
+    this.via('approve');
+
+  /**
+   * Discards an open reply draft. The reason, which requires version 1.3.harbor, is that
+   * of its `outcome`.
+   */
+  readonly reject: (messageId: string, reason?: string) => Promise<ChatMessage> = this.via('reject');
+
+  /** Returns what became of a draft or a scheduled message, with the reason. */
+  readonly outcome: (messageId: string) => Promise<MessageOutcome> = this.via('outcome');
+
+  /** Returns one message, also one that is not shown. */
+  readonly message: (messageId: string, include?: readonly MessageInclude[]) => Promise<ChatMessage> =
+    this.via('message');
+
+  /** Lists messages in any state, newest first, or around a number. */
+  readonly history: (filter?: HistoryFilter) => Pages<ChatMessage> = this.pagesVia('history');
+
+  /** Lists the files that were sent, newest first. */
+  readonly files: (filter?: PageSize) => Pages<ConversationFile> = this.pagesVia('files');
+
+  /** For each keystroke; `false` for a removed text. Asks the server every 3 s at most. */
+  readonly typing: (isTyping?: boolean) => void = this.via('typing');
+
+  /** Moves the read position forward (default: newest message). Rejects as Client.request does. */
+  readonly markRead: (sequence?: number) => Promise<void> = this.via('markRead');
+
+  /** Marks a message and all after it unread again. Requires version 1.2.harbor. */
+  readonly markUnread: (sequence: number) => Promise<void> = this.via('markUnread');
+
+  /** Lists members in the order of joining, former ones too if asked for. */
+  readonly members: (filter?: MemberFilter) => Pages<Participant> = this.pagesVia('members');
+
+  /** Returns a participant by its own id, which is not the id of its actor; also a former one. */
+  readonly member: (participantId: string) => Promise<Participant> = this.via('member');
+
+  /** Adds a user, an agent or a customer. */
+  readonly addMember: (member: ParticipantInput) => Promise<Participant> = this.via('addMember');
+
+  /** Changes a participant's role, or when an agent answers. */
+  readonly updateMember: (participantId: string, changes: UpdateParticipantBody) => Promise<Participant> =
+    this.via('updateMember');
+
+  /** Removes a participant. */
+  readonly removeMember: (participantId: string) => Promise<Participant> = this.via('removeMember');
+
+  /** Mutes the conversation for the caller, until a time (RFC 3339) or until `unmute`. */
+  readonly mute: (until?: string | null) => Promise<Participant> = this.via('mute');
+
+  /** Ends the caller's mute. */
+  readonly unmute: () => Promise<Participant> = this.via('unmute');
+
+  /** Takes the caller out of the conversation. */
+  readonly leave: () => Promise<Participant> = this.via('leave');
+
+  /** Hides the conversation from the caller's list until the next message. */
+  readonly hide: () => Promise<Conversation> = this.via('hide');
+
+  /** Shows a hidden conversation in the caller's list again. */
+  readonly unhide: () => Promise<Conversation> = this.via('unhide');
+
+  /** Creates tokens with which the customer of a case reads and answers it; for backends. */
+  readonly customerToken: (participantId: string) => Promise<Token> = this.via('customerToken');
+
+  /** Opens the replies to a message. They are followed until their `close()` or this one's. */
+  thread(messageId: string, { pageSize = 30 }: ThreadOptions = {}): LiveThread {
+    const { send, retry, discard } = this;
+    const open: ThreadHost['open'] = async (owner) => (await this.loaded).thread(messageId, pageSize, owner);
+    return new LiveThread(messageId, { timing: this.#timing, open, send, retry, discard });
+  }
+
+  /**
+   * Opens the messages around one, which its id or its number names. They are followed until their
+   * `close()` or this one's; new messages are added once `loadNewer` has reached the newest.
+   * Requires version 1.2.harbor.
+   */
+  around(at: string | number, { pageSize = 50 }: WindowOptions = {}): LiveWindow {
+    const open: WindowHost['open'] = async (owner) => (await this.loaded).around(at, pageSize, owner);
+    return new LiveWindow({ timing: this.#timing, open });
+  }
+
+  protected override takeSnapshot(): ConversationSnapshot {
+    const snapshot = super.takeSnapshot();
+    return snapshot === NOTHING ? askingSnapshot(NOTHING, this.via('ask')) : snapshot;
+  }
+}
+
+const NOTHING: ConversationSnapshot = {
+  status: 'loading',
+  end: null,
+  messages: [],
+  hasOlder: true,
+  conversation: null,
+  typing: [],
+  presence: new Map(),
+  reads: new Map(),
+  pins: [],
+  drafts: [],
+  scheduled: [],
+  people: { get: () => undefined },
+};

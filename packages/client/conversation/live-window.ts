@@ -1,0 +1,46 @@
+import { type LoadedHost, LoadedObject, type PartOwner } from '../live/loaded-object.ts';
+import { handled } from '../timing/turns.ts';
+import type { ThreadEvents, WindowSnapshot } from './view/conversation-snapshot.ts';
+import type { WindowView } from './view/window-view.ts';
+
+/** How a part of a timeline is shown. */
+export interface WindowOptions {
+  /** Messages of the first page and of each further one; 50 by default, 100 at most. */
+  readonly pageSize?: number;
+}
+
+/** What a window needs of its conversation. */
+export interface WindowHost extends Pick<LoadedHost, 'timing'> {
+  open(owner: PartOwner<WindowSnapshot, ThreadEvents>): Promise<WindowView>;
+}
+
+/**
+ * A part of a conversation's timeline around one message, and older and newer ones on request. New
+ * messages are added only once it reaches the newest. What it shows stays up to date until its own
+ * `close()` or that of its conversation.
+ */
+export class LiveWindow extends LoadedObject<WindowSnapshot, WindowView, ThreadEvents> {
+  /** Resolves once the messages around it are loaded. Rejects if they cannot be read. */
+  readonly opened: Promise<void>;
+
+  /** Use LiveConversation.around. */
+  constructor({ timing, open }: WindowHost) {
+    super(NOTHING, { timing }, open);
+    this.opened = this.loaded.then((view) => view.opened);
+    void handled(this.opened);
+  }
+
+  /**
+   * Loads the page before the oldest message. Resolves with `hasOlder`, rejects as Client.fetch.
+   */
+  readonly loadOlder: () => Promise<boolean> = this.via('loadOlder');
+
+  /**
+   * Loads the page behind the newest message. Resolves with `hasNewer`, rejects as Client.fetch.
+   */
+  readonly loadNewer: () => Promise<boolean> = this.via('loadNewer');
+}
+
+const NOTHING: WindowSnapshot = {
+  ...{ status: 'loading', end: null, messages: [], hasOlder: true, hasNewer: true },
+};

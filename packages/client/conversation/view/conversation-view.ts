@@ -1,0 +1,408 @@
+import type {
+  ApproveDraftBody,
+  ChatMessage,
+  EditMessageBody,
+  SendMessageBody,
+} from '@parley/protocol/resources/chat-message.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
+import type { Pin } from '@parley/protocol/resources/pin.ts';
+import type { EventOf } from '@parley/protocol/socket/event-data.ts';
+import { ParleyError } from '../../errors/parley-error.ts';
+import type { Message } from '../../events/conversation-feed.ts';
+import type { CallOptions } from '../../link/call-scope.ts';
+import { Gaps } from '../../live/gaps.ts';
+import type { LoadedPart, PartOwner } from '../../live/loaded-object.ts';
+import { randomId } from '../../rest/rest.ts';
+import type { AttachmentInput, UploadOptions } from '../../rest/upload.ts';
+import type { ConversationHost } from '../conversation-host.ts';
+import { Deferred } from '../deferred.ts';
+import { Activity } from './activity.ts';
+import { ConversationParts } from './conversation-parts.ts';
+import { ConversationRequests } from './conversation-requests.ts';
+import {
+  askingSnapshot,
+  type ConversationEnd,
+  type ConversationEvents,
+  type ConversationSnapshot,
+  endError,
+  type Part,
+  type ThreadEvents,
+  type ThreadSnapshot,
+  type WindowSnapshot,
+} from './conversation-snapshot.ts';
+import { messagePath, WHOLE } from './message-path.ts';
+import { PendingChanges } from './pending-changes.ts';
+import { Quotes } from './quotes.ts';
+import { ReadMark } from './read-mark.ts';
+import { Sending } from './sending.ts';
+import { ShownAtOnce } from './shown-at-once.ts';
+import { ShownPeople } from './shown-people.ts';
+import { ThreadView } from './thread-view.ts';
+import { type SentMessage, Timeline } from './timeline.ts';
+import { TimelineReader } from './timeline-reader.ts';
+import type { ViewCore } from './view-core.ts';
+import { WindowView } from './window-view.ts';
+
+/**
+ * An open conversation: its timeline, the threads that are open, and what stands beside them. It is
+ * subscribed to before anything is loaded, so nothing is missed. LiveConversation describes what
+ * the methods do.
+ */
+export class ConversationView
+  extends ConversationRequests
+  implements ViewCore, LoadedPart<ConversationSnapshot>
+{
+  readonly id: string;
+  readonly host: ConversationHost;
+  readonly begun: Promise<void>;
+  readonly opened: Promise<void>;
+  readonly timeline: Timeline;
+  readonly pending: PendingChanges<SentMessage>;
+  readonly #begun = new Deferred<void>();
+  readonly #sending: Sending;
+  readonly #shownAtOnce: ShownAtOnce;
+  readonly #activity: Activity;
+  readonly #parts: ConversationParts;
+  readonly #owner: PartOwner<ConversationSnapshot, ConversationEvents>;
+  /** The threads and windows that are open. */
+  readonly #opened = new Set<ThreadView | WindowView>();
+  readonly #quotes: Quotes;
+  readonly #reader: TimelineReader;
+  readonly #mark = new ReadMark();
+  readonly #people: ShownPeople;
+  readonly #gaps: Gaps;
+  readonly #releases: readonly (() => void)[];
+  /** The number after which messages arrive live. */
+  #liveAfter = 0;
+  /** How far the caller has read. Null: it is no member. Undefined until one of both is known. */
+  #position: number | null | undefined;
+  #isClosed = false;
+
+  constructor(
+    id: string,
+    host: ConversationHost,
+    owner: PartOwner<ConversationSnapshot, ConversationEvents>,
+    pageSize: number,
+  ) {
+    super(id, host.fetch);
+    this.id = id;
+    this.host = host;
+    this.pending = new PendingChanges((): void => this.each((timeline) => timeline.touch()));
+    this.#owner = owner;
+    this.begun = this.#begun.promise;
+    const timeline = this.#newTimeline(() => this.changed('messages'));
+    this.timeline = timeline;
+    this.#quotes = new Quotes(this);
+    this.#activity = new Activity(this);
+    this.#parts = new ConversationParts(this, (...joined) => this.#activity.join(...joined));
+    this.#sending = new Sending(this);
+    this.#shownAtOnce = new ShownAtOnce(this, this.#parts);
+    this.#people = new ShownPeople(host.actors);
+    this.#reader = new TimelineReader({
+      ...{ core: this, timeline, pageSize, start: () => this.#liveAfter + 1 },
+      pathOf: (limit, before) =>
+        `${this.path}/messages?before_sequence=${before}&limit=${limit}&${this.#shown}`,
+      changed: (what) => this.changed(what),
+      ended: (why) => this.#ended(why),
+    });
+    this.opened = this.#reader.opened;
+    // How far others have read comes in events that are not kept.
+    this.#gaps = new Gaps(host, () => {
+      this.#gaps.readBegan();
+      this.#parts.conversation.reload();
+    });
+    const subscription = host.subscribe(id, {
+      onBegin: (after) => {
+        this.#liveAfter = after;
+        this.#gaps.readBegan();
+        this.#begun.resolve();
+      },
+      onMessage: (message) => this.#receive(message),
+      onUpdate: (message) => this.update(message),
+      onStreaming: (writing) => {
+        this.each((shown) => shown.write(writing));
+        this.#parts.write(writing);
+      },
+      onPurged: (through) => this.each((shown) => shown.drop(through)),
+      onEvent: (frame) => this.#follow(frame),
+      onStale: () => this.#reload(),
+      onEnd: (why) => this.#reader.endBy(why),
+    });
+    this.#releases = [
+      () => subscription.unsubscribe(),
+      () => this.#gaps.close(),
+      host.actors.onLearned((actorId) => this.#learned(actorId)),
+      host.onState((state) => {
+        if (state === 'connecting' || state === 'offline') this.#activity.doubt();
+      }),
+    ];
+    owner.changed('people');
+  }
+
+  takeSnapshot(): ConversationSnapshot {
+    const { conversation, pins, drafts, scheduled } = this.#parts;
+    const { typing, presence, reads } = this.#activity;
+    const { status, end, hasOlder } = this.#reader;
+    const values = {
+      ...{ status, end, hasOlder, typing, presence, reads },
+      messages: this.timeline.messages,
+      conversation: conversation.items[0] ?? null,
+      pins: pins.items,
+      drafts: drafts.items,
+      scheduled: scheduled.items,
+      people: this.#people.value,
+    };
+    return askingSnapshot(values, (part) => this.ask(part));
+  }
+
+  /** Reads a part, if that was not done. */
+  ask(part: Part): void {
+    this.#parts[part].ask();
+  }
+
+  loadOlder(): Promise<boolean> {
+    return this.#reader.load();
+  }
+
+  forgetOlder(kept: number): Promise<void> {
+    return this.#reader.forgetOlder(kept);
+  }
+
+  send(body: string | SendMessageBody, options: CallOptions = {}): Promise<ChatMessage> {
+    this.#activity.forgetDeclared();
+    const request = typeof body === 'string' ? { body } : body;
+    const key = request.client_message_id ?? randomId();
+    return this.#sending.send(key, { ...request, client_message_id: key }, options);
+  }
+
+  retry(key: string): Promise<ChatMessage> {
+    return this.#sending.retry(key);
+  }
+
+  discard(key: string): void {
+    this.#sending.discard(key);
+  }
+
+  async upload(
+    file: Blob & { readonly name?: string },
+    options: UploadOptions = {},
+  ): Promise<AttachmentInput> {
+    const attachment = await this.host.upload(file, options);
+    this.#sending.uploaded(attachment, file);
+    return attachment;
+  }
+
+  edit(messageId: string, change: string | EditMessageBody): Promise<ChatMessage> {
+    const body = typeof change === 'string' ? { body: change } : change;
+    return this.#shownAtOnce.edit(messageId, body);
+  }
+
+  delete(messageId: string): Promise<ChatMessage> {
+    return this.#shownAtOnce.delete(messageId);
+  }
+
+  react(messageId: string, emoji: string): Promise<void> {
+    return this.#shownAtOnce.react(messageId, emoji, true);
+  }
+
+  unreact(messageId: string, emoji: string): Promise<void> {
+    return this.#shownAtOnce.react(messageId, emoji, false);
+  }
+
+  pin(messageId: string): Promise<Pin> {
+    return this.#shownAtOnce.pin(messageId);
+  }
+
+  unpin(messageId: string): Promise<Pin> {
+    return this.#shownAtOnce.unpin(messageId);
+  }
+
+  typing(isTyping: boolean = true): void {
+    this.#activity.declareTyping(isTyping);
+  }
+
+  approve(messageId: string, seen: ApproveDraftBody = this.#seen(messageId)): Promise<ChatMessage> {
+    const path = messagePath(messageId, `/actions/approve${WHOLE}`);
+    return this.host.fetch<ChatMessage>(path, { method: 'POST', body: seen });
+  }
+
+  markRead(sequence: number = this.timeline.last?.sequence ?? 0): Promise<void> {
+    return this.#mark.move(sequence, async () => {
+      const { unread } = await this.host.request('mark_read', { conversation_id: this.id, sequence });
+      this.#read(sequence, unread);
+    });
+  }
+
+  async markUnread(sequence: number): Promise<void> {
+    const path = `${this.path}/actions/mark-unread`;
+    const { unread } = await this.host.fetch<Conversation>(path, { method: 'POST', body: { sequence } });
+    this.#mark.reset(sequence - 1);
+    this.#read(sequence - 1, unread);
+  }
+
+  thread(messageId: string, pageSize: number, owner: PartOwner<ThreadSnapshot, ThreadEvents>): ThreadView {
+    const timeline = this.#newTimeline(() => owner.changed('root', 'messages'), messageId);
+    timeline.copy(this.timeline);
+    const closed = (view: ThreadView) => void this.#opened.delete(view);
+    const view = new ThreadView(this, owner, { messageId, pageSize, timeline, closed });
+    this.#opened.add(view);
+    return view;
+  }
+
+  around(at: string | number, pageSize: number, owner: PartOwner<WindowSnapshot, ThreadEvents>): WindowView {
+    const timeline = this.#newTimeline(() => owner.changed('messages'));
+    const closed = (view: WindowView) => void this.#opened.delete(view);
+    const view = new WindowView(this, owner, { at, pageSize, timeline, shown: this.#shown, closed });
+    this.#opened.add(view);
+    return view;
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#reader.isClosed = true;
+    for (const release of this.#releases) release();
+    for (const view of [...this.#opened]) view.close();
+    this.#activity.close();
+    this.#parts.close();
+    this.#sending.close();
+  }
+
+  protected override async own(): Promise<Participant> {
+    const [known] = this.#parts.conversation.items;
+    const path = `${this.path}?include[]=participants`;
+    const { participants } = known ?? (await this.host.fetch<Conversation>(path));
+    const ownId = this.host.actor()?.id;
+    const own = participants?.find(({ actor, actor_id }) => (actor_id ?? actor?.id) === ownId);
+    if (own !== undefined) return own;
+    throw new ParleyError('resource_not_found', 'You are no member of the conversation.');
+  }
+
+  each(run: (timeline: Timeline) => void): void {
+    run(this.timeline);
+    for (const { timeline } of this.#opened) run(timeline);
+  }
+
+  quoteOf(id: string, given: ChatMessage | null): ChatMessage | null {
+    return this.#quotes.of(id, given);
+  }
+
+  update(message: Message): void {
+    const isGone = message.deleted_at !== null && this.timeline.find(message.id)?.deleted_at === null;
+    this.each((timeline) => timeline.update(message));
+    this.#quotes.note(message);
+    this.#parts.note(message);
+    // A deleted message does not count as unread, nor as the last one.
+    if (isGone) this.#parts.conversation.reload();
+  }
+
+  changed(what: keyof ConversationSnapshot): void {
+    if (what === 'conversation') this.#moveTo(this.#parts.conversation.items[0]?.last_read_sequence);
+    this.#owner.changed(what);
+  }
+
+  readonly later = (work: () => void): void => {
+    this.host.timing.after(AGAIN_MS, work);
+  };
+
+  get #shown(): string {
+    return this.host.rest.including(SHOWN);
+  }
+
+  #newTimeline(changed: () => void, rootId: string | null = null): Timeline {
+    const host = {
+      actor: () => this.host.actor(),
+      readThrough: () => (this.#position === null ? Infinity : (this.#position ?? 0)),
+      pending: this.pending,
+      quoteOf: (id: string, given: ChatMessage | null) => this.#quotes.of(id, given),
+      changed,
+    };
+    return new Timeline(host, rootId);
+  }
+
+  #receive(message: Message): void {
+    if (message.sender) this.#activity.stopTyping(message.sender.id);
+    this.each((timeline) => timeline.receive(message));
+    this.#quotes.note(message);
+    this.#parts.arrived(message);
+  }
+
+  #follow(frame: EventOf): void {
+    switch (frame.event) {
+      case 'typing':
+      case 'presence':
+        this.#activity.receive(frame);
+        return;
+      case 'read':
+        this.#activity.receive(frame);
+        if (frame.data.actor_id === this.host.actor()?.id) this.#read(frame.data.sequence);
+        return;
+      case 'message.reacted':
+        this.each((timeline) => timeline.react(frame.data.message_id, frame.data.reactions));
+        return;
+      default:
+        this.#parts.receive(frame);
+        this.#owner.emit('event', frame);
+    }
+  }
+
+  /** The caller has read up to a number. `unread`: what the server counts behind it, if known. */
+  #read(sequence: number, unread?: number): void {
+    this.#moveTo(sequence);
+    const { first } = this.timeline;
+    const isCovered = !this.#reader.hasOlder || (first !== undefined && first.sequence! <= sequence + 1);
+    const count = unread ?? (isCovered ? this.timeline.unreadAfter(sequence) : undefined);
+    if (count === undefined) this.#parts.conversation.reload();
+    else this.#parts.read(sequence, count);
+  }
+
+  /** The counts of threads follow the position of the caller, wherever it was moved. */
+  #moveTo(position: number | null | undefined): void {
+    const before = this.#position;
+    if (position === undefined || position === before) return;
+    this.#position = position;
+    this.each((timeline) => timeline.positionMoved());
+    // How much of a thread is unread again, the server alone knows: nothing while one is no member.
+    if (before !== undefined && (position ?? Infinity) < (before ?? Infinity)) this.#reread();
+  }
+
+  #learned(actorId: string): void {
+    this.#activity.learned(actorId);
+    this.#quotes.learned(actorId);
+    if (this.#people.learned(actorId)) this.changed('people');
+  }
+
+  #seen(draftId: string): ApproveDraftBody {
+    const draft = this.#parts.drafts.get(draftId);
+    return {
+      ...(draft === undefined ? {} : { if_version: draft.updated_at }),
+      ...(this.#reader.status === 'loading' ? {} : { if_last_sequence: this.timeline.last?.sequence ?? 0 }),
+    };
+  }
+
+  /** Changes may be missing. */
+  #reload(): void {
+    this.#parts.reload();
+    this.#reread();
+  }
+
+  #reread(): void {
+    this.#reader.reload();
+    for (const { reader } of this.#opened) reader.reload();
+  }
+
+  #ended(why: ConversationEnd): void {
+    this.#begun.reject(endError(why));
+    for (const { reader } of [...this.#opened]) reader.endBy(why);
+    this.close();
+    this.#quotes.clear();
+    this.#activity.clear();
+    this.#parts.clear();
+    this.#owner.emit('end', why);
+  }
+}
+
+/** What a page draws of a message. */
+const SHOWN = ['sender', 'attachments', 'reactions', 'reply_to', 'thread'] as const;
+const AGAIN_MS = 5_000;

@@ -1,0 +1,115 @@
+import type { ChatMessage, SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
+import type { CallOptions } from '../../link/call-scope.ts';
+import { Outbox, type OutgoingMessage } from '../../outbox/outbox.ts';
+import type { AttachmentInput } from '../../rest/upload.ts';
+import { handled } from '../../timing/turns.ts';
+import { localMessage } from './local-echo.ts';
+import type { TimelineMessage } from './timeline.ts';
+import type { ViewCore } from './view-core.ts';
+
+type SendingCore = Pick<ViewCore, 'id' | 'host' | 'timeline' | 'each' | 'quoteOf' | 'update'>;
+
+/** The messages that are being sent in a conversation, as one view shows them. */
+export class Sending {
+  readonly #core: SendingCore;
+  readonly #outbox: Outbox;
+  readonly #unfollow: () => void;
+  /** The uploaded pictures of messages that are not sent yet, by their keys. */
+  readonly #files = new Map<string, Blob>();
+  /** The URLs of their previews. */
+  readonly #previews = new Map<string, string>();
+
+  constructor(core: SendingCore) {
+    this.#core = core;
+    const each: SendingCore['each'] = (run) => core.each(run);
+    this.#outbox = core.host.outbox((host) => new Outbox(host));
+    this.#unfollow = this.#outbox.follow(core.id, {
+      pending: (record) => this.#show(record),
+      sent: ({ key, request }, message) => {
+        each((timeline) => timeline.acknowledge(key, message));
+        core.update(message);
+        this.#forget(request);
+      },
+      failed: ({ key }, error) => each((timeline) => timeline.fail(key, error)),
+      discarded: ({ key, request }) => {
+        each((timeline) => timeline.discard(key));
+        this.#forget(request);
+      },
+    });
+  }
+
+  /** Rejects as Rest.send does; the rejection may be ignored. */
+  send(key: string, request: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
+    const { id: conversation_id } = this.#core;
+    const created_at = this.#shown(key)?.created_at ?? new Date().toISOString();
+    const sent = this.#outbox.send({ key, conversation_id, request, created_at }, options);
+    void handled(sent);
+    return sent;
+  }
+
+  /** Sends a failed message again. */
+  retry(key: string): Promise<ChatMessage> {
+    return this.send(key, this.#failed(key).request, {});
+  }
+
+  /** Removes a failed message. */
+  discard(key: string): void {
+    this.#outbox.discard(this.#failed(key).key);
+  }
+
+  /** Remembers a file for the preview of a message that has it. */
+  uploaded({ kind, s3_key }: AttachmentInput, file: Blob): void {
+    // Elsewhere than on a page nothing can show it.
+    if (kind === 'image' && s3_key !== undefined && 'document' in globalThis) this.#files.set(s3_key, file);
+  }
+
+  /** Drops the previews. What is being sent is still sent. */
+  close(): void {
+    this.#unfollow();
+    for (const url of this.#previews.values()) URL.revokeObjectURL(url);
+    this.#previews.clear();
+    this.#files.clear();
+  }
+
+  #show({ key, request, created_at }: OutgoingMessage): void {
+    const isSent = (one: TimelineMessage) => one.delivery === 'sent' && one.client_message_id === key;
+    if (this.#shown(key)?.delivery === 'sent' || this.#core.timeline.messages.some(isSent)) return;
+    const echo = localMessage(key, request, {
+      sender: this.#core.host.actor(),
+      created_at,
+      reply_to: request.reply_to_message_id ? this.#core.quoteOf(request.reply_to_message_id, null) : null,
+      previewOf: (s3Key) => this.#previewOf(s3Key),
+    });
+    this.#core.each((timeline) => timeline.echo(echo));
+  }
+
+  #shown(key: string): TimelineMessage | undefined {
+    return this.#core.timeline.messages.find((one) => one.key === key);
+  }
+
+  #failed(key: string) {
+    const message = this.#shown(key);
+    if (message?.delivery !== 'failed') {
+      throw new TypeError(`There is no failed message ${JSON.stringify(key)}.`);
+    }
+    return message;
+  }
+
+  #previewOf(s3Key: string): string | null {
+    const file = this.#files.get(s3Key);
+    if (file === undefined) return null;
+    const url = this.#previews.get(s3Key) ?? URL.createObjectURL(file);
+    this.#previews.set(s3Key, url);
+    return url;
+  }
+
+  /** A page has what it has drawn: browsers show an image until the next one is loaded. */
+  #forget({ attachments = [] }: SendMessageBody): void {
+    for (const { s3_key = '' } of attachments) {
+      const url = this.#previews.get(s3_key);
+      if (url !== undefined) URL.revokeObjectURL(url);
+      this.#previews.delete(s3_key);
+      this.#files.delete(s3_key);
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import type { ChatMessage, EditMessageBody } from '@parley/protocol/resources/chat-message.ts';
+import type { Pin } from '@parley/protocol/resources/pin.ts';
+import type { MessageReactions } from '@parley/protocol/resources/reaction.ts';
+import { Turns } from '../../timing/turns.ts';
+import type { ConversationParts } from './conversation-parts.ts';
+import { edited, reacted, tombstone } from './message-changes.ts';
+import { messagePath, WHOLE } from './message-path.ts';
+import type { ViewCore } from './view-core.ts';
+
+type ChangeCore = Pick<ViewCore, 'host' | 'timeline' | 'pending' | 'each' | 'update'>;
+
+/**
+ * Changes that are shown at once and taken back if they are refused. They are requested one after
+ * another, so what was done last is what stays.
+ */
+export class ShownAtOnce {
+  readonly #core: ChangeCore;
+  readonly #parts: Pick<ConversationParts, 'pins' | 'drafts' | 'scheduled'>;
+  readonly #turns = new Turns();
+
+  constructor(core: ChangeCore, parts: Pick<ConversationParts, 'pins' | 'drafts' | 'scheduled'>) {
+    this.#core = core;
+    this.#parts = parts;
+  }
+
+  edit(messageId: string, body: EditMessageBody): Promise<ChatMessage> {
+    const [{ pending }, parts] = [this.#core, this.#parts];
+    const edit = <M extends ChatMessage>(message: M) => edited(message, body);
+    const takeBack = [
+      pending.add(messageId, edit),
+      parts.drafts.pending.add(messageId, (known) => known && edit(known)),
+      parts.scheduled.pending.add(messageId, (known) => known && edit(known)),
+    ];
+    return this.#run(takeBack, () => this.#update(messageId, 'PATCH', body));
+  }
+
+  delete(messageId: string): Promise<ChatMessage> {
+    const takeBack = this.#core.pending.add(messageId, tombstone);
+    return this.#run([takeBack], () => this.#update(messageId, 'DELETE'));
+  }
+
+  /** Adds the caller's reaction, or takes it back. */
+  react(messageId: string, emoji: string, isThere: boolean): Promise<void> {
+    const { pending, host } = this.#core;
+    const path = messagePath(messageId, `/reactions/${encodeURIComponent(emoji)}`);
+    const reaction = { emoji, actorId: host.actor()?.id ?? '', isThere };
+    const takeBack = pending.add(messageId, (message) => reacted(message, reaction));
+    return this.#run([takeBack], async () => {
+      const { reactions } = await host.fetch<MessageReactions>(path, { method: isThere ? 'PUT' : 'DELETE' });
+      this.#core.each((timeline) => timeline.react(messageId, reactions));
+    });
+  }
+
+  pin(messageId: string): Promise<Pin> {
+    const message = this.#core.timeline.find(messageId);
+    const pinned_by = this.#core.host.actor()?.id ?? null;
+    const pinned_at = new Date().toISOString();
+    const pin = message && ({ object: 'pin', message_id: messageId, pinned_by, pinned_at, message } as const);
+    return this.#setPin(messageId, 'pin', (known) => known ?? pin);
+  }
+
+  unpin(messageId: string): Promise<Pin> {
+    return this.#setPin(messageId, 'unpin', () => undefined);
+  }
+
+  #setPin(
+    messageId: string,
+    move: 'pin' | 'unpin',
+    change: (known: Pin | undefined) => Pin | undefined,
+  ): Promise<Pin> {
+    const { pins } = this.#parts;
+    return this.#run([pins.pending.add(messageId, change)], async () => {
+      const path = messagePath(messageId, `/actions/${move}${WHOLE}`);
+      const pin = await this.#core.host.fetch<Pin>(path, { method: 'POST' });
+      if (pin.pinned_at === null) pins.remove(messageId);
+      else pins.put(pin);
+      return pin;
+    });
+  }
+
+  async #update(messageId: string, method: 'PATCH' | 'DELETE', body?: EditMessageBody): Promise<ChatMessage> {
+    const path = messagePath(messageId, WHOLE);
+    const message = await this.#core.host.fetch<ChatMessage>(path, { method, ...(body && { body }) });
+    this.#core.update(message);
+    return message;
+  }
+
+  /** The known state follows the answer in the moment in which the change is taken back. */
+  #run<T>(takeBack: readonly (() => void)[], request: () => Promise<T>): Promise<T> {
+    return this.#turns.run(async () => {
+      try {
+        return await request();
+      } finally {
+        for (const back of takeBack) back();
+      }
+    });
+  }
+}

@@ -1,0 +1,126 @@
+import type { List } from '@parley/protocol/lists.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import type { LoadedPart, PartOwner } from '../../live/loaded-object.ts';
+import type { ThreadEvents, WindowSnapshot } from './conversation-snapshot.ts';
+import { messagePath } from './message-path.ts';
+import type { Timeline } from './timeline.ts';
+import { TimelineReader } from './timeline-reader.ts';
+import type { ViewCore } from './view-core.ts';
+
+export interface WindowViewOptions {
+  /** The id of the message in the middle, or its number. */
+  readonly at: string | number;
+  readonly pageSize: number;
+  /** The query of what is shown of each message. */
+  readonly shown: string;
+  /** Is kept up to date until the view is closed. */
+  readonly timeline: Timeline;
+  /** Called when the view is closed. */
+  closed(view: WindowView): void;
+}
+
+type WindowCore = Pick<ViewCore, 'path' | 'begun' | 'host' | 'later' | 'timeline'>;
+
+/** Messages around one of them, of one conversation's view. */
+export class WindowView implements LoadedPart<WindowSnapshot> {
+  readonly timeline: Timeline;
+  readonly reader: TimelineReader;
+  readonly opened: Promise<void>;
+  readonly #core: WindowCore;
+  readonly #owner: PartOwner<WindowSnapshot, ThreadEvents>;
+  readonly #options: WindowViewOptions;
+
+  constructor(core: WindowCore, owner: PartOwner<WindowSnapshot, ThreadEvents>, options: WindowViewOptions) {
+    this.#core = core;
+    this.#owner = owner;
+    this.#options = options;
+    const { pageSize, timeline } = options;
+    timeline.takesThrough = 0;
+    this.timeline = timeline;
+    this.reader = new TimelineReader({
+      ...{ core, timeline, pageSize, start: () => FIRST },
+      pathOf: (limit, before) =>
+        before === FIRST ? this.#middle(limit) : this.#list('before', before, limit),
+      read: (page) => this.#received(page),
+      changed: (what) => owner.changed(what),
+      ended: (why) => {
+        this.close();
+        owner.emit('end', why);
+      },
+    });
+    this.opened = this.reader.opened.then(() => this.#joinIfNear());
+  }
+
+  takeSnapshot(): WindowSnapshot {
+    const { status, end, hasOlder } = this.reader;
+    return { status, end, hasOlder, hasNewer: this.#hasNewer, messages: this.timeline.messages };
+  }
+
+  loadOlder(): Promise<boolean> {
+    return this.reader.load();
+  }
+
+  loadNewer(): Promise<boolean> {
+    return this.reader.between(async () => {
+      const { timeline, reader } = this;
+      if (reader.isClosed || !this.#hasNewer) return false;
+      await timeline.load(async () => {
+        const after = timeline.last?.sequence ?? 0;
+        const path = await this.#list('after', after, this.#options.pageSize);
+        const { data, page_info } = await this.#core.host.fetch<List<ChatMessage>>(path);
+        timeline.takesThrough = Math.max(after, data.at(-1)?.sequence ?? 0);
+        if (page_info.next_page_url === null) this.#join();
+        return data;
+      });
+      this.#joinIfNear();
+      return this.#hasNewer;
+    });
+  }
+
+  close(): void {
+    this.reader.isClosed = true;
+    this.#options.closed(this);
+  }
+
+  get #hasNewer(): boolean {
+    return this.timeline.takesThrough < Infinity;
+  }
+
+  async #middle(limit: number): Promise<string> {
+    const { at } = this.#options;
+    const known = typeof at === 'number' ? at : this.#core.timeline.find(at)?.sequence;
+    const number = known ?? (await this.#core.host.fetch<ChatMessage>(messagePath(String(at)))).sequence ?? 0;
+    return this.#list('around', number, limit);
+  }
+
+  async #list(side: 'around' | 'before' | 'after', number: number, limit: number): Promise<string> {
+    const { path } = this.#core;
+    return `${path}/messages?${side}_sequence=${number}&limit=${limit}&${this.#options.shown}`;
+  }
+
+  /** A page in descending order is about to be shown. */
+  #received({ data, page_info }: List<ChatMessage>): void {
+    if (!this.#hasNewer) return;
+    const { timeline } = this;
+    const isFirst = timeline.takesThrough === 0;
+    timeline.takesThrough = Math.max(timeline.takesThrough, data[0]?.sequence ?? 0);
+    if (isFirst && page_info.previous_page_url === null) this.#join();
+  }
+
+  /** The conversation's own timeline goes on where this one ends. */
+  #joinIfNear(): void {
+    const [{ first }, { last }] = [this.#core.timeline, this.timeline];
+    if (!this.#hasNewer || first === undefined || last === undefined) return;
+    if (first.sequence! <= last.sequence! + 1) this.#join();
+  }
+
+  /** From now on it has what is newest, also what has arrived since its last page. */
+  #join(): void {
+    this.timeline.takesThrough = Infinity;
+    this.timeline.copy(this.#core.timeline);
+    this.#owner.changed('hasNewer');
+  }
+}
+
+/** Stands for the page around the message. No page begins before the first number. */
+const FIRST = 0;

@@ -1,0 +1,74 @@
+import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
+import type { ConnectionEnd } from './connection-end.ts';
+
+/** Every `reason` of the client's `error` event, with its meaning. */
+export const CLIENT_ERRORS = {
+  network: 'The server cannot be reached, or the connection was lost.',
+  server_busy: 'The server is overloaded, or limits the rate.',
+  server_error: 'The server failed.',
+  url_source: 'The url function failed, returned no URL, or took longer than 10 s.',
+  url_rejected: 'The platform allows no socket to this URL.',
+  token_source: 'getToken failed, returned no token, or took longer than 10 s.',
+  credential_rejected: 'The server does not accept the key or token.',
+  account_rejected: 'The account is another one, or has no subscription.',
+  version_rejected: 'The server does not support this version.',
+  forbidden: 'The caller may not open a socket.',
+  protocol: 'Client and server do not understand each other.',
+  store: 'The store failed: messages that wait may not survive a reload.',
+} as const;
+
+/** A key of CLIENT_ERRORS. */
+export type ClientErrorReason = keyof typeof CLIENT_ERRORS;
+
+/** Why the client is not connected, a request has to be repeated, or the store is not used. */
+export interface ClientError {
+  /** For branching; CLIENT_ERRORS says what each means. */
+  readonly reason: ClientErrorReason;
+  /** For logs, not for branching. */
+  readonly message: string;
+  /** The server's error object, the close code, or the thrown error, if there is one. */
+  readonly error?: ErrorObject | ConnectionEnd | Error;
+  /** The `client_message_id` of a message that the store could not keep. */
+  readonly key?: string;
+  /** False: the client has given up, and `end` follows. */
+  readonly willRetry: boolean;
+}
+
+export function clientError(
+  reason: ClientErrorReason,
+  willRetry: boolean,
+  error?: ErrorObject | ConnectionEnd | Error,
+): ClientError {
+  const detail = error !== undefined && 'message' in error ? error.message : '';
+  const message = detail === '' ? CLIENT_ERRORS[reason] : `${CLIENT_ERRORS[reason]} ${detail}`;
+  return { reason, message, willRetry, ...(error && { error }) };
+}
+
+/** Returns undefined for an end in normal operation. */
+export function reasonOfEnd({ code, error }: ConnectionEnd): ClientErrorReason | undefined {
+  // The header of REST, or the field of an `authenticate` frame.
+  const isOfAccount = error?.param === 'Service-Account' || error?.param === 'account';
+  if (isOfAccount || error?.code === 'payment_required') return 'account_rejected';
+  return code in BY_CODE ? BY_CODE[code] : (BY_BAND[Math.floor(code / 100)] ?? 'network');
+}
+
+/**
+ * Codes whose reason is not that of their band (packages/protocol/socket/close-codes.ts). An
+ * announced stop is no error here; a lost cursor is `onStale` of the subscriptions. The client
+ * itself closes with 1000 to start over, with 3000 for a frame that is not JSON.
+ */
+const BY_CODE: Readonly<Record<number, ClientErrorReason | undefined>> = {
+  1000: undefined,
+  3000: 'protocol',
+  4000: undefined,
+  4201: 'network',
+  4300: undefined,
+  4401: 'version_rejected',
+  4403: 'forbidden',
+};
+
+const BY_BAND: Readonly<Record<number, ClientErrorReason>> = {
+  41: 'server_busy',
+  42: 'credential_rejected',
+  44: 'protocol',
+};

@@ -1,0 +1,82 @@
+import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
+import type { FollowHost } from '../live/follow-host.ts';
+
+export interface SummaryListener {
+  changed(summary: InboxSummary): void;
+  /** A snooze has ended by its time, which no event says. */
+  snoozeEnded(): void;
+}
+
+/**
+ * The counts over all conversations: `inbox.updated` brings them, and they are asked for where
+ * that event may be missing. Customers do not receive it, so for them they are asked for after each
+ * change.
+ */
+export class FollowedSummary {
+  readonly #host: Pick<FollowHost, 'fetch' | 'timing'>;
+  readonly #listener: SummaryListener;
+  #summary: InboxSummary | undefined;
+  #isSent = false;
+  #stopAsking: (() => void) | undefined;
+  #stopSnooze: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(host: Pick<FollowHost, 'fetch' | 'timing'>, listener: SummaryListener) {
+    this.#host = host;
+    this.#listener = listener;
+  }
+
+  /** When something was last sent in the first conversations, by their ids. */
+  get latest(): ReadonlyMap<string, string> {
+    return new Map(this.#summary?.latest.map((one) => [one.conversation_id, one.activity_at]));
+  }
+
+  /** Takes the data of `inbox.updated`. Returns false if it is not newer than what is known. */
+  receive(summary: InboxSummary): boolean {
+    this.#isSent = true;
+    return this.#take(summary);
+  }
+
+  /** Asks the server; a failure is made up for by the next event. */
+  ask(): void {
+    this.#stopAsking?.();
+    this.#stopAsking = undefined;
+    this.#host.fetch<InboxSummary>('/v1/messaging/conversations/summary').then(
+      (summary) => this.#take(summary),
+      () => {},
+    );
+  }
+
+  /** The list has changed, so that the event with the counts comes within moments, or never. */
+  mayHaveChanged(): void {
+    if (!this.#isSent) this.#stopAsking ??= this.#host.timing.after(PATIENCE_MS, () => this.ask());
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#stopAsking?.();
+    this.#stopSnooze?.();
+  }
+
+  #take(summary: InboxSummary): boolean {
+    if (this.#isClosed || (this.#summary !== undefined && summary.as_of <= this.#summary.as_of)) return false;
+    this.#summary = summary;
+    this.#stopSnooze?.();
+    const { snooze_ends_at: end, as_of: now } = summary;
+    if (end) {
+      const ms = Math.max(0, Date.parse(end) - Date.parse(now)) + LATER_MS;
+      this.#stopSnooze = this.#host.timing.after(Math.min(ms, LONGEST_MS), () =>
+        this.#listener.snoozeEnded(),
+      );
+    }
+    this.#listener.changed(summary);
+    return true;
+  }
+}
+
+/** Longer than the time within which `inbox.updated` comes. */
+const PATIENCE_MS = 3_000;
+/** The clock of Postgres has to have passed the end too. */
+const LATER_MS = 500;
+/** A day: timers count to 24 days. */
+const LONGEST_MS = 86_400_000;

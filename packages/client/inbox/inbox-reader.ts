@@ -1,0 +1,182 @@
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
+import type { EventOf } from '@parley/protocol/socket/event-data.ts';
+import type { EventFrame } from '@parley/protocol/socket/events.ts';
+import { ParleyError } from '../errors/parley-error.ts';
+import { ListWindow } from '../lists/list-window.ts';
+import { PagedReads } from '../lists/paged-reads.ts';
+import { attached, type FollowHost } from '../live/follow-host.ts';
+import { Gaps } from '../live/gaps.ts';
+import type { LoadedPart, PartOwner } from '../live/loaded-object.ts';
+import { queryOf } from '../rest/pages.ts';
+import { FollowedSummary } from './followed-summary.ts';
+import type { InboxQuery, InboxSnapshot } from './inbox-snapshot.ts';
+
+/**
+ * Keeps an inbox right. Each conversation that an event names is asked for, with the filters of the
+ * list, many in one request: an answer without it says that it does not match. So every row is what
+ * the server said, and the filters are decided there alone. Where nothing can be named (after a gap
+ * in the feed, or by a server before 1.3.harbor), what is loaded is read again.
+ */
+export class InboxReader implements LoadedPart<InboxSnapshot> {
+  readonly #host: FollowHost;
+  readonly #query: InboxQuery;
+  readonly #set: PartOwner<InboxSnapshot>['set'];
+  readonly #rows: ListWindow<Conversation>;
+  readonly #reads: PagedReads<Conversation>;
+  readonly #summary: FollowedSummary;
+  readonly #gaps: Gaps;
+  readonly #ends: readonly (() => void)[];
+  /** Conversations that may have changed. */
+  readonly #named = new Set<string>();
+  /** Whether the server can be asked for conversations by their ids. */
+  #canName = true;
+
+  constructor(host: FollowHost, query: InboxQuery, set: PartOwner<InboxSnapshot>['set']) {
+    const { pageSize = 25, order = 'activity' } = query;
+    this.#host = host;
+    this.#query = query;
+    this.#set = set;
+    this.#rows = new ListWindow(order === 'created' ? byCreation : byActivity);
+    this.#summary = new FollowedSummary(host, {
+      changed: (summary) => set({ summary }),
+      snoozeEnded: () => this.#reads.refresh(),
+    });
+    this.#gaps = new Gaps(host, () => this.#reads.refresh());
+    this.#reads = new PagedReads({
+      fetch: host.fetch,
+      timing: host.timing,
+      window: this.#rows,
+      pageSize,
+      first: (limit) => this.#path({ limit }),
+      other: () => this.#readNamed(),
+      began: () => {
+        this.#gaps.readBegan();
+        this.#named.clear();
+        this.#summary.ask();
+      },
+      changed: () => this.#changed(),
+      failed: (error) => set(this.#rows.size > 0 ? { error } : { status: 'error', error }),
+    });
+    this.#ends = [
+      host.onFrame((frame) => this.#receive(frame)),
+      host.onTouched((id) => this.#mayHaveChanged(id)),
+      host.onStale(() => this.#reads.refresh()),
+    ];
+    void attached(host).then(() => this.#reads.wake(true));
+  }
+
+  loadMore(): Promise<boolean> {
+    return this.#reads.more();
+  }
+
+  close(): void {
+    this.#reads.close();
+    this.#summary.close();
+    this.#gaps.close();
+    for (const end of this.#ends) end();
+  }
+
+  #receive(frame: EventFrame): void {
+    const { event, conversation_id: id, data } = frame as EventOf;
+    switch (event) {
+      case 'inbox.changed':
+        if (data.conversation_ids === null) this.#reads.refresh();
+        else for (const one of data.conversation_ids) this.#mayHaveChanged(one);
+        break;
+      case 'inbox.updated':
+        this.#receiveSummary(data);
+        break;
+      case 'conversation.added':
+      case 'conversation.removed':
+        this.#mayHaveChanged(data.id);
+        break;
+      case 'notification.created':
+      case 'notification.updated':
+        // Before `inbox.changed`, which follows within seconds.
+        if (data.resource_id?.startsWith(CONVERSATION_PREFIX)) this.#mayHaveChanged(data.resource_id);
+        break;
+      case 'message.created':
+      case 'message.updated':
+      case 'conversation.updated':
+      case 'participant.added':
+      case 'participant.updated':
+      case 'participant.removed':
+        if (id !== undefined) this.#mayHaveChanged(id);
+        break;
+      case 'read':
+        if (id !== undefined && data.actor_id === this.#host.actor()?.id) this.#mayHaveChanged(id);
+    }
+  }
+
+  #mayHaveChanged(id: string): void {
+    if (!this.#canName) {
+      this.#reads.refresh();
+      return;
+    }
+    this.#named.add(id);
+    this.#reads.wake();
+  }
+
+  /** Notices activity also where `inbox.changed` was lost with the node that was to send it. */
+  #receiveSummary(summary: InboxSummary): void {
+    const before = this.#summary.latest;
+    if (!this.#summary.receive(summary)) return;
+    if (!this.#canName) this.#reads.refresh();
+    for (const { conversation_id: id, activity_at: at } of summary.latest) {
+      const known = this.#rows.get(id)?.activity_at ?? before.get(id);
+      if (known === undefined || known < at) this.#mayHaveChanged(id);
+    }
+  }
+
+  #changed(): void {
+    const { items: conversations, next } = this.#rows;
+    if (conversations[0] !== undefined) this.#canName = conversations[0].activity_at !== undefined;
+    this.#set({ status: 'ready', error: null, conversations, hasMore: next !== null });
+    this.#summary.mayHaveChanged();
+  }
+
+  async #readNamed(): Promise<boolean> {
+    const ids = [...this.#named].slice(0, MOST_NAMED);
+    if (ids.length === 0) return false;
+    for (const id of ids) this.#named.delete(id);
+    try {
+      const { found } = await this.#reads.pages(
+        this.#path({ conversation_ids: ids, limit: MOST_NAMED }),
+        ids.length,
+      );
+      const byId = new Map(found.map((one) => [one.id, one]));
+      for (const id of ids) {
+        const conversation = byId.get(id);
+        if (conversation === undefined) this.#rows.delete(id);
+        else this.#rows.put(conversation);
+      }
+    } catch (error) {
+      for (const id of ids) this.#named.add(id);
+      if (!(error instanceof ParleyError) || error.code !== 'parameter_unknown') throw error;
+      this.#canName = false;
+      this.#reads.refresh();
+    }
+    return this.#named.size > 0;
+  }
+
+  #path(part: { readonly conversation_ids?: readonly string[]; readonly limit: number }): string {
+    const { pageSize: _, order = 'activity', include = INCLUDE, ...filters } = this.#query;
+    return `${PATH}${queryOf({ order, include, ...filters, ...part })}`;
+  }
+}
+
+const PATH = '/v1/messaging/conversations';
+const INCLUDE = ['last_message', 'participants'] as const;
+const CONVERSATION_PREFIX = 'cnv_';
+/** As many as a page has. */
+const MOST_NAMED = 100;
+
+function byCreation({ created_at, id }: Conversation): string {
+  return `${created_at} ${id}`;
+}
+
+/** Servers before 1.3.harbor do not say when a deleted message was sent. */
+function byActivity({ activity_at, last_message_at, created_at, id }: Conversation): string {
+  return `${activity_at ?? last_message_at ?? created_at} ${id}`;
+}

@@ -1,0 +1,224 @@
+import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
+import { CLOSE_BANDS, type NextStep } from '@parley/protocol/socket/close-codes.ts';
+import type { EventFrame } from '@parley/protocol/socket/events.ts';
+import type { ReplyFrame, ServerFrame } from '@parley/protocol/socket/server-frames.ts';
+import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
+import type { ConnectionEnd } from '../errors/connection-end.ts';
+import type { Timing } from '../timing/timing.ts';
+import type { Transport } from './transport.ts';
+import type { Progress } from './transport-choice.ts';
+
+/**
+ * The part of a WebSocket that the SDK uses; the WebSockets of browsers and of Node have it, and
+ * every other transport behaves like one.
+ */
+export interface SocketLike {
+  /** Sends a text frame. */
+  send(text: string): void;
+  /** Closes the connection, normally by default. */
+  close(code?: number, reason?: string): void;
+  /** `message` and `close` are emitted with these fields, `error` before a `close`. */
+  addEventListener(type: 'message', listener: (event: { readonly data: unknown }) => void): void;
+  addEventListener(type: 'close', listener: (event: ConnectionEnd) => void): void;
+  addEventListener(type: 'error', listener: () => void): void;
+}
+
+/** The class WebSocket of a platform, or one of a package such as `ws`. */
+export type SocketConstructor = new (url: string) => SocketLike;
+
+/** Frames other than replies, the greeting and heartbeats. */
+export type Incoming = EventFrame | ServerFrame;
+
+export interface ConnectionListener {
+  /** In the order of arrival; includes `ready`. */
+  received(connection: Connection, frame: Incoming): void;
+  /** Called once, whichever side ended the connection. */
+  ended(connection: Connection, end: ConnectionEnd): void;
+}
+
+export interface ConnectionOptions {
+  readonly transport: Transport;
+  /** Was opened in this turn of the event loop. */
+  readonly socket: SocketLike;
+  /** Milliseconds until the first frame must have arrived. */
+  readonly openingMs: number;
+  /** The fields of the `authenticate` frame. */
+  readonly credential: { readonly token: string; readonly account: string; readonly version: string };
+  readonly timing: Timing;
+  readonly listener: ConnectionListener;
+}
+
+/** `error` is null if the connection ended before the answer arrived. */
+export type CommandAnswer =
+  | { readonly ok: true; readonly result: object }
+  | { readonly ok: false; readonly error: ErrorObject | null };
+
+/** One socket: authentication, replies, heartbeats, its rate limit, and the end of a silent one. */
+export class Connection {
+  readonly transport: Transport;
+  readonly #options: ConnectionOptions;
+  readonly #socket: SocketLike;
+  readonly #replies = new Map<string, (answer: CommandAnswer) => void>();
+  readonly #unsent: string[] = [];
+  #requests = 0;
+  /** Requests that may be sent now. Only a WebSocket is limited by the frame. */
+  #allowance: number;
+  #silenceMs: number;
+  #progress: Progress = 'unanswered';
+  #stopWatch: () => void = () => {};
+  #stopPace: (() => void) | undefined;
+  #ended = false;
+  /** Why the server refused the credential; its close frame follows. */
+  #refusal: ErrorObject | undefined;
+
+  constructor(options: ConnectionOptions) {
+    const { transport, socket, openingMs } = options;
+    this.#options = options;
+    this.transport = transport;
+    this.#socket = socket;
+    this.#allowance = transport === 'websocket' ? BURST : Number.POSITIVE_INFINITY;
+    this.#silenceMs = openingMs;
+    this.#socket.addEventListener('message', ({ data }) => this.#receive(data));
+    this.#socket.addEventListener('close', ({ code, reason, error }) => {
+      this.#end({ code, reason, ...(error && { error }) });
+    });
+    // Node's WebSocket reports a failed handshake only here; others close without a code too.
+    this.#socket.addEventListener('error', () => this.#end({ code: 1006, reason: 'The connection failed.' }));
+    this.#watch();
+  }
+
+  get progress(): Progress {
+    return this.#progress;
+  }
+
+  /** Calls `answered` before any frame that arrived after the answer is read. */
+  ask(op: string, fields: object, answered: (answer: CommandAnswer) => void): void {
+    if (this.#ended) {
+      answered(LOST);
+      return;
+    }
+    const id = String(++this.#requests);
+    this.#replies.set(id, answered);
+    this.#unsent.push(JSON.stringify({ type: op, id, ...fields }));
+    this.#sendAllowed();
+  }
+
+  /** Reported to the listener like any other end. */
+  close(code = 1000): void {
+    if (this.#ended) return;
+    this.#socket.close(code);
+    this.#end({ code, reason: '' });
+  }
+
+  #receive(data: unknown): void {
+    if (this.#ended) return;
+    this.#watch();
+    const frame = frameOf(data);
+    if (frame === undefined) {
+      this.close(UNREADABLE);
+      return;
+    }
+    switch (frame.type) {
+      case 'hello': {
+        this.#progress = 'answered';
+        // One late heartbeat means a busy network, a longer silence a dead one.
+        this.#silenceMs = frame.heartbeat_ms + SOCKET_LIMITS.pongMs;
+        const { credential } = this.#options;
+        this.ask('authenticate', credential, (answer) => {
+          if (!answer.ok && answer.error !== null) this.#refusal = answer.error;
+        });
+        return;
+      }
+      case 'reply':
+        this.#settle(frame);
+        return;
+      case 'ping':
+        this.#progress = 'proven';
+        this.#socket.send(JSON.stringify({ type: 'pong', t: frame.t }));
+        break;
+    }
+    this.#options.listener.received(this, frame);
+  }
+
+  #settle(frame: ReplyFrame): void {
+    const answered = this.#replies.get(frame.id ?? '');
+    this.#replies.delete(frame.id ?? '');
+    answered?.(frame.ok ? frame : { ok: false, error: frame.error as ErrorObject });
+  }
+
+  /** Sends waiting requests within the rate, because refused ones count against the socket. */
+  #sendAllowed(): void {
+    while (this.#allowance > 0 && this.#unsent.length > 0) {
+      this.#allowance -= 1;
+      this.#socket.send(this.#unsent.shift()!);
+    }
+    if (this.#allowance >= BURST || this.#ended) return;
+    this.#stopPace ??= this.#options.timing.after(1_000 / REQUESTS_PER_SECOND, () => {
+      this.#stopPace = undefined;
+      this.#allowance += 1;
+      this.#sendAllowed();
+    });
+  }
+
+  /** Ends silent connections: one whose other side vanished may stay open for minutes. */
+  #watch(): void {
+    this.#stopWatch();
+    this.#stopWatch = this.#options.timing.after(this.#silenceMs, () => {
+      this.#socket.close();
+      this.#end({ code: 1006, reason: 'The server fell silent.' });
+    });
+  }
+
+  #end(end: ConnectionEnd): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#stopWatch();
+    this.#stopPace?.();
+    for (const answered of this.#replies.values()) answered(LOST);
+    this.#replies.clear();
+    const error = this.#refusal;
+    this.#options.listener.ended(this, { ...end, ...(error && { error }) });
+  }
+}
+
+/** Transports other than the WebSocket parse their frames themselves. */
+function frameOf(data: unknown): Incoming | ReplyFrame | undefined {
+  try {
+    return typeof data === 'string' ? JSON.parse(data) : (data as Incoming | ReplyFrame);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The close code, sent and reported, after a frame that is not JSON: the link is not trusted. */
+const UNREADABLE = 3000;
+
+/** Milliseconds to the first frame: a proxy that is mute, or holds it back, raises no error. */
+export const FIRST_FRAME_MS = 5_000;
+
+const LOST: CommandAnswer = { ok: false, error: null };
+
+/** Below the limit of a socket, because two clocks are involved and pongs count. */
+const REQUESTS_PER_SECOND = SOCKET_LIMITS.requestsPerSecond - 4;
+const BURST = REQUESTS_PER_SECOND / 2;
+
+/**
+ * Returns the client's next step after an end, by the band of its code
+ * (docs/realtime.md#close-codes). `waitMs`: milliseconds that the server asks the client to wait,
+ * or 0.
+ */
+export function afterClose({ code, reason }: ConnectionEnd): { next: NextStep; waitMs: number } {
+  const next = CLOSE_BANDS[Math.floor(code / 100)] ?? 'reconnect';
+  return { next, waitMs: next === 'wait' ? retryAfterOf(reason) : 0 };
+}
+
+const DEFAULT_WAIT_MS = 1_000;
+
+function retryAfterOf(reason: string): number {
+  try {
+    const { retry_after_ms: ms } = JSON.parse(reason) as { readonly retry_after_ms?: unknown };
+    return typeof ms === 'number' && ms >= 0 ? ms : DEFAULT_WAIT_MS;
+  } catch {
+    return DEFAULT_WAIT_MS;
+  }
+}

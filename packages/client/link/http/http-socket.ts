@@ -1,0 +1,355 @@
+import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
+import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
+import type { CommandFrame, Op } from '@parley/protocol/socket/commands.ts';
+import type { EventFrame } from '@parley/protocol/socket/events.ts';
+import type { ReplyFrame, ServerFrame } from '@parley/protocol/socket/server-frames.ts';
+import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
+import type { CloseFrame, PollAnswer, PollBody } from '@parley/protocol/socket/streams.ts';
+import type { ConnectionEnd } from '../../errors/connection-end.ts';
+import { ParleyError } from '../../errors/parley-error.ts';
+import { Listeners } from '../../events/client-events.ts';
+import { FIRST_FRAME_MS, type SocketLike } from '../connection.ts';
+import { Pauses } from '../pauses.ts';
+import { answerOf, requestHeaders, type Server } from '../server.ts';
+import type { Transport } from '../transport.ts';
+import { dataOf } from './event-stream.ts';
+import { endOf, endOfResume } from './http-end.ts';
+
+export interface HttpSocketOptions extends Pick<Server, 'account' | 'version' | 'fetch' | 'timing'> {
+  readonly transport: Exclude<Transport, 'websocket'>;
+  /** The server's URL, without a trailing slash. */
+  readonly base: string;
+  readonly token: string;
+  /** Sends a request over REST. Rejects with ParleyError. */
+  readonly call: (
+    path: string,
+    options: { readonly method: 'POST'; readonly body: object },
+  ) => Promise<object>;
+}
+
+type Frame = EventFrame | ServerFrame | ReplyFrame | CloseFrame;
+type Request = { [O in Op]: CommandFrame<O> }[Op] | { readonly type: 'pong' };
+
+type SocketEvents = {
+  readonly message: readonly [event: { readonly data: unknown }];
+  readonly close: readonly [event: ConnectionEnd];
+  readonly error: readonly [];
+};
+
+/**
+ * A socket over requests (docs/realtime.md#without-websockets): one whose answer is a stream of
+ * frames, or one after the other whose answers are lists of frames. The server keeps nothing
+ * between two requests, so each of them says what is followed and from where: the cursor, and by
+ * conversation the last number that arrived. When that changes, the current request is aborted, and
+ * another one begins where it ended: frames may come again, as after a resume, and none is missing.
+ */
+export class HttpSocket implements SocketLike {
+  readonly #options: HttpSocketOptions;
+  readonly #pauses: Pauses;
+  readonly #listeners = new Listeners<SocketEvents>();
+  /** By conversation that the server sends: the last number that arrived. */
+  readonly #followed = new Map<string, number>();
+  /** By conversation: the request to follow it, which the server has not answered. */
+  readonly #joining = new Map<string, CommandFrame<'subscribe'>>();
+  /** The conversations that the current request goes on with. */
+  #continued: ReadonlySet<string> = new Set();
+  /** Whatever was requested and has not caught up yet: ids of conversations, or RESUME. */
+  #unsettled = new Set<string>();
+  /** The id of a `resume` that the server has not answered. */
+  #resumeId: string | undefined;
+  /** Whether the other side asked for the resume that goes on. */
+  #isResuming = false;
+  /** Everything before it has arrived; undefined until `ready`. */
+  #cursor: string | undefined;
+  /** What the application declared. */
+  #presence: DeclaredStatus | undefined;
+  #token: string;
+  /** The token whose expiry was announced. */
+  #expiring: string | undefined;
+  #isGreeted = false;
+  #isClosed = false;
+  #request = new AbortController();
+  /** Cancels the next request. */
+  #stopWaiting: (() => void) | undefined;
+
+  constructor(options: HttpSocketOptions) {
+    this.#options = options;
+    this.#pauses = new Pauses(options.timing);
+    this.#token = options.token;
+    this.#open();
+  }
+
+  addEventListener<E extends keyof SocketEvents>(
+    type: E,
+    listener: (...args: SocketEvents[E]) => void,
+  ): void {
+    this.#listeners.add(type, listener);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#request.abort();
+    this.#stopWaiting?.();
+  }
+
+  send(text: string): void {
+    const request = JSON.parse(text) as Request;
+    switch (request.type) {
+      case 'typing':
+        this.#act(request, 'typing', { state: request.state });
+        return;
+      case 'mark_read':
+        this.#act(request, 'mark-read', { sequence: request.sequence });
+        return;
+      case 'presence':
+        this.#presence = request.status;
+        this.#reply(request.id, {});
+        break;
+      case 'subscribe':
+        this.#joining.set(request.conversation_id, request);
+        break;
+      case 'unsubscribe':
+        this.#followed.delete(request.conversation_id);
+        this.#joining.delete(request.conversation_id);
+        this.#reply(request.id, {});
+        break;
+      case 'resume':
+        this.#cursor = request.cursor;
+        this.#resumeId = request.id;
+        this.#isResuming = true;
+        for (const [id, sequence] of Object.entries(request.conversations)) this.#followed.set(id, sequence);
+        break;
+      case 'refresh':
+        this.#reply(request.id, {});
+        if (request.token === this.#token) return;
+        this.#token = request.token;
+        break;
+      default:
+        // Each request has the credential in its headers, and a heartbeat needs no answer.
+        return;
+    }
+    // What arrives from now on would not be what is followed.
+    this.#request.abort();
+    this.#openIn(GATHERING_MS);
+  }
+
+  get #isStream(): boolean {
+    return this.#options.transport === 'stream';
+  }
+
+  #openIn(ms: number): void {
+    if (this.#isClosed) return;
+    this.#stopWaiting ??= this.#options.timing.after(ms, () => {
+      this.#stopWaiting = undefined;
+      this.#open();
+    });
+  }
+
+  #open(): void {
+    this.#request.abort();
+    this.#request = new AbortController();
+    this.#continued = new Set(this.#followed.keys());
+    this.#unsettled = new Set([...this.#followed.keys(), ...this.#joining.keys()]);
+    if (this.#cursor !== undefined) this.#unsettled.add(RESUME);
+    const { signal } = this.#request;
+    const frames = this.#isStream ? this.#stream(signal) : this.#poll(signal);
+    frames.catch((failure: unknown) => {
+      if (!signal.aborted) this.#failed(failure);
+    });
+  }
+
+  /** Rejects when the stream ends. */
+  async #stream(signal: AbortSignal): Promise<never> {
+    const held = () => this.#end({ code: 1006, reason: 'The stream does not begin.' });
+    const stopWatch = this.#options.timing.after(FIRST_FRAME_MS, held);
+    try {
+      const response = await this.#post('streams', {}, signal);
+      if (!response.ok || response.body === null) await answerOf(response);
+      for await (const data of dataOf(response.body!)) {
+        stopWatch();
+        if (signal.aborted) break;
+        this.#receive(JSON.parse(data));
+      }
+      throw new Error('The stream has ended.');
+    } finally {
+      stopWatch();
+    }
+  }
+
+  /** Rejects if a request fails. */
+  async #poll(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const apart = this.#pauses.wait({ leastMs: 0, ms: APART_MS }, signal);
+      apart.catch(() => {});
+      // What is being asked for is wanted at once, also where nothing was missed.
+      const wait_ms = this.#cursor === undefined || this.#unsettled.size > 0 ? 0 : POLL_MS;
+      const response = await this.#post('poll', { wait_ms }, signal);
+      const answer = (await answerOf(response)) as PollAnswer;
+      const frames = answer.frames as Frame[];
+      const heartbeat: Frame = { type: 'ping', t: 0, cursor: answer.cursor, heads: {} };
+      const close = frames.at(-1)?.type === 'close' ? [frames.pop()!] : [];
+      for (const frame of [POLL_HELLO, ...frames, heartbeat, ...close]) {
+        if (signal.aborted) return;
+        this.#receive(frame);
+      }
+      await apart;
+    }
+  }
+
+  #post(path: string, fields: PollBody, signal: AbortSignal): Promise<Response> {
+    const { base, fetch } = this.#options;
+    const subscribe = [...this.#joining.values()].map(({ conversation_id, after_sequence }) => ({
+      conversation_id,
+      ...(after_sequence === undefined ? {} : { after_sequence }),
+    }));
+    const conversations = Object.fromEntries(this.#followed);
+    const from = this.#cursor === undefined ? {} : { cursor: this.#cursor, conversations };
+    const presence = this.#presence === undefined ? {} : { presence: this.#presence };
+    const body: PollBody = { subscribe, ...from, ...presence, ...fields };
+    return fetch(`${base}/v1/realtime/${path}`, {
+      method: 'POST',
+      headers: requestHeaders(this.#options, this.#token),
+      body: JSON.stringify(body),
+      signal,
+    });
+  }
+
+  #receive(frame: Frame): void {
+    switch (frame.type) {
+      case 'hello':
+        if (this.#isGreeted) return;
+        this.#isGreeted = true;
+        break;
+      case 'ready':
+        if (this.#cursor !== undefined) return;
+        this.#cursor = frame.cursor;
+        break;
+      case 'reply':
+        this.#answer(frame);
+        return;
+      case 'event':
+        if (frame.event === 'message.created') this.#reach(frame.conversation_id, frame.sequence);
+        break;
+      case 'caught_up':
+        this.#reach(frame.conversation_id, frame.sequence);
+        this.#unsettled.delete(frame.conversation_id);
+        break;
+      case 'resync':
+        this.#resync(frame);
+        return;
+      case 'resumed':
+        this.#unsettled.delete(RESUME);
+        this.#cursor = frame.cursor;
+        this.#isResuming = false;
+        break;
+      case 'ping':
+        if (this.#isStream && this.#unsettled.size > 0) {
+          // Its cursor may pass what this stream has still to bring.
+          this.#say({ ...frame, cursor: this.#cursor!, heads: {} });
+          return;
+        }
+        this.#cursor = frame.cursor;
+        break;
+      case 'goaway':
+        // The next poll reaches another node by itself.
+        if (!this.#isStream) return;
+        break;
+      case 'auth_expiring':
+        // Each request announces it again.
+        if (this.#expiring === this.#token) return;
+        this.#expiring = this.#token;
+        break;
+      case 'close':
+        this.#end(frame);
+        return;
+    }
+    this.#say(frame);
+  }
+
+  #resync(frame: Extract<ServerFrame, { type: 'resync' }>): void {
+    const id = frame.conversation_id ?? '';
+    this.#followed.delete(id);
+    this.#unsettled.delete(id);
+    // The other side knows of no resume in which it may have missed changes of older messages.
+    const isGap = frame.reason === 'too_many' && this.#continued.has(id) && !this.#isResuming;
+    this.#say(isGap ? { ...frame, reason: 'too_old' } : frame);
+  }
+
+  #reach(conversationId: string | undefined, sequence: number | undefined): void {
+    const last = this.#followed.get(conversationId ?? '');
+    if (last !== undefined) this.#followed.set(conversationId!, Math.max(last, sequence ?? 0));
+  }
+
+  /** The server names a reply by the conversation, or RESUME. */
+  #answer(reply: ReplyFrame): void {
+    const name = reply.id ?? '';
+    if (name === RESUME) {
+      const id = this.#resumeId;
+      this.#resumeId = undefined;
+      if (!reply.ok) this.#end(endOfResume(reply.error as ErrorObject));
+      else if (id !== undefined) this.#say({ ...reply, id });
+      return;
+    }
+    const asked = this.#joining.get(name);
+    if (asked === undefined) return;
+    this.#joining.delete(name);
+    if (reply.ok) {
+      const { head_sequence } = reply.result as { readonly head_sequence: number };
+      this.#followed.set(name, asked.after_sequence ?? head_sequence);
+    } else this.#unsettled.delete(name);
+    this.#say({ ...reply, id: asked.id });
+  }
+
+  #act({ id, conversation_id }: CommandFrame<'typing' | 'mark_read'>, action: string, body: object): void {
+    const path = `/v1/messaging/conversations/${encodeURIComponent(conversation_id)}/actions/${action}`;
+    this.#options.call(path, { method: 'POST', body }).then(
+      (result) => this.#reply(id, result),
+      (failure: unknown) => {
+        // Without an answer of the server, it is given up when its time is over.
+        const error = failure instanceof ParleyError ? failure.error : null;
+        if (error !== null) this.#say({ type: 'reply', id, ok: false, error });
+      },
+    );
+  }
+
+  #reply(id: string, result: object): void {
+    queueMicrotask(() => this.#say({ type: 'reply', id, ok: true, result }));
+  }
+
+  #say(frame: Frame): void {
+    if (!this.#isClosed) this.#listeners.emit('message', { data: frame });
+  }
+
+  #failed(failure: unknown): void {
+    const refusal = failure instanceof ParleyError && failure.error !== null ? failure : undefined;
+    // A connection that works waits as long as it was asked to; its heartbeats are watched.
+    if (this.#cursor !== undefined && refusal?.isTransient) this.#openIn(refusal.retryAfterMs ?? AGAIN_MS);
+    else this.#end(endOf(failure));
+  }
+
+  #end({ code, reason, ...rest }: ConnectionEnd): void {
+    if (this.#isClosed) return;
+    this.close();
+    this.#listeners.emit('close', { code, reason, ...(rest.error && { error: rest.error }) });
+  }
+}
+
+/** The name of the reply to the cursor of a request. */
+const RESUME = 'resume';
+
+/** A page subscribes to several conversations in one moment: one request for all of them. */
+const GATHERING_MS = 25;
+/** Between two polls: half as many as one caller may send. */
+const APART_MS = 2_000 / SOCKET_LIMITS.pollsPerSecond;
+const AGAIN_MS = 1_000;
+/** How long the server may hold a poll. */
+const POLL_MS = 25_000;
+
+/** The greeting that polls lack: their answers are the heartbeats. */
+const POLL_HELLO: Frame = {
+  type: 'hello',
+  connection_id: '',
+  server_time: '',
+  heartbeat_ms: POLL_MS,
+  max_frame_bytes: 0,
+};

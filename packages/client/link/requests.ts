@@ -1,0 +1,126 @@
+import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
+import type { CommandFields, CommandResult, Op } from '@parley/protocol/socket/commands.ts';
+import { ended, refusal } from '../errors/parley-error.ts';
+import type { Timing } from '../timing/timing.ts';
+import { type CallOptions, CallScope } from './call-scope.ts';
+import type { CommandAnswer, Connection } from './connection.ts';
+
+/** The ops that an application may request over the socket; the client itself uses the others. */
+export const REQUESTS: readonly RequestOp[] = ['typing', 'mark_read', 'presence'];
+/** An op of `Client.request`. */
+export type RequestOp = Extract<Op, 'typing' | 'mark_read' | 'presence'>;
+
+export interface RequestsHost {
+  readonly timing: Pick<Timing, 'after'>;
+  /** Aborts when the client is closed. */
+  readonly closing: AbortSignal;
+  current(): Connection | undefined;
+  /** False while the connection is catching up with a conversation that the client follows. */
+  isCaughtUp(conversationId: string): boolean;
+}
+
+interface Pending {
+  readonly op: RequestOp;
+  readonly fields: { readonly conversation_id?: string };
+  readonly settle: (answer: CommandAnswer) => void;
+  /** The connection on which it was last sent. */
+  sentOn: Connection | undefined;
+}
+
+/**
+ * The application's requests. One without a connection, or whose connection ends before the answer,
+ * is sent on the next one: all may be repeated. The last declared presence is declared again on
+ * each new connection, because presence belongs to a connection.
+ */
+export class Requests {
+  readonly #host: RequestsHost;
+  readonly #pending = new Set<Pending>();
+  #presence: DeclaredStatus | undefined;
+  #isOver = false;
+
+  constructor(host: RequestsHost) {
+    this.#host = host;
+  }
+
+  /** Rejects with ParleyError, or as CallOptions say; `timeoutMs` is 10,000 by default. */
+  async request<O extends RequestOp>(
+    op: O,
+    fields: CommandFields<O>,
+    options: CallOptions,
+  ): Promise<CommandResult<O>> {
+    if (!REQUESTS.includes(op)) {
+      throw new TypeError(`op must be one of ${REQUESTS.join(', ')}.`);
+    }
+    const { timing, closing } = this.#host;
+    const scope = new CallScope(timing, { timeoutMs: TIMEOUT_MS, ...options }, closing);
+    try {
+      const result = await this.#ask(op, fields, scope.signal);
+      if (op === 'presence') this.#presence = (fields as CommandFields<'presence'>).status;
+      return result as unknown as CommandResult<O>;
+    } finally {
+      scope.end();
+    }
+  }
+
+  attached(connection: Connection): void {
+    if (this.#presence !== undefined) connection.ask('presence', { status: this.#presence }, () => {});
+    this.flush();
+  }
+
+  /** Sends the waiting requests that the current connection can take. */
+  flush(): void {
+    const current = this.#host.current();
+    if (current === undefined) return;
+    for (const pending of this.#pending) {
+      if (pending.sentOn !== current && this.#isDue(pending)) this.#send(pending, current);
+    }
+  }
+
+  /** Typing must wait until the socket is subscribed to the conversation. */
+  #isDue({ op, fields }: Pending): boolean {
+    return op !== 'typing' || this.#host.isCaughtUp(fields.conversation_id ?? '');
+  }
+
+  /** Ends the requests: no other connection follows. */
+  end(): void {
+    this.#isOver = true;
+    for (const { settle } of [...this.#pending]) settle(REFUSED);
+  }
+
+  #ask(op: RequestOp, fields: object, signal: AbortSignal): Promise<object> {
+    return new Promise((resolve, reject) => {
+      const over = (finish: () => void) => {
+        this.#pending.delete(pending);
+        signal.removeEventListener('abort', aborted);
+        finish();
+      };
+      const aborted = () => over(() => reject(signal.reason));
+      const settle = (answer: CommandAnswer) =>
+        over(() =>
+          answer.ok
+            ? resolve(answer.result)
+            : reject(answer.error === null ? ended() : refusal(answer.error)),
+        );
+      const pending: Pending = { op, fields, settle, sentOn: undefined };
+      if (signal.aborted) return aborted();
+      if (this.#isOver) return settle(REFUSED);
+      signal.addEventListener('abort', aborted);
+      this.#pending.add(pending);
+      this.flush();
+    });
+  }
+
+  #send(pending: Pending, connection: Connection): void {
+    pending.sentOn = connection;
+    connection.ask(pending.op, pending.fields, (answer) => {
+      if (!this.#pending.has(pending) || pending.sentOn !== connection) return;
+      if (answer.ok || answer.error !== null) pending.settle(answer);
+      else this.flush();
+    });
+  }
+}
+
+const REFUSED: CommandAnswer = { ok: false, error: null };
+
+/** Typing and read positions are useless much later. */
+const TIMEOUT_MS = 10_000;

@@ -1,0 +1,49 @@
+import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
+import { refusedAnswer } from '../errors/parley-error.ts';
+import type { Timing } from '../timing/timing.ts';
+import type { Credential } from './credential.ts';
+
+/** The server of a client, and the caller as whom the client speaks to it. */
+export interface Server {
+  /** http: or https:, without a trailing slash. Rejects with ParleyError `url_source`. */
+  readonly origin: () => Promise<string>;
+  /** Goes on at another server if the error says that it has the account, and returns it then. */
+  readonly follow: (error: ErrorObject | null | undefined) => string | undefined;
+  readonly account: string;
+  readonly version: string;
+  readonly credential: Credential;
+  readonly fetch: typeof fetch;
+  /** Longest wait between two tries, in milliseconds. */
+  readonly mostWaitMs: number;
+  readonly timing: Timing;
+}
+
+/** Returns the headers of every JSON request. */
+export function requestHeaders(
+  { account, version }: Pick<Server, 'account' | 'version'>,
+  token: string,
+): Record<string, string> {
+  return {
+    authorization: `Bearer ${token}`,
+    'service-version': version,
+    'service-account': account,
+    'content-type': 'application/json',
+  };
+}
+
+/** Returns the JSON of an answer. Rejects with ParleyError if it is a refusal, or not JSON. */
+export async function answerOf(response: Response): Promise<object> {
+  const answer = parsed(await response.text());
+  if (response.ok && answer !== null) return answer;
+  const { error = null } = (answer ?? {}) as { readonly error?: ErrorObject | null };
+  const retryAfterS = Number(response.headers.get('retry-after') ?? 0);
+  throw refusedAnswer(response.status, error, retryAfterS > 0 ? retryAfterS * 1_000 : null);
+}
+
+function parsed(text: string): object | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

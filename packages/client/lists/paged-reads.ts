@@ -1,0 +1,153 @@
+import type { List } from '@parley/protocol/lists.ts';
+import type { ParleyError } from '../errors/parley-error.ts';
+import type { Fetch } from '../rest/pages.ts';
+import type { Timing } from '../timing/timing.ts';
+import type { ListWindow } from './list-window.ts';
+import { ReadLoop } from './read-loop.ts';
+
+export interface PagedReadsOptions<T extends { readonly id: string }> {
+  readonly fetch: Fetch;
+  readonly timing: Pick<Timing, 'after'>;
+  readonly window: ListWindow<T>;
+  readonly pageSize: number;
+  /** Returns the address of the first page, of this many entries. */
+  readonly first: (limit: number) => string;
+  /** What else is to be read, such as entries by their ids. Resolves with whether more is. */
+  readonly other?: () => Promise<boolean>;
+  /** The whole window is about to be read: events from now on are needed. */
+  readonly began: () => void;
+  /** The window has changed, or may have. */
+  readonly changed: () => void;
+  readonly failed: (error: ParleyError) => void;
+}
+
+/**
+ * The reads of a list that stays right: the whole window at first and after a gap, further pages
+ * on request, and what its owner adds.
+ */
+export class PagedReads<T extends { readonly id: string }> {
+  readonly #options: PagedReadsOptions<T>;
+  readonly #loop: ReadLoop;
+  /** The window is to be read as a whole. */
+  #isUnknown = true;
+  #isUnread = true;
+  #more: { readonly done: Promise<boolean>; settle(read: Promise<boolean>): void } | undefined;
+
+  constructor(options: PagedReadsOptions<T>) {
+    this.#options = options;
+    this.#loop = new ReadLoop({
+      timing: options.timing,
+      restMs: REST_MS,
+      read: () => this.#read(),
+      failed: (error) => {
+        if (!error.isTransient) this.#settleMore(Promise.reject(error));
+        options.failed(error);
+      },
+    });
+  }
+
+  /** Whether the window has never been read. */
+  get isUnread(): boolean {
+    return this.#isUnread;
+  }
+
+  /** Reads what is wanted: at once if it is urgent, otherwise with what comes within a moment. */
+  wake(isUrgent = false): void {
+    this.#loop.wake(isUrgent);
+  }
+
+  /** Reads the whole window again. */
+  refresh(): void {
+    this.#isUnknown = true;
+    this.#loop.wake();
+  }
+
+  /** Reads the next page. Resolves with whether there are more, rejects as Client.fetch does. */
+  more(): Promise<boolean> {
+    if (this.#more !== undefined) return this.#more.done;
+    let settle: (read: Promise<boolean>) => void = () => {};
+    const done = new Promise<boolean>((resolve) => {
+      settle = resolve;
+    });
+    this.#more = { done, settle };
+    this.#loop.wake(true);
+    return done;
+  }
+
+  close(): void {
+    this.#loop.close();
+    this.#settleMore(Promise.resolve(this.#options.window.next !== null));
+  }
+
+  /** Reads pages until there are `wanted` entries. */
+  async pages(
+    first: string,
+    wanted: number,
+  ): Promise<{ readonly found: readonly T[]; readonly next: string | null }> {
+    const found: T[] = [];
+    let next: string | null = first;
+    do {
+      const page: List<T> = await this.#options.fetch<List<T>>(next);
+      found.push(...page.data);
+      next = page.page_info.next_page_url;
+    } while (next !== null && found.length < wanted);
+    return { found, next };
+  }
+
+  async #read(): Promise<boolean> {
+    const { window, other, changed, pageSize } = this.#options;
+    let isOther = false;
+    if (this.#isUnknown) await this.#readAll();
+    else if (this.#more !== undefined) await this.#readMore();
+    else {
+      isOther = (await other?.()) ?? false;
+      changed();
+    }
+    // What left has made room, and the person may not scroll to ask for more.
+    if (window.next !== null && window.size < pageSize / 2) this.more().catch(() => {});
+    return isOther || this.#isUnknown || this.#more !== undefined;
+  }
+
+  async #readAll(): Promise<void> {
+    const { window, pageSize, first, began, changed } = this.#options;
+    const wanted = Math.max(pageSize, window.size);
+    this.#isUnknown = false;
+    began();
+    try {
+      const { found, next } = await this.pages(first(Math.min(MOST_A_PAGE, wanted)), wanted);
+      window.replace(found, next);
+      this.#isUnread = false;
+      changed();
+    } catch (error) {
+      this.#isUnknown = true;
+      throw error;
+    }
+  }
+
+  async #readMore(): Promise<void> {
+    const { window, pageSize, changed } = this.#options;
+    const read = async () => {
+      if (window.next !== null) {
+        const { found, next } = await this.pages(window.next.replace(LIMIT, `$1${pageSize}`), 1);
+        window.append(found, next);
+        // Before the caller of `more` hears of it.
+        changed();
+      }
+      return window.next !== null;
+    };
+    const reading = read();
+    this.#settleMore(reading);
+    await reading.catch(() => {});
+  }
+
+  /** The caller of `more` gets the error; nothing else has to be repeated for it. */
+  #settleMore(read: Promise<boolean>): void {
+    read.catch(() => {});
+    this.#more?.settle(read);
+    this.#more = undefined;
+  }
+}
+
+const MOST_A_PAGE = 100;
+const LIMIT = /([?&]limit=)\d+/;
+const REST_MS = 1_000;

@@ -1,0 +1,40 @@
+import type { ClientError } from '../errors/client-error.ts';
+import type { ClientState } from '../events/client-events.ts';
+import type { Transport } from '../link/transport.ts';
+import { LiveObject } from './live-object.ts';
+
+/** The connection of a client at a moment. */
+export interface ConnectionSnapshot {
+  /** `connecting`, `catching_up`, `live` or `offline`. */
+  readonly state: ClientState;
+  /** How events arrive; null without a connection. */
+  readonly transport: Transport | null;
+  /** Why there is no connection, or a request has to be repeated; null while it is live. */
+  readonly error: ClientError | null;
+  /**
+   * Messages of conversations and threads that wait for the server; those that it refused do not
+   * count.
+   */
+  readonly unsent: number;
+}
+
+/** The state of a client's connection, for showing it. It lasts as long as the client. */
+export class ConnectionStatus extends LiveObject<ConnectionSnapshot> {
+  #state: ConnectionSnapshot = { state: 'connecting', transport: null, error: null, unsent: 0 };
+
+  /** Called by the client. */
+  set(part: Partial<ConnectionSnapshot>): void {
+    const keys = Object.keys(part) as (keyof ConnectionSnapshot)[];
+    const changed = keys.filter((key) => part[key] !== this.#state[key]);
+    if (changed.length === 0) return;
+    this.#state = { ...this.#state, ...part };
+    this.changed(...changed);
+  }
+
+  /** Does nothing: the connection ends with Client.close. */
+  close(): void {}
+
+  protected takeSnapshot(): ConnectionSnapshot {
+    return this.#state;
+  }
+}

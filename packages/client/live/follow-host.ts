@@ -1,0 +1,63 @@
+import type { Actor } from '@parley/protocol/resources/actor.ts';
+import type { EventFrame } from '@parley/protocol/socket/events.ts';
+import type { ClientState, ConversationSubscription, SubscribeOptions } from '../events/client-events.ts';
+import type { Transport } from '../link/transport.ts';
+import type { Fetch } from '../rest/pages.ts';
+import type { Timing } from '../timing/timing.ts';
+
+/** What an object that follows events needs of its client. */
+export interface FollowHost {
+  readonly fetch: Fetch;
+  readonly timing: Timing;
+  /** Aborts when the client is closed, which closes all that follows it. */
+  readonly closing: AbortSignal;
+  readonly actors: FollowedActors;
+  /** The caller; undefined until the first connection. */
+  actor(): Actor | undefined;
+  state(): ClientState;
+  /** How events arrive: between two polls those that are not kept are lost. */
+  transport(): Transport | null;
+  /** The functions that these return remove the listener. */
+  onState(listener: (state: ClientState) => void): () => void;
+  /** The own feed has a gap. */
+  onStale(listener: () => void): () => void;
+  /** Every event that arrives, of the own feed and of conversations; some more than once. */
+  onFrame(listener: (frame: EventFrame) => void): () => void;
+  /** A request of this client has changed the conversation. */
+  onTouched(listener: (conversationId: string) => void): () => void;
+  subscribe(conversationId: string, options: SubscribeOptions): ConversationSubscription;
+}
+
+/** The actors that the client knows, of KnownPeople. */
+export interface FollowedActors {
+  get(id: string): Actor | undefined;
+  onLearned(listener: (id: string) => void): () => void;
+}
+
+/** Whether events of the own feed arrive. */
+export function isAttached(state: ClientState): boolean {
+  return state === 'live' || state === 'catching_up';
+}
+
+/**
+ * Resolves once events arrive, or after a second: a list is shown where no connection can be made.
+ */
+export function attached({ timing, state, onState }: FollowHost): Promise<void> {
+  return new Promise((resolve) => {
+    if (isAttached(state())) {
+      resolve();
+      return;
+    }
+    const over = () => {
+      cancel();
+      remove();
+      resolve();
+    };
+    const cancel = timing.after(PATIENCE_MS, over);
+    const remove = onState((next) => {
+      if (isAttached(next)) over();
+    });
+  });
+}
+
+const PATIENCE_MS = 1_000;

@@ -1,0 +1,157 @@
+import { closed, lost, type ParleyError } from '../errors/parley-error.ts';
+import type { Timing } from '../timing/timing.ts';
+import { handled } from '../timing/turns.ts';
+import { untilAnswered } from '../timing/until-answered.ts';
+import { LiveObject } from './live-object.ts';
+
+/** The parts that the snapshot of every object that reads from the server has. */
+export interface Loading {
+  /** `error`: nothing could be read so far, and `error` says why. */
+  readonly status: 'loading' | 'ready' | 'error';
+  /**
+   * Why the last read failed, which is repeated if that may help; null after one that succeeded.
+   */
+  readonly error: ParleyError | null;
+}
+
+type Emitted = Readonly<Record<string, readonly unknown[]>>;
+
+/** The part of a LoadedObject that has its code loaded: it reads and follows events. */
+export interface LoadedPart<Snapshot extends object> {
+  /** Returns the snapshot. Absent where the owner's `set` makes it. */
+  takeSnapshot?(): Snapshot;
+  close(): void;
+}
+
+/** What a loaded part tells its object. */
+export interface PartOwner<Snapshot extends object, Events extends Emitted = Record<never, never>> {
+  /** Sets these keys of the snapshot. */
+  readonly set: (values: Partial<Snapshot>) => void;
+  /** These keys of the snapshot that the part takes may have other values now. */
+  readonly changed: (...what: readonly (keyof Snapshot & string)[]) => void;
+  readonly emit: <E extends keyof Events>(event: E, ...args: Events[E]) => void;
+}
+
+/** What a LoadedObject needs of its client. */
+export interface LoadedHost {
+  readonly timing: Pick<Timing, 'after'>;
+  /** Closes the object, if it is given. */
+  readonly closing?: AbortSignal;
+}
+
+/**
+ * A live object whose code is loaded when the first one of its kind is made, so that a page has it
+ * only if it uses it. Until then the snapshot is the initial one, and calls wait; from then on they
+ * take effect at once.
+ */
+export abstract class LoadedObject<
+  Snapshot extends object,
+  P extends LoadedPart<Snapshot>,
+  Events extends Emitted = Record<never, never>,
+> extends LiveObject<Snapshot, Events> {
+  /** Resolves once the code is there. Rejects if the object is closed before. */
+  protected readonly loaded: Promise<P>;
+  #part: P | undefined;
+  #state: Snapshot;
+  #stopWaiting: () => void = () => {};
+  readonly #closing: AbortSignal | undefined;
+  readonly #closed = (): void => {
+    this.#failed(this.#closing?.reason);
+    this.close();
+  };
+  #isClosed = false;
+
+  /** `load` rejects while the code cannot be loaded, and is called again in some seconds. */
+  constructor(
+    initial: Snapshot,
+    { timing, closing }: LoadedHost,
+    load: (owner: PartOwner<Snapshot, Events>) => Promise<P>,
+  ) {
+    super();
+    this.#state = initial;
+    this.#closing = closing;
+    this.loaded = untilAnswered(
+      () => this.#load(load),
+      (again) => {
+        const cancel = timing.after(AGAIN_MS, again);
+        this.#stopWaiting = () => {
+          cancel();
+          again();
+        };
+      },
+    );
+    void handled(this.loaded);
+    closing?.addEventListener('abort', this.#closed);
+  }
+
+  /** Stops following. The snapshot stays as it was, and what is being sent is still sent. */
+  override close(): void {
+    this.#isClosed = true;
+    this.#closing?.removeEventListener('abort', this.#closed);
+    this.#stopWaiting();
+    this.#part?.close();
+  }
+
+  protected override takeSnapshot(): Snapshot {
+    return this.#part?.takeSnapshot?.() ?? this.#state;
+  }
+
+  /** Returns the part's method of this name, which is called at once or when the part is there. */
+  protected via<K extends keyof P>(name: K): P[K] {
+    const call = (part: P, args: readonly unknown[]) =>
+      (part[name] as (...args: readonly unknown[]) => unknown).apply(part, [...args]);
+    const method = (...args: readonly unknown[]) => {
+      if (this.#part !== undefined) return call(this.#part, args);
+      const done = this.loaded.then((part) => call(part, args));
+      void handled(done);
+      return done;
+    };
+    return method as P[K];
+  }
+
+  /** The same of a method that yields pages. */
+  protected pagesVia<K extends keyof P>(name: K): P[K] {
+    const { loaded } = this;
+    const method = async function* (...args: readonly unknown[]) {
+      const part = await loaded;
+      yield* (part[name] as (...args: readonly unknown[]) => AsyncIterable<unknown>).apply(part, [...args]);
+    };
+    return method as P[K];
+  }
+
+  async #load(load: (owner: PartOwner<Snapshot, Events>) => Promise<P>): Promise<P> {
+    // Closed before its code was there: calls that wait for the code end.
+    if (this.#isClosed) throw closed();
+    const owner: PartOwner<Snapshot, Events> = {
+      set: (values) => this.#set(values),
+      changed: (...what) => this.changed(...what),
+      emit: (event, ...args) => this.emit(event, ...args),
+    };
+    try {
+      this.#part = await load(owner);
+    } catch (cause) {
+      const error = lost(cause);
+      this.#failed(error);
+      throw error;
+    }
+    if (this.#isClosed) this.#part.close();
+    return this.#part;
+  }
+
+  /** Says in a snapshot that has an `error` why nothing is read. */
+  #failed(error: ParleyError): void {
+    const { status, error: known } = this.#state as Partial<Loading>;
+    if (known !== undefined) this.#set({ status: status === 'loading' ? 'error' : status, error } as object);
+  }
+
+  #set(values: Partial<Snapshot>): void {
+    if (this.#isClosed) return;
+    const keys = Object.keys(values) as (keyof Snapshot & string)[];
+    const changed = keys.filter((key) => values[key] !== this.#state[key]);
+    if (changed.length === 0) return;
+    this.#state = { ...this.#state, ...values };
+    this.changed(...changed);
+  }
+}
+
+const AGAIN_MS = 5_000;

@@ -1,0 +1,139 @@
+import type { Actor } from '@parley/protocol/resources/actor.ts';
+import type { ChatMessage, SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
+import type { ClientError } from '../errors/client-error.ts';
+import type { CallOptions } from '../link/call-scope.ts';
+import type { Rest } from '../rest/rest.ts';
+import type { Timing } from '../timing/timing.ts';
+import { Turns } from '../timing/turns.ts';
+
+/** A message that is to be sent. */
+export interface OutgoingMessage {
+  /** The `client_message_id`. */
+  readonly key: string;
+  /** Id of the conversation that it is sent to. */
+  readonly conversation_id: string;
+  /** The body of the request, with the `client_message_id`. */
+  readonly request: SendMessageBody;
+  /** By the clock of the machine. */
+  readonly created_at: string;
+}
+
+/** What an outbox needs of its client. */
+export interface OutboxHost {
+  readonly timing: Pick<Timing, 'after'>;
+  readonly rest: Pick<Rest, 'send' | 'wake'>;
+  /** Aborts when the client is closed. */
+  readonly closing: AbortSignal;
+  /** The store could not be used. */
+  failed(error: ClientError): void;
+  /** As many messages wait for the server. */
+  unsent(count: number): void;
+}
+
+/** A view of a conversation, which shows what is being sent there. */
+export interface OutboxFollower {
+  /** The message is to be sent. May be called again for the same message. */
+  pending(message: OutgoingMessage): void;
+  sent(outgoing: OutgoingMessage, message: ChatMessage): void;
+  failed(message: OutgoingMessage, error: Error): void;
+  discarded(message: OutgoingMessage): void;
+}
+
+/**
+ * The messages of a client that the server does not have. They are sent one after another in each
+ * conversation, in the order of the calls, until the server has accepted or definitely refused
+ * them. They live as long as the client; KeptOutbox keeps them for longer.
+ */
+export class Outbox {
+  protected readonly host: OutboxHost;
+  readonly #followers = new Map<string, Set<OutboxFollower>>();
+  readonly #turns = new Map<string, Turns>();
+  /** Why each message was refused; undefined while it is to be sent. */
+  readonly #messages = new Map<OutgoingMessage, Error | undefined>();
+  #isCounting = false;
+
+  constructor(host: OutboxHost) {
+    this.host = host;
+  }
+
+  /** Returns the function that removes the follower. */
+  follow(conversationId: string, follower: OutboxFollower): () => void {
+    const followers = this.#followers.get(conversationId) ?? new Set();
+    this.#followers.set(conversationId, followers.add(follower));
+    for (const [message, error] of this.all()) {
+      if (message.conversation_id === conversationId) show(follower, message, error);
+    }
+    return () => void followers.delete(follower);
+  }
+
+  /** Shows and sends a message. Rejects as Rest.send does. */
+  send(message: OutgoingMessage, options: CallOptions): Promise<ChatMessage> {
+    this.#forget(message.key);
+    this.#messages.set(message, undefined);
+    this.each(message, (follower) => follower.pending(message));
+    return this.inTurn(message.conversation_id, async () => {
+      try {
+        const sent = await this.host.rest.send(message.conversation_id, message.request, options);
+        this.#messages.delete(message);
+        this.each(message, (follower) => follower.sent(message, sent));
+        return sent;
+      } catch (error) {
+        this.#messages.set(message, error as Error);
+        this.each(message, (follower) => follower.failed(message, error as Error));
+        throw error;
+      }
+    });
+  }
+
+  /** Removes a failed message. */
+  discard(key: string): void {
+    const message = this.#forget(key);
+    if (message !== undefined) this.each(message, (follower) => follower.discarded(message));
+  }
+
+  /** There is a connection, and so it is known whose messages are sent. */
+  attached(_actor: Actor): void {}
+
+  /** There will be no connection. */
+  ended(): void {}
+
+  /** Returns the messages in the order in which they are sent, each with why it was refused. */
+  protected all(): Iterable<readonly [message: OutgoingMessage, error: Error | undefined]> {
+    return this.#messages;
+  }
+
+  /** Runs work of a conversation one after another. Settles as `work` does. */
+  protected inTurn<T>(conversationId: string, work: () => Promise<T>): Promise<T> {
+    const turns = this.#turns.get(conversationId) ?? new Turns();
+    this.#turns.set(conversationId, turns);
+    return turns.run(work);
+  }
+
+  protected each({ conversation_id }: OutgoingMessage, run: (follower: OutboxFollower) => void): void {
+    for (const follower of this.#followers.get(conversation_id) ?? []) run(follower);
+    this.#countSoon();
+  }
+
+  /** Once for all changes of a moment. */
+  #countSoon(): void {
+    if (this.#isCounting) return;
+    this.#isCounting = true;
+    queueMicrotask(() => {
+      this.#isCounting = false;
+      this.host.unsent([...this.all()].filter(([, error]) => error === undefined).length);
+    });
+  }
+
+  /** Removes the message with this key. */
+  #forget(key: string): OutgoingMessage | undefined {
+    const message = [...this.#messages.keys()].find((one) => one.key === key);
+    if (message !== undefined) this.#messages.delete(message);
+    return message;
+  }
+}
+
+/** Shows a message in the state in which it is. */
+export function show(follower: OutboxFollower, message: OutgoingMessage, error: Error | undefined): void {
+  follower.pending(message);
+  if (error !== undefined) follower.failed(message, error);
+}

@@ -1,0 +1,124 @@
+import type { List } from '@parley/protocol/lists.ts';
+import type { Actor, MessagingGroup } from '@parley/protocol/resources/actor.ts';
+import type { Person } from '@parley/protocol/resources/person.ts';
+import { ParleyError } from '../errors/parley-error.ts';
+import { type Fetch, queryOf } from '../rest/pages.ts';
+import type { Timing } from '../timing/timing.ts';
+
+/** The requests of KnownPeople to its client. */
+export interface PeopleHost {
+  readonly fetch: Fetch;
+  readonly timing: Pick<Timing, 'after'>;
+}
+
+/**
+ * The names and pictures behind the ids of actors. It learns from every answer and event that
+ * passes, and asks the server for the others when they are read, many at once. It keeps the last
+ * two thousand.
+ */
+export class KnownPeople {
+  readonly #host: PeopleHost;
+  readonly #known = new Map<string, Actor>();
+  readonly #wanted = new Set<string>();
+  /** Ids that the server does not show to the caller. */
+  readonly #absent = new Set<string>();
+  readonly #listeners = new Set<(id: string) => void>();
+  /** The server has no such request, or not for this caller. */
+  #isRefused = false;
+  #isAsking = false;
+
+  /** Use `Client.actors`. */
+  constructor(host: PeopleHost) {
+    this.#host = host;
+  }
+
+  /** Returns undefined for an actor that is not known yet, and asks for it behind the call. */
+  get(id: string): Actor | undefined {
+    const known = this.#known.get(id);
+    if (known === undefined && !this.#isRefused && !this.#absent.has(id)) {
+      this.#wanted.add(id);
+      this.#askSoon();
+    }
+    return known;
+  }
+
+  /** Keeps what is known of an actor; the last one that is learned counts. */
+  learn(actor: Actor): void {
+    const before = this.#known.get(actor.id);
+    this.#known.delete(actor.id);
+    this.#known.set(actor.id, actor);
+    this.#wanted.delete(actor.id);
+    this.#absent.delete(actor.id);
+    if (before !== undefined && isSame(before, actor)) return;
+    if (this.#known.size > MOST_KNOWN) this.#known.delete(this.#known.keys().next().value!);
+    for (const listener of [...this.#listeners]) listener(actor.id);
+  }
+
+  /** Learns every actor within an answer or the data of an event. */
+  learnFrom(value: unknown): void {
+    if (typeof value !== 'object' || value === null) return;
+    const { object } = value as { readonly object?: unknown };
+    if (object === 'actor') this.learn(value as Actor);
+    else if (object === 'person') this.learn(actorOfPerson(value as Person));
+    else if (object === 'messaging_group') this.#learnGroup(value as MessagingGroup);
+    for (const part of Object.values(value)) if (typeof part === 'object') this.learnFrom(part);
+  }
+
+  /**
+   * Calls the listener with the id of each actor that has become known or has changed. Returns the
+   * function that removes it.
+   */
+  onLearned(listener: (id: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #learnGroup({ actor_id: id, name, avatar_url }: MessagingGroup): void {
+    // Versions before 1.2.harbor do not say which actor it is.
+    if (id === undefined) return;
+    const avatar = avatar_url ?? null;
+    this.learn({ id, object: 'actor', type: 'group', name, handle: null, avatar_url: avatar, role: null });
+  }
+
+  #askSoon(): void {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    this.#host.timing.after(GATHER_MS, () => {
+      this.#ask().then(
+        () => {
+          this.#isAsking = false;
+          if (this.#wanted.size > 0) this.#askSoon();
+        },
+        // What failed for a passing reason is asked for when it is read again.
+        (error: unknown) => {
+          this.#isAsking = false;
+          this.#wanted.clear();
+          this.#isRefused = error instanceof ParleyError && !error.isTransient;
+        },
+      );
+    });
+  }
+
+  async #ask(): Promise<void> {
+    const ids = [...this.#wanted].slice(0, MOST_ASKED);
+    if (ids.length === 0) return;
+    const { data } = await this.#host.fetch<List<Actor>>(
+      `/v1/messaging/actors${queryOf({ actor_ids: ids })}`,
+    );
+    for (const actor of data) this.learn(actor);
+    for (const id of ids) if (this.#wanted.delete(id)) this.#absent.add(id);
+    if (this.#absent.size > MOST_KNOWN) this.#absent.clear();
+  }
+}
+
+function actorOfPerson({ id, type, name, handle, avatar_url }: Person): Actor {
+  return { id, object: 'actor', type, name, handle, avatar_url, role: null };
+}
+
+function isSame(a: Actor, b: Actor): boolean {
+  return a.name === b.name && a.avatar_url === b.avatar_url && a.handle === b.handle && a.type === b.type;
+}
+
+const GATHER_MS = 20;
+const MOST_ASKED = 100;
+const MOST_KNOWN = 2_000;

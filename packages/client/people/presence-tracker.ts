@@ -1,0 +1,133 @@
+import type { List } from '@parley/protocol/lists.ts';
+import type { Presence, PresenceStatus } from '@parley/protocol/resources/activity.ts';
+import type { ActorPresence } from '@parley/protocol/resources/person.ts';
+import { ReadLoop } from '../lists/read-loop.ts';
+import { type FollowHost, isAttached } from '../live/follow-host.ts';
+import type { LoadedPart, PartOwner } from '../live/loaded-object.ts';
+import { queryOf } from '../rest/pages.ts';
+import type { PresenceSnapshot } from './presence-snapshot.ts';
+
+interface View {
+  readonly ids: readonly string[];
+  readonly set: PartOwner<PresenceSnapshot>['set'];
+  /** What it shows, to recognize what does not change it. */
+  shown: string;
+}
+
+/**
+ * The presence of all users that the objects of a client follow, asked for together. Presence is
+ * an event of the conversations that the client is subscribed to; that of other users is asked for
+ * again from time to time.
+ */
+export class PresenceTracker {
+  readonly #host: FollowHost;
+  readonly #known = new Map<string, PresenceStatus>();
+  readonly #views = new Set<View>();
+  readonly #reads: ReadLoop;
+  /** Ids that were read, also those that name no user. */
+  readonly #read = new Set<string>();
+  readonly #unread = new Set<string>();
+  /** Ids of events since the request that is being answered: the answer may be older. */
+  readonly #heard = new Set<string>();
+  #stopAgain: (() => void) | undefined;
+  #ends: readonly (() => void)[] = [];
+
+  constructor(host: FollowHost) {
+    this.#host = host;
+    this.#reads = new ReadLoop({
+      timing: host.timing,
+      restMs: REST_MS,
+      read: () => this.#readSome(),
+      failed: (error) => {
+        for (const { ids, set } of this.#views) {
+          set(ids.every((id) => this.#read.has(id)) ? { error } : { status: 'error', error });
+        }
+      },
+    });
+  }
+
+  /** Keeps the snapshot of one object up to date until the returned part is closed. */
+  follow(ids: readonly string[], set: PartOwner<PresenceSnapshot>['set']): LoadedPart<PresenceSnapshot> {
+    if (this.#views.size === 0) this.#begin();
+    const view: View = { ids, set, shown: '' };
+    this.#views.add(view);
+    for (const id of ids) if (!this.#read.has(id)) this.#unread.add(id);
+    this.#show(view);
+    if (this.#unread.size > 0) this.#reads.wake();
+    return {
+      close: () => {
+        this.#views.delete(view);
+        if (this.#views.size === 0) this.#end();
+      },
+    };
+  }
+
+  #begin(): void {
+    const { onFrame, onState, state } = this.#host;
+    let wasAttached = isAttached(state());
+    this.#ends = [
+      onFrame(({ event, data }) => {
+        if (event !== 'presence') return;
+        const { actor_id: id, status } = data as Presence;
+        this.#known.set(id, status);
+        this.#heard.add(id);
+        for (const view of this.#views) if (view.ids.includes(id)) this.#show(view);
+      }),
+      onState((state) => {
+        // Events may be missing since the connection was lost.
+        if (isAttached(state) && !wasAttached) this.#readAll();
+        wasAttached = isAttached(state);
+      }),
+    ];
+  }
+
+  #end(): void {
+    for (const end of this.#ends) end();
+    this.#stopAgain?.();
+    this.#stopAgain = undefined;
+    for (const seen of [this.#known, this.#read, this.#unread]) seen.clear();
+  }
+
+  #readAll(): void {
+    for (const { ids } of this.#views) for (const id of ids) this.#unread.add(id);
+    if (this.#unread.size > 0) this.#reads.wake();
+  }
+
+  async #readSome(): Promise<boolean> {
+    const ids = [...this.#unread].slice(0, MOST_A_READ);
+    if (ids.length === 0) return false;
+    this.#heard.clear();
+    const path = `/v1/messaging/presence${queryOf({ actor_ids: ids })}`;
+    const { data } = await this.#host.fetch<List<ActorPresence>>(path);
+    for (const id of ids) {
+      this.#unread.delete(id);
+      this.#read.add(id);
+      if (!this.#heard.has(id)) this.#known.delete(id);
+    }
+    for (const { actor_id, status } of data)
+      if (!this.#heard.has(actor_id)) this.#known.set(actor_id, status);
+    for (const view of this.#views) this.#show(view);
+    this.#stopAgain?.();
+    this.#stopAgain = this.#host.timing.after(AGAIN_MS, () => this.#readAll());
+    if (this.#views.size === 0) this.#end();
+    return this.#unread.size > 0;
+  }
+
+  #show(view: View): void {
+    const { ids, set } = view;
+    if (!ids.every((id) => this.#read.has(id))) return;
+    const known = ids.flatMap((id) => {
+      const status = this.#known.get(id);
+      return status === undefined ? [] : [[id, status] as const];
+    });
+    const shown = JSON.stringify(known);
+    if (shown === view.shown) set({ status: 'ready', error: null });
+    else set({ status: 'ready', error: null, presence: new Map(known) });
+    view.shown = shown;
+  }
+}
+
+const MOST_A_READ = 100;
+const REST_MS = 1_000;
+/** As long as the server takes to call a user offline whose connection was lost. */
+const AGAIN_MS = 30_000;

@@ -1,0 +1,16 @@
+import { type LoadedHost, LoadedObject, type LoadedPart } from '../live/loaded-object.ts';
+import type { PresenceSnapshot } from './presence-snapshot.ts';
+import type { PresenceTracker } from './presence-tracker.ts';
+
+/**
+ * Whether some users are online: read from the server at first and every 30 seconds, and at once
+ * as events of an open conversation say.
+ */
+export class Presence extends LoadedObject<PresenceSnapshot, LoadedPart<PresenceSnapshot>> {
+  /** Use Client.presence. `tracker` loads what all of these objects of a client share. */
+  constructor(host: LoadedHost, actorIds: readonly string[], tracker: () => Promise<PresenceTracker>) {
+    super({ status: 'loading', error: null, presence: new Map() }, host, async ({ set }) =>
+      (await tracker()).follow(actorIds, set),
+    );
+  }
+}

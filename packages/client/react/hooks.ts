@@ -1,0 +1,203 @@
+import { useCallback } from 'react';
+import type { SearchFilter } from '../api.ts';
+import type { Client } from '../client.ts';
+import type { ConversationOptions, LiveConversation } from '../conversation/live-conversation.ts';
+import type { LiveThread, ThreadOptions } from '../conversation/live-thread.ts';
+import type { LiveWindow, WindowOptions } from '../conversation/live-window.ts';
+import type {
+  ConversationSnapshot,
+  ThreadSnapshot,
+  WindowSnapshot,
+} from '../conversation/view/conversation-snapshot.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import type { InboxQuery, InboxSnapshot } from '../inbox/inbox-snapshot.ts';
+import type { ConnectionSnapshot, ConnectionStatus } from '../live/connection-status.ts';
+import type { LiveObject } from '../live/live-object.ts';
+import type { NotificationQuery, NotificationsSnapshot } from '../notifications/feed-snapshot.ts';
+import type { Notifications } from '../notifications/notifications.ts';
+import type { Presence } from '../people/presence.ts';
+import type { PresenceSnapshot } from '../people/presence-snapshot.ts';
+import type { Run } from '../runs/run.ts';
+import type { RunSnapshot } from '../runs/run-snapshot.ts';
+import {
+  BEFORE_CONNECTION,
+  BEFORE_CONVERSATION,
+  BEFORE_INBOX,
+  BEFORE_NOTIFICATIONS,
+  BEFORE_PRESENCE,
+  BEFORE_RUN,
+  BEFORE_THREAD,
+  BEFORE_WINDOW,
+} from './before.ts';
+import type { LivePool, Opened } from './live-pool.ts';
+import type { Showing } from './noted-reads.ts';
+import { SEARCHING, SearchResults, type SearchSnapshot } from './search-results.ts';
+import { useLive } from './use-live.ts';
+
+/** Follows the client's connection. */
+export function useConnection(): Showing<ConnectionSnapshot, ConnectionStatus> {
+  return useLive({
+    key: 'connection',
+    // It ends with its client.
+    open: (client) => ({ live: client.connection, close: () => {} }),
+    before: BEFORE_CONNECTION,
+  });
+}
+
+/** Follows a list of conversations. */
+export function useInbox(query: InboxQuery = {}): Showing<InboxSnapshot, Inbox> {
+  return useLive({
+    key: `inbox ${JSON.stringify(query)}`,
+    open: (client) => opened(client.inbox(query)),
+    before: BEFORE_INBOX,
+  });
+}
+
+/**
+ * Follows a conversation. Null follows none. Components with the same conversation share it, with
+ * the options of the first. One that has ended is opened again once it can be read again.
+ */
+export function useConversation(
+  id: string | null,
+  options?: ConversationOptions,
+): Showing<ConversationSnapshot, LiveConversation> {
+  return useLive({
+    key: id === null ? null : conversationKey(id),
+    open: (client) => opened(client.conversation(id!, options)),
+    before: BEFORE_CONVERSATION,
+  });
+}
+
+/** Follows the replies to a message of a conversation. Null follows none. */
+export function useThread(
+  conversationId: string,
+  messageId: string | null,
+  options?: ThreadOptions,
+): Showing<ThreadSnapshot, LiveThread> {
+  return useLive({
+    key: messageId === null ? null : `thread ${conversationId} ${messageId}`,
+    open: (client, pool) =>
+      openedIn(client, pool, conversationId, (conversation) => conversation.thread(messageId!, options)),
+    before: BEFORE_THREAD,
+  });
+}
+
+/**
+ * Follows the messages of a conversation around one, which its id or its number names. Null follows
+ * none.
+ */
+export function useMessagesAround(
+  conversationId: string,
+  at: string | number | null,
+  options?: WindowOptions,
+): Showing<WindowSnapshot, LiveWindow> {
+  return useLive({
+    key: at === null ? null : `around ${conversationId} ${at}`,
+    open: (client, pool) =>
+      openedIn(client, pool, conversationId, (conversation) => conversation.around(at!, options)),
+    before: BEFORE_WINDOW,
+  });
+}
+
+/** The others that are typing, and what to call at each keystroke. */
+export interface Typing {
+  /** The other actors that are typing; nameless until they are known. */
+  readonly typing: ConversationSnapshot['typing'];
+  /** To be called at each keystroke, with `false` where the text was removed. */
+  readonly declare: (isTyping?: boolean) => void;
+}
+
+/** Follows who is typing in a conversation. Null follows none. */
+export function useTyping(conversationId: string | null): Typing {
+  const { typing, live } = useConversation(conversationId);
+  const declare = useCallback((isTyping?: boolean) => live?.typing(isTyping), [live]);
+  return { typing, declare };
+}
+
+/** Follows whether some users are online, by ids of their actors. */
+export function usePresence(actorIds: readonly string[]): Showing<PresenceSnapshot, Presence> {
+  const ids = [...new Set(actorIds)].sort();
+  return useLive({
+    key: ids.length === 0 ? null : `presence ${ids.join(' ')}`,
+    open: (client) => opened(client.presence(ids)),
+    before: BEFORE_PRESENCE,
+  });
+}
+
+/** Follows the caller's notifications. */
+export function useNotifications(
+  query: NotificationQuery = {},
+): Showing<NotificationsSnapshot, Notifications> {
+  return useLive({
+    key: `notifications ${JSON.stringify(query)}`,
+    open: (client) => opened(client.notifications(query)),
+    before: BEFORE_NOTIFICATIONS,
+  });
+}
+
+/** The numbers for badges; each is null until it is known. */
+export interface Unread {
+  /** Conversations with unread messages. */
+  readonly conversations: number | null;
+  /** Notifications that were not opened. */
+  readonly notifications: number | null;
+}
+
+/** Follows how much is unread. */
+export function useUnread(): Unread {
+  const inbox = useInbox({ pageSize: 1, include: [] });
+  const feed = useNotifications({ pageSize: 1 });
+  return { conversations: inbox.summary?.unread ?? null, notifications: feed.summary?.unread ?? null };
+}
+
+/** Searches for words once they have not changed for a moment. Blank words find nothing. */
+export function useSearch(words: string, filter: SearchFilter = {}): Showing<SearchSnapshot, SearchResults> {
+  const asked = words.trim();
+  return useLive({
+    key: asked === '' ? null : `search ${JSON.stringify([asked, filter])}`,
+    // Words that were typed on must not be searched for.
+    open: (client) => ({ ...opened(new SearchResults(client, asked, filter)), keptMs: 0 }),
+    before: asked === '' ? NOTHING_FOUND : SEARCHING,
+  });
+}
+
+/** Follows the run of an agent. Null follows none. */
+export function useRun(id: string | null): Showing<RunSnapshot, Run> {
+  return useLive({
+    key: id === null ? null : `run ${id}`,
+    open: (client) => opened(client.run(id!)),
+    before: BEFORE_RUN,
+  });
+}
+
+const NOTHING_FOUND: SearchSnapshot = { ...SEARCHING, status: 'ready' };
+
+function conversationKey(id: string): string {
+  return `conversation ${id}`;
+}
+
+/** Opens a part of a conversation, which stays open for it. */
+function openedIn<Object extends Pick<LiveObject<object>, 'snapshot' | 'on' | 'close'>>(
+  client: Client,
+  pool: LivePool,
+  conversationId: string,
+  open: (conversation: LiveConversation) => Object,
+): Opened<Object> {
+  const conversation = pool.acquire(conversationKey(conversationId), () =>
+    opened(client.conversation(conversationId)),
+  );
+  const live = open(conversation.live);
+  return {
+    live,
+    close: () => {
+      live.close();
+      conversation.close();
+    },
+  };
+}
+
+function opened<Object extends Pick<LiveObject<object>, 'snapshot' | 'on' | 'close'>>(
+  live: Object,
+): Opened<Object> {
+  return { live, close: () => live.close() };
+}

@@ -1,0 +1,40 @@
+import type { List } from '@parley/protocol/lists.ts';
+import type { CallOptions } from '../link/call-scope.ts';
+
+/** A request of the application: JSON in and out. */
+export interface FetchOptions extends CallOptions {
+  /** GET by default. */
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Sent as JSON. */
+  readonly body?: object;
+}
+
+/** Sends a request to the API and resolves with its answer. */
+export type Fetch = <T>(path: string, options?: FetchOptions) => Promise<T>;
+
+/** Values of a query; those of a list are sent under `name[]`. */
+export type QueryValues = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+/** Yields the pages of a list, each requested when asked for. */
+export async function* pagesOf<T>(
+  fetch: Fetch,
+  path: string,
+  query: QueryValues = {},
+): AsyncGenerator<List<T>, void, undefined> {
+  let next: string | null = `${path}${queryOf(query)}`;
+  while (next !== null) {
+    const page: List<T> = await fetch<List<T>>(next);
+    yield page;
+    next = page.page_info.next_page_url;
+  }
+}
+
+export function queryOf(values: QueryValues): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (Array.isArray(value)) for (const one of value) query.append(`${name}[]`, one);
+    else if (value !== undefined) query.set(name, String(value));
+  }
+  const text = query.toString();
+  return text === '' ? '' : `?${text}`;
+}

@@ -1,0 +1,198 @@
+import type { List } from '@parley/protocol/lists.ts';
+import type {
+  ChatMessage,
+  MessageInclude,
+  SendMessageBody,
+} from '@parley/protocol/resources/chat-message.ts';
+import { covers, type Version, versionNamed } from '@parley/protocol/versions.ts';
+import { type ClientError, clientError } from '../errors/client-error.ts';
+import { lost, type ParleyError, reasonOf } from '../errors/parley-error.ts';
+import { type CallOptions, CallScope } from '../link/call-scope.ts';
+import { Backoff, Pauses } from '../link/pauses.ts';
+import { answerOf, requestHeaders, type Server } from '../link/server.ts';
+import type { FetchOptions } from './pages.ts';
+import type { UploadHost } from './upload.ts';
+import type { XhrConstructor } from './xhr.ts';
+
+export interface RestOptions extends Server {
+  /** Undefined for the platform's own. */
+  readonly XMLHttpRequest: XhrConstructor | undefined;
+}
+
+export interface RestHost {
+  /** Aborts when the client is closed. */
+  readonly closing: AbortSignal;
+  /** A try failed, and another follows. */
+  failed(error: ClientError): void;
+  /** An answer of the server that is not an error. */
+  answered(answer: object): void;
+}
+
+/** Requests over REST with the client's credential, repeated if that may help. */
+export class Rest {
+  readonly #options: RestOptions;
+  readonly #host: RestHost;
+  readonly #pauses: Pauses;
+
+  constructor(options: RestOptions, host: RestHost) {
+    this.#options = options;
+    this.#host = host;
+    this.#pauses = new Pauses(options.timing);
+  }
+
+  /**
+   * Sends a message, in as many tries as it takes. Every try has the same `client_message_id` (made
+   * here unless the body has one), so it is sent once. Rejects as `fetch` does.
+   */
+  send(conversationId: string, body: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
+    const isNew = this.#isAtLeast('1.2.harbor');
+    const parts: MessageInclude[] = ['sender'];
+    if (isNew && body.attachments?.length) parts.push('attachments');
+    if (isNew && body.reply_to_message_id !== undefined) parts.push('reply_to');
+    const path = `${messagesOf(conversationId)}?${this.including(parts)}`;
+    const text = JSON.stringify({ client_message_id: randomId(), ...body });
+    return this.#retry<ChatMessage>({ method: 'POST', path, body: text }, options);
+  }
+
+  /** Implements Api.fetch. */
+  fetch<T>(path: string, { method = 'GET', body, ...options }: FetchOptions = {}): Promise<T> {
+    const idempotencyKey = method === 'GET' ? undefined : randomId();
+    const call = { method, path, body: body && JSON.stringify(body), idempotencyKey };
+    return this.#retry<T>(call, options, MOST_TRIES);
+  }
+
+  /** What uploads need, which are loaded with the first one. */
+  get uploadHost(): UploadHost {
+    return {
+      ...this.#options,
+      closing: this.#host.closing,
+      platformFetch: this.#options.fetch,
+      fetch: (path, request) => this.fetch(path, request),
+    };
+  }
+
+  /** Returns messages on one side of a number, expanded as in events; later ones oldest first. */
+  async messages(
+    conversationId: string,
+    range: { readonly after: number } | { readonly before: number },
+    limit = 100,
+  ): Promise<Page> {
+    const bound = 'after' in range ? `after_sequence=${range.after}` : `before_sequence=${range.before}`;
+    const path = `${messagesOf(conversationId)}?${bound}&limit=${limit}&${this.including(EVENT_PARTS)}`;
+    const { data, page_info } = await this.fetch<List<ChatMessage>>(path);
+    return { messages: data, more: page_info.has_next_page };
+  }
+
+  message(id: string): Promise<ChatMessage> {
+    return this.fetch<ChatMessage>(
+      `/v1/messaging/messages/${encodeURIComponent(id)}?${this.including(EVENT_PARTS)}`,
+    );
+  }
+
+  /** Returns the query for those of the parts that the spoken version has. */
+  including(parts: readonly MessageInclude[]): string {
+    const isNew = this.#isAtLeast('1.2.harbor');
+    const known = parts.filter((part) => isNew || (part !== 'reactions' && part !== 'thread'));
+    return known.map((part) => `include[]=${part}`).join('&');
+  }
+
+  /** Returns whether the spoken version is at least `since`. */
+  #isAtLeast(since: Version): boolean {
+    const version = versionNamed(this.#options.version);
+    return version !== undefined && covers(version, since);
+  }
+
+  /** Makes waiting tries now, because the network is back. */
+  wake(): void {
+    this.#pauses.wake();
+  }
+
+  async #retry<T>(call: Call, options: CallOptions, mostTries = Number.POSITIVE_INFINITY): Promise<T> {
+    const { timing, credential, follow, mostWaitMs } = this.#options;
+    const scope = new CallScope(timing, options, this.#host.closing);
+    const { signal } = scope;
+    const backoff = new Backoff(timing, mostWaitMs);
+    /** The status of the last try, if it has changed the token or the server. */
+    let changedAt: unknown;
+    try {
+      for (let tries = 1; ; tries++) {
+        signal.throwIfAborted();
+        try {
+          return (await this.#try(call, signal)) as T;
+        } catch (cause) {
+          signal.throwIfAborted();
+          const error = lost(cause);
+          const isChanged = follow(error.error) ?? (error.status === 401 && credential.renewable);
+          // A refused token is replaced at once, and so is a server that the account has left; a
+          // refused successor is final.
+          const isFinal = isChanged ? changedAt === error.status : !error.isTransient;
+          if (isFinal || tries >= mostTries) throw error;
+          this.#report(error);
+          changedAt = isChanged && error.status;
+          if (!isChanged)
+            await this.#pauses.wait({ leastMs: error.retryAfterMs ?? 0, ms: backoff.next() }, signal);
+        }
+      }
+    } finally {
+      scope.end();
+    }
+  }
+
+  /** Makes one request within 30 s: a vanished peer may leave a connection open for minutes. */
+  async #try({ method, path, body, idempotencyKey }: Call, parent: AbortSignal): Promise<unknown> {
+    const { origin, credential, fetch, timing } = this.#options;
+    const [base, token] = await Promise.all([origin(), credential.current()]);
+    const scope = new CallScope(timing, { timeoutMs: TRY_MS }, parent);
+    try {
+      const response = await fetch(`${base}${path}`, {
+        method,
+        headers: {
+          ...requestHeaders(this.#options, token),
+          ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
+        },
+        ...(body && { body }),
+        signal: scope.signal,
+      });
+      if (response.status === 401) credential.expired(token);
+      const answer = await answerOf(response);
+      this.#host.answered(answer);
+      return answer;
+    } finally {
+      scope.end();
+    }
+  }
+
+  #report(error: ParleyError): void {
+    // The credential reports its failures once for all callers that wait for it.
+    if (error.code === 'token_source') return;
+    const thrown = error.cause instanceof Error ? error.cause : error;
+    this.#host.failed(clientError(reasonOf(error), true, error.error ?? thrown));
+  }
+}
+
+export interface Page {
+  readonly messages: readonly ChatMessage[];
+  readonly more: boolean;
+}
+
+interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+}
+
+function messagesOf(conversationId: string): string {
+  return `/v1/messaging/conversations/${encodeURIComponent(conversationId)}/messages`;
+}
+
+/** crypto.randomUUID is absent on pages without TLS. */
+export function randomId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** The sub-objects of events, and the reactions, which have their own events. */
+const EVENT_PARTS = ['sender', 'attachments', 'reactions'] as const;
+const MOST_TRIES = 5;
+const TRY_MS = 30_000;

@@ -1,0 +1,142 @@
+import type { AttachmentInput } from '@parley/protocol/resources/chat-message.ts';
+import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
+import { kindOfUpload } from '@parley/protocol/resources/upload-kind.ts';
+import { lost, refusedAnswer } from '../errors/parley-error.ts';
+import { type CallOptions, CallScope } from '../link/call-scope.ts';
+import type { Timing } from '../timing/timing.ts';
+import type { Fetch } from './pages.ts';
+import type { XhrConstructor } from './xhr.ts';
+
+export type { AttachmentInput };
+
+/** How a file is uploaded. */
+export interface UploadOptions extends CallOptions {
+  /** The file's own name by default. */
+  readonly filename?: string;
+  /** Called as bytes leave and at the end; without XMLHttpRequest only at the end. */
+  onProgress?(progress: UploadProgress): void;
+}
+
+/** How far an upload is. */
+export interface UploadProgress {
+  /** The bytes that have left. It begins again where the upload is repeated. */
+  readonly sentBytes: number;
+  /** The size of the file. */
+  readonly totalBytes: number;
+}
+
+export interface UploadHost {
+  /** Reports progress, unlike fetch. The platform's own by default, which Node does not have. */
+  readonly XMLHttpRequest: XhrConstructor | undefined;
+  readonly platformFetch: typeof fetch;
+  readonly fetch: Fetch;
+  readonly timing: Pick<Timing, 'after'>;
+  /** Aborts when the client is closed. */
+  readonly closing: AbortSignal;
+}
+
+/**
+ * Uploads a file. Rejects with ParleyError, or as CallOptions say.
+ */
+export async function upload(
+  host: UploadHost,
+  file: Blob & { readonly name?: string },
+  { filename = file.name ?? 'file', onProgress, ...options }: UploadOptions = {},
+): Promise<AttachmentInput> {
+  const content_type = file.type === '' ? 'application/octet-stream' : file.type;
+  const facts = { filename, content_type, size_bytes: file.size };
+  const scope = new CallScope(host.timing, options, host.closing);
+  try {
+    const { s3_key } = await put(host, file, {
+      signal: scope.signal,
+      target: (signal) =>
+        host.fetch<UploadUrl>('/v1/messaging/attachments/upload-url', {
+          method: 'POST',
+          body: facts,
+          signal,
+        }),
+      progress: (sentBytes) => onProgress?.({ sentBytes, totalBytes: file.size }),
+    });
+    return { kind: kindOfUpload(content_type), s3_key, ...facts };
+  } finally {
+    scope.end();
+  }
+}
+
+export interface Put {
+  readonly signal: AbortSignal;
+  /** Requests a URL, which takes the bytes once: each of three tries has its own. */
+  readonly target: (signal: AbortSignal) => Promise<UploadUrl>;
+  readonly progress: (sentBytes: number) => void;
+}
+
+/** Sends bytes to where the server says. */
+export async function put(
+  { XMLHttpRequest, platformFetch }: Pick<UploadHost, 'XMLHttpRequest' | 'platformFetch'>,
+  bytes: Blob,
+  { signal, target: request, progress }: Put,
+): Promise<UploadUrl> {
+  const Request = XMLHttpRequest ?? PLATFORM.XMLHttpRequest;
+  for (let tries = 1; ; tries++) {
+    signal.throwIfAborted();
+    const target = await request(signal);
+    try {
+      await (Request === undefined
+        ? putByFetch(platformFetch, target, bytes, signal)
+        : putByXhr(Request, target, bytes, signal, progress));
+      progress(bytes.size);
+      return target;
+    } catch (cause) {
+      signal.throwIfAborted();
+      const error = lost(cause);
+      const isPassing = (error.status ?? 500) >= 500 || error.status === ACCOUNT_MOVED;
+      if (!isPassing || tries === MOST_TRIES) throw error;
+    }
+  }
+}
+
+async function putByFetch(
+  platformFetch: typeof fetch,
+  { method, url, headers }: UploadUrl,
+  body: Blob,
+  signal: AbortSignal,
+): Promise<void> {
+  const response = await platformFetch(url, { method, headers, body, signal });
+  await response.body?.cancel();
+  if (!response.ok) throw refusedAnswer(response.status, null, null);
+}
+
+/** Used because fetch reports no progress of sending. */
+function putByXhr(
+  Request: XhrConstructor,
+  { method, url, headers }: UploadUrl,
+  body: Blob,
+  signal: AbortSignal,
+  progress: (sentBytes: number) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = new Request();
+    const abort = () => request.abort();
+    const over = (finish: () => void) => () => {
+      signal.removeEventListener('abort', abort);
+      finish();
+    };
+    request.open(method, url);
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    request.upload.onprogress = ({ loaded }) => progress(loaded);
+    request.onload = over(() => {
+      if (request.status < 300) resolve();
+      else reject(refusedAnswer(request.status, null, null));
+    });
+    request.onerror = over(() => reject(new TypeError('The upload failed.')));
+    request.onabort = over(() => reject(signal.reason));
+    signal.addEventListener('abort', abort);
+    request.send(body);
+  });
+}
+
+const MOST_TRIES = 3;
+/** The next URL is of the cell that has the account now. */
+const ACCOUNT_MOVED = 421;
+
+const PLATFORM: { readonly XMLHttpRequest?: XhrConstructor } = globalThis as object;

@@ -1,0 +1,348 @@
+import type { Actor } from '@parley/protocol/resources/actor.ts';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import { Deferred } from '../conversation/deferred.ts';
+import { clientError } from '../errors/client-error.ts';
+import { ParleyError } from '../errors/parley-error.ts';
+import { type CallOptions, CallScope } from '../link/call-scope.ts';
+import { Outbox, type OutboxHost, type OutgoingMessage, show } from '../outbox/outbox.ts';
+import {
+  errorOf,
+  failureOf,
+  isRecord,
+  type OutboxNews,
+  type OutboxPeers,
+  type OutboxRecord,
+  type OutboxRecords,
+} from './outbox-record.ts';
+
+interface Entry {
+  readonly record: OutboxRecord;
+  /** Whether the store has it. */
+  readonly isKept: boolean;
+}
+
+/** A caller that waits for its message. */
+interface Call {
+  readonly options: CallOptions;
+  readonly done: Deferred<ChatMessage>;
+}
+
+/**
+ * An outbox whose messages outlive the client: a store has them before they are shown. All clients
+ * with the same store show the same messages, and send them in one order and once: a client sends
+ * those of all of them while it is its turn in the conversation, and the next one has its turn when
+ * there are none left, or when the client is gone.
+ */
+export class KeptOutbox extends Outbox {
+  readonly #entries = new Map<string, Entry>();
+  readonly #calls = new Map<string, Call[]>();
+  /** The keys of messages that are settled, as what is being read may still have them. */
+  readonly #settled = new Set<string>();
+  readonly #peers: OutboxPeers | undefined;
+  /** Settled once the caller is known, or never will be. */
+  readonly #identified = new Deferred<void>();
+  #isIdentified = false;
+  /** Undefined once it must not be used. */
+  #store: OutboxRecords | undefined;
+  #newsCount = 0;
+  #hasFailed = false;
+  /** Ends the requests that are being made. */
+  #stopping = new AbortController();
+
+  constructor(host: OutboxHost, store: OutboxRecords) {
+    super(host);
+    this.#store = store;
+    this.#peers = store.join?.((news) => this.#hear(news));
+    host.closing.addEventListener('abort', () => this.#close());
+    void this.#restore();
+  }
+
+  override async send(given: OutgoingMessage, options: CallOptions): Promise<ChatMessage> {
+    const record: OutboxRecord = { ...given, failure: null };
+    const { key, request } = record;
+    // The server makes another draft each time, so it must not get one of which it may know.
+    const store = request.mode === 'draft' ? undefined : this.#store;
+    let isKept = store !== undefined && (await this.#tried(() => store.add(record), key));
+    if (isKept && this.#store === undefined) {
+      // It was cleared meanwhile.
+      isKept = false;
+      await this.#tried(() => store?.remove(key));
+    }
+    const done = new Deferred<ChatMessage>();
+    this.#settled.delete(key);
+    this.#entries.delete(key);
+    this.#entries.set(key, { record, isKept });
+    this.#calls.set(key, [...(this.#calls.get(key) ?? []), { options, done }]);
+    this.each(record, (follower) => follower.pending(record));
+    if (isKept) this.#peers?.tell({ what: 'kept', record });
+    if (this.host.closing.aborted) this.#close();
+    else this.#sendAll(record.conversation_id);
+    return done.promise;
+  }
+
+  override discard(key: string): void {
+    const { record, isKept = false } = this.#entries.get(key) ?? {};
+    if (record === undefined) return;
+    this.#discarded(record);
+    if (isKept) void this.#removed(key).then(() => this.#peers?.tell({ what: 'discarded', record }));
+  }
+
+  override attached({ id }: Actor): void {
+    if (this.#store !== undefined && this.#store.actor !== id) {
+      this.#withdraw(`The store is for ${this.#store.actor}, and the caller is ${id}.`);
+    }
+    const isNews = !this.#isIdentified;
+    this.#isIdentified = true;
+    this.#identified.resolve();
+    for (const { record } of this.#entries.values()) {
+      // Now with the name of the sender.
+      if (isNews && record.failure === null) this.each(record, (follower) => follower.pending(record));
+    }
+    if (this.#entries.size > 0) this.#peers?.tell({ what: 'connected' });
+    void this.#restore();
+  }
+
+  /** What others wrote stays in the store. */
+  override ended(): void {
+    this.#identified.resolve();
+  }
+
+  protected override *all(): Iterable<readonly [OutgoingMessage, Error | undefined]> {
+    for (const { record } of this.#entries.values()) yield [record, errorOf(record.failure)];
+  }
+
+  /** Shows and sends what the store has. */
+  async #restore(): Promise<void> {
+    if (this.#store === undefined) return;
+    await this.#read();
+    for (const { record } of this.#entries.values()) this.#sendAll(record.conversation_id);
+  }
+
+  #sendAll(conversationId: string): void {
+    void this.inTurn(conversationId, () => this.#turn(conversationId));
+  }
+
+  async #turn(conversationId: string): Promise<void> {
+    const { closing } = this.host;
+    const work = () => this.#work(conversationId);
+    if (this.#store !== undefined) await this.#identified.promise;
+    if (this.#next(conversationId) === undefined) return;
+    if (this.#store === undefined || this.#peers === undefined) return work();
+    try {
+      await this.#peers.alone(conversationId, work, closing);
+    } catch (error) {
+      if (closing.aborted) return;
+      this.#storeFailed(error);
+      await work();
+    }
+  }
+
+  async #work(conversationId: string): Promise<void> {
+    for (;;) {
+      // Others may have sent some, or written some before the own ones.
+      await this.#read();
+      const entry = this.#next(conversationId);
+      if (entry === undefined || this.host.closing.aborted) return;
+      await this.#deliver(entry);
+    }
+  }
+
+  #next(conversationId: string): Entry | undefined {
+    for (const entry of this.#entries.values()) {
+      const { key, conversation_id, failure } = entry.record;
+      const maySend = this.#isIdentified || this.#calls.has(key);
+      if (conversation_id === conversationId && failure === null && maySend) return entry;
+    }
+    return undefined;
+  }
+
+  async #deliver({ record, isKept }: Entry): Promise<void> {
+    const { key, conversation_id, request } = record;
+    const [call] = this.#calls.get(key) ?? [];
+    const stopping = this.#stopping.signal;
+    const scope = new CallScope(this.host.timing, call?.options ?? {}, stopping);
+    try {
+      const message = await this.host.rest.send(conversation_id, request, { signal: scope.signal });
+      this.#sent(record, message);
+      if (isKept && (await this.#removed(key))) this.#peers?.tell({ what: 'sent', record, message });
+    } catch (error) {
+      if (stopping.aborted) return;
+      const failed = { ...record, failure: failureOf(error) };
+      this.#failed(failed, isKept, error as Error);
+      if (!isKept) return;
+      await this.#tried(() => this.#store?.update(failed));
+      this.#peers?.tell({ what: 'kept', record: failed });
+    } finally {
+      scope.end();
+    }
+  }
+
+  #hear(news: OutboxNews): void {
+    if (this.#store === undefined) return;
+    this.#newsCount += 1;
+    switch (news.what) {
+      case 'connected':
+        this.host.rest.wake();
+        return;
+      case 'cleared':
+        this.#clear();
+        return;
+      case 'sent':
+        this.#sent(news.record, news.message);
+        return;
+      case 'discarded':
+        this.#discarded(news.record);
+        return;
+      case 'kept':
+        this.#learn(news.record);
+        this.#sendAll(news.record.conversation_id);
+    }
+  }
+
+  /** Takes a record as the store has it. */
+  #learn(record: OutboxRecord): void {
+    const { key, failure } = record;
+    const known = this.#entries.get(key);
+    if (failure !== null && known?.record.failure === null) {
+      this.#failed(record, true, errorOf(failure)!);
+      return;
+    }
+    this.#settled.delete(key);
+    this.#entries.set(key, { record, isKept: true });
+    const isSame = known !== undefined && (known.record.failure === null) === (failure === null);
+    if (!isSame) this.each(record, (follower) => show(follower, record, errorOf(record.failure)));
+  }
+
+  /** Takes what the store has: others may have changed it unheard. */
+  async #read(): Promise<void> {
+    let records: readonly OutboxRecord[] = [];
+    const read = async () => {
+      records = (await this.#store?.all()) ?? [];
+    };
+    for (let count = -1; count !== this.#newsCount; ) {
+      count = this.#newsCount;
+      if (!(await this.#tried(read)) || this.#store === undefined) return;
+    }
+    this.#take(records.filter((record) => this.#isUsable(record)));
+  }
+
+  #isUsable(record: OutboxRecord): boolean {
+    const isWhole = isRecord(record);
+    if (!isWhole) this.#storeFailed(new TypeError('A record of the store is malformed.'));
+    if (isWhole && Date.parse(record.created_at) > Date.now() - KEPT_MS) return true;
+    const { key }: { readonly key?: unknown } = record ?? {};
+    if (typeof key === 'string') void this.#removed(key);
+    return false;
+  }
+
+  /** Brings the entries in the order of the store. */
+  #take(records: readonly OutboxRecord[]): void {
+    const before = new Map(this.#entries);
+    for (const record of records) {
+      const { key } = record;
+      if (this.#settled.has(key)) continue;
+      const known = before.get(key);
+      before.delete(key);
+      this.#entries.delete(key);
+      if (known !== undefined) this.#entries.set(key, { record: known.record, isKept: true });
+      // The store may have an older state of a message that was refused.
+      if (known === undefined || record.failure !== null) this.#learn(record);
+    }
+    for (const [key, entry] of before) {
+      this.#entries.delete(key);
+      if (entry.isKept && !this.#calls.has(key)) this.#discarded(entry.record);
+      else this.#entries.set(key, entry);
+    }
+  }
+
+  #sent(record: OutboxRecord, message: ChatMessage): void {
+    this.#end(record.key);
+    this.each(record, (follower) => follower.sent(record, message));
+    this.#settle(record.key, (call) => call.resolve(message));
+  }
+
+  #failed(record: OutboxRecord, isKept: boolean, error: Error): void {
+    this.#entries.set(record.key, { record, isKept });
+    this.each(record, (follower) => follower.failed(record, error));
+    this.#settle(record.key, (call) => call.reject(error));
+  }
+
+  #discarded(record: OutboxRecord): void {
+    this.#end(record.key);
+    this.each(record, (follower) => follower.discarded(record));
+  }
+
+  #end(key: string): void {
+    this.#entries.delete(key);
+    if (this.#store !== undefined) this.#settled.add(key);
+  }
+
+  #settle(key: string, settle: (call: Deferred<ChatMessage>) => void): void {
+    const calls = this.#calls.get(key) ?? [];
+    this.#calls.delete(key);
+    for (const { done } of calls) settle(done);
+  }
+
+  /** The records of the store are those of another caller, and the own ones go on without it. */
+  #withdraw(why: string): void {
+    this.#storeFailed(new Error(why));
+    const store = this.#store;
+    for (const [key, { record, isKept }] of [...this.#entries]) {
+      if (!this.#calls.has(key)) this.#discarded(record);
+      else {
+        this.#entries.set(key, { record, isKept: false });
+        if (isKept) void this.#tried(() => store?.remove(key));
+      }
+    }
+    this.#store = undefined;
+  }
+
+  /** The caller has signed out, perhaps in another tab: nothing more is sent or kept. */
+  #clear(): void {
+    this.#store = undefined;
+    const gone = new ParleyError('client_closed', 'The store of messages to be sent was cleared.');
+    this.#stopping.abort(gone);
+    this.#stopping = new AbortController();
+    for (const { record } of [...this.#entries.values()]) {
+      this.#discarded(record);
+      this.#settle(record.key, (call) => call.reject(gone));
+    }
+  }
+
+  /** What is stored stays so, and is sent by another client or a later one. */
+  #close(): void {
+    const { reason } = this.host.closing;
+    this.#stopping.abort(reason);
+    for (const [key, { record, isKept }] of [...this.#entries]) {
+      if (isKept || record.failure !== null) this.#settle(key, (call) => call.reject(reason));
+      else this.#failed({ ...record, failure: failureOf(reason) }, false, reason);
+    }
+    this.#peers?.leave();
+  }
+
+  #removed(key: string): Promise<boolean> {
+    return this.#tried(() => this.#store?.remove(key));
+  }
+
+  /** Returns whether the store did it. `key`: that of the message that is not kept without it. */
+  async #tried(work: () => Promise<void> | undefined, key?: string): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      this.#storeFailed(error, key);
+      return false;
+    }
+  }
+
+  /** Tells each message that is not kept, and anything else once. */
+  #storeFailed(cause: unknown, key?: string): void {
+    if (key === undefined && this.#hasFailed) return;
+    this.#hasFailed = true;
+    const error = clientError('store', true, cause instanceof Error ? cause : new Error(String(cause)));
+    this.host.failed(key === undefined ? error : { ...error, key });
+  }
+}
+
+/** A message that was written earlier is not sent any more. */
+const KEPT_MS = 30 * 24 * 3_600_000;

@@ -1,0 +1,117 @@
+import { Button } from '@parley/ui/elements/button.tsx';
+import { useEffect, useState } from 'preact/hooks';
+import { Link } from '../nav/link.tsx';
+import { usePlace } from '../nav/place.ts';
+import { useSignedIn } from '../session/session-context.tsx';
+import { type ApiDocument, readApiDocument } from './api-document.ts';
+import { useSecrets } from './secrets.ts';
+import type { Section } from './section.ts';
+import { SectionPage } from './section-page.tsx';
+import { SECTION_GROUPS, type SectionGroup } from './sections.ts';
+import { ApiContext, useAdministration } from './use-administration.ts';
+
+/** What admins of an account do. Its pages are made from the OpenAPI document of the server. */
+export function Administration() {
+  const { can } = useSignedIn();
+  const [api, setApi] = useState<ApiDocument | null>(null);
+  const [problem, setProblem] = useState('');
+  const read = () => {
+    setProblem('');
+    readApiDocument().then(setApi, (error: Error) => setProblem(error.message));
+  };
+  useEffect(read, []);
+  if (!can('users:read')) return <p class="shell-empty">Your role does not include the administration.</p>;
+  if (problem !== '') {
+    return (
+      <div class="shell-empty" role="alert">
+        <p>{problem}</p>
+        <Button onClick={read}>Try again</Button>
+      </div>
+    );
+  }
+  if (api === null) return <p class="shell-empty">Loading…</p>;
+  return (
+    <ApiContext.Provider value={api}>
+      <Sections />
+    </ApiContext.Provider>
+  );
+}
+
+function Sections() {
+  const { offered } = useAdministration();
+  const { main } = usePlace();
+  const secrets = useSecrets();
+  if (main.at !== 'administration') return null;
+  const groups = SECTION_GROUPS.map(({ title, sections }) => ({
+    title,
+    sections: sections.filter(({ list, get }) => offered(list ?? get) !== undefined),
+  })).filter(({ sections }) => sections.length > 0);
+  const all = groups.flatMap(({ sections }) => sections);
+  const section = all.find(({ slug }) => slug === main.section);
+  return (
+    <div class="administration" data-section={section?.slug ?? ''}>
+      {section === undefined ? (
+        <Overview groups={groups} isUnknown={main.section !== ''} />
+      ) : (
+        <>
+          <nav class="administration-nav" aria-label="Administration">
+            {groups.map(({ title, sections }) => (
+              <div key={title}>
+                <h2 class="administration-group">{title}</h2>
+                {sections.map((one) => (
+                  <SectionLink key={one.slug} section={one} isCurrent={one === section} />
+                ))}
+              </div>
+            ))}
+          </nav>
+          <SectionPage key={section.slug} section={section} id={main.id} secrets={secrets} />
+        </>
+      )}
+    </div>
+  );
+}
+
+interface SectionLinkProps {
+  readonly section: Section;
+  readonly isCurrent?: boolean;
+}
+
+function SectionLink({ section: { slug, title }, isCurrent = false }: SectionLinkProps) {
+  return (
+    <Link
+      to={{ main: { at: 'administration', section: slug } }}
+      class="administration-link"
+      aria-current={isCurrent ? 'page' : undefined}
+    >
+      {title}
+    </Link>
+  );
+}
+
+interface OverviewProps {
+  readonly groups: readonly SectionGroup[];
+  /** The path names a section that there is not, or not for the caller. */
+  readonly isUnknown: boolean;
+}
+
+function Overview({ groups, isUnknown }: OverviewProps) {
+  return (
+    <div class="administration-overview">
+      <h1>Administration</h1>
+      {isUnknown && <p role="alert">This part is not there, or your role does not include it.</p>}
+      {groups.map(({ title, sections }) => (
+        <section key={title} aria-label={title}>
+          <h2 class="administration-group">{title}</h2>
+          <ul class="administration-cards">
+            {sections.map((section) => (
+              <li key={section.slug}>
+                <SectionLink section={section} />
+                <p>{section.about}</p>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,161 @@
+import { Facts } from '@parley/ui/data/facts.tsx';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { SchemaForm } from '@parley/ui/form/schema-form.tsx';
+import { shapeOf } from '@parley/ui/form/shape.ts';
+import { Confirm } from '@parley/ui/overlays/confirm.tsx';
+import { Pencil } from 'lucide';
+import { useMemo, useState } from 'preact/hooks';
+import { useSignedIn } from '../session/session-context.tsx';
+import { ActionButton } from './action-button.tsx';
+import { filled, type Operation } from './api-document.ts';
+import { specialFields } from './choices.ts';
+import { Heading } from './heading.tsx';
+import { including, type PageProps, titleOf } from './page.ts';
+import { PartView } from './part-view.tsx';
+import type { Item, Read } from './section.ts';
+import { useAdministration } from './use-administration.ts';
+import { isUnderWay, useLoaded } from './use-loaded.ts';
+
+export type ItemPageProps = PageProps & {
+  /** Empty where there is one alone. */
+  readonly id: string;
+};
+
+/** One resource: its fields, what can be done with it, and what belongs to it. */
+export function ItemPage(props: ItemPageProps) {
+  const { offered } = useAdministration();
+  const operation = offered(props.section.get);
+  if (operation === undefined) {
+    return <Heading section={props.section} title="This is not offered to your role" />;
+  }
+  return <LoadedItem {...props} operation={operation} />;
+}
+
+function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation: Operation }) {
+  const { section, id, show, open } = page;
+  const { api, offered } = useAdministration();
+  const [isEditing, setEditing] = useState(false);
+  // Each action may have changed what belongs to it.
+  const [turn, setTurn] = useState(0);
+  const path = including(filled(operation.path, [id]), section.include?.get);
+  const { value: item, problem, reload } = useLoaded<Item>(path, isUnderWay);
+  if (item === undefined) {
+    return (
+      <>
+        <Heading section={section} title={problem === '' ? 'Loading…' : section.title} />
+        {problem !== '' && <p role="alert">{problem}</p>}
+      </>
+    );
+  }
+  const update = offered(section.update);
+  const isEditable = update !== undefined && item.editability !== 'read_only';
+  const ids = id === '' ? [] : [id];
+  const { More, actions = [], parts = [] } = section;
+  const title = titleOf(item, section);
+  const showOf: PageProps['show'] = (text, more) => show(text, { of: title, ...more });
+  return (
+    <>
+      <Heading section={section} title={title}>
+        {isEditable && !isEditing && (
+          <Button icon={Pencil} onClick={() => setEditing(true)}>
+            Edit
+          </Button>
+        )}
+        {actions
+          .filter(({ when }) => when?.(item) ?? true)
+          .map((action) => (
+            <ActionButton
+              key={action.label}
+              {...{ action, ids, open }}
+              show={showOf}
+              onDone={() => {
+                reload();
+                setTurn(turn + 1);
+              }}
+            />
+          ))}
+      </Heading>
+      {section.list === undefined && <p class="administration-about">{section.about}</p>}
+      {problem !== '' && <p role="alert">{problem}</p>}
+      {isEditing && update !== undefined ? (
+        <EditForm
+          {...page}
+          update={update}
+          item={item}
+          onDone={(isSaved) => {
+            setEditing(false);
+            if (!isSaved) return;
+            show('The changes are saved.');
+            reload();
+          }}
+        />
+      ) : (
+        <>
+          <Facts schema={operation.answer} value={item} resolve={api.resolve} omit={section.omit ?? []} />
+          {More && <More item={item} reload={reload} />}
+          {parts.map((part) => (
+            <PartView
+              key={`${part.title} ${turn}`}
+              part={part}
+              item={item}
+              schema={operation.answer}
+              show={show}
+              open={open}
+            />
+          ))}
+        </>
+      )}
+    </>
+  );
+}
+
+interface EditFormProps extends ItemPageProps {
+  readonly update: Operation;
+  readonly item: Item;
+  readonly onDone: (isSaved: boolean) => void;
+}
+
+function EditForm({ section, id, update, item, onDone }: EditFormProps) {
+  const { client } = useSignedIn();
+  const administration = useAdministration();
+  const { api, offered, call } = administration;
+  const [asked, setAsked] = useState<{ readonly body: object; readonly meaning: string }>();
+  const shape = useMemo(() => shapeOf(update.body ?? {}, api.resolve), [update, api]);
+  const save = async (body: object) => {
+    if (update.method !== 'PATCH' || Object.keys(body).length > 0) await call(update, { ids: [id], body });
+    onDone(true);
+  };
+  const read: Read = async (name, values) => {
+    const operation = offered(name);
+    if (operation === undefined) throw new Error(`What it means cannot be read: ${name} is not offered.`);
+    const given = Object.entries(values).filter(([, value]) => value !== null);
+    return await call(operation, { query: new URLSearchParams(given.map(([key, it]) => [key, String(it)])) });
+  };
+  const submit = async (body: object) => {
+    if (section.meaningOf === undefined) await save(body);
+    else setAsked({ body, meaning: await section.meaningOf(body, read) });
+  };
+  return (
+    <>
+      <SchemaForm
+        shape={shape}
+        value={section.asBody?.(item) ?? item}
+        sendsChanges={update.method === 'PATCH'}
+        submitLabel="Save"
+        special={specialFields(administration, client)}
+        onCancel={() => onDone(false)}
+        onSubmit={submit}
+      />
+      {asked !== undefined && (
+        <Confirm
+          title={`Change the ${section.one}?`}
+          text={asked.meaning}
+          action={`Change the ${section.one}`}
+          isDanger
+          onConfirm={() => save(asked.body)}
+          onClose={() => setAsked(undefined)}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,92 @@
+import type { AuditHead as Head } from '@parley/protocol/resources/audit-event.ts';
+import { Facts } from '@parley/ui/data/facts.tsx';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { useState } from 'preact/hooks';
+import { CopyLine } from '../notice.tsx';
+import { useAdministration } from '../use-administration.ts';
+import { contradiction, type Verdict, verdictOn } from './audit-proof.ts';
+
+interface Proof {
+  readonly head: Head;
+  readonly verdict: Verdict;
+  /** What speaks against the head, beside a head that this browser has kept. */
+  readonly against: string | undefined;
+  readonly before: Pick<Head, 'number' | 'hash'> | undefined;
+}
+
+/** Verifies the signed end of the audit, and keeps it: a later one must not contradict it. */
+export function AuditHead() {
+  const { api, offered, call } = useAdministration();
+  const [proof, setProof] = useState<Proof>();
+  const [problem, setProblem] = useState('');
+  const operation = offered('get_audit_head');
+  if (operation === undefined) return null;
+  const verify = async () => {
+    try {
+      const head = (await call(operation)) as Head;
+      const before = keptHead(head.account_id);
+      const verdict = await verdictOn(head);
+      const against = before && contradiction(head, before);
+      if (verdict === 'valid' && against === undefined) keep(head);
+      setProof({ head, verdict, against, before });
+      setProblem('');
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+  };
+  return (
+    <section class="audit-head" aria-label="Verification">
+      <p>
+        <Button onClick={verify}>Verify the chain</Button>
+      </p>
+      {problem !== '' && <p role="alert">{problem}</p>}
+      {proof && (
+        <div role="status">
+          <p class={proof.verdict === 'invalid' || proof.against ? 'audit-bad' : 'audit-good'}>
+            {proof.against ?? VERDICTS[proof.verdict]}
+          </p>
+          <p>
+            {proof.before === undefined
+              ? 'This browser has kept the head, and compares the next one with it.'
+              : `This browser kept the head of link ${proof.before.number} before.`}
+          </p>
+          <Facts schema={operation.answer} value={{ ...proof.head }} resolve={api.resolve} />
+          <p>
+            <a
+              class="button"
+              download={`audit-head-${proof.head.number}.json`}
+              href={`data:application/json,${encodeURIComponent(JSON.stringify(proof.head))}`}
+            >
+              Download the head
+            </a>
+          </p>
+          <p>Each link of the chain is checked by the operator, against heads that were kept:</p>
+          <CopyLine
+            label="Command"
+            text={`npm run -s admin -- audit export --account ${proof.head.account_id} > audit.jsonl && npm run -s admin -- audit verify --file audit.jsonl --head audit-head-${proof.head.number}.json`}
+          />
+        </div>
+      )}
+    </section>
+  );
+}
+
+const VERDICTS: Readonly<Record<Verdict, string>> = {
+  valid: 'The signature of the head is valid.',
+  invalid: 'The signature of the head does not fit: it was changed.',
+  unsupported: 'This browser cannot check the signature: it needs TLS, and Ed25519.',
+};
+
+const keyOf = (account: string) => `parley-audit-head ${account}`;
+
+function keptHead(account: string): Pick<Head, 'number' | 'hash'> | undefined {
+  try {
+    return JSON.parse(localStorage.getItem(keyOf(account)) ?? '') as Head;
+  } catch {
+    return undefined;
+  }
+}
+
+function keep({ account_id, number, hash }: Head): void {
+  localStorage.setItem(keyOf(account_id), JSON.stringify({ number, hash }));
+}

@@ -1,0 +1,37 @@
+import { canonicalJson } from '@parley/protocol/json/canonical-json.ts';
+import type { AuditHead } from '@parley/protocol/resources/audit-event.ts';
+
+export type Verdict = 'valid' | 'invalid' | 'unsupported';
+
+/** Checks the signature of a head: ed25519 over the canonical JSON of its other fields. */
+export async function verdictOn({ signature, ...content }: AuditHead): Promise<Verdict> {
+  const subtle = globalThis.crypto?.subtle;
+  // Pages without TLS have none, and older browsers have no Ed25519.
+  if (subtle === undefined) return 'unsupported';
+  try {
+    const key = await subtle.importKey('raw', bytesOf(content.public_key), 'Ed25519', false, ['verify']);
+    const text = new TextEncoder().encode(canonicalJson(content));
+    return (await subtle.verify('Ed25519', key, bytesOf(signature), text)) ? 'valid' : 'invalid';
+  } catch (error) {
+    return error instanceof DOMException && error.name === 'NotSupportedError' ? 'unsupported' : 'invalid';
+  }
+}
+
+/** Says how a head follows one that was kept before; undefined if nothing speaks against it. */
+export function contradiction(
+  now: Pick<AuditHead, 'number' | 'hash'>,
+  kept: Pick<AuditHead, 'number' | 'hash'>,
+): string | undefined {
+  if (now.number < kept.number) {
+    return `The chain has ${now.number} links, and had ${kept.number} before: the newest ones were cut.`;
+  }
+  if (now.number === kept.number && now.hash !== kept.hash) {
+    return `Link ${now.number} has another hash than before: the chain was written again.`;
+  }
+  return undefined;
+}
+
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  const base64 = text.replaceAll('-', '+').replaceAll('_', '/');
+  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+}

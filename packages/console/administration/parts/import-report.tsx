@@ -1,0 +1,96 @@
+import type { ArchiveFacts, Import, UploadProgress } from '@parley/client';
+import { Table } from '@parley/ui/data/table.tsx';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { sentenceOf } from '@parley/ui/form/labels.ts';
+import { useId, useRef, useState } from 'preact/hooks';
+import { useSignedIn } from '../../session/session-context.tsx';
+import { columnsOf } from '../columns.tsx';
+import type { Item, MoreProps } from '../section.ts';
+import { useAdministration } from '../use-administration.ts';
+import { Progress } from './upload-progress.tsx';
+
+/** What an import still needs, how far it is, and what became of the archive. */
+export function ImportReport({ item, reload }: MoreProps) {
+  const { api, offered } = useAdministration();
+  const { status, counts, progress } = item as unknown as Import;
+  const schema = api.operation('get_import')?.answer ?? {};
+  const rows = (counts ?? []) as unknown as readonly Item[];
+  const columns = columnsOf(['type', 'in_archive', 'imported', 'existed', 'skipped'], schema, api.resolve);
+  return (
+    <>
+      {status === 'awaiting_upload' && offered('create_import') && (
+        <Rest made={item as unknown as Import} onDone={reload} />
+      )}
+      {status === 'running' && (
+        <p role="status">
+          <progress aria-label="Import" max={Math.max(1, progress.total)} value={progress.done} />{' '}
+          {progress.done} of {progress.total}
+        </p>
+      )}
+      {rows.length > 0 && (
+        <section class="administration-part">
+          <h2>Report</h2>
+          <Table
+            caption="Report"
+            columns={columns.map((column, index) =>
+              index > 0 ? column : { ...column, cell: (row: Item) => sentenceOf(String(row.type)) },
+            )}
+            rows={rows}
+            keyOf={({ type }) => String(type)}
+          />
+        </section>
+      )}
+    </>
+  );
+}
+
+interface RestProps {
+  readonly made: Import;
+  readonly onDone: () => void;
+}
+
+/** Goes on with an upload that was broken off. */
+function Rest({ made, onDone }: RestProps) {
+  const { client } = useSignedIn();
+  const id = useId();
+  const file = useRef<HTMLInputElement>(null);
+  const [progress, setProgress] = useState<UploadProgress>();
+  const [problem, setProblem] = useState('');
+  const underWay = useRef(false);
+  const go = async () => {
+    const archive = file.current!.files?.[0];
+    if (archive?.size !== made.size_bytes) {
+      setProblem(`Choose the same archive again: it has ${made.size_bytes.toLocaleString()} bytes.`);
+      return;
+    }
+    if (underWay.current) return;
+    underWay.current = true;
+    setProblem('');
+    try {
+      const facts: ArchiveFacts = { source: made.source };
+      await client.importArchive(archive, facts, { resume: made, onProgress: setProgress });
+      onDone();
+    } catch (error) {
+      setProblem((error as Error).message);
+    } finally {
+      underWay.current = false;
+      setProgress(undefined);
+    }
+  };
+  return (
+    <section class="administration-part field" aria-label="Upload">
+      <h2>Upload</h2>
+      <label for={id}>The archive, to go on where the upload was broken off</label>
+      <input ref={file} id={id} type="file" />
+      {progress && <Progress {...progress} />}
+      {problem !== '' && (
+        <p role="alert" class="field-problem">
+          {problem}
+        </p>
+      )}
+      <p>
+        <Button onClick={go}>Go on</Button>
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,68 @@
+import type { ArchiveFacts, UploadProgress } from '@parley/client';
+import { SchemaForm } from '@parley/ui/form/schema-form.tsx';
+import { shapeOf } from '@parley/ui/form/shape.ts';
+import { useId, useMemo, useRef, useState } from 'preact/hooks';
+import { useSignedIn } from '../../session/session-context.tsx';
+import type { NewProps } from '../section.ts';
+import { useAdministration } from '../use-administration.ts';
+import { Progress } from './upload-progress.tsx';
+
+/** What the file itself says. */
+const OF_THE_FILE: ReadonlySet<string> = new Set(['size_bytes', 'sha256']);
+
+/** The form for an import: the archive, and what it is. The upload begins with it. */
+export function NewImport({ onMade }: NewProps) {
+  const { client } = useSignedIn();
+  const { api } = useAdministration();
+  const id = useId();
+  const file = useRef<HTMLInputElement>(null);
+  const [progress, setProgress] = useState<UploadProgress>();
+  const [problem, setProblem] = useState('');
+  const shape = useMemo(() => {
+    const { body } = api.operation('create_import')!;
+    const whole = shapeOf(body ?? {}, api.resolve);
+    if (whole.kind !== 'group') return whole;
+    return { ...whole, fields: whole.fields.filter(({ name }) => !OF_THE_FILE.has(name)) };
+  }, [api]);
+  return (
+    <SchemaForm
+      shape={shape}
+      submitLabel="Upload and start"
+      onSubmit={async (body) => {
+        const archive = file.current!.files?.[0];
+        setProblem(archive === undefined ? 'Choose the archive.' : '');
+        if (archive === undefined) {
+          file.current!.focus();
+          return;
+        }
+        try {
+          const made = await client.importArchive(archive, body as ArchiveFacts, { onProgress: setProgress });
+          onMade(made.id);
+        } finally {
+          setProgress(undefined);
+        }
+      }}
+    >
+      <div class="field">
+        <label class="field-label" for={id}>
+          Archive<span aria-hidden="true"> *</span>
+        </label>
+        <input
+          ref={file}
+          id={id}
+          type="file"
+          required
+          aria-invalid={problem !== ''}
+          aria-describedby={problem === '' ? undefined : `${id}-problem`}
+          onChange={() => setProblem('')}
+        />
+        {problem !== '' && (
+          <p id={`${id}-problem`} class="field-problem">
+            {problem}
+          </p>
+        )}
+      </div>
+      {progress && <Progress {...progress} />}
+    </SchemaForm>
+  );
+}

@@ -1,0 +1,20 @@
+import { withoutNull } from '@parley/ui/form/json-schema.ts';
+import { OptionGrid } from '@parley/ui/form/options-field.tsx';
+import type { MoreProps } from '../section.ts';
+import { useAdministration } from '../use-administration.ts';
+
+/** What a role permits, beside what it could. */
+export function RolePermissions({ item }: MoreProps) {
+  const { api } = useAdministration();
+  const granted = (item.permissions ?? []) as readonly string[];
+  const body = api.operation('create_role')?.body ?? {};
+  const members = withoutNull(body, api.resolve).schema.properties?.permissions?.items?.enum ?? [];
+  const options = [...new Set([...members.map(String), ...granted])];
+  return (
+    <section class="administration-part">
+      <h2>Permissions</h2>
+      {item.type === 'admin' && <p>An admin role permits everything.</p>}
+      <OptionGrid label="Permissions" options={options} chosen={new Set(granted)} />
+    </section>
+  );
+}

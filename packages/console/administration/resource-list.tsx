@@ -1,0 +1,88 @@
+import { Table } from '@parley/ui/data/table.tsx';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { useState } from 'preact/hooks';
+import { Link } from '../nav/link.tsx';
+import { ActionButton } from './action-button.tsx';
+import { filled, type Operation } from './api-document.ts';
+import { columnsOf } from './columns.tsx';
+import { Filters, type FilterValues } from './filters.tsx';
+import type { PageProps } from './page.ts';
+import type { Action, Item } from './section.ts';
+import { useAdministration } from './use-administration.ts';
+import { isUnderWay, useLoadedList } from './use-loaded.ts';
+
+export interface ResourceListProps extends Partial<Pick<PageProps, 'show' | 'open'>> {
+  readonly caption: string;
+  readonly operation: Operation;
+  /** Fill its path. */
+  readonly ids: readonly string[];
+  readonly columns: readonly string[];
+  readonly include?: readonly string[] | undefined;
+  /** The section in which a row is opened. */
+  readonly shownIn?: string | undefined;
+  readonly actions?: readonly Action[] | undefined;
+  readonly hasFilters?: boolean;
+}
+
+/** A list of the API: its rows, its search and filters, and more rows on request. */
+export function ResourceList({
+  caption,
+  operation,
+  ids,
+  columns,
+  include = [],
+  ...props
+}: ResourceListProps) {
+  const { shownIn, actions = [], show = () => {}, open = () => {}, hasFilters = false } = props;
+  const { api, offered } = useAdministration();
+  const [values, setValues] = useState<FilterValues>({});
+  const query = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== ''));
+  for (const part of include) query.append('include[]', part);
+  const text = query.toString();
+  const path = `${filled(operation.path, ids)}${text === '' ? '' : `?${text}`}`;
+  const { value: rows, problem, hasMore, loadMore, reload } = useLoadedList<Item>(path, isUnderWay);
+  const offeredActions = actions.filter(({ operation: id }) => offered(id) !== undefined);
+  const isFiltered = Object.values(values).some((value) => value !== '');
+  return (
+    <div class="resource-list">
+      {hasFilters && <Filters operation={operation} values={values} onValues={setValues} />}
+      {problem !== '' && <p role="alert">{problem}</p>}
+      {rows === undefined && problem === '' && <p role="status">Loading…</p>}
+      {rows?.length === 0 && (
+        <p class="resource-list-none">{isFiltered ? 'Nothing fits the filters.' : 'None yet.'}</p>
+      )}
+      {rows !== undefined && rows.length > 0 && (
+        <Table
+          caption={caption}
+          columns={columnsOf(columns, api.itemOf(operation), api.resolve, (content, { id }) =>
+            shownIn === undefined || id === undefined ? (
+              content
+            ) : (
+              <Link to={{ main: { at: 'administration', section: shownIn, id } }}>{content}</Link>
+            ),
+          )}
+          rows={rows}
+          keyOf={({ id }, index) => id ?? String(index)}
+          actions={
+            offeredActions.length === 0
+              ? undefined
+              : (row) =>
+                  offeredActions
+                    .filter(({ when }) => when?.(row) ?? true)
+                    .map((action) => (
+                      <ActionButton
+                        key={action.label}
+                        action={action}
+                        ids={[...ids, row.id]}
+                        show={show}
+                        open={open}
+                        onDone={reload}
+                      />
+                    ))
+          }
+        />
+      )}
+      {hasMore && <Button onClick={loadMore}>Show more</Button>}
+    </div>
+  );
+}

@@ -1,0 +1,44 @@
+import type { Client } from '@parley/client';
+import { useState } from 'preact/hooks';
+import { useSignedIn } from '../session/session-context.tsx';
+
+/** A credential that cannot be shown again. */
+export interface Secret {
+  readonly text: string;
+  readonly secret: string;
+  /** The name of what it belongs to. */
+  readonly of: string;
+  /** The id of what it belongs to. */
+  readonly at: string;
+}
+
+export interface Secrets {
+  readonly shown: readonly Secret[];
+  /** Shows a secret. One that was shown before for what it `replaces` leaves. */
+  readonly add: (secret: Secret, replaces: string) => void;
+  readonly close: (secret: Secret) => void;
+  /** Removes the secret of a resource that was removed. */
+  readonly forget: (id: string) => void;
+}
+
+// They end with the session.
+const kept = new WeakMap<Client, readonly Secret[]>();
+
+/**
+ * The secrets that were shown, until the person closes them: other pages and notices leave them.
+ */
+export function useSecrets(): Secrets {
+  const { client } = useSignedIn();
+  const [shown, setShown] = useState(() => kept.get(client) ?? []);
+  // Changes begin with the kept ones: an answer may come once another page is shown.
+  const change = (next: (shown: readonly Secret[]) => readonly Secret[]) => {
+    kept.set(client, next(kept.get(client) ?? []));
+    setShown(kept.get(client)!);
+  };
+  return {
+    shown,
+    add: (secret, replaces) => change((all) => [secret, ...all.filter(({ at }) => at !== replaces)]),
+    close: (secret) => change((all) => all.filter((one) => one !== secret)),
+    forget: (id) => change((all) => all.filter(({ at }) => at !== id)),
+  };
+}

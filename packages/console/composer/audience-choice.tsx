@@ -1,0 +1,38 @@
+import { Icon } from '@parley/ui/elements/icon.tsx';
+import { Lock, Send } from 'lucide';
+import type { Audience } from '../session/kept-writing.ts';
+
+export interface AudienceChoiceProps {
+  readonly audience: Audience;
+  readonly onChoose: (audience: Audience) => void;
+  /** Called by each press, also of what was chosen before. */
+  readonly onPress: () => void;
+}
+
+/** For whom a person writes in a case. The colour of the composer says it too. */
+export function AudienceChoice({ audience, onChoose, onPress }: AudienceChoiceProps) {
+  return (
+    <fieldset class="audience-choice">
+      <legend class="hidden-visually">Who reads it</legend>
+      {CHOICES.map(({ value, label, icon }) => (
+        <label key={value} class={`audience-choice-${value}`}>
+          <input
+            type="radio"
+            name="audience"
+            value={value}
+            checked={audience === value}
+            onChange={() => onChoose(value)}
+            onClick={onPress}
+          />
+          <Icon of={icon} size={14} />
+          {label}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+const CHOICES = [
+  { value: 'internal', label: 'Note to the team', icon: Lock },
+  { value: 'customer', label: 'Reply to the customer', icon: Send },
+] as const;

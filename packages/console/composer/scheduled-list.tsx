@@ -1,0 +1,95 @@
+import { useConversation } from '@parley/client/react';
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import { IconButton } from '@parley/ui/elements/button.tsx';
+import { Icon } from '@parley/ui/elements/icon.tsx';
+import { useAction } from '@parley/ui/feedback/action.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
+import { fullTimeOf } from '@parley/ui/text/time.ts';
+import { Clock, Pencil, SendHorizontal, Trash2 } from 'lucide';
+import { useState } from 'preact/hooks';
+import { useSignedIn } from '../session/session-context.tsx';
+import { MessageEdit } from '../writing/message-edit.tsx';
+import { fieldTime, whenText } from '../writing/send-times.ts';
+import { useStanding } from '../writing/use-standing.ts';
+
+/** The messages of a conversation that wait for their time. */
+export function ScheduledList({ conversationId }: { readonly conversationId: string }) {
+  const { scheduled } = useConversation(conversationId);
+  if (scheduled.length === 0) return null;
+  return (
+    <details class="scheduled-list">
+      <summary>
+        <Icon of={Clock} size={14} />{' '}
+        {scheduled.length === 1 ? '1 scheduled message' : `${scheduled.length} scheduled messages`}
+      </summary>
+      <ul>
+        {scheduled.map((message) => (
+          <ScheduledRow key={message.id} {...{ conversationId, message }} />
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+interface RowProps {
+  readonly conversationId: string;
+  readonly message: ChatMessage;
+}
+
+function ScheduledRow({ conversationId, message }: RowProps) {
+  const { me, can } = useSignedIn();
+  const { live } = useConversation(conversationId);
+  const { runsConversation } = useStanding(conversationId);
+  const { isBusy, problem, run } = useAction();
+  const [isEditing, setEditing] = useState(false);
+  const { id, body, author, author_id, visibility, attachments, scheduled_at } = message;
+  const isOwn = author_id === me.actor.id;
+  const mayEnd = isOwn || runsConversation;
+  if (isEditing) {
+    return (
+      <li class="scheduled-row">
+        <MessageEdit
+          {...{ conversationId, message }}
+          time={fieldTime(new Date(scheduled_at!))}
+          onSave={(change) => live?.edit(id, change)}
+          onEnd={() => setEditing(false)}
+        />
+      </li>
+    );
+  }
+  const files = attachments?.length ?? 0;
+  return (
+    <li class="scheduled-row">
+      <div class="scheduled-row-words">
+        <p class="scheduled-row-text">{body ?? `${files} ${files === 1 ? 'file' : 'files'}`}</p>
+        <small>
+          <time dateTime={scheduled_at!} title={fullTimeOf(scheduled_at!)}>
+            {whenText(new Date(scheduled_at!))}
+          </time>
+          {visibility === 'external' && <strong> · to the customer</strong>}
+          {!isOwn && ` · by ${author?.name ?? 'another person'}`}
+        </small>
+        <Problem text={problem} />
+      </div>
+      {isOwn && can('messaging:update') && (
+        <IconButton icon={Pencil} label="Edit the scheduled message" onClick={() => setEditing(true)} />
+      )}
+      {mayEnd && (
+        <>
+          <IconButton
+            icon={SendHorizontal}
+            label="Send it now"
+            disabled={isBusy}
+            onClick={() => run(async () => live?.sendNow(id))}
+          />
+          <IconButton
+            icon={Trash2}
+            label="Cancel the scheduled message"
+            disabled={isBusy}
+            onClick={() => run(async () => live?.cancel(id))}
+          />
+        </>
+      )}
+    </li>
+  );
+}

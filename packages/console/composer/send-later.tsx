@@ -1,0 +1,60 @@
+import { Button, IconButton } from '@parley/ui/elements/button.tsx';
+import { MenuButton } from '@parley/ui/overlays/menu.tsx';
+import { Popover } from '@parley/ui/overlays/popover.tsx';
+import { Clock } from 'lucide';
+import { useRef, useState } from 'preact/hooks';
+import { fieldTime, momentOf, sendTimes, whenText } from '../writing/send-times.ts';
+import { TimeField } from '../writing/time-field.tsx';
+
+export interface SendLaterProps {
+  readonly isDisabled: boolean;
+  readonly onChoose: (at: Date) => void;
+}
+
+/** A button that offers times at which a message can be sent. */
+export function SendLater({ isDisabled, onChoose }: SendLaterProps) {
+  const button = useRef<HTMLSpanElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  if (isDisabled) return <IconButton icon={Clock} label="Send later" disabled />;
+  const times = sendTimes(new Date()).map(({ label, at }) => ({
+    label,
+    detail: whenText(at),
+    act: () => onChoose(at),
+  }));
+  const other = { label: 'Another time…', beginsGroup: true, act: () => setOpen(true) };
+  return (
+    <span ref={button}>
+      <MenuButton icon={Clock} label="Send later" items={[...times, other]} />
+      {isOpen && (
+        <Popover
+          anchor={button.current!}
+          label="Send later"
+          placement="top-end"
+          class="send-later"
+          onClose={() => setOpen(false)}
+        >
+          <OtherTime
+            onChoose={(at) => {
+              setOpen(false);
+              onChoose(at);
+            }}
+          />
+        </Popover>
+      )}
+    </span>
+  );
+}
+
+/** Any other time; an hour from now is a beginning. */
+function OtherTime({ onChoose }: Pick<SendLaterProps, 'onChoose'>) {
+  const [value, setValue] = useState(() => fieldTime(new Date(Date.now() + 3_600_000)));
+  const at = momentOf(value, new Date());
+  return (
+    <div class="send-later-other">
+      <TimeField value={value} onValue={setValue} />
+      <Button look="primary" disabled={at === null} onClick={() => at !== null && onChoose(at)}>
+        Schedule
+      </Button>
+    </div>
+  );
+}

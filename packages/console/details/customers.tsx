@@ -1,0 +1,93 @@
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Customer } from '@parley/protocol/resources/customer.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { useAction } from '@parley/ui/feedback/action.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
+import { useRead } from '@parley/ui/hooks/read.ts';
+import { useSignedIn } from '../session/session-context.tsx';
+import { Metadata } from './metadata.tsx';
+import type { Rights } from './rights.ts';
+import { Section } from './section.tsx';
+
+export interface CustomersProps {
+  readonly conversation: Conversation;
+  readonly rights: Rights;
+}
+
+/** The customers of a case: who they are, and what the application keeps with them. */
+export function Customers({ conversation: { participants }, rights }: CustomersProps) {
+  const customers = (participants ?? []).filter(({ type }) => type === 'customer');
+  return (
+    <Section title={customers.length === 1 ? 'Customer' : 'Customers'}>
+      {customers.map((participant) => (
+        <CustomerFacts key={participant.id} participant={participant} mayBlock={rights.mayWrite} />
+      ))}
+    </Section>
+  );
+}
+
+interface CustomerFactsProps {
+  readonly participant: Participant;
+  readonly mayBlock: boolean;
+}
+
+function CustomerFacts({ participant: { actor, actor_id, metadata }, mayBlock }: CustomerFactsProps) {
+  const { client, can } = useSignedIn();
+  const id = actor_id ?? '';
+  const { isBusy, problem, run } = useAction();
+  const { value, set } = useRead(id, async () => {
+    const customer = can('users:read') ? await client.fetch<Customer>(`/v1/customers/${id}`) : null;
+    const isBlocked = customer?.blocked ?? (await isBlockedByTeam(client.conversations, id));
+    return { customer, isBlocked };
+  });
+  const { customer = null, isBlocked = null } = value ?? {};
+  const change = (block: boolean) =>
+    run(async () => {
+      await (block ? client.conversations.block(id) : client.conversations.unblock(id));
+      set({ customer, isBlocked: block });
+    });
+  return (
+    <dl class="customer">
+      <dt>Name</dt>
+      <dd>{customer?.name ?? actor?.name}</dd>
+      {(customer?.email ?? actor?.handle) && (
+        <>
+          <dt>Email</dt>
+          <dd>
+            <a href={`mailto:${customer?.email ?? actor?.handle}`}>{customer?.email ?? actor?.handle}</a>
+          </dd>
+        </>
+      )}
+      <Metadata
+        externalId={customer?.external_id ?? null}
+        metadata={{ ...customer?.metadata, ...metadata }}
+      />
+      {isBlocked && (
+        <>
+          <dt>Blocked</dt>
+          <dd>The customer can only read.</dd>
+        </>
+      )}
+      {mayBlock && isBlocked !== null && (
+        <dd class="customer-buttons">
+          <Button disabled={isBusy} look={isBlocked ? 'plain' : 'danger'} onClick={() => change(!isBlocked)}>
+            {isBlocked ? 'Unblock' : 'Block'}
+          </Button>
+          <Problem text={problem} />
+        </dd>
+      )}
+    </dl>
+  );
+}
+
+/** Those without the right to read customers find it in the list of blocks. */
+async function isBlockedByTeam(
+  conversations: Pick<ReturnType<typeof useSignedIn>['client']['conversations'], 'blocks'>,
+  id: string,
+): Promise<boolean> {
+  for await (const { data } of conversations.blocks()) {
+    if (data.some(({ scope, actor }) => scope === 'account' && actor.id === id)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,45 @@
+import { useConversation } from '@parley/client/react';
+import { useRef } from 'preact/hooks';
+import { useSignedIn } from '../session/session-context.tsx';
+import { About } from './about.tsx';
+import { Customers } from './customers.tsx';
+import { Files } from './files.tsx';
+import { HoldSection } from './hold-section.tsx';
+import { Members } from './members.tsx';
+import { OwnSettings } from './own-settings.tsx';
+import { Pins } from './pins.tsx';
+import { Readers } from './readers.tsx';
+import { rightsOf } from './rights.ts';
+import { Removed, Standing } from './standing.tsx';
+
+export interface DetailsPaneProps {
+  readonly conversationId: string;
+}
+
+/** Everything about a conversation beside what is said in it. */
+export function DetailsPane({ conversationId }: DetailsPaneProps) {
+  const { conversation, status, end } = useConversation(conversationId);
+  const { me, can } = useSignedIn();
+  const couldOwn = useRef<boolean | null>(me.role?.type === 'admin' || null);
+  if (status === 'ended') {
+    const mayRestore = can('messaging:update') && couldOwn.current;
+    return <Removed conversationId={conversationId} end={end} mayRestore={mayRestore} />;
+  }
+  if (conversation === null) return <p class="side-pane-empty">Loading…</p>;
+  const rights = rightsOf(me, conversation);
+  couldOwn.current = rights.mayOwn;
+  const shown = { conversation, rights };
+  return (
+    <div class="details-pane">
+      <About {...shown} />
+      {conversation.audience === 'customer' && <Customers {...shown} />}
+      <Members {...shown} />
+      {rights.own !== undefined && <OwnSettings own={rights.own} conversationId={conversationId} />}
+      <Pins {...shown} />
+      <Files conversationId={conversationId} />
+      <Readers conversation={conversation} />
+      <HoldSection {...shown} />
+      <Standing {...shown} />
+    </div>
+  );
+}

@@ -1,0 +1,17 @@
+import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
+import { shownName } from '@parley/ui/text/shown-name.ts';
+
+const CHARACTERS = 140;
+
+type Excerpted = Pick<ChatMessage, 'body' | 'deleted_at'> & {
+  readonly attachments: readonly { readonly filename: string | null }[] | null;
+};
+
+/** Returns the beginning of a message in one line, or what it has where it has no text. */
+export function excerptOf({ body, attachments, deleted_at }: Excerpted): string {
+  if (deleted_at !== null) return 'Deleted message';
+  const text = (body ?? '').replaceAll(/\s+/g, ' ').trim();
+  if (text === '') return shownName(attachments?.[0]?.filename ?? 'A message without text');
+  const characters = [...text];
+  return characters.length > CHARACTERS ? `${characters.slice(0, CHARACTERS).join('')}…` : text;
+}

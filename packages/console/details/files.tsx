@@ -1,0 +1,60 @@
+import { useConversation } from '@parley/client/react';
+import type { ConversationFile } from '@parley/protocol/resources/conversation-file.ts';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { Icon } from '@parley/ui/elements/icon.tsx';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
+import { usePages } from '@parley/ui/hooks/pages.ts';
+import { sizeText } from '@parley/ui/text/bytes.ts';
+import { shownName } from '@parley/ui/text/shown-name.ts';
+import { shortTimeOf } from '@parley/ui/text/time.ts';
+import { File, Image } from 'lucide';
+import { Section } from './section.tsx';
+
+export interface FilesProps {
+  readonly conversationId: string;
+}
+
+/** The files of a conversation, newest first. */
+export function Files({ conversationId }: FilesProps) {
+  const { messages, live } = useConversation(conversationId);
+  const newest = messages.findLast((one) => one.delivery === 'sent' && (one.attachments ?? []).length > 0);
+  const key = live === undefined ? '' : `${conversationId} ${newest?.id} ${newest?.deleted_at}`;
+  const files = usePages<ConversationFile>(key, () => live!.files({ limit: 10 }));
+  return (
+    <Section title="Files">
+      {files.status === 'ready' && files.items.length === 0 && <p class="section-empty">No file was sent.</p>}
+      <ul class="files">
+        {files.items.map((file) => (
+          <FileRow key={file.id} file={file} />
+        ))}
+      </ul>
+      <Problem text={files.problem} />
+      {files.hasMore && (
+        <Button look="plain" disabled={files.status === 'loading'} onClick={files.more}>
+          Show more
+        </Button>
+      )}
+    </Section>
+  );
+}
+
+function FileRow({ file }: { readonly file: ConversationFile }) {
+  const { kind, filename, size_bytes: size, url, sender, sent_at } = file;
+  const name = shownName(filename ?? 'A file');
+  const detail = [sender?.name, shortTimeOf(sent_at), size === null ? null : sizeText(size)];
+  return (
+    <li>
+      <Icon of={kind === 'image' ? Image : File} />
+      <span class="files-name">
+        {url === null ? (
+          <s title="The file was removed.">{name}</s>
+        ) : (
+          <a href={url} target="_blank" rel="noopener nofollow ugc">
+            {name}
+          </a>
+        )}
+        <small>{detail.filter(Boolean).join(' · ')}</small>
+      </span>
+    </li>
+  );
+}

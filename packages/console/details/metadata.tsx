@@ -1,0 +1,38 @@
+import { PUBLIC_PREFIX } from '@parley/protocol/resources/metadata.ts';
+
+export interface MetadataProps {
+  readonly externalId: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** What the application keeps with a resource, for a list of facts. */
+export function Metadata({ externalId, metadata }: MetadataProps) {
+  return (
+    <>
+      {externalId !== null && (
+        <>
+          <dt>External id</dt>
+          <dd>
+            <code>{externalId}</code>
+          </dd>
+        </>
+      )}
+      {Object.entries(metadata).map(([name, value]) => (
+        <MetadataRow key={name} name={name} value={value} />
+      ))}
+    </>
+  );
+}
+
+function MetadataRow({ name, value }: { readonly name: string; readonly value: string }) {
+  const isPublic = name.startsWith(PUBLIC_PREFIX);
+  return (
+    <>
+      <dt title={isPublic ? 'The customer sees it too.' : undefined}>
+        {isPublic ? name.slice(PUBLIC_PREFIX.length) : name}
+        {isPublic && <small class="metadata-public">shown to the customer</small>}
+      </dt>
+      <dd>{value}</dd>
+    </>
+  );
+}

@@ -1,0 +1,49 @@
+import { useConversation } from '@parley/client/react';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
+import { useAction } from '@parley/ui/feedback/action.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
+import { fullTimeOf } from '@parley/ui/text/time.ts';
+import { Section } from './section.tsx';
+
+export interface OwnSettingsProps {
+  readonly own: Participant;
+  readonly conversationId: string;
+}
+
+/** What the person wants to be notified of in a conversation. */
+export function OwnSettings({ own, conversationId }: OwnSettingsProps) {
+  const { live } = useConversation(conversationId);
+  const { isBusy, problem, run } = useAction();
+  const isMuted = own.notifications === 'muted';
+  const until = isMuted ? own.muted_until : null;
+  const choose = (value: string) =>
+    run(() => {
+      if (value === 'all') return live!.unmute();
+      const hours = Number(value);
+      return live!.mute(hours > 0 ? new Date(Date.now() + hours * HOUR_MS).toISOString() : null);
+    });
+  return (
+    <Section title="Notifications">
+      <select
+        aria-label="Notifications of this conversation"
+        value={isMuted ? (until ? 'until' : 'mentions') : 'all'}
+        disabled={isBusy}
+        onChange={(event) => void choose(event.currentTarget.value)}
+      >
+        <option value="all">All messages</option>
+        {until && (
+          <option value="until" disabled>
+            Mentions only until {fullTimeOf(until)}
+          </option>
+        )}
+        <option value="1">Mentions only, for an hour</option>
+        <option value="24">Mentions only, for a day</option>
+        <option value="168">Mentions only, for a week</option>
+        <option value="mentions">Mentions only</option>
+      </select>
+      <Problem text={problem} />
+    </Section>
+  );
+}
+
+const HOUR_MS = 3_600_000;

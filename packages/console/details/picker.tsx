@@ -1,0 +1,91 @@
+import { Avatar } from '@parley/ui/elements/avatar.tsx';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { useAction } from '@parley/ui/feedback/action.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
+import { useEvent } from '@parley/ui/hooks/use-event.ts';
+import { Dialog } from '@parley/ui/overlays/dialog.tsx';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+
+export interface Pickable {
+  readonly id: string;
+  readonly name: string | null;
+  readonly detail?: string | null;
+  /** The address of a picture. Absent where the thing has none. */
+  readonly avatar_url?: string | null;
+}
+
+export interface PickerProps<T extends Pickable> {
+  readonly title: string;
+  readonly placeholder: string;
+  /** The text of the button beside each hit. */
+  readonly action: string;
+  /** Finds what fits to the words; all if there are none. */
+  readonly search: (words: string) => Promise<readonly T[]>;
+  readonly onPick: (one: T) => Promise<unknown>;
+  readonly onClose: () => void;
+  /** What else there is to choose. */
+  readonly children?: ComponentChildren;
+}
+
+/** A dialog to search for one thing and take it. */
+export function Picker<T extends Pickable>(props: PickerProps<T>) {
+  const { title, placeholder, action, search, onPick, onClose, children } = props;
+  const [words, setWords] = useState('');
+  const [found, setFound] = useState<{ readonly hits: readonly T[] | null; readonly problem: string }>(
+    NOTHING,
+  );
+  const { isBusy, problem, run } = useAction();
+  const find = useEvent(search);
+  useEffect(() => {
+    let isShown = true;
+    // Words that are typed on must not be searched for.
+    const timer = setTimeout(() => {
+      find(words.trim()).then(
+        (hits) => isShown && setFound({ hits, problem: '' }),
+        (error: Error) => isShown && setFound({ hits: null, problem: error.message }),
+      );
+    }, TYPED_AFTER_MS);
+    return () => {
+      isShown = false;
+      clearTimeout(timer);
+    };
+  }, [words, find]);
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <input
+        type="search"
+        aria-label={placeholder}
+        placeholder={placeholder}
+        value={words}
+        onInput={(event) => setWords(event.currentTarget.value)}
+      />
+      <ul class="picker-hits" aria-label="Hits">
+        {found.hits?.map((hit) => (
+          <li key={hit.id}>
+            {hit.avatar_url !== undefined && <Avatar name={hit.name ?? ''} url={hit.avatar_url} size={28} />}
+            <span class="picker-name">
+              {hit.name ?? hit.id}
+              {hit.detail && <small>{hit.detail}</small>}
+            </span>
+            <Button
+              aria-label={`${action} ${hit.name ?? hit.id}`}
+              disabled={isBusy}
+              onClick={async () => {
+                if (await run(() => onPick(hit))) onClose();
+              }}
+            >
+              {action}
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {found.hits?.length === 0 && <p class="picker-none">Nothing was found.</p>}
+      <Problem text={problem || found.problem} />
+      {children}
+    </Dialog>
+  );
+}
+
+const NOTHING = { hits: null, problem: '' } as const;
+const TYPED_AFTER_MS = 150;

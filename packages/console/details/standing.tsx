@@ -1,0 +1,124 @@
+import type { ConversationEnd } from '@parley/client';
+import { useConversation } from '@parley/client/react';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { useAction } from '@parley/ui/feedback/action.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
+import { Confirm } from '@parley/ui/overlays/confirm.tsx';
+import { Archive, ArchiveRestore, EyeOff, LogOut, RotateCcw, Trash2 } from 'lucide';
+import { useState } from 'preact/hooks';
+import { go } from '../nav/place.ts';
+import { useSignedIn } from '../session/session-context.tsx';
+import type { Rights } from './rights.ts';
+import { Section } from './section.tsx';
+
+export interface StandingProps {
+  readonly conversation: Conversation;
+  readonly rights: Rights;
+}
+
+/** Whether the conversation stays: archiving, hiding, leaving and deleting. */
+export function Standing({ conversation: { id, status, legal_hold }, rights }: StandingProps) {
+  const { conversations } = useSignedIn().client;
+  const { live } = useConversation(id);
+  const [asked, setAsked] = useState<'leave' | 'delete' | null>(null);
+  const { isBusy, problem, run } = useAction();
+  const isArchived = status === 'archived';
+  const home = () => go({ main: { at: 'home' } });
+  return (
+    <Section title="This conversation">
+      <div class="standing">
+        {rights.mayArchive && (
+          <Button
+            icon={isArchived ? ArchiveRestore : Archive}
+            disabled={isBusy}
+            onClick={() => run(() => (isArchived ? conversations.unarchive(id) : conversations.archive(id)))}
+          >
+            {isArchived ? 'Open again' : 'Archive'}
+          </Button>
+        )}
+        {rights.own !== undefined && (
+          <Button
+            icon={EyeOff}
+            disabled={isBusy}
+            onClick={async () => {
+              if (await run(() => conversations.hide(id))) home();
+            }}
+          >
+            Hide until the next message
+          </Button>
+        )}
+        {rights.mayLeave && (
+          <Button icon={LogOut} onClick={() => setAsked('leave')}>
+            Leave
+          </Button>
+        )}
+        {rights.mayOwn && legal_hold !== 'held' && (
+          <Button icon={Trash2} look="danger" onClick={() => setAsked('delete')}>
+            Delete
+          </Button>
+        )}
+      </div>
+      <Problem text={problem} />
+      {asked === 'leave' && (
+        <Confirm
+          title="Leave the conversation?"
+          text="You can no longer read it, until an owner adds you again."
+          action="Leave"
+          isDanger
+          onConfirm={async () => {
+            await live!.leave();
+            home();
+          }}
+          onClose={() => setAsked(null)}
+        />
+      )}
+      {asked === 'delete' && (
+        <Confirm
+          title="Delete the conversation?"
+          text="It disappears for all members with everything in it. It can be restored for 30 days."
+          action="Delete"
+          isDanger
+          onConfirm={() => conversations.delete(id)}
+          onClose={() => setAsked(null)}
+        />
+      )}
+    </Section>
+  );
+}
+
+export interface RemovedProps {
+  readonly conversationId: string;
+  readonly end: ConversationEnd | null;
+  /**
+   * Whether the person may bring it back if it was deleted; null where that is unknown, since the
+   * page has not read it before.
+   */
+  readonly mayRestore: boolean | null;
+}
+
+/** Says why a conversation cannot be read any more, and brings a deleted one back. */
+export function Removed({ conversationId, end, mayRestore }: RemovedProps) {
+  const { client } = useSignedIn();
+  const { isBusy, problem, run } = useAction();
+  const isDeleted = end === 'revoked' ? mayRestore === true : end?.code === 'resource_gone';
+  const restore = async () => {
+    if (!(await run(() => client.conversations.restore(conversationId)))) return;
+    go({ main: { at: 'home' } }, { replace: true });
+    // What has ended is gone from the page then, and is opened again.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    go({ main: { at: 'conversation', id: conversationId }, pane: { shows: 'details' } });
+  };
+  return (
+    <div class="side-pane-empty">
+      <p>{isDeleted ? 'The conversation was deleted.' : 'The conversation can no longer be read.'}</p>
+      {isDeleted && mayRestore === null && <p>Its owners can restore it.</p>}
+      {isDeleted && mayRestore !== false && (
+        <Button icon={RotateCcw} disabled={isBusy} onClick={restore}>
+          Restore
+        </Button>
+      )}
+      <Problem text={problem} />
+    </div>
+  );
+}

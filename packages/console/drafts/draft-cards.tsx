@@ -1,0 +1,25 @@
+import { useConversation } from '@parley/client/react';
+import { IconButton } from '@parley/ui/elements/button.tsx';
+import { X } from 'lucide';
+import { DraftCard } from './draft-card.tsx';
+import { useRejections } from './use-rejections.ts';
+
+/** The reply drafts of a case that wait for a person, and what became of the person's own. */
+export function DraftCards({ conversationId }: { readonly conversationId: string }) {
+  const { drafts } = useConversation(conversationId);
+  const { rejections, dismiss } = useRejections(conversationId);
+  if (drafts.length === 0 && rejections.length === 0) return null;
+  return (
+    <section class="draft-cards" aria-label="Reply drafts">
+      {rejections.map(({ id, reason }) => (
+        <div key={id} class="draft-rejected" role="status">
+          <p>Your draft was rejected{reason === null ? '.' : `: ${reason}`}</p>
+          <IconButton icon={X} label="Dismiss" onClick={() => dismiss(id)} />
+        </div>
+      ))}
+      {drafts.map((draft) => (
+        <DraftCard key={draft.id} {...{ conversationId, draft }} />
+      ))}
+    </section>
+  );
+}

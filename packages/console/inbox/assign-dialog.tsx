@@ -1,0 +1,61 @@
+import type { Client } from '@parley/client';
+import type { List } from '@parley/protocol/lists.ts';
+import type { MessagingGroup } from '@parley/protocol/resources/actor.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { type Choice, ChoiceField } from '@parley/ui/choices/choice-field.tsx';
+import { Avatar } from '@parley/ui/elements/avatar.tsx';
+import { notifyFailure } from '@parley/ui/feedback/notify.ts';
+import { Dialog } from '@parley/ui/overlays/dialog.tsx';
+import { findPeople } from '../names/people.tsx';
+import { useSignedIn } from '../session/session-context.tsx';
+
+export interface AssignDialogProps {
+  readonly conversation: Conversation;
+  readonly onClose: () => void;
+}
+
+/** Chooses the owner of a case: a person or a group. */
+export function AssignDialog({ conversation, onClose }: AssignDialogProps) {
+  const { client } = useSignedIn();
+  const find = async (words: string): Promise<Choice[]> => {
+    const [people, { data: groups }] = await Promise.all([
+      findPeople(client, words, ({ type }) => type === 'user'),
+      client.fetch<List<MessagingGroup>>('/v1/messaging/groups?limit=100'),
+    ]);
+    const wanted = words.toLocaleLowerCase();
+    const fitting = groups.filter(({ name }) => name.toLocaleLowerCase().includes(wanted));
+    return [...people, ...fitting.map(groupChoice)];
+  };
+  return (
+    <Dialog title="Assign the case" onClose={onClose}>
+      <ChoiceField
+        label="Person or group"
+        autoFocus
+        find={find}
+        onChoose={(choice) => {
+          onClose();
+          assign(client, conversation, choice).catch(notifyFailure);
+        }}
+      />
+    </Dialog>
+  );
+}
+
+/** Assigns the case to a person, who then takes part in it, or to a group. */
+async function assign({ conversations }: Client, { id, participants }: Conversation, owner: Choice) {
+  const isPerson = 'type' in owner;
+  const takesPart = participants?.some(
+    ({ actor_id, membership }) => actor_id === owner.id && membership !== 'left' && membership !== 'removed',
+  );
+  if (isPerson && takesPart !== true) {
+    await conversations.addParticipant(id, { type: 'user', actor_id: owner.id });
+  }
+  await conversations.assign(id, owner.id);
+}
+
+function groupChoice({ id, actor_id, name, avatar_url }: MessagingGroup): Choice {
+  return {
+    ...{ id: actor_id ?? id, name, detail: 'Group' },
+    picture: <Avatar name={name} url={avatar_url} size={24} />,
+  };
+}

@@ -1,0 +1,217 @@
+import type { List } from '@parley/protocol/lists.ts';
+import type { CreateConversationBody } from '@parley/protocol/resources/conversation.ts';
+import type { Inbox } from '@parley/protocol/resources/inbox.ts';
+import { ChoiceField, ChoiceLine } from '@parley/ui/choices/choice-field.tsx';
+import { Button, IconButton } from '@parley/ui/elements/button.tsx';
+import { Dialog } from '@parley/ui/overlays/dialog.tsx';
+import { X } from 'lucide';
+import { useEffect, useState } from 'preact/hooks';
+import { findPeople, type PersonChoice } from '../names/people.tsx';
+import { go } from '../nav/place.ts';
+import { useSignedIn } from '../session/session-context.tsx';
+
+const KINDS = { direct: 'Direct message', group: 'Group', case: 'Case' } as const;
+type Kind = keyof typeof KINDS;
+
+/** Begins a conversation: with a person, with several, or with a customer. */
+export function NewConversation({ onClose }: { readonly onClose: () => void }) {
+  const { client } = useSignedIn();
+  const [kind, setKind] = useState<Kind>('direct');
+  const [problem, setProblem] = useState('');
+  const create = async (body: CreateConversationBody) => {
+    setProblem('');
+    try {
+      const { id } = await client.conversations.create(body);
+      onClose();
+      go({ main: { at: 'conversation', id } });
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+  };
+  const Form = FORMS[kind];
+  return (
+    <Dialog title="New conversation" class="new-conversation" onClose={onClose}>
+      <fieldset class="new-conversation-kinds">
+        <legend class="hidden-visually">Kind</legend>
+        {(Object.entries(KINDS) as [Kind, string][]).map(([value, label]) => (
+          <label key={value} class="new-conversation-kind">
+            <input
+              type="radio"
+              name="new-conversation-kind"
+              checked={value === kind}
+              onChange={() => setKind(value)}
+            />
+            {label}
+          </label>
+        ))}
+      </fieldset>
+      <Form create={create} />
+      {problem !== '' && (
+        <p role="alert" class="new-conversation-problem">
+          {problem}
+        </p>
+      )}
+    </Dialog>
+  );
+}
+
+interface FormProps {
+  readonly create: (body: CreateConversationBody) => Promise<void>;
+}
+
+function DirectForm({ create }: FormProps) {
+  const { client, me } = useSignedIn();
+  return (
+    <ChoiceField
+      label="Person"
+      placeholder="Name or address"
+      autoFocus
+      find={(words) => findPeople(client, words, ({ id, type }) => type === 'user' && id !== me.actor.id)}
+      onChoose={({ id }) =>
+        void create({ type: 'direct_message', participants: [{ type: 'user', actor_id: id }] })
+      }
+    />
+  );
+}
+
+function GroupForm({ create }: FormProps) {
+  const [title, setTitle] = useState('');
+  const [members, setMembers] = useState<readonly PersonChoice[]>([]);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const name = title.trim();
+    void create({
+      type: 'group',
+      ...(name !== '' && { title: name }),
+      participants: members.map(({ id, type }) => ({ type, actor_id: id })),
+    });
+  };
+  return (
+    <form class="new-conversation-form" onSubmit={submit}>
+      <label>
+        Title
+        <input
+          value={title}
+          maxLength={200}
+          placeholder="What it is about"
+          onInput={(event) => setTitle(event.currentTarget.value)}
+        />
+      </label>
+      <Members members={members} onChange={setMembers} />
+      <Button type="submit" look="primary" disabled={title.trim() === '' && members.length === 0}>
+        Create the group
+      </Button>
+    </form>
+  );
+}
+
+interface MembersProps {
+  readonly members: readonly PersonChoice[];
+  readonly onChange: (members: readonly PersonChoice[]) => void;
+}
+
+function Members({ members, onChange }: MembersProps) {
+  const { client, me } = useSignedIn();
+  const taken = new Set([me.actor.id, ...members.map(({ id }) => id)]);
+  return (
+    <>
+      <ChoiceField
+        label="Members"
+        placeholder="Name or address"
+        find={(words) => findPeople(client, words, ({ id }) => !taken.has(id))}
+        onChoose={(choice) => onChange([...members, choice as PersonChoice])}
+      />
+      {members.length > 0 && (
+        <ul class="new-conversation-members" aria-label="Chosen members">
+          {members.map((member) => (
+            <li key={member.id}>
+              <ChoiceLine choice={{ ...member, detail: null }} />
+              <IconButton
+                icon={X}
+                label={`Remove ${member.name}`}
+                onClick={() => onChange(members.filter(({ id }) => id !== member.id))}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function CaseForm({ create }: FormProps) {
+  const { client, can } = useSignedIn();
+  const [title, setTitle] = useState('');
+  const [name, setName] = useState('');
+  const [email, setEmail] = useState('');
+  const [inboxId, setInboxId] = useState('');
+  const [members, setMembers] = useState<readonly PersonChoice[]>([]);
+  const [inboxes, setInboxes] = useState<readonly Inbox[]>([]);
+  useEffect(() => {
+    if (!can('inboxes:read')) return;
+    client
+      .fetch<List<Inbox>>('/v1/messaging/inboxes?limit=100')
+      .then(({ data }) => setInboxes(data))
+      .catch(() => setInboxes([]));
+  }, [client, can]);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const [subject, called, address] = [title, name, email].map((text) => text.trim());
+    void create({
+      type: 'group',
+      audience: 'customer',
+      ...(subject && { title: subject }),
+      ...(inboxId !== '' && { inbox_id: inboxId }),
+      participants: [
+        { type: 'customer', ...(called && { name: called }), ...(address && { email: address }) },
+        ...members.map(({ id, type }) => ({ type, actor_id: id })),
+      ],
+    });
+  };
+  return (
+    <form class="new-conversation-form" onSubmit={submit}>
+      <label>
+        Subject
+        <input value={title} maxLength={200} onInput={(event) => setTitle(event.currentTarget.value)} />
+      </label>
+      <label>
+        Name of the customer
+        <input
+          required
+          value={name}
+          maxLength={200}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+      </label>
+      <label>
+        Mail address
+        <input
+          type="email"
+          required={inboxId !== ''}
+          value={email}
+          onInput={(event) => setEmail(event.currentTarget.value)}
+        />
+        <small>An address that the account knows stands for that customer.</small>
+      </label>
+      {inboxes.length > 0 && (
+        <label>
+          Replies leave
+          <select value={inboxId} onChange={(event) => setInboxId(event.currentTarget.value)}>
+            <option value="">in the chat alone</option>
+            {inboxes.map(({ id, name: inbox, address }) => (
+              <option key={id} value={id}>
+                as mail from {inbox} ({address})
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <Members members={members} onChange={setMembers} />
+      <Button type="submit" look="primary" disabled={name.trim() === ''}>
+        Open the case
+      </Button>
+    </form>
+  );
+}
+
+const FORMS = { direct: DirectForm, group: GroupForm, case: CaseForm };

@@ -1,0 +1,212 @@
+import type { Client } from '@parley/client';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Participant } from '@parley/protocol/resources/participant.ts';
+import { notifyFailure } from '@parley/ui/feedback/notify.ts';
+import type { MenuItem } from '@parley/ui/overlays/menu.tsx';
+import {
+  AlarmClock,
+  AlarmClockOff,
+  Archive,
+  ArchiveRestore,
+  Bell,
+  BellOff,
+  CheckCheck,
+  CircleCheck,
+  Eye,
+  EyeOff,
+  Mail,
+  RotateCcw,
+  UserPlus,
+  UserRoundCheck,
+  UserRoundX,
+} from 'lucide';
+import { laterTimes } from './later.ts';
+
+/** What the actions on a conversation need. */
+export interface ActionContext {
+  readonly client: Client;
+  readonly myId: string;
+  /** Whether the person sees the whole account. */
+  readonly isAdmin: boolean;
+  readonly can: (permission: string) => boolean;
+  /** Offers times; `act` gets null for "until it is ended". */
+  readonly onTimes: (items: readonly MenuItem[], label: string) => void;
+  readonly onAssign: (conversation: Conversation) => void;
+}
+
+/** The keys of actions on a conversation in the list, by what they do. */
+export const ACTION_KEYS = { read: 'u', mute: 'm', snooze: 's', archive: 'e', assign: 'a' } as const;
+
+export type ActionName = keyof typeof ACTION_KEYS | 'hide' | 'unassign' | 'take' | 'resolve';
+
+/** An action on a conversation, as an item of a menu. */
+export interface RowAction extends MenuItem {
+  readonly name: ActionName;
+}
+
+/** Returns what the person can do with a conversation in the list. */
+export function rowActions(conversation: Conversation, context: ActionContext): RowAction[] {
+  return [
+    ...readActions(conversation, context),
+    ...ownActions(conversation, context),
+    ...caseActions(conversation, context),
+    ...sharedActions(conversation, context),
+  ];
+}
+
+/** Returns the caller's participant; undefined where it only sees the conversation. */
+export function ownParticipant({ participants }: Conversation, myId: string): Participant | undefined {
+  return participants?.find(
+    ({ actor_id, membership }) => actor_id === myId && (membership === 'active' || membership === 'hidden'),
+  );
+}
+
+export function isMuted(conversation: Conversation, myId: string): boolean {
+  return ownParticipant(conversation, myId)?.notifications === 'muted';
+}
+
+function readActions(conversation: Conversation, { client, myId }: ActionContext): RowAction[] {
+  const { id, unread, last_message: last } = conversation;
+  const sequence = last?.sequence;
+  if (!sequence || ownParticipant(conversation, myId) === undefined) return [];
+  const { read } = ACTION_KEYS;
+  if (unread > 0) {
+    const act = () => run(client.conversations.markRead(id, sequence));
+    return [{ name: 'read', label: 'Mark as read', icon: CheckCheck, detail: read, act }];
+  }
+  // One's own messages are never unread.
+  if ((last.author_id ?? last.sender_id) === myId) return [];
+  const act = () => run(client.conversations.markUnread(id, sequence));
+  return [{ name: 'read', label: 'Mark as unread', icon: Mail, detail: read, act }];
+}
+
+function ownActions(conversation: Conversation, context: ActionContext): RowAction[] {
+  const { client, myId, onTimes } = context;
+  const { id, snoozed, status } = conversation;
+  const own = ownParticipant(conversation, myId);
+  if (own === undefined) return [];
+  const { conversations } = client;
+  const { mute, snooze } = ACTION_KEYS;
+  const setMuted = (until: Date | null) =>
+    run(
+      conversations.updateParticipant(id, own.id, {
+        notifications: 'muted',
+        muted_until: until === null ? null : until.toISOString(),
+      }),
+    );
+  const unmute = () => run(conversations.updateParticipant(id, own.id, { notifications: 'unmuted' }));
+  return [
+    own.notifications === 'muted'
+      ? { name: 'mute', label: 'Unmute', icon: Bell, detail: mute, act: unmute }
+      : {
+          name: 'mute',
+          label: 'Mute…',
+          icon: BellOff,
+          detail: mute,
+          act: () => onTimes(timeItems('Until I unmute it', setMuted), 'Mute'),
+        },
+    snoozed
+      ? {
+          name: 'snooze',
+          label: 'End the snooze',
+          icon: AlarmClockOff,
+          detail: snooze,
+          act: () => run(conversations.unsnooze(id)),
+        }
+      : {
+          name: 'snooze',
+          label: 'Snooze…',
+          icon: AlarmClock,
+          detail: snooze,
+          act: () =>
+            onTimes(
+              timeItems('Until the next message', (until) =>
+                run(conversations.snooze(id, until ?? undefined)),
+              ),
+              'Snooze',
+            ),
+        },
+    status === 'hidden'
+      ? { name: 'hide', label: 'Show again', icon: Eye, act: () => run(conversations.unhide(id)) }
+      : {
+          name: 'hide',
+          label: 'Hide until the next message',
+          icon: EyeOff,
+          act: () => run(conversations.hide(id)),
+        },
+  ];
+}
+
+function caseActions(conversation: Conversation, context: ActionContext): RowAction[] {
+  const { id, audience, assignee_id: assignee = null, workflow_status: lane } = conversation;
+  if (audience !== 'customer' || !mayChange(conversation, context)) return [];
+  const { client, myId, onAssign } = context;
+  const { conversations } = client;
+  const assign = (to: string | null) => () => run(conversations.assign(id, to));
+  const actions: RowAction[] = [
+    ...(assignee === myId
+      ? []
+      : [{ name: 'take', label: 'Assign to me', icon: UserRoundCheck, act: assign(myId) } as const]),
+    {
+      name: 'assign',
+      label: 'Assign…',
+      icon: UserPlus,
+      detail: ACTION_KEYS.assign,
+      act: () => onAssign(conversation),
+    },
+    ...(assignee === null
+      ? []
+      : [{ name: 'unassign', label: 'Unassign', icon: UserRoundX, act: assign(null) } as const]),
+    lane === 'resolved'
+      ? {
+          name: 'resolve',
+          label: 'Reopen',
+          icon: RotateCcw,
+          act: () => run(conversations.moveTo(id, 'open')),
+        }
+      : {
+          name: 'resolve',
+          label: 'Resolve',
+          icon: CircleCheck,
+          act: () => run(conversations.moveTo(id, 'resolved')),
+        },
+  ];
+  return actions.map((action, index) => ({ ...action, beginsGroup: index === 0 }));
+}
+
+function sharedActions(conversation: Conversation, context: ActionContext): RowAction[] {
+  const { id, status, type } = conversation;
+  const role = ownParticipant(conversation, context.myId)?.role;
+  const isManager = context.isAdmin || role === 'owner' || role === 'admin';
+  if (type === 'system' || !mayChange(conversation, context)) return [];
+  if (type !== 'direct_message' && !isManager) return [];
+  const { conversations } = context.client;
+  const base = { name: 'archive', detail: ACTION_KEYS.archive, beginsGroup: true } as const;
+  return [
+    status === 'archived'
+      ? { ...base, label: 'Unarchive', icon: ArchiveRestore, act: () => run(conversations.unarchive(id)) }
+      : { ...base, label: 'Archive', icon: Archive, act: () => run(conversations.archive(id)) },
+  ];
+}
+
+function mayChange(conversation: Conversation, { myId, isAdmin, can }: ActionContext): boolean {
+  const role = ownParticipant(conversation, myId)?.role;
+  return can('messaging:update') && (isAdmin || (role !== undefined && role !== 'viewer'));
+}
+
+function timeItems(open: string, act: (until: Date | null) => void): MenuItem[] {
+  return [
+    ...laterTimes(new Date()).map(({ label, at }) => ({
+      label,
+      detail: CLOCK.format(at),
+      act: () => act(at),
+    })),
+    { label: open, beginsGroup: true, act: () => act(null) },
+  ];
+}
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
+
+function run(change: Promise<object>): void {
+  change.catch(notifyFailure);
+}

@@ -1,0 +1,55 @@
+import type { InstallationCheck } from '@parley/protocol/resources/installation.ts';
+import { Icon } from '@parley/ui/elements/icon.tsx';
+import { CircleCheck, TriangleAlert } from 'lucide';
+
+/** What was checked: well, or what to do. What needs attention stands first. */
+export function Checks({ checks }: { readonly checks: readonly InstallationCheck[] }) {
+  const ill = checks.filter(({ state }) => state === 'attention');
+  const well = checks.filter(({ state }) => state !== 'attention');
+  return (
+    <section aria-labelledby="installation-checks">
+      <h2 id="installation-checks">Checks</h2>
+      <p role="status" class="installation-summary">
+        {summaryOf(checks.length, ill)}
+      </p>
+      <ul class="installation-checks">
+        {[...ill, ...well].map((check) => (
+          <Check key={check.name} check={check} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Check({ check: { name, state, message, docs_url } }: { readonly check: InstallationCheck }) {
+  return (
+    <li class="installation-check" data-state={state}>
+      <Icon of={state === 'attention' ? TriangleAlert : CircleCheck} />
+      <div>
+        <a href={docs_url} target="_blank" rel="noopener">
+          {LABELS[name] ?? name}
+        </a>
+        <span class="hidden-visually">{state === 'attention' ? ' needs attention: ' : ': '}</span>
+        <p>{message}</p>
+      </div>
+    </li>
+  );
+}
+
+function summaryOf(count: number, ill: readonly InstallationCheck[]): string {
+  if (count === 0) return 'Nothing is known yet.';
+  if (ill.length === 0) return 'Everything is well.';
+  const names = ill.map(({ name }) => LABELS[name] ?? name).join(', ');
+  return `Attention: ${names}.`;
+}
+
+const LABELS: Readonly<Record<string, string | undefined>> = {
+  postgres: 'Postgres',
+  redis: 'Redis',
+  jobs: 'Jobs',
+  files: 'Files',
+  imports: 'Imports',
+  mail: 'Mail',
+  search: 'Search',
+  webhooks: 'Webhooks',
+};

@@ -1,0 +1,81 @@
+import type { InstallationNode, NodeFigures } from '@parley/protocol/resources/installation.ts';
+import { fullTimeOf, shortTimeOf } from '@parley/ui/text/time.ts';
+import { latest } from './history.ts';
+import { Swatch } from './swatch.tsx';
+import { bytes, lateness, milliseconds, perSecond, whole } from './units.ts';
+
+/** The nodes, with what each does now. */
+export function Nodes({ nodes }: { readonly nodes: readonly InstallationNode[] }) {
+  return (
+    <section aria-labelledby="installation-nodes">
+      <h2 id="installation-nodes">Nodes</h2>
+      <ul class="installation-nodes">
+        {nodes.map((node, place) => (
+          <Node key={node.id} node={node} place={place} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Node({ node, place }: { readonly node: InstallationNode; readonly place: number }) {
+  const ill = illOf(node);
+  return (
+    <li class="installation-node" aria-label={`Node ${shortId(node.id)}`}>
+      <header>
+        <Swatch place={place} />
+        <h3 title={node.id}>{shortId(node.id)}</h3>
+        <span class="installation-state" data-ill={ill !== ''}>
+          {ill || node.state}
+        </span>
+        <p class="installation-about">
+          Parley {node.release}, Node {node.node_version}, since{' '}
+          <time dateTime={node.started_at} title={fullTimeOf(node.started_at)}>
+            {shortTimeOf(node.started_at)}
+          </time>
+          {node.answers && '. It answers this page.'}
+        </p>
+      </header>
+      <dl>
+        {FIGURES.map(({ label, text }) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{text(latest(node))}</dd>
+          </div>
+        ))}
+      </dl>
+    </li>
+  );
+}
+
+interface Figure {
+  readonly label: string;
+  readonly text: (figures: NodeFigures | undefined) => string;
+}
+
+const FIGURES: readonly Figure[] = [
+  { label: 'Sockets', text: (of) => whole(of?.sockets) },
+  { label: 'Sends', text: (of) => perSecond(of?.sends_per_second) },
+  { label: 'Deliveries', text: (of) => perSecond(of?.deliveries_per_second) },
+  { label: 'Send p50', text: (of) => milliseconds(of?.send_p50_ms) },
+  { label: 'Send p99', text: (of) => milliseconds(of?.send_p99_ms) },
+  { label: 'Event loop', text: (of) => milliseconds(of?.event_loop_p99_ms) },
+  { label: 'Outbox lag', text: (of) => lateness(of?.outbox_lag_seconds) },
+  { label: 'Memory', text: (of) => bytes(of?.memory_bytes) },
+];
+
+/** Returns as much of an id as tells the nodes of an installation apart. */
+export function shortId(id: string): string {
+  return id.slice(0, 6);
+}
+
+/** Returns what is wrong with a node, or ''. */
+function illOf({ state, silent_seconds, postgres, redis, files }: InstallationNode): string {
+  if (state === 'silent') return `silent for ${silent_seconds} s`;
+  const ills = [
+    ...(postgres === 'up' ? [] : [`Postgres ${postgres.replaceAll('_', ' ')}`]),
+    ...(redis === 'away' ? ['Redis away'] : []),
+    ...(files === 'disk_full' ? ['disk full'] : []),
+  ];
+  return ills.join(', ');
+}

@@ -1,0 +1,147 @@
+import type { SentMessage, TimelineMessage } from '@parley/client';
+import { useConversation } from '@parley/client/react';
+import type { Email, EmailRecipient } from '@parley/protocol/resources/email.ts';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { Icon } from '@parley/ui/elements/icon.tsx';
+import { useAction } from '@parley/ui/feedback/action.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
+import { useRead } from '@parley/ui/hooks/read.ts';
+import { useSeen } from '@parley/ui/hooks/seen.ts';
+import { Mail } from 'lucide';
+import { useState } from 'preact/hooks';
+import { useSignedIn } from '../session/session-context.tsx';
+import { bareSubject, foldedText, MAIL_WORDS, mailToneOf, whyOf } from './mail-words.ts';
+
+export interface MailPartsProps {
+  readonly message: SentMessage;
+  readonly conversationId: string;
+}
+
+/** The mail that carries a message: its subject where it changes, its ways, its quotes. */
+export function MailParts({ message, conversationId }: MailPartsProps) {
+  const { client } = useSignedIn();
+  const [box, isSeen] = useSeen<HTMLDivElement>();
+  const { id, email_status: status } = message;
+  // Customers are not shown it, and it may have been purged: then the message is all there is.
+  const { value: mail, set } = useRead(isSeen ? `${id} ${status}` : '', () =>
+    client.fetch<Email>(`/v1/messaging/messages/${id}/email`),
+  );
+  const subject = useNewSubject(conversationId, id, mail?.subject ?? message.subject);
+  return (
+    <div ref={box} class="mail-parts">
+      {subject !== null && <p class="mail-subject">{subject}</p>}
+      {mail !== null && <Ways mail={mail} />}
+      {status && <Delivery status={status} mail={mail} message={message} onChange={set} />}
+      {mail !== null && <Folded text={foldedText(mail.text, message.body)} />}
+      {mail?.source_url && (
+        <a class="mail-source" href={mail.source_url} target="_blank" rel="noopener nofollow ugc">
+          The mail as it came
+        </a>
+      )}
+    </div>
+  );
+}
+
+/** Returns the subject if the mail before had another one, and null if it is the same. */
+function useNewSubject(conversationId: string, id: string, subject: string | null): string | null {
+  const { messages } = useConversation(conversationId);
+  if (subject === null) return null;
+  const before = lastSubject(messages, id);
+  return before !== null && bareSubject(before) === bareSubject(subject) ? null : subject;
+}
+
+function lastSubject(messages: readonly TimelineMessage[], id: string): string | null {
+  const sent = messages.filter((message) => message.delivery === 'sent');
+  const before = sent.slice(
+    0,
+    Math.max(
+      0,
+      sent.findIndex((message) => message.id === id),
+    ),
+  );
+  return before.findLast(({ subject }) => subject !== null)?.subject ?? null;
+}
+
+function Ways({
+  mail: { direction, from_name, from_address, recipients, verdict },
+}: {
+  readonly mail: Email;
+}) {
+  const of = (kind: EmailRecipient['kind']) =>
+    recipients.filter((one) => one.kind === kind).map(({ address }) => address);
+  const from = [from_name, from_address && `<${from_address}>`].filter(Boolean).join(' ');
+  const copies = of('cc');
+  return (
+    <p class="mail-ways">
+      <span>
+        <Icon of={Mail} size={14} /> From {from}
+      </span>
+      {of('to').length > 0 && <span>to {of('to').join(', ')}</span>}
+      {copies.length > 0 && <span>copy to {copies.join(', ')}</span>}
+      {direction === 'in' && verdict?.result === 'fail' && (
+        <strong class="mail-forged">The sender may be forged.</strong>
+      )}
+    </p>
+  );
+}
+
+interface DeliveryProps {
+  readonly status: NonNullable<SentMessage['email_status']>;
+  readonly mail: Email | null;
+  readonly message: SentMessage;
+  readonly onChange: (mail: Email) => void;
+}
+
+function Delivery({ status, mail, message, onChange }: DeliveryProps) {
+  const { client, me, can } = useSignedIn();
+  const { conversation } = useConversation(message.conversation_id ?? null);
+  const { isBusy, problem, run } = useAction();
+  const own = conversation?.participants?.find(({ actor_id }) => actor_id === me.actor.id);
+  const isOver = status === 'bounced' || status === 'failed' || status === 'canceled';
+  const mayResend = isOver && can('messaging:create') && own?.role !== 'viewer';
+  const why = mail === null ? '' : whyOf(mail);
+  const failed = (mail?.recipients ?? []).filter(
+    (one) => one.status === 'bounced' || one.status === 'failed',
+  );
+  return (
+    <div class="mail-delivery">
+      <span class={`run-tone run-tone-${mailToneOf(status)}`}>{MAIL_WORDS[status]}</span>
+      {why !== '' && <span>{`Because ${why}.`}</span>}
+      {failed.map(({ address, code }) => (
+        <span key={address}>
+          {address}
+          {code && ` (${code})`}
+        </span>
+      ))}
+      {mayResend && (
+        <Button
+          look="plain"
+          disabled={isBusy}
+          onClick={() =>
+            run(async () => {
+              const path = `/v1/messaging/messages/${message.id}/actions/resend`;
+              onChange(await client.fetch<Email>(path, { method: 'POST', body: {} }));
+            })
+          }
+        >
+          Send again
+        </Button>
+      )}
+      <Problem text={problem} />
+    </div>
+  );
+}
+
+/** Quotes and signature, behind a button. */
+function Folded({ text }: { readonly text: string }) {
+  const [isOpen, setOpen] = useState(false);
+  if (text === '') return null;
+  return (
+    <>
+      <Button class="mail-fold" look="plain" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {isOpen ? 'Hide quotes and signature' : 'Show quotes and signature'}
+      </Button>
+      {isOpen && <div class="mail-folded">{text}</div>}
+    </>
+  );
+}

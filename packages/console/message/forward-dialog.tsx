@@ -1,0 +1,121 @@
+import type { Client, LiveConversation, SentMessage } from '@parley/client';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { Avatar } from '@parley/ui/elements/avatar.tsx';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { useAction } from '@parley/ui/feedback/action.ts';
+import { notify } from '@parley/ui/feedback/notify.ts';
+import { Dialog } from '@parley/ui/overlays/dialog.tsx';
+import { plainLine } from '@parley/ui/text/plain-line.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { nameOf } from '../names/conversation-name.ts';
+import { go } from '../nav/place.ts';
+import { useSignedIn } from '../session/session-context.tsx';
+
+export interface ForwardDialogProps {
+  readonly message: SentMessage;
+  readonly live: LiveConversation | undefined;
+  readonly onClose: () => void;
+}
+
+/** Chooses a conversation by its words, and sends the content of a message there. */
+export function ForwardDialog({ message, live, onClose }: ForwardDialogProps) {
+  const { client, me, can } = useSignedIn();
+  const [words, setWords] = useState('');
+  const [chosen, setChosen] = useState<Conversation | null>(null);
+  const [comment, setComment] = useState('');
+  const [toCustomer, setToCustomer] = useState(false);
+  const found = useFound(client, words);
+  const { isBusy, problem, run } = useAction();
+  const isCase = chosen?.audience === 'customer';
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (chosen === null || live === undefined) return;
+    const body = {
+      conversation_id: chosen.id,
+      ...(comment.trim() !== '' && { body: comment.trim() }),
+      ...(isCase && toCustomer && { audience: 'customer' as const }),
+    };
+    if (!(await run(() => live.forward(message.id, body)))) return;
+    notify(`Forwarded to ${nameOf(chosen, me.actor.id).name}.`);
+    onClose();
+    go({ main: { at: 'conversation', id: chosen.id } });
+  };
+  return (
+    <Dialog title="Forward the message" onClose={onClose}>
+      <form class="forward" onSubmit={submit}>
+        <blockquote class="forward-quote">
+          {plainLine(message.body ?? '') || 'A message without text'}
+        </blockquote>
+        <input
+          type="search"
+          aria-label="Search a conversation"
+          placeholder="Search a conversation"
+          value={words}
+          onInput={(event) => setWords(event.currentTarget.value)}
+        />
+        <fieldset class="forward-found">
+          <legend class="hidden-visually">Conversations</legend>
+          {found.map((conversation) => {
+            const { name, avatarUrl } = nameOf(conversation, me.actor.id);
+            return (
+              <label key={conversation.id}>
+                <input
+                  type="radio"
+                  name="conversation"
+                  checked={chosen?.id === conversation.id}
+                  onChange={() => setChosen(conversation)}
+                />
+                <Avatar name={name} url={avatarUrl} size={24} />
+                <span class="choice-line-name">{name}</span>
+              </label>
+            );
+          })}
+          {found.length === 0 && <p>No conversation has this name.</p>}
+        </fieldset>
+        <label>
+          Your words
+          <input value={comment} onInput={(event) => setComment(event.currentTarget.value)} />
+        </label>
+        {isCase && can('messaging:send_external') && (
+          <label>
+            <input
+              type="checkbox"
+              checked={toCustomer}
+              onChange={(event) => setToCustomer(event.currentTarget.checked)}
+            />
+            Send it to the customer
+          </label>
+        )}
+        {problem !== '' && <p role="alert">{problem}</p>}
+        <div class="forward-buttons">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" disabled={chosen === null || isBusy}>
+            Forward
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Follows the conversations of these words; the last active ones without any. */
+function useFound(client: Client, words: string): readonly Conversation[] {
+  const [found, setFound] = useState<readonly Conversation[]>([]);
+  useEffect(() => {
+    let isCurrent = true;
+    const timer = setTimeout(async () => {
+      const q = words.trim();
+      const filter = { order: 'activity', include: ['participants'], limit: 20 } as const;
+      const pages = client.conversations.list({ ...filter, ...(q !== '' && { q }) });
+      const page = await pages.next().catch(() => undefined);
+      if (isCurrent && page?.value) setFound(page.value.data);
+    }, TYPED_MS);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [client, words]);
+  return found;
+}
+
+const TYPED_MS = 150;

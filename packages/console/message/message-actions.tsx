@@ -1,0 +1,122 @@
+import type { SentMessage } from '@parley/client';
+import { IconButton } from '@parley/ui/elements/button.tsx';
+import { notify, notifyFailure } from '@parley/ui/feedback/notify.ts';
+import { MenuButton } from '@parley/ui/overlays/menu.tsx';
+import type { IconNode } from 'lucide';
+import {
+  Ellipsis,
+  Forward,
+  Link as LinkIcon,
+  MailOpen,
+  MessageSquareReply,
+  Pencil,
+  Pin,
+  PinOff,
+  SmilePlus,
+  Trash2,
+} from 'lucide';
+import { pathOf, showPane } from '../nav/place.ts';
+import type { MessageContext } from './message-context.tsx';
+import { messageRights } from './message-rights.ts';
+
+/** What of a row is open beside the message itself. */
+export type RowMode = 'reacting' | 'editing' | 'forwarding' | 'deleting';
+
+/** Something that may be done with a message. */
+export interface MessageAction {
+  readonly label: string;
+  readonly icon: IconNode;
+  /** The key that does it while the row has the focus. */
+  readonly key: string;
+  /** Stands in the row of buttons; the others are in the menu. */
+  readonly isInBar: boolean;
+  readonly isDanger?: boolean;
+  readonly act: () => void;
+}
+
+export interface ActionsInput {
+  readonly message: SentMessage;
+  readonly context: MessageContext;
+  readonly isInThread: boolean;
+  readonly onMode: (mode: RowMode) => void;
+}
+
+/** Returns what the person may do with a message. */
+export function actionsOf({ message, context, isInThread, onMode }: ActionsInput): MessageAction[] {
+  const { live, conversationId, pinnedIds, rights } = context;
+  const may = messageRights(message, rights);
+  const { id } = message;
+  const isPinned = pinnedIds.has(id);
+  const all: [boolean, MessageAction][] = [
+    [may.react, { ...act('React', SmilePlus, '+', () => onMode('reacting')), isInBar: true }],
+    [
+      may.reply && !isInThread,
+      {
+        ...act('Reply in thread', MessageSquareReply, 'r', () =>
+          showPane({ shows: 'thread', id: message.reply_to_id ?? id }),
+        ),
+        isInBar: true,
+      },
+    ],
+    [may.edit, { ...act('Edit', Pencil, 'e', () => onMode('editing')), isInBar: true }],
+    [
+      may.pin,
+      act(isPinned ? 'Unpin' : 'Pin', isPinned ? PinOff : Pin, 'p', () =>
+        (isPinned ? live?.unpin(id) : live?.pin(id))?.catch(notifyFailure),
+      ),
+    ],
+    [may.forward, act('Forward…', Forward, 'f', () => onMode('forwarding'))],
+    [true, act('Copy link', LinkIcon, 'c', () => copyLink(conversationId, id))],
+    [
+      may.markUnread && !isInThread,
+      act('Mark unread from here', MailOpen, 'u', () =>
+        live?.markUnread(message.sequence!).then(() => notify('Marked unread.'), notifyFailure),
+      ),
+    ],
+    [may.delete, { ...act('Delete…', Trash2, 'Delete', () => onMode('deleting')), isDanger: true }],
+  ];
+  return all.flatMap(([isPermitted, action]) => (isPermitted ? [action] : []));
+}
+
+function act(label: string, icon: IconNode, key: string, does: () => unknown): MessageAction {
+  return { label, icon, key, isInBar: false, act: () => void does() };
+}
+
+async function copyLink(conversationId: string, message: string): Promise<void> {
+  const path = pathOf({ main: { at: 'conversation', id: conversationId, message } });
+  try {
+    await navigator.clipboard.writeText(new URL(path, location.href).href);
+    notify('The link was copied.');
+  } catch {
+    notifyFailure(new Error('The browser does not let the page copy. Copy the address of the page instead.'));
+  }
+}
+
+export interface MessageActionsProps {
+  readonly actions: readonly MessageAction[];
+  readonly onMenu: (isOpen: boolean) => void;
+}
+
+/** The floating buttons of a row: some actions, and the others in a menu. */
+export function MessageActions({ actions, onMenu }: MessageActionsProps) {
+  const inMenu = actions.filter(({ isInBar }) => !isInBar);
+  return (
+    <div class="message-actions" role="toolbar" aria-label="Actions">
+      {actions
+        .filter(({ isInBar }) => isInBar)
+        .map(({ label, icon, key, act }) => (
+          <IconButton key={key} icon={icon} label={label} aria-keyshortcuts={key} onClick={act} />
+        ))}
+      <MenuButton
+        icon={Ellipsis}
+        label="More actions"
+        class="message-actions-more"
+        onOpen={onMenu}
+        items={inMenu.map(({ label, icon, key, isDanger = false, act }) => ({
+          ...{ label, icon, isDanger, act },
+          detail: key.length === 1 ? key.toUpperCase() : key,
+        }))}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+import type { People, TimelineMessage } from '@parley/client';
+import type { Actor } from '@parley/protocol/resources/actor.ts';
+import { Markdown } from '@parley/ui/text/markdown.tsx';
+import { useCallback, useRef } from 'preact/hooks';
+import { piecesOf } from './message-text.ts';
+
+export interface MessageBodyProps {
+  readonly message: TimelineMessage;
+  readonly people: People;
+  readonly ownId: string;
+}
+
+/** The text of a message, or what is left of one that was deleted. */
+export function MessageBody({ message, people, ownId }: MessageBodyProps) {
+  const ids = message.id === null ? message.request.mentions : message.mentions;
+  const mentioned = (ids ?? []).flatMap((id) => people.get(id) ?? []);
+  const plain = useMentions(mentioned, ownId);
+  if (message.deleted_at !== null) return <Tombstone message={message} people={people} />;
+  const isStreaming = message.streaming_state === 'streaming';
+  if (message.body === null) return isStreaming ? <p class="message-writing">Writing…</p> : null;
+  return (
+    <div class={isStreaming ? 'message-body message-body-growing' : 'message-body'}>
+      <Markdown text={message.body} {...(mentioned.length > 0 && { plain })} />
+    </div>
+  );
+}
+
+/** Returns what draws a piece of text with the names of the mentioned actors. */
+function useMentions(mentioned: readonly Actor[], ownId: string) {
+  const known = useRef(mentioned);
+  const isSame =
+    known.current.length === mentioned.length && known.current.every((actor, at) => actor === mentioned[at]);
+  if (!isSame) known.current = mentioned;
+  const actors = known.current;
+  return useCallback(
+    (text: string) =>
+      piecesOf(text, actors).map(({ text: piece, mention }, index) =>
+        mention === undefined ? (
+          piece
+        ) : (
+          <span key={index} class={mention.id === ownId ? 'mention mention-own' : 'mention'}>
+            {piece}
+          </span>
+        ),
+      ),
+    [actors, ownId],
+  );
+}
+
+function Tombstone({ message, people }: Pick<MessageBodyProps, 'message' | 'people'>) {
+  const redaction = message.id === null ? null : (message.redaction ?? null);
+  if (redaction === null) return <p class="message-gone">This message was deleted.</p>;
+  const by = redaction.by === null ? undefined : people.get(redaction.by)?.name;
+  return (
+    <p class="message-gone">
+      The content of this message was removed{by ? ` by ${by}` : ''}
+      {redaction.reason ? `: ${redaction.reason}` : '.'}
+    </p>
+  );
+}

@@ -1,0 +1,24 @@
+import type { LiveConversation, TimelineMessage } from '@parley/client';
+
+export interface MessageDeliveryProps {
+  readonly message: TimelineMessage;
+  readonly live: LiveConversation | undefined;
+}
+
+/** Says that a message is being sent, or why it was not. */
+export function MessageDelivery({ message, live }: MessageDeliveryProps) {
+  if (message.delivery === 'sent') return null;
+  const { key, error } = message;
+  if (message.delivery === 'pending') return <p class="message-pending">Sending…</p>;
+  return (
+    <p class="message-failed" role="alert">
+      Not sent: {error?.message ?? 'the server refused it.'}{' '}
+      <button type="button" class="message-again" onClick={() => live?.retry(key).catch(() => {})}>
+        Try again
+      </button>
+      <button type="button" class="message-again" onClick={() => live?.discard(key)}>
+        Discard
+      </button>
+    </p>
+  );
+}

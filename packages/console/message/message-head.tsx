@@ -1,0 +1,36 @@
+import type { TimelineMessage } from '@parley/client';
+import type { Actor } from '@parley/protocol/resources/actor.ts';
+import { fullTimeOf, timeOf } from '@parley/ui/text/time.ts';
+import type { MessageLook } from './message-look.ts';
+
+export interface MessageHeadProps {
+  readonly message: TimelineMessage;
+  readonly look: MessageLook;
+  readonly name: string;
+  /** The actor behind the message, as far as it is known. */
+  readonly author: Actor | undefined;
+}
+
+/** Who wrote a message, when, and for whom. */
+export function MessageHead({ message, look, name, author }: MessageHeadProps) {
+  const persona = message.sender?.id === author?.id ? null : message.sender?.name;
+  return (
+    <p class="message-head">
+      <b class="message-name">{name}</b>
+      {author?.type === 'agent' && <span class="message-tag">Agent</span>}
+      {look === 'note' && <NoteLabel />}
+      {look === 'reply' && (
+        <span class="message-tag message-tag-reply">To the customer{persona ? ` as ${persona}` : ''}</span>
+      )}
+      {look === 'customer' && <span class="message-tag">Customer</span>}
+      <time class="message-time" dateTime={message.created_at} title={fullTimeOf(message.created_at)}>
+        {timeOf(message.created_at)}
+      </time>
+    </p>
+  );
+}
+
+/** Says that only the team reads it. */
+export function NoteLabel() {
+  return <span class="message-tag message-tag-note">Note to the team</span>;
+}

@@ -1,0 +1,39 @@
+import type { TimelineMessage } from '@parley/client';
+
+/** For whom a message is, and by whom: decides how it is drawn. */
+export type MessageLook =
+  /** In a conversation of the team alone. */
+  | 'plain'
+  /** Of the team, which the customer of the case does not see. */
+  | 'note'
+  /** Of the team to the customer of the case. */
+  | 'reply'
+  /** Of the customer of the case. */
+  | 'customer'
+  /** Of the service. */
+  | 'service';
+
+/** Returns how a message is drawn. `customerIds` are the customers of a case; null without one. */
+export function lookOf(message: TimelineMessage, customerIds: ReadonlySet<string> | null): MessageLook {
+  if (message.id !== null && SERVICE.has(message.kind)) return 'service';
+  if (customerIds === null) return 'plain';
+  const authorId = authorIdOf(message);
+  if (authorId !== null && customerIds.has(authorId)) return 'customer';
+  const isExternal =
+    message.id === null ? message.request.audience === 'customer' : message.visibility === 'external';
+  if (!isExternal) return 'note';
+  return message.id !== null && message.kind === 'email' ? 'customer' : 'reply';
+}
+
+const SERVICE: ReadonlySet<string> = new Set(['system_event', 'alert']);
+
+/** Whether only the team sees the message, in a case. */
+export function isNote(message: TimelineMessage, customerIds: ReadonlySet<string> | null): boolean {
+  return lookOf(message, customerIds) === 'note';
+}
+
+/** Returns the id of the actor behind a message; null for messages of the service. */
+export function authorIdOf(message: TimelineMessage): string | null {
+  const sender = message.sender?.id ?? null;
+  return message.id === null ? sender : (message.author_id ?? message.sender_id ?? sender);
+}

@@ -1,0 +1,27 @@
+import type { TimelineMessage } from '@parley/client';
+import { Icon } from '@parley/ui/elements/icon.tsx';
+import { plainLine } from '@parley/ui/text/plain-line.ts';
+import { CornerUpLeft } from 'lucide';
+import { showMessage } from '../nav/place.ts';
+
+export interface MessageQuoteProps {
+  readonly message: TimelineMessage;
+  readonly conversationId: string;
+}
+
+/** What a message replies to, which leads there. */
+export function MessageQuote({ message, conversationId }: MessageQuoteProps) {
+  const { reply_to_id: id, reply_to: original } = message;
+  if (id === null || id === undefined) return null;
+  const name = original?.sender?.name;
+  const isGone = original !== null && original.deleted_at !== null;
+  const text = isGone ? 'Deleted message' : plainLine(original?.body ?? '') || 'A message without text';
+  return (
+    <button type="button" class="message-quote" onClick={() => showMessage(conversationId, id)}>
+      <Icon of={CornerUpLeft} size={14} />
+      <span class="hidden-visually">Reply to </span>
+      {name && <b>{name}</b>}
+      <span class="message-quote-text">{original === null ? '…' : text}</span>
+    </button>
+  );
+}

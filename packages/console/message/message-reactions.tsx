@@ -1,0 +1,53 @@
+import type { LiveConversation, People, SentMessage } from '@parley/client';
+import { notifyFailure } from '@parley/ui/feedback/notify.ts';
+
+export interface MessageReactionsProps {
+  readonly message: SentMessage;
+  readonly live: LiveConversation | undefined;
+  readonly people: People;
+  readonly ownId: string;
+  /** Whether the caller may add reactions and take its own back. */
+  readonly mayReact: boolean;
+}
+
+/** The reactions to a message, with their counts. A click adds the own one or takes it back. */
+export function MessageReactions({ message, live, people, ownId, mayReact }: MessageReactionsProps) {
+  const reactions = message.reactions ?? [];
+  if (reactions.length === 0) return null;
+  return (
+    <ul class="message-reactions" aria-label="Reactions">
+      {reactions.map(({ emoji, count, mine, actor_ids: ids }) => {
+        const names = namesOf(ids, count, { people, ownId });
+        const toggle = () =>
+          (mine ? live?.unreact(message.id, emoji) : live?.react(message.id, emoji))?.catch(notifyFailure);
+        return (
+          <li key={emoji}>
+            <button
+              type="button"
+              class="message-reaction"
+              aria-pressed={mine}
+              aria-label={`${emoji} ${count}: ${names}`}
+              title={names}
+              disabled={!mayReact}
+              onClick={toggle}
+            >
+              <span class="message-reaction-emoji">{emoji}</span> {count}
+            </button>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** Returns who reacted, as far as it is known. */
+function namesOf(
+  ids: readonly string[],
+  count: number,
+  { people, ownId }: Pick<MessageReactionsProps, 'people' | 'ownId'>,
+): string {
+  const names = ids.flatMap((id) => (id === ownId ? 'You' : (people.get(id)?.name ?? [])));
+  const more = count - names.length;
+  if (more > 0) names.push(more === 1 ? '1 more' : `${more} more`);
+  return names.join(', ');
+}

@@ -1,0 +1,192 @@
+import type { TimelineMessage } from '@parley/client';
+import { Avatar } from '@parley/ui/elements/avatar.tsx';
+import { Boundary } from '@parley/ui/feedback/boundary.tsx';
+import { plainLine } from '@parley/ui/text/plain-line.ts';
+import { fullTimeOf, timeOf } from '@parley/ui/text/time.ts';
+import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
+import { memo } from 'preact/compat';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { INCOMPLETE_WORDS } from '../runs/incomplete-words.ts';
+import { MessageEdit } from '../writing/message-edit.tsx';
+import { actionsOf, MessageActions, type RowMode } from './message-actions.tsx';
+import { MessageAttachments } from './message-attachments.tsx';
+import { MessageBody } from './message-body.tsx';
+import { type MessageContext, MessagesOf, useMessageContext } from './message-context.tsx';
+import { MessageDelivery } from './message-delivery.tsx';
+import { MessageHead } from './message-head.tsx';
+import { authorIdOf, lookOf } from './message-look.ts';
+import { MessageParts } from './message-parts.tsx';
+import { MessageQuote } from './message-quote.tsx';
+import { MessageReactions } from './message-reactions.tsx';
+import { MessageThread } from './message-thread.tsx';
+import { ReadBy } from './read-by.tsx';
+import { RowDialogs } from './row-dialogs.tsx';
+
+export interface MessageRowProps {
+  readonly message: TimelineMessage;
+  readonly conversationId: string;
+  /** Whether it goes on from the message above it, without name and picture. */
+  readonly continues?: boolean;
+  /** Shown in the pane of a thread: without what leads there. */
+  readonly isInThread?: boolean;
+  /** Ids of those whose last read message it is, with spaces between. */
+  readonly readers?: string;
+  /** Whether the Tab key leads to it, as to one of all rows. */
+  readonly isInTabOrder?: boolean;
+  /** Whether the reader was led to it. */
+  readonly isFound?: boolean;
+}
+
+/** One message, with what may be done with it. */
+export const MessageRow = memo((props: MessageRowProps) => {
+  const context = useMessageContext();
+  if (context !== null) {
+    const { message } = props;
+    const asText = (
+      <article class="message message-service" data-message={message.id ?? message.key} tabIndex={0}>
+        <p>{message.body}</p>
+      </article>
+    );
+    return (
+      <Boundary instead={asText}>
+        <Row {...props} context={context} />
+      </Boundary>
+    );
+  }
+  return (
+    <MessagesOf conversationId={props.conversationId}>
+      <MessageRow {...props} />
+    </MessagesOf>
+  );
+});
+
+function Row({ context, ...props }: MessageRowProps & { readonly context: MessageContext }) {
+  const { message, conversationId, continues = false, isInThread = false, readers = '' } = props;
+  const { live, people, rights, customerIds, pinnedIds } = context;
+  const row = useRef<HTMLElement>(null);
+  const [isNear, setNear] = useState(false);
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const [mode, setMode] = useState<RowMode | null>(null);
+  useEffect(() => {
+    // The message may be gone while something of it is open.
+    if (message.deleted_at !== null) setMode(null);
+  }, [message.deleted_at]);
+  const look = lookOf(message, customerIds);
+  if (look === 'service') return <ServiceRow {...props} />;
+  const isSent = message.id !== null;
+  const isThere = isSent && message.deleted_at === null;
+  const hasActions = isThere && mode !== 'editing' && (isNear || isMenuOpen || mode !== null);
+  const actions = () => (isThere ? actionsOf({ message, context, isInThread, onMode: setMode }) : []);
+  const done = () => {
+    setMode(null);
+    row.current?.focus();
+  };
+  const key = (event: KeyboardEvent) => {
+    if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
+    const name = pressedKey(event);
+    const pressed = name.length === 1 ? name.toLowerCase() : name;
+    if (pressed === 'm') row.current!.querySelector<HTMLButtonElement>('.message-actions-more')?.click();
+    else
+      actions()
+        .find((action) => action.key === pressed)
+        ?.act();
+    if (pressed === 'm' || actions().some((action) => action.key === pressed)) event.preventDefault();
+  };
+  const author = people.get(authorIdOf(message) ?? '') ?? message.sender ?? undefined;
+  const name = author?.name ?? message.sender?.name ?? 'Unknown';
+  const classes = ['message', `message-${look}`, continues ? 'message-continues' : 'message-first'];
+  if (props.isFound) classes.push('message-found');
+  return (
+    <article
+      ref={row}
+      class={classes.join(' ')}
+      data-message={message.id ?? message.key}
+      aria-label={labelOf(message, name)}
+      tabIndex={(props.isInTabOrder ?? true) ? 0 : -1}
+      onMouseMove={() => setNear(true)}
+      onMouseLeave={({ currentTarget }) => setNear(currentTarget.contains(document.activeElement))}
+      onFocusIn={() => setNear(true)}
+      onFocusOut={({ currentTarget, relatedTarget }) => {
+        const isInside = relatedTarget instanceof Node && currentTarget.contains(relatedTarget);
+        if (!isInside) setNear(currentTarget.matches(':hover'));
+      }}
+      onKeyDown={key}
+    >
+      <div class="message-gutter">
+        {continues ? (
+          <time
+            class="message-gutter-time"
+            dateTime={message.created_at}
+            title={fullTimeOf(message.created_at)}
+          >
+            {timeOf(message.created_at)}
+          </time>
+        ) : (
+          <Avatar name={name} url={author?.avatar_url} />
+        )}
+      </div>
+      <div class="message-main">
+        {!continues && <MessageHead message={message} look={look} name={name} author={author} />}
+        {!isInThread && <MessageQuote message={message} conversationId={conversationId} />}
+        {mode === 'editing' && isSent ? (
+          <MessageEdit
+            {...{ conversationId, message, onEnd: done }}
+            onSave={(change) => live?.edit(message.id, change)}
+          />
+        ) : (
+          <MessageBody message={message} people={people} ownId={rights.ownId} />
+        )}
+        <MessageAttachments message={message} />
+        <MessageParts message={message} conversationId={conversationId} />
+        <Marks message={message} isPinned={isThere && pinnedIds.has(message.id)} />
+        {isThere && (
+          <MessageReactions {...{ message, live, people }} ownId={rights.ownId} mayReact={rights.mayReact} />
+        )}
+        {isThere && !isInThread && <MessageThread message={message} />}
+        <MessageDelivery message={message} live={live} />
+        <ReadBy readers={readers} people={people} />
+      </div>
+      {hasActions && <MessageActions actions={actions()} onMenu={setMenuOpen} />}
+      {isThere && mode !== null && <RowDialogs {...{ mode, message, live, row }} onDone={done} />}
+    </article>
+  );
+}
+
+/** What the service says: a sentence, or an alert. */
+function ServiceRow({ message, isInTabOrder = true, isFound = false }: MessageRowProps) {
+  const isAlert = message.id !== null && message.kind === 'alert';
+  return (
+    <article
+      class={`message message-service ${isAlert ? 'message-alert' : ''} ${isFound ? 'message-found' : ''}`}
+      data-message={message.id ?? message.key}
+      tabIndex={isInTabOrder ? 0 : -1}
+    >
+      <p>
+        {message.body}{' '}
+        <time class="message-time" title={fullTimeOf(message.created_at)}>
+          {timeOf(message.created_at)}
+        </time>
+      </p>
+    </article>
+  );
+}
+
+function Marks({ message, isPinned }: { readonly message: TimelineMessage; readonly isPinned: boolean }) {
+  const isEdited = message.edited_at !== null && message.deleted_at === null;
+  const imported = message.id === null ? null : (message.imported ?? null);
+  const incomplete = message.id === null ? null : (message.incomplete ?? null);
+  if (!isEdited && !isPinned && imported === null && incomplete === null) return null;
+  return (
+    <p class="message-marks">
+      {incomplete !== null && <span title={INCOMPLETE_WORDS[incomplete]}>Cut off</span>}
+      {isPinned && <span>Pinned</span>}
+      {isEdited && <span title={fullTimeOf(message.edited_at!)}>Edited</span>}
+      {imported !== null && <span title={fullTimeOf(imported.at)}>Imported</span>}
+    </p>
+  );
+}
+
+function labelOf(message: TimelineMessage, name: string): string {
+  const text = message.deleted_at === null ? plainLine(message.body ?? '') : 'deleted';
+  return `${name}, ${timeOf(message.created_at)}: ${text}`;
+}

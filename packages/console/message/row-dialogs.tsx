@@ -1,0 +1,48 @@
+import type { LiveConversation, SentMessage } from '@parley/client';
+import { EmojiPopover } from '@parley/ui/choices/emoji-picker.tsx';
+import { notifyFailure } from '@parley/ui/feedback/notify.ts';
+import { Confirm } from '@parley/ui/overlays/confirm.tsx';
+import type { RefObject } from 'preact';
+import { ForwardDialog } from './forward-dialog.tsx';
+import type { RowMode } from './message-actions.tsx';
+
+export interface RowDialogsProps {
+  readonly mode: RowMode;
+  readonly message: SentMessage;
+  readonly live: LiveConversation | undefined;
+  readonly row: RefObject<HTMLElement | null>;
+  readonly onDone: () => void;
+}
+
+/** What stands above the page for one message. */
+export function RowDialogs({ mode, message, live, row, onDone }: RowDialogsProps) {
+  switch (mode) {
+    case 'reacting':
+      return (
+        <EmojiPopover
+          anchor={row.current!.querySelector<HTMLElement>('.message-actions') ?? row.current!}
+          label="React"
+          onClose={onDone}
+          onPick={(emoji) => {
+            live?.react(message.id, emoji).catch(notifyFailure);
+            onDone();
+          }}
+        />
+      );
+    case 'forwarding':
+      return <ForwardDialog message={message} live={live} onClose={onDone} />;
+    case 'deleting':
+      return (
+        <Confirm
+          title="Delete the message"
+          text="Its text and files are removed for everyone. This cannot be undone."
+          action="Delete"
+          isDanger
+          onConfirm={async () => live?.delete(message.id)}
+          onClose={onDone}
+        />
+      );
+    case 'editing':
+      return null;
+  }
+}

@@ -1,0 +1,96 @@
+import { useNotifications } from '@parley/client/react';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { Icon } from '@parley/ui/elements/icon.tsx';
+import { Popover } from '@parley/ui/overlays/popover.tsx';
+import { Bell as BellIcon } from 'lucide';
+import { useRef, useState } from 'preact/hooks';
+import { Link } from '../nav/link.tsx';
+import { NotificationList } from './notification-list.tsx';
+import { useArrivals } from './use-arrivals.ts';
+import { usePushHere } from './use-push-here.ts';
+
+const NEWEST = { pageSize: 10 } as const;
+
+/** The button with the number of unread notifications, which shows the newest ones. */
+export function Bell() {
+  const { summary } = useNotifications(NEWEST);
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const newest = useArrivals();
+  usePushHere();
+  const unread = summary?.unread ?? 0;
+  const shown = unread > MOST_SHOWN ? `${MOST_SHOWN}+` : String(unread);
+  const name = unread === 0 ? 'Notifications' : `Notifications, ${shown} unread`;
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        class="icon-button bell"
+        aria-label={name}
+        title={name}
+        aria-haspopup="dialog"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <Icon of={BellIcon} />
+        {unread > 0 && (
+          <span class="bell-count" aria-hidden="true">
+            {shown}
+          </span>
+        )}
+      </button>
+      <span class="hidden-visually" role="status">
+        {newest}
+      </span>
+      {isOpen && (
+        <Popover
+          anchor={button.current!}
+          label="Notifications"
+          class="bell-popover"
+          onClose={() => setOpen(false)}
+        >
+          <Newest onClose={() => setOpen(false)} />
+        </Popover>
+      )}
+    </>
+  );
+}
+
+function Newest({ onClose }: { readonly onClose: () => void }) {
+  const { notifications, summary, status, error, live } = useNotifications(NEWEST);
+  return (
+    <>
+      <header class="bell-head">
+        <h2>Notifications</h2>
+        {(summary?.unread ?? 0) > 0 && (
+          <Button look="plain" onClick={() => void live?.markAll('read').catch(() => {})}>
+            Mark all as read
+          </Button>
+        )}
+      </header>
+      {notifications.length === 0 ? (
+        <p class="bell-empty">
+          {status === 'error' ? error?.message : status === 'loading' ? 'Loading…' : 'Nothing new.'}
+        </p>
+      ) : (
+        <NotificationList
+          notifications={notifications}
+          live={live}
+          label="The newest notifications"
+          onOpen={onClose}
+        />
+      )}
+      <footer class="bell-foot">
+        <Link to={{ main: { at: 'notifications' } }} onClick={onClose}>
+          All notifications
+        </Link>
+        <Link to={{ main: { at: 'settings' } }} onClick={onClose}>
+          Settings
+        </Link>
+      </footer>
+    </>
+  );
+}
+
+const MOST_SHOWN = 99;

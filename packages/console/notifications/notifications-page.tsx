@@ -1,0 +1,102 @@
+import type { NotificationQuery } from '@parley/client';
+import { useNotifications } from '@parley/client/react';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { useAction } from '@parley/ui/feedback/action.ts';
+import { useState } from 'preact/hooks';
+import { Link } from '../nav/link.tsx';
+import { NotificationList } from './notification-list.tsx';
+import { KINDS } from './notification-words.ts';
+import { useUnreadFeed } from './use-unread-feed.ts';
+
+const SHOWN = { all: 'All', unread: 'Unread', dismissed: 'Put away' } as const;
+type Shown = keyof typeof SHOWN;
+
+/** All of the caller's notifications, live. */
+export function NotificationsPage() {
+  const [shown, setShown] = useState<Shown>('all');
+  const [category, setCategory] = useState('');
+  const query = category === '' ? {} : { category };
+  return (
+    <section class="notifications-page" aria-labelledby="notifications-title">
+      <Head />
+      <div class="notifications-page-filters">
+        <fieldset aria-label="Show" class="notifications-page-choices">
+          {(Object.keys(SHOWN) as Shown[]).map((key) => (
+            <Button key={key} aria-pressed={shown === key} onClick={() => setShown(key)}>
+              {SHOWN[key]}
+            </Button>
+          ))}
+        </fieldset>
+        <select
+          aria-label="Kind"
+          value={category}
+          onChange={(event) => setCategory(event.currentTarget.value)}
+        >
+          <option value="">All kinds</option>
+          {Object.entries(KINDS).map(([key, { label }]) => (
+            <option key={key} value={key}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </div>
+      {shown === 'unread' ? (
+        <Unread category={category} />
+      ) : (
+        <Feed query={shown === 'all' ? query : { ...query, status: shown }} />
+      )}
+    </section>
+  );
+}
+
+function Head() {
+  const { summary, live } = useNotifications();
+  const { isBusy, problem, run } = useAction();
+  const unread = summary?.unread ?? 0;
+  return (
+    <header class="notifications-page-head">
+      <h1 id="notifications-title">Notifications</h1>
+      <p role="status">{unread === 0 ? 'Everything is read.' : `${unread} unread`}</p>
+      <Link to={{ main: { at: 'settings' } }}>Settings</Link>
+      {unread > 0 && (
+        <Button disabled={isBusy} onClick={() => run(() => live!.markAll('read'))}>
+          Mark all as read
+        </Button>
+      )}
+      {problem !== '' && <p role="alert">{problem}</p>}
+    </header>
+  );
+}
+
+function Feed({ query }: { readonly query: NotificationQuery }) {
+  const { notifications, hasMore, status, error, live } = useNotifications(query);
+  return <Rows {...{ notifications, hasMore, status, error, live }} loadMore={() => live!.loadMore()} />;
+}
+
+function Unread({ category }: { readonly category: string }) {
+  return <Rows {...useUnreadFeed(category)} />;
+}
+
+type RowsProps = ReturnType<typeof useUnreadFeed>;
+
+function Rows({ notifications, hasMore, status, error, live, loadMore }: RowsProps) {
+  const { isBusy, problem, run } = useAction();
+  if (notifications.length === 0 && !hasMore) {
+    return (
+      <p class="notifications-page-empty">
+        {status === 'error' ? error?.message : status === 'loading' ? 'Loading…' : 'There is nothing here.'}
+      </p>
+    );
+  }
+  return (
+    <>
+      <NotificationList notifications={notifications} live={live} label="Notifications" hasDays />
+      {hasMore && (
+        <Button class="notifications-page-more" disabled={isBusy} onClick={() => run(loadMore)}>
+          Show earlier ones
+        </Button>
+      )}
+      {problem !== '' && <p role="alert">{problem}</p>}
+    </>
+  );
+}

@@ -1,0 +1,45 @@
+import { SETTINGS_LIMITS } from '@parley/protocol/resources/notification-settings.ts';
+import { useId } from 'preact/hooks';
+import type { SettingsPart } from './settings-part.ts';
+
+/** What the choice begins with. */
+const FIRST_MINUTES = 60;
+
+/** A mail with what the person has not seen. */
+export function Digest({ settings: { digest_after_minutes: minutes }, change }: SettingsPart) {
+  const id = useId();
+  return (
+    <fieldset class="settings-part">
+      <legend>Mail</legend>
+      <label class="notification-settings-choice">
+        <input
+          type="checkbox"
+          checked={minutes !== null}
+          onChange={(event) =>
+            change({ digest_after_minutes: event.currentTarget.checked ? FIRST_MINUTES : null })
+          }
+        />
+        <span>Mail me what I have not seen</span>
+      </label>
+      {minutes !== null && (
+        <div class="notification-settings-line">
+          <label for={id}>After</label>
+          <input
+            id={id}
+            type="number"
+            required
+            min={SETTINGS_LIMITS.shortestDigest}
+            max={SETTINGS_LIMITS.longestDigest}
+            value={minutes}
+            onChange={({ currentTarget }) => {
+              if (currentTarget.reportValidity()) {
+                void change({ digest_after_minutes: currentTarget.valueAsNumber });
+              }
+            }}
+          />
+          <span>minutes</span>
+        </div>
+      )}
+    </fieldset>
+  );
+}

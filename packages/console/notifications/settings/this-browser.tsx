@@ -1,0 +1,61 @@
+import type { PushState } from '@parley/client';
+import { useConnection } from '@parley/client/react';
+import { useAction } from '@parley/ui/feedback/action.ts';
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useSignedIn } from '../../session/session-context.tsx';
+import { pushWorker } from '../push-worker.ts';
+import { setSound, useSound } from '../sound.ts';
+
+const SAID: Readonly<Record<PushState, string>> = {
+  on: 'This browser shows them while no window of the console has the focus.',
+  off: 'The browser asks you for permission.',
+  denied: 'You have refused notifications to this page. Permit them in the settings of the browser.',
+  unsupported: 'This browser has no web push for this page. It needs https, or this machine as its host.',
+};
+
+/** What is set for this browser alone: push and sound. */
+export function ThisBrowser() {
+  const { client } = useSignedIn();
+  const isLive = useConnection().state === 'live';
+  const [push, setPush] = useState<PushState | null>(null);
+  const { isBusy, problem, run } = useAction();
+  const sound = useSound();
+  const look = useCallback(async () => setPush(await client.push.state()), [client]);
+  useEffect(() => {
+    if (isLive) void look();
+  }, [look, isLive]);
+  const turn = (on: boolean) =>
+    run(async () => {
+      try {
+        await (on ? client.push.register(pushWorker()) : client.push.unregister());
+      } finally {
+        await look();
+      }
+    });
+  return (
+    <fieldset class="settings-part">
+      <legend>In this browser</legend>
+      <label class="notification-settings-choice">
+        <input
+          type="checkbox"
+          checked={push === 'on'}
+          disabled={isBusy || push === null || push === 'unsupported' || push === 'denied'}
+          onChange={(event) => turn(event.currentTarget.checked)}
+        />
+        <span>
+          Show notifications while the console is closed
+          {push !== null && <small>{SAID[push]}</small>}
+        </span>
+      </label>
+      {problem !== '' && (
+        <p role="alert" class="notification-settings-problem">
+          {problem}
+        </p>
+      )}
+      <label class="notification-settings-choice">
+        <input type="checkbox" checked={sound} onChange={(event) => setSound(event.currentTarget.checked)} />
+        <span>Play a sound</span>
+      </label>
+    </fieldset>
+  );
+}

@@ -1,0 +1,61 @@
+import { type AgentRunAction, ParleyError, type Run } from '@parley/client';
+import { Json } from '@parley/ui/data/json.tsx';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { useAction } from '@parley/ui/feedback/action.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
+import { fullTimeOf, shortTimeOf } from '@parley/ui/text/time.ts';
+import { useState } from 'preact/hooks';
+
+export interface ApprovalCardProps {
+  readonly action: AgentRunAction;
+  readonly run: Run;
+  /** The name of the agent. */
+  readonly agent: string;
+  readonly mayApprove: boolean;
+}
+
+/** A call of a tool that waits for a person, with exactly the arguments that are approved. */
+export function ApprovalCard({ action, run, agent, mayApprove }: ApprovalCardProps) {
+  const { id, tool, arguments: args, expires_at } = action;
+  const [reason, setReason] = useState('');
+  const { isBusy, problem, run: act } = useAction();
+  const decide = (approve: boolean) =>
+    act(async () => {
+      const why = reason.trim() || undefined;
+      try {
+        await (approve ? run.approve(id, why) : run.reject(id, why));
+      } catch (error) {
+        // Another person has decided first, which the run shows.
+        if (!(error instanceof ParleyError) || error.code !== 'resource_conflict') throw error;
+      }
+    });
+  return (
+    <section class="approval-card" aria-label={`Approval of ${tool}`}>
+      <p>
+        <strong>{agent}</strong> asks to call <code>{tool}</code> with exactly these arguments:
+      </p>
+      <Json value={args} label={`Arguments of ${tool}`} />
+      <input
+        aria-label="Reason"
+        placeholder="Reason, if there is one"
+        maxLength={1_000}
+        value={reason}
+        onInput={(event) => setReason(event.currentTarget.value)}
+      />
+      <div class="approval-card-buttons">
+        {mayApprove && (
+          <Button look="primary" disabled={isBusy} onClick={() => decide(true)}>
+            Approve
+          </Button>
+        )}
+        <Button look="danger" disabled={isBusy} onClick={() => decide(false)}>
+          Reject
+        </Button>
+        {expires_at !== null && (
+          <small title={fullTimeOf(expires_at)}>Expires {shortTimeOf(expires_at)}</small>
+        )}
+      </div>
+      <Problem text={problem} />
+    </section>
+  );
+}

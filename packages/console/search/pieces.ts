@@ -1,0 +1,19 @@
+import type { SearchHighlight } from '@parley/protocol/resources/search-hit.ts';
+
+/** A piece of a text, with whether it has words that were searched for. */
+export interface Piece {
+  readonly text: string;
+  readonly isHit: boolean;
+}
+
+/** Returns a text in pieces. */
+export function piecesOf({ text, ranges }: Pick<SearchHighlight, 'text' | 'ranges'>): Piece[] {
+  const pieces: Piece[] = [];
+  let at = 0;
+  for (const { start, end } of ranges) {
+    pieces.push({ text: text.slice(at, start), isHit: false }, { text: text.slice(start, end), isHit: true });
+    at = end;
+  }
+  pieces.push({ text: text.slice(at), isHit: false });
+  return pieces.filter((piece) => piece.text !== '');
+}

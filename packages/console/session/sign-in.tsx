@@ -1,0 +1,109 @@
+import { Avatar } from '@parley/ui/elements/avatar.tsx';
+import { useEvent } from '@parley/ui/hooks/use-event.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { KeyForm } from './key-form.tsx';
+import { cookieSession, type DemoPerson, demoPeople, openDemoSession, type Session } from './session.ts';
+
+interface Provider {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface SignInProps {
+  readonly onSession: (session: Session) => void;
+}
+
+/** Signs in by what is there already, and offers every other way. */
+export function SignIn({ onSession }: SignInProps) {
+  const [offered, setOffered] = useState<Offered | null>(null);
+  const [problem, setProblem] = useState('');
+  const enterAs = useEvent(onSession);
+  useEffect(() => {
+    begin().then(
+      (found) => ('session' in found ? enterAs(found.session) : setOffered(found.offered)),
+      (error: Error) => setProblem(error.message),
+    );
+  }, [enterAs]);
+  const enter = async ({ key }: DemoPerson) => {
+    const session = await demoSessionOf(key);
+    if (session !== null) onSession(session);
+  };
+  if (offered === null) return <p class="session-wait">{problem}</p>;
+  return (
+    <main class="sign-in">
+      <h1>Sign in to Parley</h1>
+      {offered.providers.length > 0 && (
+        <section aria-label="Identity providers">
+          {offered.providers.map(({ id, name }) => (
+            <a key={id} class="button button-primary" href={beginAt(id)}>
+              Sign in with {name}
+            </a>
+          ))}
+        </section>
+      )}
+      {offered.people.length > 0 && (
+        <section aria-labelledby="sign-in-demo">
+          <h2 id="sign-in-demo">The demo account</h2>
+          {offered.people.map((person) => (
+            <button key={person.key} type="button" class="sign-in-person" onClick={() => enter(person)}>
+              <Avatar name={person.name} />
+              <span>
+                {person.name}
+                <small>{person.detail}</small>
+              </span>
+            </button>
+          ))}
+          <a class="sign-in-person" href="/demo/shop" target="_blank" rel="noopener">
+            <Avatar name="Carl Customer" />
+            <span>
+              Carl Customer
+              <small>Customer, in a sample shop</small>
+            </span>
+          </a>
+        </section>
+      )}
+      <KeyForm onSession={onSession} />
+    </main>
+  );
+}
+
+interface Offered {
+  readonly providers: readonly Provider[];
+  readonly people: readonly DemoPerson[];
+}
+
+/** Returns the session that there is already, else what is offered. */
+async function begin(): Promise<{ readonly session: Session } | { readonly offered: Offered }> {
+  const asked = new URLSearchParams(location.search).get('as') ?? sessionStorage.getItem(DEMO_KEY);
+  const session = (asked !== null && (await demoSessionOf(asked))) || (await cookieSession());
+  if (session !== null) return { session };
+  const [offeredProviders, people] = await Promise.all([providers(), demoPeople()]);
+  return { offered: { providers: offeredProviders, people } };
+}
+
+/** The tab stays with the person. */
+async function demoSessionOf(key: string): Promise<Session | null> {
+  const session = await openDemoSession(key);
+  if (session !== null) sessionStorage.setItem(DEMO_KEY, key);
+  return session;
+}
+
+/** The name of a demo person, which is no credential: a reload of the tab stays with it. */
+const DEMO_KEY = 'parley-demo-person';
+
+/** Forgets the demo person of this tab. */
+export function forgetDemo(): void {
+  sessionStorage.removeItem(DEMO_KEY);
+}
+
+async function providers(): Promise<readonly Provider[]> {
+  const account = new URLSearchParams(location.search).get('account');
+  const query = account === null ? '' : `?${new URLSearchParams({ account })}`;
+  const answer = await fetch(`/v1/auth/sign-in/providers${query}`);
+  return answer.ok ? (await answer.json()).data : [];
+}
+
+function beginAt(provider: string): string {
+  const query = new URLSearchParams({ provider, return_to: location.pathname });
+  return `/v1/auth/sign-in?${query}`;
+}

@@ -1,0 +1,28 @@
+import { Dialog } from '@parley/ui/overlays/dialog.tsx';
+import { SHORTCUTS } from './shortcuts.ts';
+
+/** Lists the keys of the console. */
+export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
+  const mod = /Mac|iP(hone|ad)/.test(navigator.platform) ? '⌘' : 'Ctrl';
+  return (
+    <Dialog title="Keyboard shortcuts" class="help-dialog" onClose={onClose}>
+      {SHORTCUTS.map(({ title, shortcuts }) => (
+        <section key={title} aria-label={title}>
+          <h3 class="help-dialog-title">{title}</h3>
+          <dl class="help-dialog-keys">
+            {shortcuts.map(({ keys, does }) => (
+              <div key={does} class="help-dialog-row">
+                <dt>
+                  {keys.map((key) => (
+                    <kbd key={key}>{key === 'Mod' ? mod : key}</kbd>
+                  ))}
+                </dt>
+                <dd>{does}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </Dialog>
+  );
+}

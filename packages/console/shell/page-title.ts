@@ -1,0 +1,49 @@
+import { useInbox } from '@parley/client/react';
+import { useEffect } from 'preact/hooks';
+import { nameOf } from '../names/conversation-name.ts';
+import { PARTS } from '../nav/parts.ts';
+import type { Main } from '../nav/place.ts';
+
+/** Names the page after its place, with how many conversations are unread, also on its icon. */
+export function usePageTitle(main: Main, myId: string): void {
+  const { conversations, summary } = useInbox({});
+  const unread = summary?.unread ?? 0;
+  const open = main.at === 'conversation' ? conversations.find(({ id }) => id === main.id) : undefined;
+  const name = open === undefined ? placeName(main) : nameOf(open, myId).name;
+  useEffect(() => {
+    document.title = titleOf(name, unread);
+  }, [name, unread]);
+  const hasUnread = unread > 0;
+  useEffect(() => void markIcon(hasUnread), [hasUnread]);
+}
+
+/** Returns the title of a page. */
+export function titleOf(name: string, unread: number): string {
+  return `${unread > 0 ? `(${unread}) ` : ''}${name} · Parley`;
+}
+
+function placeName(main: Main): string {
+  if (main.at === 'conversation') return 'Conversation';
+  return PARTS.find(({ to }) => to.at === main.at)?.label ?? 'Inbox';
+}
+
+let drawn: Promise<string> | undefined;
+
+/** Draws a dot on the icon of the page, or takes it away. */
+async function markIcon(isMarked: boolean): Promise<void> {
+  const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
+  if (link === null) return;
+  link.dataset.plain ??= link.href;
+  const { plain } = link.dataset;
+  if (!isMarked) {
+    link.href = plain;
+    return;
+  }
+  try {
+    drawn ??= fetch(plain).then((answer) => answer.text());
+    const svg = (await drawn).replace('</svg>', '<circle cx="18" cy="6" r="6" fill="#d1382f"/></svg>');
+    link.href = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+  } catch {
+    drawn = undefined;
+  }
+}

@@ -1,0 +1,146 @@
+import { useConnection } from '@parley/client/react';
+import { Avatar } from '@parley/ui/elements/avatar.tsx';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { notify } from '@parley/ui/feedback/notify.ts';
+import { LogOut } from 'lucide';
+import { useState } from 'preact/hooks';
+import { NotificationSettings } from '../notifications/settings/notification-settings.tsx';
+import { useSignedIn } from '../session/session-context.tsx';
+import { forgetDemo } from '../session/sign-in.tsx';
+import { setTheme, THEMES, type Theme, useTheme } from './theme.ts';
+
+/** What concerns the person alone. */
+export function SettingsPage() {
+  const { me, signOut } = useSignedIn();
+  return (
+    <section class="settings-page" aria-labelledby="settings-title">
+      <h1 id="settings-title">Your settings</h1>
+      {me.user !== null && <Profile />}
+      <Looks />
+      <ConnectionFacts />
+      <NotificationSettings />
+      <div class="settings-part">
+        <h2>Session</h2>
+        <p>
+          Signed in as {me.actor.name} ({me.role?.name ?? 'no role'}) at {me.account.name}.
+        </p>
+        <Button
+          icon={LogOut}
+          onClick={() => {
+            forgetDemo();
+            void signOut();
+          }}
+        >
+          Sign out
+        </Button>
+      </div>
+    </section>
+  );
+}
+
+function Profile() {
+  const { client, me, reload } = useSignedIn();
+  const [name, setName] = useState(me.actor.name ?? '');
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  const change = async (fields: Parameters<typeof client.updateMe>[0]) => {
+    setBusy(true);
+    setProblem('');
+    try {
+      await client.updateMe(fields);
+      await reload();
+      notify('Your profile was saved.');
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+    setBusy(false);
+  };
+  const trimmed = name.trim();
+  return (
+    <form
+      class="settings-part"
+      aria-labelledby="settings-profile"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void change({ name: trimmed });
+      }}
+    >
+      <h2 id="settings-profile">Profile</h2>
+      <div class="settings-picture">
+        <Avatar name={me.actor.name ?? ''} url={me.actor.avatar_url} size={64} />
+        <label class="button settings-file">
+          Change the picture
+          <input
+            type="file"
+            class="hidden-visually"
+            accept="image/png,image/jpeg,image/gif,image/webp"
+            disabled={isBusy}
+            onChange={(event) => {
+              const [file] = event.currentTarget.files ?? [];
+              event.currentTarget.value = '';
+              if (file !== undefined) void change({ avatar: file });
+            }}
+          />
+        </label>
+        {me.actor.avatar_url !== null && (
+          <Button disabled={isBusy} onClick={() => void change({ avatar: null })}>
+            Remove it
+          </Button>
+        )}
+      </div>
+      <label class="settings-field">
+        Name
+        <input
+          required
+          maxLength={200}
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+      </label>
+      {me.user !== null && <p class="settings-quiet">{me.user.email}</p>}
+      <Button
+        type="submit"
+        look="primary"
+        disabled={isBusy || trimmed === '' || trimmed === (me.actor.name ?? '')}
+      >
+        Save
+      </Button>
+      {problem !== '' && (
+        <p role="alert" class="settings-problem">
+          {problem}
+        </p>
+      )}
+    </form>
+  );
+}
+
+function Looks() {
+  const theme = useTheme();
+  return (
+    <fieldset class="settings-part settings-looks">
+      <legend>Looks</legend>
+      {(Object.entries(THEMES) as [Theme, string][]).map(([value, label]) => (
+        <label key={value} class="settings-look">
+          <input type="radio" name="theme" checked={value === theme} onChange={() => setTheme(value)} />
+          {label}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function ConnectionFacts() {
+  const { state, transport } = useConnection();
+  return (
+    <div class="settings-part">
+      <h2>Connection</h2>
+      <p>
+        {state === 'live' ? `Live, over ${TRANSPORTS[transport ?? 'websocket']}.` : 'Not live at the moment.'}{' '}
+        The plug below the list of conversations breaks the network of this page for a while, to show what
+        happens then.
+      </p>
+    </div>
+  );
+}
+
+const TRANSPORTS = { websocket: 'a WebSocket', stream: 'a stream', poll: 'polls' } as const;

@@ -1,0 +1,68 @@
+import { IconButton } from '@parley/ui/elements/button.tsx';
+import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
+import { X } from 'lucide';
+import { useEffect, useRef } from 'preact/hooks';
+import { DetailsPane } from '../details/details-pane.tsx';
+import { type Pane, showPane } from '../nav/place.ts';
+import { RunPane } from '../runs/run-pane.tsx';
+import { ThreadPane } from '../timeline/thread-pane.tsx';
+
+export interface SidePaneProps {
+  readonly conversationId: string;
+  readonly pane: Pane;
+}
+
+/** What stands beside a conversation. Escape closes it, and the focus goes back to where it was. */
+export function SidePane({ conversationId, pane }: SidePaneProps) {
+  const before = useRef(document.activeElement);
+  const aside = useRef<HTMLElement>(null);
+  const shown = 'id' in pane ? pane.id : pane.shows;
+  useEffect(() => {
+    // Where a finger writes, a field with the focus would bring the keyboard up.
+    const isTyped = pane.shows === 'thread' && !matchMedia('(pointer: coarse)').matches;
+    const field = isTyped ? aside.current?.querySelector<HTMLElement>('.message-field') : null;
+    (field ?? aside.current)?.focus();
+  }, [shown, pane.shows]);
+  useEffect(
+    () => () => {
+      const { current: element } = before;
+      if (document.activeElement === document.body && element instanceof HTMLElement) element.focus();
+    },
+    [],
+  );
+  const title = TITLES[pane.shows];
+  return (
+    <aside
+      ref={aside}
+      class="side-pane"
+      tabIndex={-1}
+      aria-label={title}
+      onKeyDown={(event) => {
+        // What is written to a thread is kept.
+        const isTyping =
+          event.target instanceof HTMLElement &&
+          event.target.matches('input, textarea:not(.message-field), select');
+        if (pressedKey(event) === 'Escape' && !event.defaultPrevented && !isTyping) showPane(null);
+      }}
+    >
+      <header class="side-pane-head">
+        <h2>{title}</h2>
+        <IconButton icon={X} label="Close the pane" onClick={() => showPane(null)} />
+      </header>
+      <PanePart key={'id' in pane ? pane.id : conversationId} conversationId={conversationId} pane={pane} />
+    </aside>
+  );
+}
+
+const TITLES = { details: 'Details', thread: 'Thread', run: 'Run' } as const;
+
+function PanePart({ conversationId, pane }: SidePaneProps) {
+  switch (pane.shows) {
+    case 'details':
+      return <DetailsPane conversationId={conversationId} />;
+    case 'thread':
+      return <ThreadPane conversationId={conversationId} messageId={pane.id} />;
+    case 'run':
+      return <RunPane conversationId={conversationId} id={pane.id} />;
+  }
+}

@@ -1,0 +1,94 @@
+/** What the panes of the console work out without a page. */
+
+import type { AuditEvent } from '@parley/protocol/resources/audit-event.ts';
+import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import type { Email } from '@parley/protocol/resources/email.ts';
+import type { Me } from '@parley/protocol/resources/me.ts';
+import { jsonText } from '@parley/ui/data/json-text.ts';
+import t from 'tap';
+import { excerptOf } from '../details/excerpt.ts';
+import { rightsOf } from '../details/rights.ts';
+import { holdChangeOf } from '../holds/hold-change.ts';
+import { bareSubject, foldedText, whyOf } from '../mail/mail-words.ts';
+import { costText, durationText, toneOf } from '../runs/run-words.ts';
+
+t.test('rights follow from the role in the conversation and in the account', async (t) => {
+  const of = (role: string | null, account = 'user', permissions = ['messaging:update'], type = 'group') => {
+    const me = { actor: { id: 'act_1' }, role: { type: account }, permissions } as unknown as Me;
+    const others = [{ id: 'prt_2', actor_id: 'act_2', type: 'user', role: 'member' }];
+    const own = role === null ? [] : [{ id: 'prt_1', actor_id: 'act_1', type: 'user', role }];
+    const rights = rightsOf(me, { type, participants: [...own, ...others] } as unknown as Conversation);
+    const { mayWrite, mayManage, mayArchive, mayOwn, mayLeave } = rights;
+    return Object.entries({ mayWrite, mayManage, mayArchive, mayOwn, mayLeave })
+      .flatMap(([name, may]) => (may ? name.slice(3) : []))
+      .join(' ');
+  };
+  t.equal(of('owner'), 'Write Manage Archive Own', 'the last owner stays');
+  t.equal(of('admin'), 'Write Manage Archive Leave');
+  t.equal(of('member'), 'Write Leave');
+  t.equal(of('viewer'), 'Leave');
+  t.equal(of('owner', 'user', []), '', 'the role in the account bounds it');
+  t.equal(of(null, 'admin'), 'Write Manage Archive Own');
+  t.equal(of('viewer', 'admin'), 'Leave');
+  t.equal(of('member', 'user', ['messaging:update'], 'direct_message'), 'Write Archive');
+});
+
+t.test('a mail: subjects, quotes and reasons', async (t) => {
+  t.equal(bareSubject('Re: AW: fwd: Where is my order?'), 'Where is my order?');
+  t.equal(bareSubject('Regarding re: this'), 'Regarding re: this');
+  t.equal(foldedText('Yes.\n\n> No?\n', 'Yes.'), '> No?');
+  t.equal(foldedText('Yes.', 'Yes.'), '');
+  t.equal(foldedText(null, 'Yes.'), '');
+  t.equal(foldedText('> Q\nA', 'A'), '> Q\nA', 'the whole where it begins otherwise');
+  const mail = { status: 'bounced', reason: 'rejected', next_try_at: null } as Email;
+  const recipients = [{ address: 'a@example.net', kind: 'to', status: 'bounced', code: '5.1.1' }] as const;
+  t.equal(whyOf({ ...mail, recipients: [...recipients] }), 'the server of the recipient refused it, 5.1.1');
+  t.equal(whyOf({ ...mail, reason: 'new_reason', recipients: [] }), 'new reason');
+});
+
+t.test('an excerpt is one line', async (t) => {
+  const of = (body: string | null, attachments: { filename: string | null }[] | null = null) =>
+    excerptOf({ body, attachments, deleted_at: null });
+  t.equal(of('One\n\ttwo  three'), 'One two three');
+  t.equal([...of('🙂'.repeat(200))].length, 141);
+  t.equal(of(' ', [{ filename: 'plan.pdf' }]), 'plan.pdf');
+  t.equal(excerptOf({ body: 'x', attachments: null, deleted_at: '2026-01-01T00:00:00Z' }), 'Deleted message');
+});
+
+t.test('a change of a hold is read from the audit', async (t) => {
+  const event: Omit<AuditEvent, 'details'> = {
+    ...({ id: 'aud_1', object: 'audit_event', conversation_id: 'cnv_1', actor: null } as const),
+    ...{ action: 'conversation.legal_hold_set', created_at: '2026-01-01T00:00:00Z' },
+  };
+  const details = { from: 'released', to: 'held', reason: 'Case 12' };
+  const change = { id: 'aud_1', isHeld: true, by: null, at: event.created_at, reason: 'Case 12' };
+  t.strictSame(holdChangeOf({ ...event, details }), change);
+  t.strictSame(holdChangeOf({ ...event, details: { to: 'released' } }), {
+    ...{ ...change, isHeld: false, reason: null },
+  });
+  t.equal(holdChangeOf({ ...event, action: 'conversation.renamed', details }), null);
+});
+
+t.test('costs, times and states of runs', async (t) => {
+  t.equal(costText(0.000016), '$0.000016');
+  t.equal(durationText(940), '940 ms');
+  t.equal(durationText(4_541), '4.5 s');
+  t.equal(durationText(125_000), '2 min 5 s');
+  t.strictSame(['completed', 'failed', 'running', 'cancelled'].map(toneOf), ['good', 'bad', 'busy', 'quiet']);
+});
+
+t.test('arguments are shown exactly, and nothing in them is hidden', async (t) => {
+  const value = {
+    name: 'a\u202egpj.exe',
+    note: 'two\nlines\u200b',
+    flag: '\u{e0041}',
+    n: 1.5,
+    list: [null, true],
+  };
+  const text = jsonText(value);
+  t.strictSame(JSON.parse(text), value);
+  t.match(text, 'a\\u202egpj.exe');
+  t.match(text, '\\u200b');
+  t.match(text, '\\udb40\\udc41');
+  t.equal(jsonText(undefined), 'null');
+});

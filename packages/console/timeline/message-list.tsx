@@ -1,0 +1,187 @@
+import { useConversation } from '@parley/client/react';
+import { useEvent } from '@parley/ui/hooks/use-event.ts';
+import { dayOf, fullTimeOf } from '@parley/ui/text/time.ts';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMessageContext } from '../message/message-context.tsx';
+import { MessageRow } from '../message/message-row.tsx';
+import { moveFocus } from './move-focus.ts';
+import { rowsOf, type TimelineRow } from './rows.ts';
+import { ScrollKeeper } from './scroll-keeper.ts';
+import { around, indexesOf, NEWEST, type ShownRange, withNewer, withOlder } from './shown-range.ts';
+import { useOpening, useTarget } from './use-opening.ts';
+import type { Source, Target } from './use-source.ts';
+
+export interface MessageListProps {
+  readonly conversationId: string;
+  readonly source: Source;
+  readonly target: Target | null;
+  readonly line: number | null | undefined;
+  readonly ownId: string;
+  /** Counts how often the reader asked for the end. */
+  readonly ends: number;
+  readonly onAtEnd: (isAtEnd: boolean) => void;
+  /** The reader has sent a message. */
+  readonly onOwn: () => void;
+}
+
+/** The part of a timeline that is in the document, scrolled. */
+export function MessageList(props: MessageListProps) {
+  const { conversationId, source, target, line, ownId, ends, onAtEnd, onOwn } = props;
+  const { messages } = source;
+  const { reads } = useConversation(conversationId);
+  const customerIds = useMessageContext()?.customerIds ?? null;
+  const [range, setRange] = useState<ShownRange>(NEWEST);
+  const [isAtEnd, setAtEnd] = useState(true);
+  const [active, setActive] = useState<string | null>(null);
+  const indexes = indexesOf(messages, range, isAtEnd);
+  const [from, to] = indexes;
+  const isNewest = to === messages.length && !source.hasNewer;
+  const rows = useMemo(
+    () => rowsOf({ messages, shown: [from, to], line: line ?? null, ownId, customerIds, reads, isNewest }),
+    [messages, from, to, line, ownId, customerIds, reads, isNewest],
+  );
+
+  const box = useRef<HTMLDivElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const keeper = useRef<ScrollKeeper>(undefined);
+  const isLoading = useRef({ top: false, bottom: false });
+  const near = useEvent(async (edge: 'top' | 'bottom') => {
+    if (isLoading.current[edge] || source.status !== 'ready' || line === undefined) return;
+    isLoading.current[edge] = true;
+    try {
+      if (edge === 'top') {
+        if (from === 0 && source.hasOlder) await source.loadOlder();
+        else if (from === 0) return;
+        grow('top');
+      } else {
+        if (isNewest) return;
+        if (to === messages.length) await source.loadNewer();
+        grow('bottom');
+      }
+    } catch {
+      // The connection says why; the next scrolling tries again.
+    } finally {
+      // What was added is measured first.
+      requestAnimationFrame(() => {
+        isLoading.current[edge] = false;
+      });
+    }
+  });
+  const newest = useEvent(() => ({ messages: source.messages, indexes }));
+  const grow = useEvent((edge: 'top' | 'bottom') => {
+    // What was loaded is rendered with the next frame, and then shown.
+    requestAnimationFrame(() => {
+      const now = newest();
+      setRange((edge === 'top' ? withOlder : withNewer)(now.messages, now.indexes));
+    });
+  });
+  const atEnd = useEvent((value: boolean) => {
+    setAtEnd(value);
+    onAtEnd(value);
+    // New ones are shown from now on, and old ones make room for them.
+    if (value) setRange(({ from: first }) => ({ from: first, to: null }));
+  });
+  useLayoutEffect(() => {
+    const made = new ScrollKeeper(box.current!, list.current!, { atEnd, near });
+    keeper.current = made;
+    return () => made.close();
+  }, []);
+  useLayoutEffect(() => {
+    keeper.current!.hasMoreBelow = !isNewest;
+    keeper.current!.keep();
+  }, [rows, isNewest]);
+
+  useOpening({ list, keeper, isReady: source.status === 'ready' && line !== undefined && target === null });
+  const toNewest = useEvent(() => {
+    // An old part of the conversation is replaced by the newest one, which begins at its end.
+    if (source.hasNewer) return;
+    setRange(NEWEST);
+    keeper.current!.hasMoreBelow = false;
+    keeper.current!.toEnd();
+  });
+  // With the rendering and not after it: the reader may scroll away at once.
+  useLayoutEffect(() => {
+    if (ends > 0) toNewest();
+  }, [ends]);
+  useTarget({
+    ...{ target, list, keeper, source },
+    reveal: (index) => {
+      const next = around(messages, indexes, index);
+      if (next !== null) setRange(next);
+      return next === null;
+    },
+  });
+  const last = messages.at(-1);
+  const lastKey = last?.key;
+  const isOwnEcho = last?.id === null && last.delivery === 'pending' && last.reply_to_id === null;
+  const sent = useEvent(onOwn);
+  useEffect(() => {
+    if (isOwnEcho) sent();
+  }, [lastKey, isOwnEcho]);
+
+  const inOrder = active !== null && rows.some(({ key }) => key === active) ? active : lastKey;
+  return (
+    <div class="timeline-scroll" ref={box}>
+      <div
+        class="timeline-rows"
+        ref={list}
+        role="log"
+        aria-live="off"
+        aria-label="Messages"
+        onFocusIn={({ target: focused }) => setActive(keyOf(focused, rows))}
+        onKeyDown={moveFocus}
+      >
+        {source.hasOlder && <p class="timeline-older">{from === 0 ? 'Loading older messages…' : ''}</p>}
+        {rows.map((row) => (
+          <Line
+            key={row.key}
+            row={row}
+            conversationId={conversationId}
+            isInTabOrder={row.key === inOrder}
+            isFound={target !== null && row.type === 'message' && row.message.id === target.id}
+          />
+        ))}
+        {source.status === 'ready' && messages.length === 0 && (
+          <p class="timeline-empty">No message yet. Write the first one.</p>
+        )}
+      </div>
+      {source.status === 'ended' && <p class="timeline-empty">This message cannot be shown.</p>}
+    </div>
+  );
+}
+
+interface LineProps {
+  readonly row: TimelineRow;
+  readonly conversationId: string;
+  readonly isInTabOrder: boolean;
+  readonly isFound: boolean;
+}
+
+function Line({ row, conversationId, isInTabOrder, isFound }: LineProps) {
+  switch (row.type) {
+    case 'day':
+      return (
+        <p class="timeline-day" title={fullTimeOf(row.at)}>
+          <span>{dayOf(row.at)}</span>
+        </p>
+      );
+    case 'unread':
+      return (
+        <p class="timeline-unread">
+          <span>New</span>
+        </p>
+      );
+    case 'message': {
+      const { message, continues, readers } = row;
+      return <MessageRow {...{ message, conversationId, continues, readers, isInTabOrder, isFound }} />;
+    }
+  }
+}
+
+/** Returns the key of the row that an element is in, or null. */
+function keyOf(element: EventTarget | null, rows: readonly TimelineRow[]): string | null {
+  if (!(element instanceof Element)) return null;
+  const id = element.closest('[data-message]')?.getAttribute('data-message');
+  const row = rows.find((one) => one.type === 'message' && (one.message.id ?? one.key) === id);
+  return row?.key ?? null;
+}

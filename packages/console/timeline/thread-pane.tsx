@@ -1,0 +1,62 @@
+import { useThread } from '@parley/client/react';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { Composer } from '../composer/composer.tsx';
+import { MessageRow } from '../message/message-row.tsx';
+
+export interface ThreadPaneProps {
+  readonly conversationId: string;
+  /** The message that is replied to. */
+  readonly messageId: string;
+}
+
+/** A message with its replies, and where to write another. */
+export function ThreadPane({ conversationId, messageId }: ThreadPaneProps) {
+  const { root, messages, hasOlder, status, live } = useThread(conversationId, messageId);
+  const list = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  const last = messages.at(-1);
+  useLayoutEffect(() => {
+    const element = list.current;
+    if (last !== undefined && element !== null && isAtEnd.current) element.scrollTop = element.scrollHeight;
+  }, [last]);
+  useEffect(() => {
+    const read = () => {
+      if (last?.delivery === 'sent' && document.visibilityState === 'visible') {
+        live?.markRead().catch(() => {});
+      }
+    };
+    read();
+    document.addEventListener('visibilitychange', read);
+    return () => document.removeEventListener('visibilitychange', read);
+  }, [live, last]);
+  if (status === 'ended') return <p class="side-pane-empty">This thread cannot be read any more.</p>;
+  const count = root?.thread?.reply_count ?? messages.length;
+  return (
+    <>
+      <div
+        ref={list}
+        class="thread-pane"
+        onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
+          isAtEnd.current = scrollTop + clientHeight >= scrollHeight - 40;
+        }}
+      >
+        {root !== null && <MessageRow message={root} conversationId={conversationId} isInThread />}
+        <p class="thread-pane-count">
+          {status === 'loading' ? 'Loading…' : count === 1 ? '1 reply' : `${count} replies`}
+        </p>
+        {hasOlder && (
+          <Button class="thread-pane-older" onClick={() => live?.loadOlder()}>
+            Show earlier replies
+          </Button>
+        )}
+        <div role="log" aria-live="off" aria-label="Replies">
+          {messages.map((message) => (
+            <MessageRow key={message.key} message={message} conversationId={conversationId} isInThread />
+          ))}
+        </div>
+      </div>
+      <Composer conversationId={conversationId} replyTo={messageId} />
+    </>
+  );
+}

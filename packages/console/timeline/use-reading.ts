@@ -1,0 +1,90 @@
+import type { TimelineMessage } from '@parley/client';
+import { useConversation } from '@parley/client/react';
+import { useEvent } from '@parley/ui/hooks/use-event.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { authorIdOf } from '../message/message-look.ts';
+
+export interface Reading {
+  /**
+   * The number of the last message above the unread line; null for none, undefined before it is
+   * known.
+   */
+  readonly line: number | null | undefined;
+  /** Messages of others that have arrived since the reader was at the end. */
+  readonly newCount: number;
+}
+
+/**
+ * Follows what a person has read of an open conversation. The unread line stays where it was when
+ * the conversation was opened, until the page was hidden; and what is shown counts as read only
+ * while the page is seen, has the focus, and is at the end.
+ */
+export function useReading(conversationId: string, ownId: string, isAtEnd: boolean): Reading {
+  const { messages, status, conversation, live } = useConversation(conversationId);
+  const [line, setLine] = useState<number | null | undefined>(undefined);
+  const position = conversation?.last_read_sequence ?? null;
+  const unread = conversation?.unread ?? 0;
+  const isKnown = status === 'ready' && conversation !== null;
+  const [isHeld, setHeld] = useState(false);
+  const before = useRef(position);
+  const moved = useEvent(() => {
+    if (isKnown && line === undefined) setLine(unread > 0 ? position : null);
+    // Marked unread here or elsewhere: it stays so while the conversation is open.
+    const isMovedBack = before.current !== null && position !== null && position < before.current;
+    before.current = position;
+    if (!isMovedBack || line === undefined) return;
+    setLine(position);
+    setHeld(true);
+  });
+  useEffect(moved, [isKnown, position]);
+
+  const last = lastSent(messages);
+  const seen = useRef(0);
+  if (isKnown && (isAtEnd || seen.current === 0)) seen.current = last;
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const mark = useEvent(() => {
+    timer.current = undefined;
+    const isSeen = document.visibilityState === 'visible' && document.hasFocus();
+    if (!isSeen || !isAtEnd || isHeld || line === undefined || position === null || last <= position) return;
+    live?.markRead(last).catch(() => {});
+  });
+  const markSoon = useEvent(() => {
+    timer.current ??= setTimeout(mark, MARK_MS);
+  });
+  useEffect(markSoon, [last, isAtEnd, line, isHeld, position]);
+  const leave = useEvent(() => {
+    if (document.visibilityState === 'hidden') setLine(unread > 0 || isHeld ? position : last);
+    else if (line === null) setLine(last);
+  });
+  useEffect(() => {
+    const changed = () => (document.visibilityState === 'hidden' ? leave() : markSoon());
+    document.addEventListener('visibilitychange', changed);
+    addEventListener('focus', markSoon);
+    addEventListener('blur', leave);
+    return () => {
+      document.removeEventListener('visibilitychange', changed);
+      removeEventListener('focus', markSoon);
+      removeEventListener('blur', leave);
+      clearTimeout(timer.current);
+    };
+  }, []);
+  return { line, newCount: isAtEnd ? 0 : newSince(messages, seen.current, ownId) };
+}
+
+function lastSent(messages: readonly TimelineMessage[]): number {
+  return messages.findLast(({ sequence }) => sequence !== null)?.sequence ?? 0;
+}
+
+function newSince(messages: readonly TimelineMessage[], seen: number, ownId: string): number {
+  let count = 0;
+  for (let index = messages.length - 1; index >= 0; index--) {
+    const message = messages[index]!;
+    if (message.sequence === null) continue;
+    if (message.sequence <= seen) break;
+    if (message.deleted_at === null && authorIdOf(message) !== ownId) count += 1;
+  }
+  return count;
+}
+
+/** Reads of one moment are one request. */
+const MARK_MS = 300;

@@ -1,0 +1,80 @@
+import type { TimelineMessage } from '@parley/client';
+import { useConversation, useMessagesAround } from '@parley/client/react';
+import { useEvent } from '@parley/ui/hooks/use-event.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { usePlace } from '../nav/place.ts';
+
+/** The messages of which a part is shown. */
+export interface Source {
+  /** Another one for other messages. */
+  readonly key: string;
+  readonly messages: readonly TimelineMessage[];
+  readonly status: 'loading' | 'ready' | 'ended';
+  readonly hasOlder: boolean;
+  readonly hasNewer: boolean;
+  readonly loadOlder: () => Promise<unknown>;
+  readonly loadNewer: () => Promise<unknown>;
+}
+
+/** A message that the reader is led to. */
+export interface Target {
+  readonly id: string;
+  /** Counts how often the reader was led anywhere. */
+  readonly turn: number;
+}
+
+/**
+ * Follows the newest messages of a conversation; or those around a message that the place names and
+ * that is not among them. A message that arrives meanwhile is not appended to an old part.
+ */
+export function useSource(
+  conversationId: string,
+  message: string | undefined,
+): { readonly source: Source; readonly target: Target | null } {
+  const own = useConversation(conversationId);
+  const [at, setAt] = useState<string | null>(null);
+  const around = useMessagesAround(conversationId, at);
+  const [target, setTarget] = useState<Target | null>(null);
+  const isReady = own.status === 'ready';
+  const lead = useEvent(() => {
+    if (message === undefined) {
+      setAt(null);
+      setTarget(null);
+      return;
+    }
+    const isIn = (messages: readonly TimelineMessage[]) => messages.some(({ id }) => id === message);
+    const isShown = at === null ? isIn(own.messages) : isIn(around.messages);
+    if (!isShown) setAt(isIn(own.messages) ? null : message);
+    setTarget((before) => ({ id: message, turn: (before?.turn ?? 0) + 1 }));
+  });
+  const turn = useTurn();
+  useEffect(() => {
+    if (isReady) lead();
+  }, [isReady, message, turn]);
+  const source: Source =
+    at === null
+      ? {
+          ...{ key: 'newest', messages: own.messages, status: own.status },
+          ...{ hasOlder: own.hasOlder, hasNewer: false },
+          loadOlder: async () => own.live?.loadOlder(),
+          loadNewer: async () => {},
+        }
+      : {
+          ...{ key: at, messages: around.messages, status: around.status },
+          ...{ hasOlder: around.hasOlder, hasNewer: around.hasNewer },
+          loadOlder: async () => around.live?.loadOlder(),
+          loadNewer: async () => around.live?.loadNewer(),
+        };
+  return { source, target };
+}
+
+/** Counts how often the page was led to the place that it shows. */
+function useTurn(): number {
+  const place = usePlace();
+  const last = useRef({ place, href: location.href, turn: 0 });
+  if (last.current.place !== place) {
+    const turn = last.current.turn + (last.current.href === location.href ? 1 : 0);
+    last.current = { place, href: location.href, turn };
+  }
+  return last.current.turn;
+}

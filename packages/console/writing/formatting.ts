@@ -1,0 +1,86 @@
+import { type KeyPress, pressedKey } from '@parley/ui/typing/pressed-key.ts';
+
+/** A text with what is selected in it. */
+export interface Selected {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A piece of a text that takes the place of another, and what is selected then. */
+export interface Change {
+  readonly from: number;
+  readonly to: number;
+  readonly insert: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+export type Format = 'bold' | 'italic' | 'strike' | 'code' | 'link' | 'list' | 'quote';
+
+const MARKS = { bold: '**', italic: '_', strike: '~~', code: '`' } as const;
+
+/** Returns the change that formats what is selected, or that takes the format back. */
+export function formatted(selected: Selected, format: Format): Change {
+  switch (format) {
+    case 'link':
+      return linked(selected);
+    case 'list':
+      return prefixed(selected, '- ');
+    case 'quote':
+      return prefixed(selected, '> ');
+    case 'code':
+      return selected.text.slice(selected.start, selected.end).includes('\n')
+        ? fenced(selected)
+        : marked(selected, MARKS.code);
+    default:
+      return marked(selected, MARKS[format]);
+  }
+}
+
+function marked({ text, start, end }: Selected, mark: string): Change {
+  const { length } = mark;
+  const words = text.slice(start, end);
+  if (text.slice(start - length, start) === mark && text.slice(end, end + length) === mark) {
+    const from = start - length;
+    return { from, to: end + length, insert: words, start: from, end: from + words.length };
+  }
+  return {
+    ...{ from: start, to: end, insert: `${mark}${words}${mark}` },
+    ...{ start: start + length, end: end + length },
+  };
+}
+
+function fenced({ text, start, end }: Selected): Change {
+  const open = start > 0 && text[start - 1] !== '\n' ? '\n```\n' : '```\n';
+  const insert = `${open}${text.slice(start, end)}\n\`\`\``;
+  return { from: start, to: end, insert, start: start + open.length, end: start + open.length + end - start };
+}
+
+/** The address is selected, since it is what is missing. */
+function linked({ text, start, end }: Selected): Change {
+  const words = text.slice(start, end);
+  const isAddress = /^https?:\/\/\S+$/.test(words);
+  const [label, address] = isAddress ? ['', words] : [words, 'https://'];
+  const insert = `[${label}](${address})`;
+  const at = isAddress ? start + 1 : start + label.length + 3;
+  return { from: start, to: end, insert, start: at, end: isAddress ? at : at + address.length };
+}
+
+/** Begins each line of the selection with the prefix, or none if all have it. */
+function prefixed({ text, start, end }: Selected, prefix: string): Change {
+  const from = text.lastIndexOf('\n', start - 1) + 1;
+  const lines = text.slice(from, end).split('\n');
+  const haveIt = lines.every((line) => line.startsWith(prefix));
+  const insert = lines.map((line) => (haveIt ? line.slice(prefix.length) : `${prefix}${line}`)).join('\n');
+  return { from, to: end, insert, start: from + insert.length, end: from + insert.length };
+}
+
+/** Returns the format of a shortcut, or undefined. */
+export function formatOf(event: KeyPress): Format | undefined {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey) return undefined;
+  const shortcuts: Readonly<Record<string, Format>> = event.shiftKey
+    ? { x: 'strike', u: 'link', 8: 'list', 9: 'quote' }
+    : { b: 'bold', i: 'italic', e: 'code' };
+  return shortcuts[pressedKey(event).toLowerCase()];
+}

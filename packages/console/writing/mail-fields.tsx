@@ -1,0 +1,65 @@
+import { useClient } from '@parley/client/react';
+import type { ConversationEmail } from '@parley/protocol/resources/email.ts';
+import { useEffect, useState } from 'preact/hooks';
+
+/** Returns how mail of a case travels; null until it was read, and for what is no mail. */
+export function useConversationEmail(conversationId: string, isOn: boolean): ConversationEmail | null {
+  const client = useClient();
+  const [email, setEmail] = useState<ConversationEmail | null>(null);
+  useEffect(() => {
+    setEmail(null);
+    if (client === null || !isOn) return;
+    let isOver = false;
+    client.fetch<ConversationEmail>(`/v1/messaging/conversations/${conversationId}/email`).then(
+      (answer) => {
+        if (!isOver) setEmail(answer);
+      },
+      // The mail is sent all the same: the server completes it.
+      () => {},
+    );
+    return () => {
+      isOver = true;
+    };
+  }, [client, conversationId, isOn]);
+  return email;
+}
+
+export interface MailFieldsProps {
+  /** Whom the mail goes to; null where that is not known or not chosen. */
+  readonly to: readonly string[] | null;
+  readonly subject: string;
+  readonly cc: string;
+  readonly onChange: (change: { readonly subject?: string; readonly cc?: string }) => void;
+}
+
+/** What a mail has beside its text. */
+export function MailFields({ to, subject, cc, onChange }: MailFieldsProps) {
+  return (
+    <div class="mail-fields">
+      {to !== null && (
+        <p class="mail-fields-to">
+          <span>To</span> {to.join(', ')}
+        </p>
+      )}
+      <label>
+        <span>Subject</span>
+        <input
+          value={subject}
+          maxLength={998}
+          onInput={({ currentTarget }) => onChange({ subject: currentTarget.value })}
+        />
+      </label>
+      <label>
+        <span>Copies</span>
+        <input
+          type="email"
+          multiple
+          value={cc}
+          placeholder="name@example.com, …"
+          autocomplete="off"
+          onInput={({ currentTarget }) => onChange({ cc: currentTarget.value })}
+        />
+      </label>
+    </div>
+  );
+}

@@ -1,0 +1,68 @@
+import type { Participant } from '@parley/protocol/resources/participant.ts';
+import type { Person } from '@parley/protocol/resources/person.ts';
+import type { Mention } from '../session/kept-writing.ts';
+
+/** One that a text may mention. */
+export interface Candidate extends Mention {
+  readonly detail: string;
+  readonly avatarUrl: string | null;
+  /** Others are not notified: a message mentions members of its conversation. */
+  readonly isMember: boolean;
+}
+
+/** What stands before the caret after an `@`. */
+export interface Asked {
+  /** The position of the `@`. */
+  readonly from: number;
+  readonly words: string;
+}
+
+/** Returns the name that is being written at the caret, or null. */
+export function askedAt(text: string, caret: number): Asked | null {
+  const found = /(?:^|[\s([{"'*_])@([^\s@]{0,40}(?: [^\s@]{1,40})?)$/u.exec(text.slice(0, caret));
+  return found === null ? null : { from: caret - found[1]!.length - 1, words: found[1]! };
+}
+
+/** Returns the members of a conversation that may be mentioned: people first, then agents. */
+export function membersOf(participants: readonly Participant[], ownId: string): Candidate[] {
+  const candidates = participants.flatMap(({ type, actor }): Candidate[] => {
+    if ((type !== 'user' && type !== 'agent') || actor === null || actor.id === ownId) return [];
+    const { id, name, handle, avatar_url: avatarUrl } = actor;
+    if (name === null) return [];
+    return [{ id, name, type, detail: handle ?? 'Agent', avatarUrl, isMember: true }];
+  });
+  return candidates.sort((one, other) => Number(one.type === 'agent') - Number(other.type === 'agent'));
+}
+
+/** Returns those of the account's people that are no members. */
+export function othersOf(
+  people: readonly Person[],
+  members: readonly Candidate[],
+  ownId: string,
+): Candidate[] {
+  const known = new Set([ownId, ...members.map(({ id }) => id)]);
+  return people.flatMap(({ id, type, name, handle, avatar_url: avatarUrl }) =>
+    name === null || known.has(id)
+      ? []
+      : [{ id, name, type, detail: handle ?? 'Agent', avatarUrl, isMember: false }],
+  );
+}
+
+/**
+ * Returns the candidates that words mean, in their order: by a word of the name, or the address.
+ */
+export function meant(words: string, candidates: readonly Candidate[], most = 8): Candidate[] {
+  const asked = words.toLocaleLowerCase();
+  const isMeant = ({ name, detail }: Candidate) => {
+    const lower = name.toLocaleLowerCase();
+    return lower.startsWith(asked) || lower.includes(` ${asked}`) || detail.toLowerCase().startsWith(asked);
+  };
+  return candidates.filter(isMeant).slice(0, most);
+}
+
+/** Returns those of the chosen people whose names are still in the text, each once. */
+export function mentionsIn(text: string, chosen: readonly Mention[]): Mention[] {
+  const found = new Map<string, Mention>();
+  for (const mention of chosen) if (text.includes(`@${mention.name}`)) found.set(mention.id, mention);
+  return [...found.values()];
+}

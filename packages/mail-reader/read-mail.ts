@@ -1,0 +1,287 @@
+import { MAIL_LIMITS } from './mail-limits.ts';
+import { decodeText } from './mime/charset.ts';
+import { decodeField, type Header, isForServers, lineOf, messageIdsOf } from './mime/header.ts';
+import { type MimeEvent, type MimePart, MimeSplitter } from './mime/mime-splitter.ts';
+import { filenameOf, type PartRole, roleOf } from './mime/part-role.ts';
+import { type TransferDecoder, transferDecoder } from './mime/transfer-encoding.ts';
+import { type DeliveryReport, NOTHING_READ, type ReadMail } from './parsed-mail.ts';
+import { readReport } from './reports/delivery-report.ts';
+import { cleanText, cutText } from './text/clean-text.ts';
+import { unflowed } from './text/flowed-text.ts';
+import { readHtml, textAsHtml } from './text/mail-html.ts';
+import { visibleText } from './text/visible-text.ts';
+
+/** Takes the bytes of attachments while a mail is read, one attachment at a time. */
+export interface AttachmentSink {
+  begin(attachment: { readonly filename: string; readonly contentType: string }): Promise<void>;
+  /** Resolves once there is room for more. */
+  write(bytes: Buffer): Promise<void>;
+  end(): Promise<void>;
+}
+
+/**
+ * Reads a mail of any size in a few megabytes of memory. Unreadable parts are left out, so no mail
+ * makes it throw. Rethrows errors of `bytes` and the sink. `onHeader` gets what is known before the
+ * body.
+ */
+export async function readMailBytes(
+  bytes: AsyncIterable<Buffer>,
+  sink: AttachmentSink,
+  onHeader: (mail: ReadMail) => void = () => {},
+): Promise<ReadMail> {
+  const reader = new MailReader(sink, onHeader);
+  const splitter = new MimeSplitter();
+  for await (const piece of bytes) {
+    for (const event of splitter.write(piece)) await reader.take(event);
+  }
+  for (const event of splitter.end()) await reader.take(event);
+  return reader.finish(splitter.isDamaged);
+}
+
+/** A text whose transfer encoding is decoded, but not its character set. */
+interface Body {
+  readonly part: MimePart;
+  readonly bytes: Buffer[];
+}
+
+/** A piece of the body: one text, or several forms of it. */
+interface Passage {
+  readonly plain: Body[];
+  readonly html: Body[];
+}
+
+class MailReader {
+  readonly #sink: AttachmentSink;
+  readonly #onHeader: (mail: ReadMail) => void;
+  #header: Header | null = null;
+  readonly #passages = new Map<MimePart, Passage>();
+  readonly #status: Buffer[] = [];
+  readonly #returned: Buffer[] = [];
+  /** Content-ID → position of the attachment. */
+  readonly #pictures = new Map<string, number>();
+  #attachments = 0;
+  #leaf: Leaf | null = null;
+  /** The text before the first part, which is the body if no part follows. */
+  readonly #preamble: Buffer[] = [];
+  readonly #room = {
+    plain: MAIL_LIMITS.textBytes as number,
+    html: MAIL_LIMITS.htmlBytes as number,
+    status: MAIL_LIMITS.reportBytes as number,
+    returned: MAIL_LIMITS.reportBytes as number,
+  };
+  #isDamaged = false;
+
+  constructor(sink: AttachmentSink, onHeader: (mail: ReadMail) => void) {
+    this.#sink = sink;
+    this.#onHeader = onHeader;
+  }
+
+  async take(event: MimeEvent): Promise<void> {
+    if (event.kind === 'open') this.#open(event.part);
+    else if (event.kind === 'bytes') await this.#write(event.part, event.bytes);
+    else await this.#close(event.part);
+  }
+
+  #open(part: MimePart): void {
+    if (part.parent === null) {
+      this.#header = part.header;
+      this.#onHeader(this.#described({ isDamaged: true }));
+    }
+    if (part.boundary !== null) return;
+    const role = roleOf(part);
+    const encoding = part.header.raw('content-transfer-encoding') ?? '';
+    this.#leaf = {
+      part,
+      role,
+      decoder: transferDecoder(encoding),
+      body: this.#bodyOf(part, role),
+      hasBegun: false,
+    };
+  }
+
+  #bodyOf(part: MimePart, role: PartRole): Buffer[] {
+    if (role === 'status') return this.#status;
+    if (role === 'returned') return this.#returned;
+    if (role !== 'plain' && role !== 'html') return [];
+    const passage = this.#passageOf(part);
+    const body: Body = { part, bytes: [] };
+    passage[role].push(body);
+    return body.bytes;
+  }
+
+  /** Parts of one `multipart/alternative` are one passage. */
+  #passageOf(part: MimePart): Passage {
+    let key = part;
+    for (let at = part.parent; at !== null; at = at.parent) {
+      if (at.type.value === 'multipart/alternative') key = at;
+    }
+    const passage = this.#passages.get(key) ?? { plain: [], html: [] };
+    this.#passages.set(key, passage);
+    return passage;
+  }
+
+  async #write(part: MimePart, bytes: Buffer): Promise<void> {
+    if (part.boundary !== null) {
+      if (part.parent === null) this.#keep(this.#preamble, 'plain', bytes);
+      return;
+    }
+    if (this.#leaf !== null) await this.#writeDecoded(this.#leaf, this.#leaf.decoder.write(bytes));
+  }
+
+  async #close(part: MimePart): Promise<void> {
+    if (part.boundary !== null) {
+      // Its boundary never came, so everything is in the preamble.
+      if (part.parent === null && part.children === 0) {
+        this.#isDamaged = true;
+        this.#passages.set(part, { plain: [{ part, bytes: this.#preamble }], html: [] });
+      }
+      return;
+    }
+    const leaf = this.#leaf;
+    this.#leaf = null;
+    if (leaf === null) return;
+    await this.#writeDecoded(leaf, leaf.decoder.end());
+    if (leaf.hasBegun) await this.#sink.end();
+  }
+
+  async #writeDecoded(leaf: Leaf, bytes: Buffer): Promise<void> {
+    const { role } = leaf;
+    if (bytes.length === 0 || role === 'ignored') return;
+    if (role !== 'attachment') {
+      this.#keep(leaf.body, role, bytes);
+      return;
+    }
+    if (!leaf.hasBegun) {
+      if (this.#attachments >= MAIL_LIMITS.attachments) {
+        this.#isDamaged = true;
+        return;
+      }
+      leaf.hasBegun = true;
+      const [id] = messageIdsOf(leaf.part.header.raw('content-id') ?? '');
+      if (id !== undefined && !this.#pictures.has(id)) this.#pictures.set(id, this.#attachments);
+      this.#attachments += 1;
+      await this.#sink.begin({ filename: filenameOf(leaf.part), contentType: leaf.part.type.value });
+    }
+    await this.#sink.write(bytes);
+  }
+
+  #keep(body: Buffer[], role: 'plain' | 'html' | 'status' | 'returned', bytes: Buffer): void {
+    const room = this.#room[role];
+    if (bytes.length > room && role !== 'returned') this.#isDamaged = true;
+    if (room === 0) return;
+    const kept = Buffer.from(bytes.subarray(0, room));
+    this.#room[role] -= kept.length;
+    body.push(kept);
+  }
+
+  finish(isDamaged: boolean): ReadMail {
+    if (isDamaged) this.#isDamaged = true;
+    const { text, html } = this.#body();
+    const whole = this.#cut(text, MAIL_LIMITS.textCharacters);
+    return this.#described({
+      text: whole,
+      visibleText: cutText(visibleText(whole), MAIL_LIMITS.visibleCharacters),
+      html,
+      report: this.#report(whole),
+      isDamaged: this.#isDamaged,
+    });
+  }
+
+  #report(text: string): DeliveryReport | null {
+    const parts = { text, status: Buffer.concat(this.#status), returned: Buffer.concat(this.#returned) };
+    const header = this.#header;
+    return header && readReport(header, parts);
+  }
+
+  #body(): { readonly text: string; readonly html: string | null } {
+    const texts: string[] = [];
+    const htmls: string[] = [];
+    let hasHtml = false;
+    for (const { plain, html } of this.#passages.values()) {
+      const text = plain.map((body) => this.#plainText(body)).join('\n');
+      const shown = html.length === 0 ? null : this.#html(html.map((body) => this.#decoded(body)).join('\n'));
+      if (shown !== null) hasHtml = true;
+      const isPlain = text.trim() !== '' || shown === null;
+      texts.push(isPlain ? text : shown.text);
+      htmls.push(shown?.html ?? textAsHtml(text));
+    }
+    return {
+      text: texts
+        .filter((text) => text !== '')
+        .join('\n')
+        .trimEnd(),
+      html: hasHtml ? htmls.join('\n') : null,
+    };
+  }
+
+  #plainText(body: Body): string {
+    const text = cleanText(this.#decoded(body));
+    const { parameters } = body.part.type;
+    if (parameters.get('format')?.toLowerCase() !== 'flowed') return text;
+    return unflowed(text, parameters.get('delsp')?.toLowerCase() === 'yes');
+  }
+
+  #html(source: string): { readonly text: string; readonly html: string } {
+    const most = MAIL_LIMITS.htmlCharacters;
+    const slim = source.length <= most ? source : source.replace(/data:image\/[^"'\s)>]*/gi, '');
+    const { text, html, isDamaged } = readHtml(this.#cut(slim, most), this.#pictures);
+    if (isDamaged) this.#isDamaged = true;
+    // Escaping makes the text longer.
+    if (html.length <= 2 * most) return { text, html };
+    this.#isDamaged = true;
+    return { text, html: textAsHtml(cutText(text, MAIL_LIMITS.textCharacters)) };
+  }
+
+  #decoded({ part, bytes }: Body): string {
+    const whole = Buffer.concat(bytes);
+    const declared = part.type.parameters.get('charset') ?? null;
+    const { text, isDamaged } = decodeText(whole, declared ?? charsetOfPage(whole, part));
+    if (isDamaged) this.#isDamaged = true;
+    return text;
+  }
+
+  #cut(text: string, most: number): string {
+    if (text.length <= most) return text;
+    this.#isDamaged = true;
+    return cutText(text, most);
+  }
+
+  /** Returns the facts of the header, combined with the known rest. */
+  #described(rest: Partial<ReadMail>): ReadMail {
+    const header = this.#header;
+    if (header === null) return { ...NOTHING_READ, ...rest };
+    const [from = null] = [...header.mailboxes('from'), ...header.mailboxes('sender')];
+    return {
+      ...NOTHING_READ,
+      headers: header.fields.map(({ name, raw }) => ({
+        name,
+        value: isForServers(name) ? lineOf(raw) : cutText(decodeField(raw), MAIL_LIMITS.headerCharacters),
+      })),
+      rfcId: header.messageIds('message-id')[0] ?? null,
+      inReplyTo: header.messageIds('in-reply-to')[0] ?? null,
+      references: header.messageIds('references'),
+      from,
+      replyTo: header.mailboxes('reply-to')[0] ?? null,
+      to: header.mailboxes('to'),
+      cc: header.mailboxes('cc'),
+      subject: cutText(header.text('subject') ?? '', MAIL_LIMITS.subjectCharacters) || null,
+      ...rest,
+    };
+  }
+}
+
+interface Leaf {
+  readonly part: MimePart;
+  readonly role: PartRole;
+  readonly decoder: TransferDecoder;
+  readonly body: Buffer[];
+  /** Whether the sink has begun it. */
+  hasBegun: boolean;
+}
+
+/** HTML may declare its own character set. */
+function charsetOfPage(bytes: Buffer, part: MimePart): string | null {
+  if (part.type.value !== 'text/html') return null;
+  const head = bytes.subarray(0, 4_096).toString('latin1');
+  return /<meta\b[^>]{0,200}\bcharset=["']?([\w-]{1,40})/i.exec(head)?.[1] ?? null;
+}

@@ -1,0 +1,139 @@
+import { newId } from '@parley/protocol/ids.ts';
+import { NOTHING_READ, type ParsedMail, type ReadMail, type StoredPart } from '../parsed-mail.ts';
+import type { FromMailWorker, ReaderThread } from './reader-thread.ts';
+
+/** The methods of a store of files that reading a mail needs. */
+export interface AttachmentStore {
+  /**
+   * Stores bytes under a new key, and returns how many they are. `bytes` may reuse its memory for
+   * the next. Rejects with the error of `bytes`, and then keeps nothing of them.
+   */
+  putStream(
+    object: { readonly key: string; readonly contentType: string },
+    bytes: AsyncIterable<Buffer>,
+  ): Promise<number>;
+  /** Removes files; keys without one are ignored. */
+  remove(keys: readonly string[]): Promise<void>;
+}
+
+/** A mail while a thread reads it. */
+export class MailReading {
+  readonly #thread: ReaderThread;
+  readonly #store: AttachmentStore;
+  readonly #attachments: StoredPart[] = [];
+  #attachment: IncomingPart | null = null;
+  #mail: ReadMail = { ...NOTHING_READ, isDamaged: true };
+  readonly #pieces: AsyncIterator<Buffer>;
+  /** The rest of the last piece of the source. */
+  #piece: Buffer = Buffer.alloc(0);
+
+  constructor(thread: ReaderThread, store: AttachmentStore, source: AsyncIterable<Buffer>) {
+    this.#thread = thread;
+    this.#store = store;
+    this.#pieces = source[Symbol.asyncIterator]();
+  }
+
+  /** Rejects if the source or the store fails. If the thread dies, the mail has what was read. */
+  async run(): Promise<ParsedMail> {
+    try {
+      this.#thread.start();
+      for (let isDone = false; !isDone; ) {
+        const message = await this.#thread.next();
+        if (message === null) break;
+        isDone = message.kind === 'done';
+        await this.#take(message);
+      }
+    } finally {
+      await this.#pieces.return?.();
+    }
+    await this.#abort();
+    return { ...this.#mail, attachments: this.#attachments };
+  }
+
+  /** Removes stored parts of a mail that could not be read to its end. */
+  async discard(): Promise<void> {
+    await this.#abort();
+    // The error that led here is the one to report.
+    await this.#store.remove(this.#attachments.map(({ key }) => key)).catch(() => undefined);
+  }
+
+  async #take(message: FromMailWorker): Promise<void> {
+    if (message.kind === 'header' || message.kind === 'done') {
+      this.#mail = message.mail;
+      return;
+    }
+    if (message.kind === 'more') {
+      await this.#giveMore();
+      return;
+    }
+    if (message.kind === 'begin') this.#attachment = new IncomingPart(this.#store, message);
+    else if (message.kind === 'write') await this.#attachment?.write(this.#thread.decoded(message.size));
+    else if (this.#attachment !== null) {
+      this.#attachments.push(await this.#attachment.end());
+      this.#attachment = null;
+    }
+    this.#thread.confirm();
+  }
+
+  async #giveMore(): Promise<void> {
+    while (this.#piece.length === 0) {
+      const { value, done } = await this.#pieces.next();
+      if (done) break;
+      this.#piece = value;
+    }
+    this.#piece = this.#piece.subarray(this.#thread.give(this.#piece));
+  }
+
+  async #abort(): Promise<void> {
+    await this.#attachment?.abort();
+    this.#attachment = null;
+  }
+}
+
+/** An attachment that is stored one piece at a time. */
+class IncomingPart {
+  readonly #part: Omit<StoredPart, 'sizeBytes'>;
+  readonly #stored: Promise<number>;
+  #offered = Promise.withResolvers<Buffer | null>();
+  #taken = Promise.withResolvers<void>();
+
+  constructor(
+    store: AttachmentStore,
+    { filename, contentType }: Pick<StoredPart, 'filename' | 'contentType'>,
+  ) {
+    this.#part = { key: newId('upload'), filename, contentType };
+    this.#stored = store.putStream(this.#part, this.#pieces());
+    // Awaited by a later call, possibly after some time.
+    this.#stored.catch(() => undefined);
+  }
+
+  /** Resolves once the store no longer needs the bytes. */
+  async write(bytes: Buffer): Promise<void> {
+    this.#taken = Promise.withResolvers();
+    this.#offered.resolve(bytes);
+    // A failed store takes nothing more.
+    await Promise.race([this.#taken.promise, this.#stored]);
+  }
+
+  async end(): Promise<StoredPart> {
+    this.#offered.resolve(null);
+    return { ...this.#part, sizeBytes: await this.#stored };
+  }
+
+  /** The store then keeps nothing of it. */
+  async abort(): Promise<void> {
+    this.#offered.promise.catch(() => undefined);
+    this.#offered.reject(new Error('The attachment is incomplete.'));
+    await this.#stored.catch(() => undefined);
+  }
+
+  async *#pieces(): AsyncGenerator<Buffer> {
+    for (;;) {
+      const bytes = await this.#offered.promise;
+      if (bytes === null) return;
+      this.#offered = Promise.withResolvers();
+      yield bytes;
+      this.#taken.resolve();
+    }
+  }
+}

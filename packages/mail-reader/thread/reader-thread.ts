@@ -1,0 +1,141 @@
+import { setFlagsFromString } from 'node:v8';
+import { Worker } from 'node:worker_threads';
+import type { ReadMail } from '../parsed-mail.ts';
+
+/**
+ * Memory shared by both threads, for one piece of the source and one of an attachment. Sending the
+ * bytes would leave garbage on both sides: four times the size of the mail.
+ */
+export interface SharedPieces {
+  readonly source: SharedArrayBuffer;
+  readonly decoded: SharedArrayBuffer;
+}
+
+/** A mail to read, an answer, or the end. `size`: available bytes of the source; 0 is its end. */
+export type ToMailWorker =
+  | { readonly kind: 'mail' | 'taken' | 'end' }
+  | { readonly kind: 'piece'; readonly size: number };
+
+export type FromMailWorker =
+  | { readonly kind: 'more' }
+  | { readonly kind: 'header'; readonly mail: ReadMail }
+  /** `isLast` means that the thread has grown, and ends. */
+  | { readonly kind: 'done'; readonly mail: ReadMail; readonly isLast: boolean }
+  | { readonly kind: 'begin'; readonly filename: string; readonly contentType: string }
+  | { readonly kind: 'write'; readonly size: number }
+  | { readonly kind: 'end' };
+
+/**
+ * The thread of reader-worker.ts. It reads one mail at a time and is reused, because starting it
+ * costs more than most mails.
+ */
+export class ReaderThread {
+  readonly #pieces: SharedPieces = {
+    source: new SharedArrayBuffer(PIECE_BYTES),
+    decoded: new SharedArrayBuffer(PIECE_BYTES),
+  };
+  readonly #worker: Worker;
+  readonly #messages: FromMailWorker[] = [];
+  #wake: (() => void) | undefined;
+  #hasEnded = false;
+  #idle: NodeJS.Timeout | undefined;
+
+  /** `execArgv`: flags of Node for the thread, such as a module that is loaded first. */
+  constructor(execArgv: readonly string[] = []) {
+    this.#worker = new Worker(new URL('./reader-worker.ts', import.meta.url), {
+      workerData: this.#pieces,
+      execArgv: [...execArgv],
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+    });
+    this.#worker
+      .on('message', (message: FromMailWorker) => {
+        this.#messages.push(message);
+        this.#wake?.();
+      })
+      // It ran out of memory.
+      .on('error', () => this.#end())
+      .on('exit', () => this.#end());
+  }
+
+  /** Whether it can read another mail. */
+  get isAlive(): boolean {
+    return !this.#hasEnded;
+  }
+
+  start(): void {
+    clearTimeout(this.#idle);
+    this.#worker.ref();
+    this.#send({ kind: 'mail' });
+  }
+
+  /** Confirms that something was taken. */
+  confirm(): void {
+    this.#send({ kind: 'taken' });
+  }
+
+  /** Passes bytes of the source and returns how many. An empty buffer ends the source. */
+  give(bytes: Buffer): number {
+    const size = bytes.copy(Buffer.from(this.#pieces.source));
+    this.#send({ kind: 'piece', size });
+    return size;
+  }
+
+  /** Returns the bytes of an attachment, which are valid until the answer. */
+  decoded(size: number): Buffer {
+    return Buffer.from(this.#pieces.decoded, 0, size);
+  }
+
+  /** Returns null if the thread died, or was ended because it took too long. */
+  async next(): Promise<FromMailWorker | null> {
+    if (this.#messages.length === 0 && !this.#hasEnded) {
+      const timer = setTimeout(() => void this.close(), STEP_MS);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      clearTimeout(timer);
+      this.#wake = undefined;
+    }
+    const message = this.#messages.shift() ?? null;
+    if (message?.kind === 'done' && message.isLast) this.#end();
+    return message;
+  }
+
+  /** Lets the process exit, and frees the memory when no mail comes. */
+  rest(): void {
+    this.#worker.unref();
+    this.#idle = setTimeout(() => {
+      this.#end();
+      // It ends by itself, and what was loaded first may store what speeds up the next start.
+      this.#send({ kind: 'end' });
+    }, IDLE_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#idle);
+    this.#end();
+    await this.#worker.terminate();
+  }
+
+  #send(message: ToMailWorker): void {
+    this.#worker.postMessage(message);
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    this.#wake?.();
+  }
+}
+
+/**
+ * MB of each half of the young generation of threads that start from now on. A Worker's own limit
+ * has no effect in a process that was started with this flag, as nodes are: with their 32 MB, each
+ * thread grew by 28 MB.
+ */
+setFlagsFromString('--max-semi-space-size=2');
+/** Several times the memory for sanitizing the largest text that is kept. */
+const HEAP_MB = 256;
+/** Milliseconds for one piece of a mail. The slowest of the corpus takes a second. */
+const STEP_MS = 20_000;
+/** The size in which files are read. */
+const PIECE_BYTES = 64 * 1024;
+const IDLE_MS = 60_000;

@@ -1,0 +1,193 @@
+import type { TSchema } from 'typebox';
+import { ageOf, type NullBeforeRule, nullBeforeOf, sinceOf } from '../schema/since.ts';
+import { VERSIONS, type Version } from '../versions.ts';
+import { isMention, mentioned } from './mentions.ts';
+
+/** Where the values of a schema have what came with later versions. */
+export type Shape =
+  | {
+      readonly kind: 'object';
+      /** Oldest versions first. */
+      readonly newer: readonly Newer[];
+      /** Fields whose values have newer fields inside. */
+      readonly parts: readonly Part[];
+      /** Fields with values that older versions see as null. */
+      readonly nulled: readonly Nulled[];
+    }
+  | { readonly kind: 'list'; readonly item: TSchema }
+  /** Resources of several kinds, by the constant in their `object`. */
+  | { readonly kind: 'choice'; readonly byObject: ReadonlyMap<unknown, TSchema> };
+
+/** The fields that came with one version. */
+export interface Newer {
+  /** Position in VERSIONS. */
+  readonly age: number;
+  readonly fields: readonly Field[];
+}
+
+export interface Field {
+  readonly name: string;
+  /** What precedes its value in JSON behind another field. */
+  readonly key: string;
+  /** Present if its values have newer fields inside. */
+  readonly schema?: TSchema;
+}
+
+/** A field of which some values came with a version. */
+export interface Nulled extends Field {
+  /** Position in VERSIONS. */
+  readonly age: number;
+  readonly rule: NullBeforeRule;
+}
+
+interface Part extends Field {
+  readonly schema: TSchema;
+  /** Whether the field itself is one of `newer`. */
+  readonly isNewer: boolean;
+}
+
+/**
+ * Returns the value in the form of this version: without what is newer, at any depth. The value
+ * itself is not changed, and parts that are the same in both versions are shared. Dropped fields
+ * are set to undefined, which JSON leaves out; that is cheaper than copies with fewer keys.
+ */
+export function formAt<T>(version: Version, schema: TSchema, value: T): T {
+  const age = ageOf(version);
+  const newest = NEWEST_AGES.get(schema) ?? newestAge(schema);
+  NEWEST_AGES.set(schema, newest);
+  return newest <= age ? value : (cut(age, schema, value) as T);
+}
+
+/** Of the schemas of answers. */
+const NEWEST_AGES = new WeakMap<TSchema, number>();
+
+/** Returns undefined if no value of the schema has newer fields. */
+export function shapeOf(schema: TSchema): Shape | undefined {
+  if (SHAPES.has(schema)) return SHAPES.get(schema);
+  const shape = hasNewer(schema) ? makeShape(schema) : undefined;
+  SHAPES.set(schema, shape);
+  return shape;
+}
+
+/** Works out the shapes of a schema and its parts now, not at the first value of each. */
+export function prepareForms(schema: TSchema): void {
+  if (SHAPES.has(schema)) return;
+  const shape = shapeOf(schema);
+  if (shape?.kind === 'object') for (const part of shape.parts) prepareForms(part.schema);
+  else if (shape?.kind === 'list') prepareForms(shape.item);
+  else if (shape?.kind === 'choice') for (const choice of shape.byObject.values()) prepareForms(choice);
+}
+
+/** The shape of one of several kinds of resources. */
+export function chosen(byObject: ReadonlyMap<unknown, TSchema>, value: object): Shape | undefined {
+  const schema = byObject.get((value as { readonly object?: unknown }).object);
+  return schema && shapeOf(schema);
+}
+
+const SHAPES = new WeakMap<TSchema, Shape | undefined>();
+
+function cut(age: number, schema: TSchema, value: unknown): unknown {
+  const shape = shapeOf(schema);
+  return shape === undefined ? value : cutAs(age, shape, value);
+}
+
+function cutAs(age: number, shape: Shape, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (shape.kind === 'choice') {
+    const own = chosen(shape.byObject, value);
+    return own === undefined ? value : cutAs(age, own, value);
+  }
+  if (shape.kind === 'list') {
+    return Array.isArray(value) ? value.map((item) => cut(age, shape.item, item)) : value;
+  }
+  const copy: Record<string, unknown> = { ...value };
+  for (const newer of shape.newer) {
+    if (newer.age > age) for (const { name } of newer.fields) copy[name] = undefined;
+  }
+  for (const { name, schema } of shape.parts) {
+    const part = copy[name];
+    if (typeof part === 'object' && part !== null) copy[name] = cut(age, schema, part);
+  }
+  for (const one of shape.nulled) if (one.age > age && isNulled(one, copy)) copy[one.name] = null;
+  return copy;
+}
+
+/** Returns whether older versions see null in place of the field's value in `object`. */
+export function isNulled({ name, rule }: Nulled, object: Readonly<Record<string, unknown>>): boolean {
+  return object[name] !== null && object[name] !== undefined && object[rule.unless] !== rule.is;
+}
+
+/** The parts of JSON Schema that resources are made of. */
+interface Schema {
+  readonly properties?: Readonly<Record<string, TSchema>>;
+  readonly items?: TSchema;
+  readonly anyOf?: readonly TSchema[];
+  readonly oneOf?: readonly TSchema[];
+}
+
+function makeShape(schema: TSchema): Shape {
+  if (isMention(schema)) return shapeOf(mentioned(schema))!;
+  const { properties, items, anyOf, oneOf } = schema as Schema;
+  const choices = (anyOf ?? oneOf)?.filter((choice) => hasNewer(choice));
+  if (choices?.length === 1 && isOnlyChoice(choices[0]!, anyOf ?? oneOf!)) return shapeOf(choices[0]!)!;
+  if (choices !== undefined) {
+    return { kind: 'choice', byObject: new Map(choices.map((choice) => [objectOf(choice), choice])) };
+  }
+  if (items !== undefined) return { kind: 'list', item: items };
+  const fields = Object.entries(properties ?? {});
+  return {
+    kind: 'object',
+    newer: VERSIONS.flatMap((version, age) => {
+      const own = fields.filter(([, property]) => sinceOf(property) === version);
+      return own.length === 0 ? [] : { age, fields: own.map(asField) };
+    }),
+    parts: fields
+      .filter(([, property]) => hasNewer(property))
+      .map(([name, schema]) => ({
+        ...{ ...asField([name, schema]), schema },
+        isNewer: sinceOf(schema) !== undefined,
+      })),
+    nulled: fields.flatMap(([name, property]) => {
+      const rule = nullBeforeOf(property);
+      return rule === undefined ? [] : [{ ...asField([name, property]), age: ageOf(rule.version), rule }];
+    }),
+  };
+}
+
+function asField([name, schema]: readonly [string, TSchema]): Field {
+  return { name, key: `,"${name}":`, ...(hasNewer(schema) && { schema }) };
+}
+
+/** Whether every other choice is null. */
+function isOnlyChoice(choice: TSchema, choices: readonly TSchema[]): boolean {
+  return choices.every((other) => other === choice || (other as { type?: unknown }).type === 'null');
+}
+
+function objectOf(schema: TSchema): unknown {
+  const { properties } = (isMention(schema) ? mentioned(schema) : schema) as Schema;
+  const { const: object } = (properties?.object ?? {}) as { readonly const?: unknown };
+  if (object === undefined) throw new TypeError('Resources of several kinds are told apart by `object`.');
+  return object;
+}
+
+function hasNewer(schema: TSchema): boolean {
+  return newestAge(schema) > 0;
+}
+
+/**
+ * Returns the position in VERSIONS of the newest field or value, at any depth; 0 if there is none.
+ */
+function newestAge(schema: TSchema, seen = new Set<TSchema>()): number {
+  if (seen.has(schema)) return 0;
+  seen.add(schema);
+  if (isMention(schema)) return newestAge(mentioned(schema), seen);
+  const { properties = {}, items, anyOf = [], oneOf = [] } = schema as Schema;
+  const fields = Object.values(properties);
+  const parts = [...fields, ...(items === undefined ? [] : [items]), ...anyOf, ...oneOf];
+  return Math.max(
+    0,
+    ...fields.map((field) => ageOf(sinceOf(field) ?? VERSIONS[0])),
+    ...fields.map((field) => ageOf(nullBeforeOf(field)?.version ?? VERSIONS[0])),
+    ...parts.map((part) => newestAge(part, seen)),
+  );
+}

@@ -1,0 +1,122 @@
+import type { LiveConversation } from '@parley/client';
+import type { AttachmentInput } from '@parley/protocol/resources/chat-message.ts';
+import { useEffect, useState, useSyncExternalStore } from 'preact/compat';
+
+/** A file that was chosen for the next message. */
+export interface ChosenFile {
+  readonly key: number;
+  readonly file: File;
+  /** The address of a picture in this page; null for other files. */
+  readonly previewUrl: string | null;
+  /** From 0 to 1. */
+  readonly progress: number;
+  /** What the message names, once the file is uploaded. */
+  readonly attachment?: AttachmentInput;
+  /** Why it was not uploaded. */
+  readonly problem?: string;
+  /** Whether it cannot be uploaded, however often that is tried. */
+  readonly isRefused?: true;
+}
+
+export type Upload = LiveConversation['upload'];
+
+/** Which files a page takes, and what it says of others. */
+export interface UploadRules {
+  /** How many files a message can have. */
+  readonly most: number;
+  /** Returns why a file is not uploaded at all; undefined if it is. */
+  refusalOf(file: File): string | undefined;
+  /** Returns why an upload has failed. */
+  problemOf(error: unknown): string;
+}
+
+/** The files that were chosen for the next message, which are uploaded at once. */
+export class Uploads {
+  #files: readonly ChosenFile[] = [];
+  readonly #aborters = new Map<number, AbortController>();
+  readonly #listeners = new Set<() => void>();
+  #lastKey = 0;
+  /** Those that hold for what happens next. */
+  rules: UploadRules;
+
+  constructor(rules: UploadRules) {
+    this.rules = rules;
+  }
+
+  readonly follow = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  readonly files = (): readonly ChosenFile[] => this.#files;
+
+  /** Returns how many were left out, because a message cannot have more. */
+  add(files: readonly File[], upload: Upload): number {
+    const room = this.rules.most - this.#files.length;
+    for (const file of files.slice(0, room)) {
+      this.#lastKey += 1;
+      const previewUrl = file.type.startsWith('image/') ? URL.createObjectURL(file) : null;
+      const chosen: ChosenFile = { key: this.#lastKey, file, previewUrl, progress: 0 };
+      this.#set([...this.#files, chosen]);
+      const problem = this.rules.refusalOf(file);
+      if (problem !== undefined) this.#change(chosen.key, { problem, isRefused: true });
+      else void this.#upload(chosen, upload);
+    }
+    return Math.max(0, files.length - room);
+  }
+
+  retry(key: number, upload: Upload): void {
+    const found = this.#files.find((one) => one.key === key);
+    if (found?.problem === undefined || found.isRefused) return;
+    const { problem: _, ...again } = { ...found, progress: 0 };
+    this.#set(this.#files.map((one) => (one.key === key ? again : one)));
+    void this.#upload(again, upload);
+  }
+
+  remove(key: number): void {
+    this.#aborters.get(key)?.abort();
+    this.#aborters.delete(key);
+    const gone = this.#files.find((one) => one.key === key);
+    if (typeof gone?.previewUrl === 'string') URL.revokeObjectURL(gone.previewUrl);
+    this.#set(this.#files.filter((one) => one.key !== key));
+  }
+
+  clear(): void {
+    for (const { key } of this.#files) this.remove(key);
+  }
+
+  async #upload({ key, file }: ChosenFile, upload: Upload): Promise<void> {
+    const aborter = new AbortController();
+    this.#aborters.set(key, aborter);
+    try {
+      const attachment = await upload(file, {
+        signal: aborter.signal,
+        onProgress: ({ sentBytes, totalBytes }) => this.#change(key, { progress: sentBytes / totalBytes }),
+      });
+      this.#change(key, { progress: 1, attachment });
+    } catch (error) {
+      if (!aborter.signal.aborted) this.#change(key, { problem: this.rules.problemOf(error) });
+    }
+  }
+
+  #change(key: number, change: Partial<ChosenFile>): void {
+    this.#set(this.#files.map((one) => (one.key === key ? { ...one, ...change } : one)));
+  }
+
+  #set(files: readonly ChosenFile[]): void {
+    this.#files = files;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** The files of one composer. They end with it. */
+export function useUploads(rules: UploadRules): {
+  readonly uploads: Uploads;
+  readonly files: readonly ChosenFile[];
+} {
+  const [uploads] = useState(() => new Uploads(rules));
+  uploads.rules = rules;
+  const files = useSyncExternalStore(uploads.follow, uploads.files);
+  useEffect(() => () => uploads.clear(), [uploads]);
+  return { uploads, files };
+}

@@ -1,0 +1,46 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../elements/button.tsx';
+import type { Wiring } from './field-frame.tsx';
+import type { Special } from './form-context.ts';
+
+type FileFieldProps = Extract<Special, { readonly kind: 'file' }> & {
+  readonly wiring: Wiring;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+};
+
+/** A file that is uploaded when it is chosen. */
+export function FileField({ accept, upload, wiring, value, onValue }: FileFieldProps) {
+  const [state, setState] = useState('');
+  const choose = async (file: File | undefined) => {
+    if (file === undefined) return;
+    setState('Uploading…');
+    try {
+      onValue(await upload(file));
+      setState(`${file.name} is uploaded.`);
+    } catch (error) {
+      setState((error as Error).message);
+    }
+  };
+  return (
+    <span class="field-line">
+      <input
+        {...wiring}
+        type="file"
+        accept={accept}
+        onChange={({ currentTarget }) => choose(currentTarget.files?.[0])}
+      />
+      {value !== '' && (
+        <Button
+          onClick={() => {
+            onValue('');
+            setState('');
+          }}
+        >
+          Remove
+        </Button>
+      )}
+      <span role="status">{state}</span>
+    </span>
+  );
+}

@@ -1,0 +1,31 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Choices } from '../choices/combobox.tsx';
+import type { JsonSchema } from './json-schema.ts';
+import type { Problems } from './problems.ts';
+
+/** What stands in for a plain field. */
+export type Special =
+  | ({ readonly kind: 'choices' } & Choices)
+  /** A file, which becomes the text that the field holds. */
+  | { readonly kind: 'file'; readonly accept: string; readonly upload: (file: File) => Promise<string> };
+
+export interface FormParts {
+  /** What the ids of all fields begin with. */
+  readonly id: string;
+  readonly problems: Problems;
+  /** Returns what stands in for a text field, if anything does. */
+  readonly special: (name: string, schema: JsonSchema) => Special | undefined;
+}
+
+export const FormContext = createContext<FormParts | null>(null);
+
+export function useForm(): FormParts {
+  const parts = useContext(FormContext);
+  if (parts === null) throw new Error('There is no form above this field.');
+  return parts;
+}
+
+export function idOf(formId: string, path: string): string {
+  return `${formId}-${path}`;
+}

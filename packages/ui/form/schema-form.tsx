@@ -1,0 +1,108 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { Button } from '../elements/button.tsx';
+import { changesOf, type Draft, draftOf, newBody } from './draft.ts';
+import { GroupFields } from './fields.tsx';
+import { FormContext, type FormParts, idOf } from './form-context.ts';
+import { fieldFor, type Problems, problemsOf } from './problems.ts';
+import type { Shape } from './shape.ts';
+
+export interface SchemaFormProps {
+  readonly shape: Shape;
+  /** What the fields show at first. */
+  readonly value?: unknown;
+  /** Whether what differs from `value` alone is sent. */
+  readonly sendsChanges?: boolean;
+  readonly submitLabel: string;
+  readonly isDanger?: boolean;
+  readonly special?: FormParts['special'];
+  /** Rejects with the server's refusal, whose `param` names a field. */
+  readonly onSubmit: (body: object) => Promise<unknown>;
+  readonly onCancel?: (() => void) | undefined;
+  /** Stands above the fields. */
+  readonly children?: ComponentChildren;
+}
+
+const NONE: Problems = new Map();
+
+/**
+ * A form for the body of a request. What was typed stays when the server refuses it: the message
+ * stands at the field that it names, which gets the focus. A second click while a request is under
+ * way does nothing.
+ */
+export function SchemaForm({ shape, value, sendsChanges = false, onSubmit, ...props }: SchemaFormProps) {
+  const { submitLabel, isDanger = false, special = () => undefined, onCancel, children } = props;
+  const id = useId();
+  const form = useRef<HTMLFormElement>(null);
+  const [first] = useState<Draft>(() => draftOf(shape, value));
+  const [draft, setDraft] = useState<Draft>(first);
+  const [problems, setProblems] = useState<Problems>(NONE);
+  const [refusal, setRefusal] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  // A second click may come before the next render.
+  const underWay = useRef(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (underWay.current) return;
+    const found = problemsOf(shape, draft);
+    setProblems(found);
+    setRefusal('');
+    if (found.size > 0) return;
+    underWay.current = true;
+    setBusy(true);
+    try {
+      await onSubmit(sendsChanges ? changesOf(shape, draft, first) : newBody(shape, draft));
+    } catch (error) {
+      const { message, param = null } = error as Error & { readonly param?: string | null };
+      const path = fieldFor(shape, draft, param);
+      if (path === undefined) setRefusal(message);
+      else setProblems(new Map([[path, message]]));
+    } finally {
+      underWay.current = false;
+      setBusy(false);
+    }
+  };
+  useEffect(() => {
+    const [path] = problems.keys();
+    if (path !== undefined) focusField(idOf(id, path));
+  }, [problems, id]);
+  useEffect(() => {
+    if (refusal !== '') form.current!.querySelector<HTMLElement>('.form-refusal')?.focus();
+  }, [refusal]);
+  return (
+    <form ref={form} class="form" noValidate onSubmit={submit}>
+      {children}
+      {refusal !== '' && (
+        <p class="form-refusal" role="alert" tabIndex={-1}>
+          {refusal}
+        </p>
+      )}
+      <FormContext.Provider value={{ id, problems, special }}>
+        <GroupFields
+          shape={shape}
+          draft={draft}
+          path=""
+          onDraft={(next, path) => {
+            setDraft(next);
+            // What was wrong with a field is not known of its new text.
+            if (problems.has(path)) setProblems(new Map([...problems].filter(([key]) => key !== path)));
+          }}
+        />
+      </FormContext.Provider>
+      <div class="form-end">
+        <Button type="submit" look={isDanger ? 'danger' : 'primary'} aria-disabled={isBusy}>
+          {isBusy ? 'One moment…' : submitLabel}
+        </Button>
+        {onCancel && <Button onClick={onCancel}>Cancel</Button>}
+      </div>
+    </form>
+  );
+}
+
+const FOCUSABLE = 'input, select, textarea, button';
+
+function focusField(id: string): void {
+  const element = document.getElementById(id);
+  const field = element?.matches(FOCUSABLE) ? element : element?.querySelector<HTMLElement>(FOCUSABLE);
+  field?.focus();
+}

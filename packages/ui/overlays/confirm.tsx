@@ -1,0 +1,68 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../elements/button.tsx';
+import { useAction } from '../feedback/action.ts';
+import { Dialog } from './dialog.tsx';
+
+export interface ConfirmProps {
+  readonly title: string;
+  /** What it means, in one or two sentences. */
+  readonly text: string;
+  /** The text of the button that does it. */
+  readonly action: string;
+  readonly isDanger?: boolean;
+  /** Asks for a reason under this label. */
+  readonly reason?: string;
+  readonly isReasonRequired?: boolean;
+  /** Does it; the dialog stays open with the message of an error. */
+  readonly onConfirm: (reason: string) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** Asks before something is done, and for its reason where there is one. */
+export function Confirm({
+  title,
+  text,
+  action,
+  reason: label,
+  onConfirm,
+  onClose,
+  ...options
+}: ConfirmProps) {
+  const { isDanger = false, isReasonRequired = false } = options;
+  const [reason, setReason] = useState('');
+  const { isBusy, problem, run } = useAction();
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (await run(() => onConfirm(reason.trim()))) onClose();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form class="confirm" onSubmit={submit}>
+        <p>{text}</p>
+        {label !== undefined && (
+          <label class="confirm-reason">
+            {label}
+            <textarea
+              rows={3}
+              maxLength={500}
+              required={isReasonRequired}
+              value={reason}
+              onInput={(event) => setReason(event.currentTarget.value)}
+            />
+          </label>
+        )}
+        {problem !== '' && (
+          <p class="confirm-problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <div class="confirm-buttons">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look={isDanger ? 'danger' : 'primary'} disabled={isBusy}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,109 @@
+import { useConversation } from '@parley/client/react';
+import type { WidgetPublic } from '@parley/protocol/resources/widget.ts';
+import { Button } from '@parley/ui/elements/button.tsx';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { WidgetTexts } from '../texts.ts';
+import { Address } from './address.tsx';
+import { Bubble } from './bubble.tsx';
+import { Field } from './field.tsx';
+import type { KeptWriting } from './kept-writing.ts';
+
+export interface ConversationProps {
+  readonly id: string;
+  readonly texts: WidgetTexts;
+  readonly widget: WidgetPublic;
+  readonly language: 'en' | 'ar';
+  /** Whether the panel is open, so that what is at its end counts as read. */
+  readonly isShown: boolean;
+  readonly offersAddress: boolean;
+  readonly writing: KeptWriting;
+}
+
+/** An open conversation. */
+export function Conversation(props: ConversationProps) {
+  const { id, texts, widget, language, isShown, offersAddress, writing } = props;
+  const { messages, hasOlder, typing, live, status } = useConversation(id);
+  const list = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  const height = useRef(0);
+  const last = messages.at(-1);
+  useLayoutEffect(() => {
+    const element = list.current!;
+    if (isAtEnd.current || last?.delivery === 'pending') element.scrollTop = element.scrollHeight;
+    // Older messages above do not move what is read.
+    else if (element.scrollTop < NEAR) element.scrollTop += element.scrollHeight - height.current;
+    height.current = element.scrollHeight;
+  });
+  useEffect(() => {
+    const isRead = isShown && status === 'ready' && last?.delivery === 'sent' && isAtEnd.current;
+    if (isRead && document.visibilityState === 'visible') live?.markRead().catch(() => {});
+  }, [isShown, last, live, status]);
+  return (
+    <>
+      <div
+        ref={list}
+        class="chat-body"
+        role="log"
+        aria-live="off"
+        aria-label={texts.conversation}
+        tabIndex={0}
+        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+          isAtEnd.current = scrollHeight - scrollTop - clientHeight < NEAR;
+        }}
+      >
+        {hasOlder && (
+          <Button look="plain" onClick={() => live?.loadOlder().catch(() => {})}>
+            {texts.older}
+          </Button>
+        )}
+        {messages.map((message) => (
+          <Bubble key={message.key} {...{ message, texts, live }} />
+        ))}
+        {typing.length > 0 && <p class="chat-typing">{texts.typing(widget.persona.name)}</p>}
+        {offersAddress && messages.length > 0 && <Address {...{ texts, widget, language }} />}
+      </div>
+      <News texts={texts} name={widget.persona.name} last={last} />
+      <Field
+        {...{ texts, writing }}
+        place={id}
+        onType={(isTyping) => live?.typing(isTyping)}
+        upload={async (...call) => {
+          if (live === undefined) throw new Error(texts.problem);
+          return live.upload(...call);
+        }}
+        onSend={(message) => {
+          if (live === undefined) return false;
+          live.send(message).catch(() => {});
+          return true;
+        }}
+      />
+    </>
+  );
+}
+
+const NEAR = 48;
+
+interface NewsProps {
+  readonly texts: WidgetTexts;
+  readonly name: string;
+  readonly last: ReturnType<typeof useConversation>['messages'][number] | undefined;
+}
+
+/** Announces what the team writes to screen readers, and nothing that was there before. */
+function News({ texts, name, last }: NewsProps) {
+  const begun = useRef<string | null>(null);
+  const [said, setSaid] = useState('');
+  const isTeam = last?.delivery === 'sent' && last.sender?.type !== 'user';
+  const key = isTeam ? last.key : null;
+  const body = isTeam ? (last.body ?? texts.attachment) : '';
+  useEffect(() => {
+    if (last === undefined) return;
+    if (begun.current !== null && begun.current !== key && key !== null) setSaid(texts.news(name, body));
+    begun.current = key ?? '';
+  }, [last, key, body, name, texts]);
+  return (
+    <p class="hidden-visually" aria-live="polite">
+      {said}
+    </p>
+  );
+}

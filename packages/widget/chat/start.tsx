@@ -1,0 +1,49 @@
+import type { Upload } from '@parley/ui/files/uploads.ts';
+import { useState } from 'preact/hooks';
+import type { WidgetTexts } from '../texts.ts';
+import { Field, type WrittenMessage } from './field.tsx';
+import type { KeptWriting } from './kept-writing.ts';
+
+export interface StartProps {
+  readonly texts: WidgetTexts;
+  readonly greeting: string;
+  /** What is said outside of the hours; null within them. */
+  readonly offline: string | null;
+  readonly onSend: (message: WrittenMessage) => Promise<void>;
+  readonly upload: Upload;
+  readonly writing: KeptWriting;
+}
+
+/** A conversation that begins with its first message. */
+export function Start({ texts, greeting, offline, onSend, upload, writing }: StartProps) {
+  const [problem, setProblem] = useState('');
+  const [isSending, setSending] = useState(false);
+  const send = async (message: WrittenMessage) => {
+    setSending(true);
+    setProblem('');
+    try {
+      await onSend(message);
+      return true;
+    } catch (error) {
+      setProblem((error as Error).message);
+      return false;
+    } finally {
+      setSending(false);
+    }
+  };
+  return (
+    <>
+      <div class="chat-body">
+        <p class="bubble">{greeting}</p>
+        {offline !== null && <p class="bubble">{offline}</p>}
+        {isSending && <p role="status">{texts.sending}</p>}
+        {problem !== '' && (
+          <p class="chat-problem" role="alert">
+            {problem}
+          </p>
+        )}
+      </div>
+      <Field {...{ texts, upload, writing }} place="new" onSend={send} isDisabled={isSending} />
+    </>
+  );
+}

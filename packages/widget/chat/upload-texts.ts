@@ -1,0 +1,29 @@
+import { CUSTOMER_UPLOADS } from '@parley/protocol/resources/customer-uploads.ts';
+import type { UploadListTexts } from '@parley/ui/files/upload-list.tsx';
+import type { UploadRules } from '@parley/ui/files/uploads.ts';
+import type { WidgetTexts } from '../texts.ts';
+
+/** The files that a visitor may attach, and what is said of others. */
+export function uploadRules(texts: WidgetTexts): UploadRules {
+  return {
+    most: CUSTOMER_UPLOADS.open,
+    refusalOf({ size }) {
+      if (size === 0) return texts.fileEmpty;
+      return size > CUSTOMER_UPLOADS.bytes ? texts.fileTooLarge : undefined;
+    },
+    problemOf(error) {
+      const { code, status } = error as { readonly code?: string; readonly status?: number | null };
+      if (code === 'limit_exceeded' || status === 429) return texts.fileLimit;
+      return status === 403 || status === 422 ? texts.fileRefused : texts.fileFailed;
+    },
+  };
+}
+
+export function uploadListTexts(texts: WidgetTexts): UploadListTexts {
+  return {
+    list: texts.filesToSend,
+    uploading: texts.uploading,
+    again: texts.uploadAgain,
+    remove: texts.removeFile,
+  };
+}

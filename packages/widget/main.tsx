@@ -1,0 +1,23 @@
+import type { WidgetPublic } from '@parley/protocol/resources/widget.ts';
+import { moveByInsertion } from '@parley/ui/moves.ts';
+import { followCompositions } from '@parley/ui/typing/pressed-key.ts';
+import { render } from 'preact';
+import { Frame } from './frame.tsx';
+import { Host } from './host/host.ts';
+import { call } from './identity/widget-calls.ts';
+
+moveByInsertion();
+followCompositions(document);
+const widgetId = new URLSearchParams(location.search).get('widget') ?? '';
+const published = call<WidgetPublic>('GET', `/v1/widgets/${encodeURIComponent(widgetId)}/public`);
+const isFramed = window !== parent;
+// The page around greets as soon as this script has run.
+const host = isFramed ? Host.greeted(published.then(({ sites }) => sites)) : Promise.resolve(null);
+render(<Frame published={published} greeted={host} confirmation={takeConfirmation()} />, document.body);
+
+/** Returns the token of a mailed link, and takes it out of the address. Pages around have none. */
+function takeConfirmation(): string | null {
+  const token = new URLSearchParams(location.hash.slice(1)).get('confirm');
+  if (token !== null) history.replaceState(null, '', location.pathname + location.search);
+  return isFramed ? null : token;
+}

@@ -1,0 +1,44 @@
+import type { Generated } from 'kysely';
+import type { Time, Times } from '../../platform/db/tables/touched.ts';
+
+declare module '../../platform/db/tables/schema.ts' {
+  interface Schema extends AccessTables {}
+}
+
+interface AccessTables {
+  idempotency_keys: {
+    hash: Buffer;
+    fingerprint: Buffer;
+    claim: string;
+    claimed_until: string;
+    status: number | null;
+    response: Buffer | null;
+    /** The response is readable only with the Idempotency-Key itself. */
+    encrypted: Generated<boolean>;
+    /** Null in rows of an earlier version. */
+    account_id: string | null;
+    /** The id of the resource that the response shows. */
+    about: string | null;
+    created_at: Time;
+  };
+
+  /** Accounts that move between this installation and another one, or have left it. */
+  account_moves: Times & {
+    account_id: string;
+    state: MoveState;
+    /** The public URL of the other installation. */
+    cell: string;
+    /** 1 for the first move of the account, and one more for each that follows. */
+    number: number;
+    /**
+     * Rows of older transactions of the source are in the target; a transaction id of the source.
+     */
+    copied_through: string | null;
+  };
+}
+
+/**
+ * Of the source: `leaving` while it is in use, `closing` once changes are refused, `fenced` once
+ * Postgres refuses them, `left` for good. Of the target: `arriving`, then `arrived`.
+ */
+export type MoveState = 'leaving' | 'closing' | 'fenced' | 'left' | 'arriving' | 'arrived';

@@ -1,0 +1,33 @@
+import type { PublicRoutes } from '../pipeline/public-routes.ts';
+import { readBuiltFile } from './built-file.ts';
+import { documentRoute } from './documents.ts';
+
+export const CLIENT_PATH = '/v1/client.js';
+
+/**
+ * The SDK as `npm run build` made it: one module for pages without a build, its declarations, and
+ * the package for `npm install`. A node builds nothing; without a build they are 404 and say why.
+ */
+export function clientRoutes(): PublicRoutes {
+  const offered = Object.entries(CONTENT_TYPES).map(([name, contentType]) => [
+    `/v1/${name}`,
+    documentRoute(async () => ({ contentType, body: await readBuilt(name) })),
+  ]);
+  return Object.fromEntries(offered);
+}
+
+const CONTENT_TYPES = {
+  'client.js': 'text/javascript; charset=utf-8',
+  'client.d.ts': 'text/plain; charset=utf-8',
+  'client.tgz': 'application/gzip',
+} as const;
+
+const BUILT = new URL('../../../packages/client/npm/dist/', import.meta.url);
+
+/**
+ * Reads a file of those that a build makes for servers. Rejects with ApiError `resource_not_found`,
+ * whose message says why there is none.
+ */
+export function readBuilt(name: string): Promise<Buffer> {
+  return readBuiltFile(BUILT, `served/${name}`, 'package of the SDK');
+}

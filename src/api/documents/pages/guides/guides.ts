@@ -1,0 +1,110 @@
+import { readFile } from 'node:fs/promises';
+import { ATTACHABLE_HOURS, FILE_URL_S, UPLOAD_LIMITS } from '@parley/protocol/resources/upload.ts';
+import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
+import type { Document } from '../../documents.ts';
+import { type Html, html } from '../html.ts';
+import { renderMarkdown, type Values } from '../markdown.ts';
+import { pageOf } from '../page.ts';
+
+/**
+ * The guides in reading order, each a Markdown file here. Its heading is the title, the quote below
+ * it the sentence for the list of guides. Its `js` blocks are one module, its `sh` blocks one
+ * script, and test/http/guides.test.ts runs them against a server.
+ */
+export const GUIDES = [
+  'getting-started',
+  'chat-client',
+  'tokens-for-pages',
+  'your-own-tokens',
+  'files',
+  'notifications',
+  'cases',
+  'site-chat',
+  'agent',
+  'webhooks',
+  'move-in',
+  'sdk',
+] as const;
+
+export type GuideName = (typeof GUIDES)[number];
+
+export function pathOf(name: GuideName): string {
+  return `/docs/guides/${name}`;
+}
+
+/** `/docs/guides`: the list of guides. */
+export async function guidesPage(): Promise<Document> {
+  const guides = await Promise.all(
+    GUIDES.map(async (name) => ({ path: pathOf(name), ...(await readGuide(name)) })),
+  );
+  return pageOf('guides', {
+    main: html`<h1>Guides</h1>
+<p>From the first request to a whole client. The examples run: a test executes each of them against a server.</p>
+<ol class="guide-list">
+${guides.map(({ path, title, summary }) => html`<li><a href="${path}">${title}</a><br>${summary}</li>`)}
+</ol>
+<p>The <a href="/docs">API reference</a> has every endpoint, the <a href="/docs/sdk">SDK reference</a> every name of the SDK, <a href="/docs/socket">Socket</a> every frame.</p>`,
+  });
+}
+
+/** A guide, with links to its neighbours. */
+export async function pageOfGuide(name: GuideName): Promise<Document> {
+  const index = GUIDES.indexOf(name);
+  const { title, text } = await readGuide(name);
+  return pageOf('guides', {
+    title,
+    scripts: ['copy.js'],
+    main: html`<h1>${title}</h1>
+${await renderMarkdown(text, VALUES)}
+<nav class="neighbours" aria-label="Guides">
+${await neighbour('prev', GUIDES[index - 1])}
+${await neighbour('next', GUIDES[index + 1])}
+</nav>`,
+  });
+}
+
+async function neighbour(rel: 'prev' | 'next', name: GuideName | undefined): Promise<Html> {
+  if (name === undefined) return html`<a href="/docs/guides">All guides</a>`;
+  return html`<a rel="${rel}" href="${pathOf(name)}">${(await readGuide(name)).title}</a>`;
+}
+
+interface Guide {
+  readonly title: string;
+  readonly summary: string;
+  /** Markdown. */
+  readonly text: string;
+}
+
+async function readGuide(name: GuideName): Promise<Guide> {
+  const file = await readFile(new URL(`${name}.md`, import.meta.url), 'utf8');
+  const [, title, summary, text] = /^# (.+)\n\n((?:> .+\n)+)\n([\s\S]+)$/.exec(file) ?? [];
+  if (title === undefined || summary === undefined || text === undefined) {
+    throw new Error(`the guide ${name} needs a title and a summary`);
+  }
+  return { title, summary: summary.replaceAll('> ', '').trim().replaceAll('\n', ' '), text };
+}
+
+const MIB = 1024 * 1024;
+const VALUES: Values = {
+  version: CURRENT_VERSION,
+  s3_mib: UPLOAD_LIMITS.s3Bytes / MIB,
+  local_mib: UPLOAD_LIMITS.localBytes / MIB,
+  url_minutes: FILE_URL_S / 60,
+  attachable_hours: ATTACHABLE_HOURS,
+  // A backend's function to call REST; the `js` of a page has it once.
+  call: `const call = async (method, path, body) => {
+  const answer = await fetch(\`https://chat.example.com\${path}\`, {
+    method,
+    headers: {
+      Authorization: 'Bearer parley_…', // from your secrets
+      'Service-Version': '${CURRENT_VERSION}',
+      'Service-Account': 'acc_…',
+      'Content-Type': 'application/json',
+    },
+    body: body && JSON.stringify(body),
+  });
+  const value = await answer.json();
+  if (!answer.ok) throw new Error(value.error.message);
+  return value;
+};`,
+};

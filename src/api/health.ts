@@ -1,0 +1,118 @@
+import type { Registry } from 'prom-client';
+import type { Database } from '../platform/db/connection/database.ts';
+import { statement } from '../platform/db/connection/statement.ts';
+import type { ShortageKind } from '../platform/db/connection/unavailable.ts';
+import type { EngineShard } from '../platform/engine/engine.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import type { PublicRoutes } from './pipeline/public-routes.ts';
+
+export interface HealthOptions {
+  readonly database: Database;
+  readonly engine: Pick<EngineShard, 'healthy'>;
+  /** Undefined if files are stored elsewhere. */
+  readonly files: { readonly full: boolean } | undefined;
+  readonly draining: () => boolean;
+}
+
+export interface HealthOfAll {
+  /** Of each node that listens and has answered in time. */
+  readonly nodes: readonly Health[];
+  /** How many nodes there should be. */
+  readonly processes: number;
+}
+
+/** All nodes of a supervisor, for which each of them answers. Absent where there is none. */
+export interface WholeMachine {
+  health(): Promise<HealthOfAll>;
+  /** Returns the text of `/metrics`. */
+  metrics(): Promise<string>;
+}
+
+/** What a node knows of its parts, without a look at Postgres. */
+export interface Health {
+  readonly engine: 'up' | 'away';
+  readonly postgres: 'up' | 'away' | ShortageKind;
+  /** Absent if files are stored elsewhere. */
+  readonly files?: 'up' | 'disk_full';
+  readonly draining: boolean;
+}
+
+export function healthOf({ database, engine, files, draining }: HealthOptions): Health {
+  return {
+    engine: engine.healthy ? 'up' : 'away',
+    postgres: database.connected ? (database.shortage ?? 'up') : 'away',
+    ...(files !== undefined && { files: files.full ? 'disk_full' : 'up' }),
+    draining: draining(),
+  };
+}
+
+/** The same after a question to Postgres. Never rejects. */
+export async function askedHealth(options: HealthOptions): Promise<Health> {
+  const answers = await isAnswering(options.database);
+  const health = healthOf(options);
+  return answers ? health : { ...health, postgres: 'away' };
+}
+
+/** Without the engine, or with a full disk, a node still reads and delivers. */
+function isReady({ postgres, draining }: Health): boolean {
+  return postgres !== 'away' && !draining;
+}
+
+/** Asks Postgres. Never rejects. */
+export function isAnswering(database: Pick<Database, 'query'>): Promise<boolean> {
+  return database.query(PROBE).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Endpoints for load balancers: `/healthz`, the process runs; `/readyz`, it can serve. */
+export function healthRoutes(options: HealthOptions, whole?: WholeMachine): PublicRoutes {
+  return {
+    '/healthz': () => json(200, { status: 'up' }),
+    '/readyz': async () => {
+      const own = await askedHealth(options);
+      if (whole === undefined) return readiness(own);
+      const { nodes, processes } = await whole.health();
+      const ready = nodes.filter(isReady);
+      // One node that can serve is enough, because the others get no connections, or are as well.
+      return readiness(ready[0] ?? own, { processes: { ready: ready.length, of: processes } });
+    },
+  };
+}
+
+function readiness(health: Health, more: object = {}) {
+  const ready = isReady(health);
+  return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', ...health, ...more });
+}
+
+export function metricsRoutes(
+  metrics: Metrics,
+  engine: HealthOptions['engine'],
+  whole?: WholeMachine,
+): PublicRoutes {
+  return {
+    '/metrics': async () => ({
+      status: 200,
+      body: await (whole?.metrics() ?? ofNode(metrics, engine).metrics()),
+      headers: { 'Content-Type': metrics.registry.contentType },
+    }),
+  };
+}
+
+/** Returns the registry of a node with what is measured only when it is read. */
+export function ofNode({ registry, engineHealthy }: Metrics, engine: HealthOptions['engine']): Registry {
+  engineHealthy.set(engine.healthy ? 1 : 0);
+  return registry;
+}
+
+/** Adds `/`, which lists the paths of `routes`. */
+export function adminRoutes(routes: PublicRoutes): PublicRoutes {
+  return { '/': () => json(200, { paths: Object.keys(routes) }), ...routes };
+}
+
+const PROBE = statement('probe')`SELECT 1 AS up`;
+
+function json(status: number, value: object) {
+  return { status, body: JSON.stringify(value) };
+}

@@ -1,0 +1,174 @@
+import { ApiError } from '@parley/protocol/errors/errors.ts';
+import type { HttpResponse } from '../../platform/http/connection.ts';
+import type { Exchange } from '../../platform/http/exchange.ts';
+import type { AllowedOrigins } from '../../platform/http/origins.ts';
+import type { RequestHead } from '../../platform/http/request-head.ts';
+import type { AnsweredRequest } from './request-log.ts';
+
+/**
+ * By path; one that ends in `/*` covers everything below it. They require no headers, and answer
+ * GET and HEAD, also PUT, only POST, or the methods that they name.
+ */
+export type PublicRoutes = Readonly<Record<string, PublicRoute | PublicFile | PublicAction | LimitedRoute>>;
+
+export type PublicRoute = (request: PublicRequest) => PublicAnswer | Promise<PublicAnswer>;
+
+/** A resource that can be both read and put. */
+export interface PublicFile {
+  readonly get: PublicRoute;
+  readonly put: (request: PutRequest) => Promise<PublicAnswer>;
+}
+
+/** An action without a resource; its body is not read. */
+export interface PublicAction {
+  readonly post: PublicRoute;
+}
+
+/**
+ * By method; each is called after the limit of its address, and may read the body as it arrives.
+ */
+export interface LimitedRoute {
+  readonly limited: Readonly<Partial<Record<'get' | 'post' | 'put' | 'delete', LimitedHandler>>>;
+}
+
+export type LimitedHandler = (request: StreamedRequest) => Promise<PublicAnswer>;
+
+export type PublicRequest = Pick<
+  RequestHead,
+  'path' | 'query' | 'ifNoneMatch' | 'host' | 'origin' | 'acceptEncoding'
+>;
+
+export interface PutRequest extends PublicRequest, Pick<RequestHead, 'contentType' | 'contentLength'> {
+  /** Throws ApiError `client_closed_request` if the body does not arrive as a whole. */
+  readonly body: AsyncIterable<Buffer>;
+}
+
+export interface StreamedRequest extends PutRequest, Pick<RequestHead, 'signature' | 'cookie' | 'site'> {
+  /** The peer's, as text. */
+  readonly address: string;
+}
+
+export interface PublicAnswer extends HttpResponse {
+  /** Values never have text of a caller. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Values of Set-Cookie. */
+  readonly cookies?: readonly string[];
+}
+
+/** The server's parts that public routes use. */
+export interface PublicHost {
+  readonly origins: AllowedOrigins;
+  readonly parts: { readonly addressLimiter?: { consume(key: string): unknown } };
+  refuse(exchange: Exchange, thrown: unknown): void;
+  answerError(exchange: Exchange, error: ApiError, request: AnsweredRequest): void;
+  record(exchange: Exchange, request: AnsweredRequest, status: number): void;
+}
+
+/** Has the pattern that matched, for the metrics. */
+export interface FoundPublic {
+  readonly pattern: string;
+  readonly route: PublicRoutes[string];
+}
+
+export class PublicTable {
+  readonly #exact = new Map<string, FoundPublic>();
+  /** For pages and pictures, which need no fast look-up. */
+  readonly #below: { readonly prefix: string; readonly found: FoundPublic }[] = [];
+
+  constructor(routes: PublicRoutes) {
+    for (const [pattern, route] of Object.entries(routes)) {
+      const found = { pattern, route };
+      if (pattern.endsWith('/*')) this.#below.push({ prefix: pattern.slice(0, -1), found });
+      else this.#exact.set(pattern, found);
+    }
+  }
+
+  find(path: string): FoundPublic | undefined {
+    return this.#exact.get(path) ?? this.#below.find(({ prefix }) => path.startsWith(prefix))?.found;
+  }
+}
+
+export function answerPublic(http: PublicHost, exchange: Exchange, { pattern, route }: FoundPublic): void {
+  const { method } = exchange.head;
+  const { get, put, post, limited } = handlersOf(route);
+  const handler = limited === undefined ? undefined : LIMITED_METHODS.get(method)?.(limited);
+  if (get !== undefined && (method === 'GET' || method === 'HEAD')) {
+    run(http, exchange, pattern, get, exchange.head);
+  } else if (put !== undefined && method === 'PUT') {
+    run(http, exchange, pattern, put, { ...exchange.head, body: exchange.streamBody() });
+  } else if (put !== undefined && method === 'OPTIONS') {
+    http.origins.answerOptions(exchange, FILE_METHODS);
+  } else if (post !== undefined && method === 'POST') {
+    run(http, exchange, pattern, post, exchange.head);
+  } else if (handler !== undefined) {
+    const address = exchange.readAddress();
+    const request = { ...exchange.head, address, body: exchange.streamBody() };
+    const admitted = async (request: StreamedRequest) => {
+      await http.parts.addressLimiter?.consume(request.address);
+      return handler(request);
+    };
+    run(http, exchange, pattern, admitted, request);
+  } else {
+    exchange.setHeader('Allow', methodsOf(route));
+    const error = new ApiError('method_not_allowed', `This path does not accept ${method}.`);
+    http.answerError(exchange, error, { route: pattern, principal: undefined });
+  }
+}
+
+const LIMITED_METHODS: ReadonlyMap<string, (by: LimitedRoute['limited']) => LimitedHandler | undefined> =
+  new Map([
+    ['GET', ({ get }) => get],
+    ['HEAD', ({ get }) => get],
+    ['POST', ({ post }) => post],
+    ['PUT', ({ put }) => put],
+    ['DELETE', (by) => by.delete],
+  ]);
+
+const FILE_METHODS = 'GET, HEAD, PUT, OPTIONS';
+
+function handlersOf(route: PublicRoutes[string]): Partial<PublicFile & PublicAction & LimitedRoute> {
+  return typeof route === 'function' ? { get: route } : route;
+}
+
+function methodsOf(route: PublicRoutes[string]): string {
+  const { get, put, limited } = handlersOf(route);
+  if (limited !== undefined)
+    return [...LIMITED_METHODS].flatMap(([method, of]) => (of(limited) ? [method] : [])).join(', ');
+  return put !== undefined ? FILE_METHODS : get !== undefined ? 'GET, HEAD' : 'POST';
+}
+
+function run<Request>(
+  http: PublicHost,
+  exchange: Exchange,
+  pattern: string,
+  route: (request: Request) => PublicAnswer | Promise<PublicAnswer>,
+  request: Request,
+): void {
+  const send = (answer: PublicAnswer) => sendPublic(http, exchange, answer, pattern);
+  const fail = (thrown: unknown) => http.refuse(exchange, thrown);
+  try {
+    const answer = route(request);
+    if (answer instanceof Promise) answer.then(send).catch(fail);
+    else send(answer);
+  } catch (thrown) {
+    fail(thrown);
+  }
+}
+
+function sendPublic(
+  http: PublicHost,
+  exchange: Exchange,
+  { headers, cookies = [], ...outgoing }: PublicAnswer,
+  pattern: string,
+): void {
+  const { 'Content-Type': contentType = outgoing.contentType, ...others } = headers ?? {};
+  const { origin } = exchange.head;
+  const isNamed = origin !== undefined && http.origins.allows(origin);
+  for (const [name, value] of Object.entries(others)) {
+    // Browsers refuse the header twice, and an allowed origin is named in it already.
+    if (!isNamed || name !== 'Access-Control-Allow-Origin') exchange.setHeader(name, value);
+  }
+  for (const cookie of cookies) exchange.setHeader('Set-Cookie', cookie);
+  exchange.send(contentType === undefined ? outgoing : { ...outgoing, contentType });
+  http.record(exchange, { route: pattern, principal: undefined }, outgoing.status);
+}

@@ -1,8 +1,0 @@
-import type { PresenceStatus } from '../../protocol/socket/activity.ts';
-import type { Loading } from '../loaded-object.ts';
-
-/** The presence of some users at a moment. */
-export interface PresenceSnapshot extends Loading {
-  /** By id of the actor; without ids that name no user of the account. */
-  readonly presence: ReadonlyMap<string, PresenceStatus>;
-}

@@ -1,0 +1,106 @@
+import type { WorkflowStatus } from '@parley/protocol/resources/conversation.ts';
+import { transition } from '@parley/protocol/states/transitions.ts';
+import { MOVES_BY_HAND, WORKFLOW, type WorkflowMove } from '@parley/protocol/states/workflow.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { touched } from '../../../platform/db/tables/touched.ts';
+import { audit } from '../../audit/audit.ts';
+import { enqueueChanged } from '../../events/changes.ts';
+import type { ConversationRow } from '../../resources/conversation.ts';
+import { enqueueSystemEvent } from '../outbox-topics.ts';
+
+/**
+ * Moves a case to another `workflow_status` (docs/contract.md#workflow), with its event, its audit
+ * and, if it is resolved or reopened, a system message. The caller has locked the row with FOR
+ * UPDATE; the status is read again, so consecutive moves need only the row. `by` is the actor that
+ * caused the move. For `drafts_decided` the decided draft is written before. No-op for other
+ * conversations. Throws ApiError `resource_conflict` (param workflow_status) if the table has no
+ * such move.
+ */
+export async function moveWorkflow(
+  tx: Tx,
+  { id, account_id: accountId, audience }: Pick<ConversationRow, 'id' | 'account_id' | 'audience'>,
+  move: WorkflowMove,
+  by: string | null,
+): Promise<void> {
+  if (audience !== 'customer') return;
+  const before = await readState(tx, id);
+  const next = await decide(tx, id, before, move);
+  if (next.shown === before.shown && next.behind === before.behind) return;
+
+  const isVisible = next.shown !== before.shown;
+  await tx.kysely
+    .updateTable('conversations')
+    // A change that no resource shows does not change the time of the row.
+    .set({ workflow_status: next.shown, lane_behind: next.behind, ...(isVisible && touched()) })
+    .where('id', '=', id)
+    .execute();
+  if (isVisible) await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by }]);
+
+  // Drafts neither resolve nor reopen a case: customers would learn that drafts exist.
+  const [from, to] = [before.behind ?? before.shown, next.behind ?? next.shown];
+  if (from === to) return;
+  const isEnd = from === 'resolved' || to === 'resolved';
+  if (isEnd || BY_HAND.has(move)) {
+    const details = { from, to };
+    await audit(tx, { accountId, conversationId: id, actorId: by, action: 'conversation.moved', details });
+  }
+  if (!isEnd) return;
+  await enqueueSystemEvent(tx, {
+    account_id: accountId,
+    conversation_id: id,
+    visibility: 'system',
+    // The customer reads this message, so it contains no name.
+    body: to === 'resolved' ? 'The conversation was resolved.' : 'The conversation was reopened.',
+  });
+}
+
+const BY_HAND: ReadonlySet<WorkflowMove> = new Set(Object.values(MOVES_BY_HAND));
+
+/** The visible status, and the status behind it while drafts are open. */
+interface WorkflowState {
+  readonly shown: WorkflowStatus;
+  readonly behind: WorkflowStatus | null;
+}
+
+async function decide(
+  tx: Tx,
+  id: string,
+  { shown, behind }: WorkflowState,
+  move: WorkflowMove,
+): Promise<WorkflowState> {
+  switch (move) {
+    case 'draft_opened':
+      return { shown: transition(WORKFLOW, move, shown), behind: behind ?? shown };
+    case 'drafts_decided': {
+      if (shown !== 'needs_approval' || (await hasOpenDraft(tx, id))) return { shown, behind };
+      return { shown: behind ?? WORKFLOW[move].to, behind: null };
+    }
+    case 'customer_wrote':
+    case 'reply_sent':
+      if (behind !== null) return { shown, behind: transition(WORKFLOW, move, behind) };
+      return { shown: transition(WORKFLOW, move, shown), behind };
+    default:
+      return { shown: transition(WORKFLOW, move, shown, 'workflow_status'), behind };
+  }
+}
+
+async function hasOpenDraft(tx: Tx, conversationId: string): Promise<boolean> {
+  const draft = await tx.kysely
+    .selectFrom('messages')
+    .select('id')
+    .where('conversation_id', '=', conversationId)
+    .where('status', '=', 'draft')
+    .limit(1)
+    .executeTakeFirst();
+  return draft !== undefined;
+}
+
+async function readState(tx: Tx, id: string): Promise<WorkflowState> {
+  const row = await tx.kysely
+    .selectFrom('conversations')
+    .select(['workflow_status', 'lane_behind'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  const shown = row.workflow_status ?? 'new';
+  return { shown, behind: shown === 'needs_approval' ? (row.lane_behind ?? 'open') : null };
+}

@@ -1,0 +1,50 @@
+import { MESSAGE_LIMITS } from '@parley/protocol/resources/chat-message.ts';
+import type { ConversationFacts } from '../../conversations/directory/directory.ts';
+import { mentionedNames } from './mentioned-names.ts';
+
+/**
+ * Returns the actors that a message mentions, or null for none: the listed ones, then participants
+ * named with an `@` in its text, up to the limit (docs/decisions.md#mentions-in-the-text).
+ * `listed` are ids of actors and agents.
+ */
+export function allMentions(
+  facts: ConversationFacts,
+  authorId: string | null,
+  text: string | null | undefined,
+  listed: readonly string[],
+): string[] | null {
+  if (listed.length === 0 && !text?.includes('@')) return null;
+  const mentions = new Set(listed.map((id) => mentionedActor(id, facts)));
+  const author = facts.members.get(authorId ?? '')?.type;
+  const names = author === 'customer' ? [] : mentionedNames(text ?? '');
+  for (const name of names) {
+    if (mentions.size >= MESSAGE_LIMITS.mentions) break;
+    const actorId = actorsByName(facts).get(name);
+    if (!actorId || (author === 'agent' && facts.members.get(actorId)?.type === 'agent')) continue;
+    mentions.add(actorId);
+  }
+  return mentions.size === 0 ? null : [...mentions];
+}
+
+/** Returns the actor of a listed id, which may be the own id of an agent of the conversation. */
+export function mentionedActor(id: string, { members, agents }: ConversationFacts): string {
+  return members.has(id) ? id : (agents.find((agent) => agent.id === id)?.actorId ?? id);
+}
+
+/** Actor ids by lower-case name; null if several participants have the name. */
+function actorsByName(facts: ConversationFacts): ReadonlyMap<string, string | null> {
+  const known = indexes.get(facts);
+  if (known !== undefined) return known;
+  const index = new Map<string, string | null>();
+  for (const [actorId, { type, actor }] of facts.members) {
+    const name = type === 'user' ? actor.handle?.split('@')[0]?.toLowerCase() : undefined;
+    if (name) index.set(name, index.has(name) ? null : actorId);
+  }
+  // A slug is unique in its account, so it wins over an address.
+  for (const { slug, actorId } of facts.agents) if (slug !== null) index.set(slug, actorId);
+  indexes.set(facts, index);
+  return index;
+}
+
+/** An index lives as long as its facts, because changed facts are new objects. */
+const indexes = new WeakMap<ConversationFacts, ReadonlyMap<string, string | null>>();

@@ -1,8 +1,0 @@
-import type { NotificationSettings } from '../../../../../contract/protocol/resources/notification-settings.ts';
-import type { OwnSettings } from './use-settings.ts';
-
-/** What each part of the settings shows and changes. */
-export interface SettingsPart {
-  readonly settings: NotificationSettings;
-  readonly change: OwnSettings['change'];
-}

@@ -1,6 +1,0 @@
-import { useActor } from '../session/use-actor.ts';
-
-/** Shows the name of the actor behind an id. */
-export function ActorName({ id }: { readonly id: string | null | undefined }) {
-  return <>{useActor(id)?.name ?? '…'}</>;
-}

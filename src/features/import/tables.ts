@@ -1,0 +1,81 @@
+import type {
+  ImportCounts,
+  ImportedType,
+  ImportSource,
+  ImportStatus,
+} from '@parley/protocol/resources/import.ts';
+import type { ColumnType, Generated } from 'kysely';
+import type { ImportOptions } from '../../core/features/feature.ts';
+import type { Times } from '../../platform/db/tables/touched.ts';
+
+declare module '../../platform/db/tables/schema.ts' {
+  interface Schema extends ImportTables {}
+}
+
+interface ImportTables {
+  imports: Times & {
+    id: string;
+    account_id: string;
+    source: ImportSource;
+    options: ColumnType<ImportOptions, string | undefined, string>;
+    /** The archive is a file of the operator's command, which runs the import itself. */
+    is_local: Generated<boolean>;
+    status: ImportStatus;
+    size_bytes: number;
+    /** The size of every part but the last; null if nothing is uploaded. */
+    part_bytes: number | null;
+    /** Of the archive, in lower-case hexadecimal. */
+    sha256: string | null;
+    /** The records of the archive that are done. */
+    position: Generated<number>;
+    counts: ColumnType<ImportCounts, string | undefined, string>;
+    done: Generated<number>;
+    total: Generated<number>;
+    error: string | null;
+    error_message: string | null;
+    /** Null for an import of the operator. */
+    created_by: string | null;
+    attempts: Generated<number>;
+    /** Grows whenever a node takes the import. */
+    fence: Generated<number>;
+    lease_until: string | null;
+    started_at: string | null;
+    completed_at: string | null;
+  };
+
+  import_parts: {
+    import_id: string;
+    /** From 1. */
+    number: number;
+    s3_key: string;
+    size_bytes: number;
+    /** When the bytes were first seen. */
+    uploaded_at: string | null;
+  };
+
+  import_refs: {
+    /** A hash of the account, the service, its server and the id there. */
+    key: string;
+    account_id: string;
+    /** The id of an actor or a conversation, or the key of an upload. */
+    our_id: string;
+    /** The import that made it, or found it. */
+    import_id: string;
+    is_made: boolean;
+  };
+
+  import_remarks: {
+    import_id: string;
+    /** The number of the record in the archive, from 0. */
+    record: number;
+    /** The number of the remark on that record, from 0. */
+    item: number;
+    /** `note` for what was imported, but not as it was. */
+    type: ImportedType | 'note';
+    reason: string;
+    /** How many things it is about. */
+    count: number;
+    detail: string;
+    place: string;
+  };
+}

@@ -1,0 +1,112 @@
+import type { Email } from '@parley/protocol/resources/email.ts';
+import type { Selectable } from 'kysely';
+import type { Downloads } from '../../../core/resources/attachment.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
+
+/** An incoming or outgoing mail, as a row of Postgres. */
+export type MailRow = Selectable<Schema['mails']>;
+
+/** What its fate needs of a mail, without its text, which may have several hundred KB. */
+export type MailHead = Pick<MailRow, (typeof HEAD_COLUMNS)[number]>;
+
+export const HEAD_COLUMNS = [
+  'id',
+  'account_id',
+  'inbox_id',
+  'purpose',
+  'conversation_id',
+  'message_id',
+  'actor_id',
+  'status',
+  'reason',
+  'subject',
+  'verdict',
+  'created_at',
+] as const satisfies readonly (keyof MailRow)[];
+
+/** Returns mails of any account, unordered, without missing ones. */
+export function readMails(db: Db, ids: readonly string[]): Promise<MailRow[]> {
+  return db.query(READ_BY_ID, ids);
+}
+
+export async function readMail(db: Db, id: string): Promise<MailRow | undefined> {
+  const [row] = await readMails(db, [id]);
+  return row;
+}
+
+export async function readMailHead(db: Db, id: string): Promise<MailHead | undefined> {
+  const [head] = await db.query(READ_HEAD, id);
+  return head;
+}
+
+/** Returns the mail that carries the message, or undefined if there is none. */
+export async function readMailOfMessage(db: Db, messageId: string): Promise<MailRow | undefined> {
+  const [row] = await db.query(READ_OF_MESSAGE, messageId);
+  return row;
+}
+
+/** Returns the mails of a case after this one, in order of creation. */
+export function readMailsOfConversation(
+  db: Db,
+  conversationId: string,
+  after: Pick<MailRow, 'created_at' | 'id'> | null,
+  limit: number,
+): Promise<MailRow[]> {
+  const { created_at, id } = after ?? { created_at: '-infinity', id: '' };
+  return db.query(READ_OF_CONVERSATION, conversationId, created_at, id, limit);
+}
+
+/** Returns the mail with a signed link to its source, for the team. */
+export async function presentEmail(files: Downloads, row: MailRow): Promise<Email> {
+  const isIncoming = row.direction === 'in';
+  const { source_key: key } = row;
+  const filename = `${row.id}.eml`;
+  return {
+    id: row.id,
+    object: 'email',
+    direction: row.direction,
+    purpose: row.purpose,
+    status: row.status,
+    reason: row.reason,
+    inbox_id: row.inbox_id,
+    conversation_id: row.conversation_id,
+    message_id: row.message_id,
+    rfc_message_id: row.rfc_id,
+    in_reply_to: row.in_reply_to,
+    automatic: row.automatic,
+    attempts: row.attempts,
+    // While a node sends the mail, the column is the end of its lease.
+    next_try_at: row.status === 'deferred' ? row.next_try_at : null,
+    sent_at: row.sent_at,
+    from_address: row.from_address,
+    from_name: row.from_name,
+    recipients: [...row.recipients],
+    subject: row.subject,
+    verdict: row.verdict,
+    text: isIncoming ? row.body_text : null,
+    html: isIncoming ? row.body_html : null,
+    source_url: key && (await files.presignDownload({ key, filename, contentType: 'message/rfc822' })),
+    size_bytes: row.size_bytes,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+const READ_BY_ID = statement<[ids: readonly string[]], MailRow>('read-mails')`
+    SELECT m.* FROM mails m WHERE m.id = ANY($1)`;
+
+const READ_HEAD = statement<[id: string], MailHead>('read-head-of-mail')`
+    SELECT ${HEAD_COLUMNS.join(', ')} FROM mails WHERE id = $1`;
+
+const READ_OF_MESSAGE = statement<[messageId: string], MailRow>('read-mail-of-message')`
+    SELECT m.* FROM mails m WHERE m.message_id = $1`;
+
+const READ_OF_CONVERSATION = statement<
+  [conversationId: string, afterTime: string, afterId: string, limit: number],
+  MailRow
+>('read-mails-of-conversation')`
+    SELECT m.* FROM mails m
+    WHERE m.conversation_id = $1 AND (m.created_at, m.id) > ($2::timestamptz, $3)
+    ORDER BY m.created_at, m.id LIMIT $4`;

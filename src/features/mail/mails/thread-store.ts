@@ -1,0 +1,68 @@
+import { type Selectable, sql } from 'kysely';
+import { IS_MEMBER } from '../../../core/resources/participant.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
+
+/** The start of the next mail of a bridged case, with which it is made. */
+export type MailThreadRow = Selectable<Schema['mail_threads']>;
+
+/** Locks the thread until the transaction ends. Undefined: the conversation was never bridged. */
+export function lockThread(tx: Tx, conversationId: string): Promise<MailThreadRow | undefined> {
+  return tx.kysely
+    .selectFrom('mail_threads')
+    .selectAll()
+    .where('conversation_id', '=', conversationId)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+export async function updateThread(
+  tx: Tx,
+  conversationId: string,
+  change: Partial<Pick<MailThreadRow, 'subject' | 'cc' | 'last_in_id' | 'last_out_id'>>,
+): Promise<void> {
+  await tx.kysely
+    .updateTable('mail_threads')
+    .set({ ...change, updated_at: sql<string>`later_than(updated_at)` })
+    .where('conversation_id', '=', conversationId)
+    .execute();
+}
+
+/** The next mail of a conversation, unless its message states otherwise. */
+export interface NextMailRow extends Pick<MailThreadRow, 'cc' | 'last_in_id' | 'last_out_id'> {
+  /** Null if the inbox was removed or never existed. */
+  readonly inbox_id: string | null;
+  readonly title: string | null;
+  readonly account_name: string;
+  readonly thread_subject: string | null;
+  readonly to: readonly string[];
+}
+
+/** Returns undefined if there is no such conversation. */
+export async function readNextMail(db: Db, conversationId: string): Promise<NextMailRow | undefined> {
+  const [row] = await db.query(READ_NEXT_MAIL, conversationId);
+  return row;
+}
+
+/** SQL: an array of the addresses of customers that are members of a conversation. */
+export function customerAddresses(conversationId: string): string {
+  return `ARRAY(
+        SELECT p.handle FROM participants r JOIN actors p ON p.id = r.actor_id
+        WHERE r.conversation_id = ${conversationId} AND r.${IS_MEMBER} AND p.customer AND p.handle IS NOT NULL
+          AND p.deactivated_at IS NULL
+        ORDER BY r.created_at, r.id)`;
+}
+
+const READ_NEXT_MAIL = statement<[conversationId: string], NextMailRow>('read-next-mail-of-conversation')`
+    SELECT i.id AS inbox_id, c.title, a.name AS account_name, t.subject AS thread_subject,
+      coalesce(t.cc, '{}') AS cc, t.last_in_id, t.last_out_id,
+      CASE WHEN i.id IS NULL THEN '{}'
+        WHEN coalesce(l.reply_to, l.from_address) IS NOT NULL THEN ARRAY[coalesce(l.reply_to, l.from_address)]
+        ELSE ${customerAddresses('c.id')} END AS to
+    FROM conversations c
+      JOIN accounts a ON a.id = c.account_id
+      LEFT JOIN inboxes i ON i.id = c.inbox_id AND i.deleted_at IS NULL
+      LEFT JOIN mail_threads t ON t.conversation_id = c.id
+      LEFT JOIN mails l ON l.id = t.last_in_id
+    WHERE c.id = $1`;

@@ -1,0 +1,31 @@
+import { fileURLToPath } from 'node:url';
+import { MailReader } from '@parley/mail-reader/mail-reader.ts';
+import type { ParsedMail } from '@parley/mail-reader/parsed-mail.ts';
+import { BackgroundWork, type Load } from '../../../platform/background.ts';
+import { KeyedLimiter } from '../../../platform/lifecycle.ts';
+import type { MailFiles } from './registered-files.ts';
+
+/**
+ * Reads a mail of the store, and stores its attachments there (`MailReader.read`). Throws only if
+ * the store fails, and then leaves no attachment behind. The caller must refer to the attachments
+ * or remove them.
+ */
+export async function parseMail(store: MailFiles, key: string, load: Load): Promise<ParsedMail> {
+  return oneByOne.run({}, async () => {
+    const source = await store.open(key);
+    if (source === undefined) throw new Error(`the mail ${key} is not in the store`);
+    const pieces = new BackgroundWork(load, WITHIN_MS).paced(source.read({ isTransient: true }));
+    return reader.read(pieces, store);
+  });
+}
+
+/** Other mails wait behind it, and its sender. */
+const WITHIN_MS = 20_000;
+
+/** A thread takes a core and tens of megabytes. Further mails wait, with nothing in memory. */
+const oneByOne = new KeyedLimiter(1);
+/** Its thread loads its modules as fast as a node does. */
+const reader = new MailReader([
+  '--require',
+  fileURLToPath(new URL('../../../../bin/quick-thread.cjs', import.meta.url)),
+]);

@@ -1,0 +1,59 @@
+import type {
+  WidgetColorsInput,
+  WidgetHours,
+  WidgetLanguage,
+  WidgetTextsInput,
+} from '@parley/protocol/resources/widget.ts';
+import type { ColumnType, Generated } from 'kysely';
+import type { Time, Times } from '../../platform/db/tables/touched.ts';
+
+declare module '../../platform/db/tables/schema.ts' {
+  interface Schema extends WidgetTables {}
+}
+
+interface WidgetTables {
+  widgets: Times & {
+    id: string;
+    account_id: string;
+    name: string;
+    /** Origins, as browsers write them. */
+    sites: string[];
+    group_id: string | null;
+    hours: ColumnType<WidgetHours | null, string | null | undefined, string | null>;
+    texts: ColumnType<WidgetTextsInput, string | undefined, string>;
+    colors: ColumnType<WidgetColorsInput, string | undefined, string>;
+    identity_provider_id: string | null;
+    enabled: Generated<boolean>;
+    /** Actor id. */
+    created_by: string;
+  };
+
+  /** Customers that came by a widget without a name. */
+  visitors: {
+    /** Actor id; the actor itself goes once another customer has claimed the visitor. */
+    id: string;
+    account_id: string;
+    widget_id: string;
+    /** Actor id of the customer that the visitor turned out to be. */
+    claimed_by: string | null;
+    claimed_at: string | null;
+    /** The conversations that became the customer's. */
+    conversation_ids: string[] | null;
+    created_at: Time;
+  };
+
+  /** Links that were mailed to an address that a visitor typed. */
+  address_confirmations: {
+    id: string;
+    account_id: string;
+    widget_id: string;
+    visitor_id: string;
+    /** SHA-256 of the token of the link. */
+    token_hash: Buffer;
+    address: string;
+    language: WidgetLanguage;
+    used_at: string | null;
+    expires_at: string;
+    created_at: Time;
+  };
+}

@@ -1,0 +1,93 @@
+import { nearestName } from '@parley/protocol/validation/nearest-name.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** All problems of the environment, one per line; never shows the value of a secret. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+/** The syntax of a value: `parse` returns undefined for text that is not accepted. */
+export interface Kind<T> {
+  readonly accepts: string;
+  /** If true, the value must not appear in logs. */
+  readonly secret?: boolean;
+  /** If true, the value may have several lines. */
+  readonly multiline?: boolean;
+  readonly parse: (text: string) => T | undefined;
+  /** Returns why a text is not accepted, without any of it that is secret. */
+  readonly explain?: (text: string) => string | undefined;
+}
+
+const CONTROL = /\p{Cc}/u;
+
+/** Reads variables by their syntax, and gathers what is wrong with any of them. */
+export class Reader {
+  readonly #env: Environment;
+  readonly #known = new Set<string>();
+  readonly #problems: string[] = [];
+
+  constructor(env: Environment) {
+    this.#env = env;
+  }
+
+  /**
+   * Returns `otherwise` for a variable that is unset or empty. Line breaks at the end are left out:
+   * a value that is read from a file ends with one.
+   */
+  read<T, Default extends T | null>(name: string, kind: Kind<T>, otherwise: Default): T | Default {
+    this.#known.add(name);
+    const text = this.#env[name]?.replace(/[\r\n]+$/, '');
+    if (text === undefined || text === '') return otherwise;
+    const isReadable = kind.multiline || !CONTROL.test(text);
+    const value = isReadable ? kind.parse(text) : undefined;
+    if (value !== undefined) return value;
+    const reason = isReadable ? kind.explain?.(text) : 'it has a line break or another control character';
+    // A text of several lines may be a key, where its path was asked for.
+    const given = kind.secret || !isReadable ? '' : `, not ${JSON.stringify(text)}`;
+    this.problem(`${name} must be ${kind.accepts}${given}${reason === undefined ? '' : `: ${reason}`}`);
+    return otherwise;
+  }
+
+  problem(line: string): void {
+    this.#problems.push(line);
+  }
+
+  /** Throws ConfigError for all problems found and unknown names that look like Parley's. */
+  finish(): void {
+    for (const name of Object.keys(this.#env).sort()) {
+      if (this.#known.has(name)) continue;
+      const meant = this.#nameMeantBy(name);
+      const ours = name.startsWith('PARLEY_');
+      if (meant !== undefined) {
+        const remedy = ours ? '' : ' Rename it or unset it.';
+        this.problem(`${name} is not a variable of Parley: did you mean ${meant}?${remedy}`);
+      } else if (ours) {
+        this.problem(`${name} is not a variable of Parley; accepted are ${this.#namesLike(name).join(', ')}`);
+      }
+    }
+    if (this.#problems.length > 0) throw new ConfigError(this.#problems);
+  }
+
+  /** Returns the known name that `name` misspells. A name that is set itself was not meant. */
+  #nameMeantBy(name: string): string | undefined {
+    const free = [...this.#known].filter((known) => !this.#env[known]);
+    const withoutPrefix = name.replace(/^PARLEY_/, '');
+    return free.find((known) => known === withoutPrefix) ?? nearestName(name, free);
+  }
+
+  /** Returns the names of the same family (PARLEY_SOCKET_…), else all, large families as one. */
+  #namesLike(name: string): string[] {
+    const names = [...this.#known].filter((known) => known.startsWith('PARLEY_')).sort();
+    const family = /^PARLEY_[^_]+_/.exec(name)?.[0];
+    const relatives = names.filter((known) => family !== undefined && known.startsWith(family));
+    if (relatives.length > 0) return relatives;
+    return [...new Set(names.map((known) => known.replace(/^(PARLEY_(S3|SOCKET)_).*/, '$1*')))];
+  }
+}
