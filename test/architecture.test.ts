@@ -67,7 +67,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['accounts'],
     ['attachments', 'audit', 'events'],
     ['resources'],
-    ['frames', 'tables'],
+    ['frames', 'guides', 'tables'],
   ],
   api: [['health', 'documents'], ['pipeline'], ['access'], ['marked-json']],
   platform: [

@@ -11,6 +11,8 @@ import { purgeRefreshTokens } from '../core/accounts/sessions/token-pairs.ts';
 import { fileRoutes } from '../core/attachments/file-routes.ts';
 import { filesOrigin } from '../core/attachments/files-origin.ts';
 import { isDeleted, purgeUploads, requireUpload } from '../core/attachments/uploads.ts';
+import { installed } from '../core/features/installed.ts';
+import { guidesOf } from '../core/guides/guides.ts';
 import { externalIds } from '../core/resources/external-ids.ts';
 import { consolePageRoutes } from '../edge/console/page-routes.ts';
 import { consoleRoutes } from '../edge/console/routes.ts';
@@ -83,7 +85,7 @@ export async function openServing(
   const http = createHttp({
     routes,
     publicRoutes: {
-      ...docsRoutes({ routes, docsUrl: urls.docs }),
+      ...docsRoutes({ routes, docsUrl: urls.docs, guides: guidesOf(installed()) }),
       ...clientRoutes(),
       ...consoleRoutes({
         version: runsOn.version,

@@ -9,7 +9,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
-import { GUIDES, pathOf } from '../../src/api/documents/pages/guides/guides.ts';
+import { pathOf } from '../../src/api/documents/pages/guides.ts';
+import { docsRoutes } from '../../src/api/documents/pages/routes.ts';
+import { FEATURES } from '../../src/app/features.ts';
+import { guidesOf } from '../../src/core/guides/guides.ts';
 import { slackContents, zipped } from '../import/samples.ts';
 import { freshDirectory, runProgram } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
@@ -54,13 +57,33 @@ const render = (what) => rendered.push(what);
 const signedInUser = async () => ({ parleyId: '${ada.id}' });
 `;
 
+const GUIDES = guidesOf(FEATURES);
+
+t.test('the guides of features stand between those of the core, and go with their features', async (t) => {
+  t.strictSame(
+    GUIDES.map(({ name }) => name),
+    [
+      ...['getting-started', 'chat-client', 'tokens-for-pages', 'your-own-tokens', 'files', 'notifications'],
+      ...['cases', 'site-chat', 'agent', 'webhooks', 'move-in', 'sdk'],
+    ],
+  );
+  const served = docsRoutes({ routes: [], docsUrl: '', guides: guidesOf([]) });
+  t.strictSame(
+    Object.keys(served).filter((path) => path.startsWith('/docs/guides/')),
+    ['getting-started', 'chat-client', 'tokens-for-pages', 'files', 'notifications', 'cases', 'sdk'].map(
+      (name) => `/docs/guides/${name}`,
+    ),
+  );
+});
+
 for (const guide of GUIDES) {
-  t.test(`the examples of the guide ${guide}`, async (t) => {
+  const { name } = guide;
+  t.test(`the examples of the guide ${name}`, async (t) => {
     const page = await (await fetch(`${app.baseUrl}${pathOf(guide)}`)).text();
     const [js, sh] = [examplesOf(page, 'js'), examplesOf(page, 'sh')];
     t.ok(js.length + sh.length > 0, 'there are some');
     if (js.length > 0) {
-      const path = join(directory, `${guide}.mjs`);
+      const path = join(directory, `${name}.mjs`);
       const code = OWN.reduce((text, [own, value]) => text.replaceAll(own, value), js.join('\n'));
       t.notMatch(code, '…', 'nothing is left to fill in');
       writeFileSync(path, `${PRELUDE}${code}`);
@@ -69,7 +92,7 @@ for (const guide of GUIDES) {
       t.equal(status, 0, stderr);
     }
     if (sh.length > 0) {
-      const work = join(directory, guide);
+      const work = join(directory, name);
       mkdirSync(work);
       const script = join(work, 'example.sh');
       writeFileSync(script, `set -euo pipefail\ncd '${work}'\n${sh.join('\n')}\n`);

@@ -4,15 +4,18 @@ import { TRIGGER_EVENTS } from '@parley/protocol/event-areas.ts';
 import { CLOSE_CODES } from '@parley/protocol/socket/close-codes.ts';
 import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
 import t from 'tap';
-import { GUIDES, pathOf } from '../../src/api/documents/pages/guides/guides.ts';
+import { pathOf } from '../../src/api/documents/pages/guides.ts';
+import { FEATURES } from '../../src/app/features.ts';
+import { guidesOf } from '../../src/core/guides/guides.ts';
 import { borrowTestApp } from '../support/app.ts';
 import { contrast } from '../support/contrast.ts';
 
+const GUIDES = guidesOf(FEATURES).map(pathOf);
 const PATHS = [
   ...['', '/sdk', '/socket', '/agents', '/api/errors', '/states', '/access', '/guides'].map(
     (path) => `/docs${path}`,
   ),
-  ...GUIDES.map(pathOf),
+  ...GUIDES,
 ];
 const app = await borrowTestApp(t);
 
@@ -84,7 +87,7 @@ t.test('what browsers and crawlers ask for by themselves is there', async (t) =>
 t.test('every example can be copied, and shows where its lines go on', async (t) => {
   const style = await (await fetch(`${app.baseUrl}/docs/assets/docs.css`)).text();
   t.match(style, /\.command pre \{[^}]*\blocal\b[^}]*\bscroll\b/, 'shadows at the edges');
-  for (const path of ['/docs', ...GUIDES.map(pathOf)]) {
+  for (const path of ['/docs', ...GUIDES]) {
     const page = await (await fetch(`${app.baseUrl}${path}`)).text();
     const examples = all(page, '<pre[^>]*>').length;
     t.ok(examples > 0);

@@ -29,6 +29,7 @@ import type { Change, ResourcesChanged } from '../events/changes.ts';
 import type { EventSource } from '../events/event-source.ts';
 import type { Engine } from '../frames/engine.ts';
 import type { DomainEvent } from '../frames/publish.ts';
+import type { PlacedGuide } from '../guides/guides.ts';
 import type { Check } from '../installation/check.ts';
 import type { ContentChanged } from '../messages/outbox-topics.ts';
 import type { ImportedWrites } from '../messages/timeline/imported-write.ts';
@@ -85,6 +86,8 @@ export interface Feature {
   importArchive?(node: ImportingParts, request: ArchiveToImport): Promise<ImportedArchive>;
   /** Adds its part to the demo account. */
   readonly demo?: DemoParts;
+  /** Its guide, which a node without the feature does not serve. */
+  readonly guide?: PlacedGuide;
   /**
    * Opens its part of a node, before anything can write into the outbox; it is closed after the
    * handlers of the outbox.

@@ -13,6 +13,7 @@ import { TokenVerifier } from './tokens/token-verifier.ts';
 export const identity: Feature = {
   holdings: { ...identityHoldings, tables: { ...signInTables, ...identityHoldings.tables } },
   demo,
+  guide: { name: 'your-own-tokens', file: new URL('guide.md', import.meta.url), place: 35 },
   async open(node) {
     const { database, rights, guard, log, authenticator, disposer } = node;
     const persons = new Persons(database, await sharedSecret(database, IDENTITY_SECRET));

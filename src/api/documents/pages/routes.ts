@@ -10,19 +10,24 @@ import { type OpenApiOptions, openApiDocument } from '../openapi/openapi.ts';
 import { accessPage } from './access-page.ts';
 import { agentsPage } from './agents-page.ts';
 import { errorsPage } from './errors-page.ts';
-import { GUIDES, guidesPage, pageOfGuide, pathOf } from './guides/guides.ts';
+import { type Guide, guidesPage, pageOfGuide, pathOf } from './guides.ts';
 import { code, type Html, html, prose, table } from './html.ts';
 import { operationsPage } from './operations-page.ts';
 import { markdownPage, PAGES, pageOf } from './page.ts';
 import { type ReferenceDocument, referencePage } from './reference-page.ts';
 import { socketPage } from './socket-page.ts';
 
+interface DocsOptions extends OpenApiOptions {
+  /** In reading order. */
+  readonly guides: readonly Guide[];
+}
+
 /** Serves /v1/openapi.json, /v1/asyncapi.json and the pages under /docs. */
-export function docsRoutes({ routes, docsUrl }: OpenApiOptions): PublicRoutes {
+export function docsRoutes({ routes, docsUrl, guides }: DocsOptions): PublicRoutes {
   const openApi = () => openApiDocument({ routes, docsUrl });
   const reference = documentRoute(() => referencePage(openApi() as ReferenceDocument));
   const assets = Object.entries(ASSETS).map(([name, read]) => [`/docs/assets/${name}`, documentRoute(read)]);
-  const guides = GUIDES.map((name) => [pathOf(name), documentRoute(() => pageOfGuide(name))]);
+  const guidePages = guides.map((guide) => [pathOf(guide), documentRoute(() => pageOfGuide(guide, guides))]);
   return {
     '/v1/openapi.json': byVersion((version) =>
       json(openApiDocument({ routes, docsUrl, ...(version && { version }) })),
@@ -30,8 +35,8 @@ export function docsRoutes({ routes, docsUrl }: OpenApiOptions): PublicRoutes {
     '/v1/asyncapi.json': documentRoute(() => json(asyncApiDocument())),
     [PAGES.reference.path]: reference,
     [`${PAGES.reference.path}/`]: reference,
-    [PAGES.guides.path]: documentRoute(guidesPage),
-    ...Object.fromEntries(guides),
+    [PAGES.guides.path]: documentRoute(() => guidesPage(guides)),
+    ...Object.fromEntries(guidePages),
     [PAGES.sdk.path]: sdkRoute(() => Object.keys((openApi() as ReferenceDocument).components.schemas)),
     [PAGES.socket.path]: documentRoute(socketPage),
     [PAGES.errors.path]: documentRoute(() => errorsPage(docsUrl)),

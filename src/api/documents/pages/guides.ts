@@ -1,83 +1,72 @@
 import { readFile } from 'node:fs/promises';
 import { ATTACHABLE_HOURS, FILE_URL_S, UPLOAD_LIMITS } from '@parley/protocol/resources/upload.ts';
 import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
-import type { Document } from '../../documents.ts';
-import { type Html, html } from '../html.ts';
-import { renderMarkdown, type Values } from '../markdown.ts';
-import { pageOf } from '../page.ts';
+import type { Document } from '../documents.ts';
+import { type Html, html } from './html.ts';
+import { renderMarkdown, type Values } from './markdown.ts';
+import { pageOf } from './page.ts';
 
 /**
- * The guides in reading order, each a Markdown file here. Its heading is the title, the quote below
- * it the sentence for the list of guides. Its `js` blocks are one module, its `sh` blocks one
- * script, and test/http/guides.test.ts runs them against a server.
+ * A Markdown file whose heading is the title; the quote below it is the sentence for the list of
+ * guides. Its `js` blocks are one module, its `sh` blocks one script, and test/http/guides.test.ts
+ * runs them against a server.
  */
-export const GUIDES = [
-  'getting-started',
-  'chat-client',
-  'tokens-for-pages',
-  'your-own-tokens',
-  'files',
-  'notifications',
-  'cases',
-  'site-chat',
-  'agent',
-  'webhooks',
-  'move-in',
-  'sdk',
-] as const;
+export interface Guide {
+  /** The end of its path. */
+  readonly name: string;
+  readonly file: URL;
+}
 
-export type GuideName = (typeof GUIDES)[number];
-
-export function pathOf(name: GuideName): string {
+export function pathOf({ name }: Guide): string {
   return `/docs/guides/${name}`;
 }
 
 /** `/docs/guides`: the list of guides. */
-export async function guidesPage(): Promise<Document> {
-  const guides = await Promise.all(
-    GUIDES.map(async (name) => ({ path: pathOf(name), ...(await readGuide(name)) })),
+export async function guidesPage(guides: readonly Guide[]): Promise<Document> {
+  const listed = await Promise.all(
+    guides.map(async (guide) => ({ path: pathOf(guide), ...(await readGuide(guide)) })),
   );
   return pageOf('guides', {
     main: html`<h1>Guides</h1>
 <p>From the first request to a whole client. The examples run: a test executes each of them against a server.</p>
 <ol class="guide-list">
-${guides.map(({ path, title, summary }) => html`<li><a href="${path}">${title}</a><br>${summary}</li>`)}
+${listed.map(({ path, title, summary }) => html`<li><a href="${path}">${title}</a><br>${summary}</li>`)}
 </ol>
 <p>The <a href="/docs">API reference</a> has every endpoint, the <a href="/docs/sdk">SDK reference</a> every name of the SDK, <a href="/docs/socket">Socket</a> every frame.</p>`,
   });
 }
 
-/** A guide, with links to its neighbours. */
-export async function pageOfGuide(name: GuideName): Promise<Document> {
-  const index = GUIDES.indexOf(name);
-  const { title, text } = await readGuide(name);
+/** A guide, with links to its neighbours in the list. */
+export async function pageOfGuide(guide: Guide, guides: readonly Guide[]): Promise<Document> {
+  const index = guides.indexOf(guide);
+  const { title, text } = await readGuide(guide);
   return pageOf('guides', {
     title,
     scripts: ['copy.js'],
     main: html`<h1>${title}</h1>
 ${await renderMarkdown(text, VALUES)}
 <nav class="neighbours" aria-label="Guides">
-${await neighbour('prev', GUIDES[index - 1])}
-${await neighbour('next', GUIDES[index + 1])}
+${await neighbour('prev', guides[index - 1])}
+${await neighbour('next', guides[index + 1])}
 </nav>`,
   });
 }
 
-async function neighbour(rel: 'prev' | 'next', name: GuideName | undefined): Promise<Html> {
-  if (name === undefined) return html`<a href="/docs/guides">All guides</a>`;
-  return html`<a rel="${rel}" href="${pathOf(name)}">${(await readGuide(name)).title}</a>`;
+async function neighbour(rel: 'prev' | 'next', guide: Guide | undefined): Promise<Html> {
+  if (guide === undefined) return html`<a href="/docs/guides">All guides</a>`;
+  return html`<a rel="${rel}" href="${pathOf(guide)}">${(await readGuide(guide)).title}</a>`;
 }
 
-interface Guide {
+interface GuideText {
   readonly title: string;
   readonly summary: string;
   /** Markdown. */
   readonly text: string;
 }
 
-async function readGuide(name: GuideName): Promise<Guide> {
-  const file = await readFile(new URL(`${name}.md`, import.meta.url), 'utf8');
-  const [, title, summary, text] = /^# (.+)\n\n((?:> .+\n)+)\n([\s\S]+)$/.exec(file) ?? [];
+async function readGuide({ name, file }: Guide): Promise<GuideText> {
+  const written = await readFile(file, 'utf8');
+  const [, title, summary, text] = /^# (.+)\n\n((?:> .+\n)+)\n([\s\S]+)$/.exec(written) ?? [];
   if (title === undefined || summary === undefined || text === undefined) {
     throw new Error(`the guide ${name} needs a title and a summary`);
   }

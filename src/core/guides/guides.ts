@@ -1,0 +1,26 @@
+/** A guide as the documents take it (api/documents/pages/guides.ts), with its place. */
+export interface PlacedGuide {
+  readonly name: string;
+  readonly file: URL;
+  /** Where it stands in the reading order, in which those of the core have 10, 20 and so on. */
+  readonly place: number;
+}
+
+/** Returns the guides of the core and of these features in reading order. */
+export function guidesOf(features: readonly { readonly guide?: PlacedGuide }[]): PlacedGuide[] {
+  return [...OF_CORE, ...features.flatMap(({ guide = [] }) => guide)].sort((a, b) => a.place - b.place);
+}
+
+const OF_CORE: readonly PlacedGuide[] = [
+  'getting-started',
+  'chat-client',
+  'tokens-for-pages',
+  'files',
+  'notifications',
+  'cases',
+  'sdk',
+].map((name, index) => ({
+  name,
+  file: new URL(`${name}.md`, import.meta.url),
+  place: (index + 1) * 10,
+}));
