@@ -4,16 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '@parley/protocol/ids.ts';
 import { sql } from 'kysely';
+import { createNodeMetrics } from '../src/app/metrics.ts';
 import type { Frame } from '../src/core/frames/frame.ts';
 import type { ImportedMessage } from '../src/core/messages/timeline/imported-message.ts';
 import { ImportedWrites } from '../src/core/messages/timeline/imported-write.ts';
 import { LockedWrites } from '../src/core/messages/timeline/locked-write.ts';
 import { Numbers } from '../src/core/messages/timeline/numbers.ts';
 import { Timeline } from '../src/core/messages/timeline/timeline.ts';
+import { INDEXES } from '../src/core/tables/indexes.ts';
 import { migrate } from '../src/platform/db/migration/migrate.ts';
 import { MemoryEngine } from '../src/platform/engine/memory-engine.ts';
 import { createLog } from '../src/platform/log.ts';
-import { createMetrics } from '../src/platform/metrics.ts';
 import { compareWith } from './lib/compare.ts';
 import type { Block, Side } from './lib/pairs.ts';
 import { type BenchDatabase, startPostgres } from './lib/postgres.ts';
@@ -40,7 +41,7 @@ const LANES = 3;
 
 async function run(session: Session): Promise<void> {
   const { parley } = await startPostgres(session.disposer, ['parley']);
-  await migrate(parley.database, LOG);
+  await migrate(parley.database, INDEXES, LOG);
   const { count, pairs } = SIZES[session.scale];
   const place = await seed(parley);
   const ours = importing(parley, place, count);
@@ -109,7 +110,7 @@ function importing(postgres: BenchDatabase, place: Place, count: number): Side {
     run: async () => {
       // Counters that do not know of the block before.
       const engine = new MemoryEngine<Frame>();
-      const metrics = createMetrics();
+      const metrics = createNodeMetrics();
       const timeline = new Timeline(database, engine, metrics);
       const locked = new LockedWrites({
         ...{ database, timeline, metrics },

@@ -3,6 +3,7 @@ import { presentActor } from '@parley/protocol/resources/actor.ts';
 import { sql } from 'kysely';
 import type { Principal } from '../src/api/access/principal.ts';
 import { createAccount } from '../src/core/accounts/account/accounts.ts';
+import { INDEXES } from '../src/core/tables/indexes.ts';
 import { indexPart } from '../src/features/search/indexer.ts';
 import { MESSAGES } from '../src/features/search/kinds.ts';
 import { parseQuery } from '../src/features/search/query.ts';
@@ -88,7 +89,7 @@ class Archive {
 
   static async fill(postgres: BenchDatabase, messages: number, say: Session['say']): Promise<Archive> {
     const { database } = postgres;
-    await migrate(database, createLog('silent'));
+    await migrate(database, INDEXES, createLog('silent'));
     const { account } = await database.transaction((tx) => createAccount(tx, { name: 'Bench', plan: 'pro' }));
     const ids = { account: account.id, admin: newId('actor'), member: newId('actor') };
     const { kysely } = database;

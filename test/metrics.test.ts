@@ -1,13 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { createNodeMetrics, type NodeMetrics } from '../src/app/metrics.ts';
 import { BUILD } from '../src/platform/build.ts';
-import { createMetrics, type Metrics } from '../src/platform/metrics.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
 t.test('every metric has its name, its help and a registry of its own', async (t) => {
-  const [one, other] = [createMetrics(), createMetrics()];
+  const [one, other] = [createNodeMetrics(), createNodeMetrics()];
   one.httpRequests.inc({ method: 'GET', route: '/v1/roles', status: 200 });
   one.voids.inc(3);
   one.engineHealthy.set(1);
@@ -63,10 +63,10 @@ t.test('statements are named in one style', async (t) => {
 });
 
 /** Returns the registry of a node that has opened every feature. */
-async function allMetrics(): Promise<Metrics['registry']> {
-  const { registry } = createMetrics();
+async function allMetrics(): Promise<NodeMetrics['registry']> {
+  const { registry } = createNodeMetrics();
   for (const path of globSync('src/features/*/metrics.ts', { cwd: ROOT })) {
-    const added: Readonly<Record<string, (node: Pick<Metrics, 'registry'>) => object>> = await import(
+    const added: Readonly<Record<string, (node: Pick<NodeMetrics, 'registry'>) => object>> = await import(
       join(ROOT, path)
     );
     for (const addMetrics of Object.values(added)) addMetrics({ registry });

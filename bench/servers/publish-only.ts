@@ -10,6 +10,7 @@ import type { Actor } from '@parley/protocol/resources/actor.ts';
 import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
 import { Rights } from '../../src/api/access/rights.ts';
 import { loadConfig } from '../../src/app/config.ts';
+import { createNodeMetrics } from '../../src/app/metrics.ts';
 import { ConversationDirectory } from '../../src/core/conversations/directory/directory.ts';
 import type { Frame } from '../../src/core/frames/frame.ts';
 import { publish } from '../../src/core/frames/publish.ts';
@@ -22,7 +23,6 @@ import { Streams } from '../../src/edge/gateway/stream/streams.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
 import { listening, publishOnCredit } from '../controls/delivery-loop.ts';
 
 /** A stream of its own, which is in no database. */
@@ -34,7 +34,7 @@ const config = loadConfig();
 const log = createLog(config.logLevel);
 const database = await openDatabase({ url: config.databaseUrl ?? '', log });
 const engine = new MemoryEngine<Frame>();
-const metrics = createMetrics();
+const metrics = createNodeMetrics();
 const app = App();
 const fanout = new Fanout(app, metrics);
 fanout.addVersion(CURRENT_VERSION);

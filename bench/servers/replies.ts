@@ -11,6 +11,7 @@ import { newId } from '@parley/protocol/ids.ts';
 import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
 import { Rights } from '../../src/api/access/rights.ts';
 import { loadConfig } from '../../src/app/config.ts';
+import { createNodeMetrics } from '../../src/app/metrics.ts';
 import { createActor } from '../../src/core/accounts/actors/actors.ts';
 import { publishChanged } from '../../src/core/committed/changed-effects.ts';
 import { SentEffects } from '../../src/core/committed/sent-effects.ts';
@@ -26,6 +27,7 @@ import { WritePath } from '../../src/core/messages/timeline/write-path.ts';
 import { planNotifications } from '../../src/core/notifications/causes/notify.ts';
 import { SettingsOfUsers } from '../../src/core/notifications/settings/settings.ts';
 import type { RunRow } from '../../src/core/resources/run.ts';
+import { INDEXES } from '../../src/core/tables/indexes.ts';
 import { Presence } from '../../src/edge/gateway/presence/presence.ts';
 import { Fanout } from '../../src/edge/gateway/stream/fanout.ts';
 import type { Reader } from '../../src/edge/gateway/stream/reader.ts';
@@ -40,7 +42,6 @@ import { OutboxWorker } from '../../src/platform/db/queue/outbox-worker.ts';
 import { handle } from '../../src/platform/db/queue/topic.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
 
 /** The runner's request: one reply in each conversation. */
 export interface Block {
@@ -56,9 +57,9 @@ const config = loadConfig();
 const log = createLog(config.logLevel);
 const files = { presignDownload: () => Promise.reject(new Error('no message here has a file')) };
 const database = await openDatabase({ url: config.databaseUrl ?? '', log });
-await migrate(database, log);
+await migrate(database, INDEXES, log);
 const engine = new MemoryEngine<Frame>();
-const metrics = createMetrics();
+const metrics = createNodeMetrics();
 const app = App();
 const rights = await Rights.open(engine);
 const directory = new ConversationDirectory(database, rights);

@@ -10,7 +10,6 @@ import { JobWorker } from '../platform/db/queue/job-worker.ts';
 import { readTlsFiles } from '../platform/http/tls-files.ts';
 import { Disposer, Loop } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/log.ts';
-import { createMetrics } from '../platform/metrics.ts';
 import { AddressGuard } from '../platform/outbound/address-guard.ts';
 import { openAccess } from './access.ts';
 import type { Config } from './config.ts';
@@ -21,6 +20,7 @@ import { FEATURES } from './features.ts';
 import { requireFreePort } from './free-port.ts';
 import { noteFeatures, TASKS_OF_FEATURES, TOPICS_OF_FEATURES, withDropped } from './left-out.ts';
 import { openMessaging } from './messaging.ts';
+import { createNodeMetrics } from './metrics.ts';
 import { OpenedFeatures } from './opened-features.ts';
 import { rehearse } from './rehearsal.ts';
 import { apiRoutes } from './routes.ts';
@@ -79,7 +79,7 @@ async function start(
   { config, log, maxBatch, features: list = FEATURES, rehearses = true, supervision }: AppOptions,
   disposer: Disposer,
 ): Promise<App> {
-  const part: PartOptions = { config, log, metrics: createMetrics(), disposer };
+  const part: PartOptions = { config, log, metrics: createNodeMetrics(), disposer };
   const urls = new Urls(config);
   const hasDemoPage = config.demo && urls.isLocal;
   const guard = new AddressGuard({ allow: config.fetchAllow });

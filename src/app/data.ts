@@ -2,6 +2,7 @@ import { Avatars } from '../core/accounts/avatars/avatars.ts';
 import { openObjectStore } from '../core/attachments/open-store.ts';
 import { SigningKey } from '../core/audit/signing-key.ts';
 import type { NodeParts } from '../core/features/feature.ts';
+import { INDEXES } from '../core/tables/indexes.ts';
 import { Cursors } from '../edge/gateway/changes/cursors.ts';
 import { openDatabase } from '../platform/db/connection/database.ts';
 import { acquireNodeLock } from '../platform/db/connection/node-lock.ts';
@@ -10,10 +11,12 @@ import { DueWatch } from '../platform/db/queue/due-watch.ts';
 import type { Config } from './config.ts';
 import { databaseUrlOf } from './database-url.ts';
 import { openEngineOf } from './engine.ts';
+import type { NodeMetrics } from './metrics.ts';
 import type { Urls } from './urls.ts';
 
 /** The dependencies of every part. Parts register with the disposer in the order of their start. */
-export interface PartOptions extends Pick<NodeParts, 'log' | 'metrics' | 'disposer'> {
+export interface PartOptions extends Pick<NodeParts, 'log' | 'disposer'> {
+  readonly metrics: NodeMetrics;
   readonly config: Config;
 }
 
@@ -31,7 +34,7 @@ export async function openData({ config, log, metrics, disposer }: PartOptions, 
     processes: config.processes,
   });
   disposer.add('database', database, (it) => it.close());
-  await migrate(database, log);
+  await migrate(database, INDEXES, log);
   const mode = config.redisUrl === null ? 'exclusive' : 'shared';
   const lock = await acquireNodeLock({ primary: database.direct, mode, log });
   disposer.add('lock', lock, (it) => it.close());

@@ -14,10 +14,10 @@ import { MemoryEngine } from '../platform/engine/memory-engine.ts';
 import { HttpServer } from '../platform/http/server.ts';
 import { Disposer } from '../platform/lifecycle.ts';
 import { createLog } from '../platform/log.ts';
-import { createMetrics } from '../platform/metrics.ts';
 import { openAccess } from './access.ts';
 import type { Data, PartOptions } from './data.ts';
 import { openMessaging } from './messaging.ts';
+import { createNodeMetrics } from './metrics.ts';
 import { OpenedFeatures } from './opened-features.ts';
 
 /** Rounds on each writer; with fewer, the first requests still find code that V8 has to prepare. */
@@ -43,7 +43,7 @@ export async function rehearse(
 ): Promise<void> {
   try {
     const disposer = new Disposer();
-    const part = { config, log, metrics: createMetrics({ ofProcess: false }), disposer };
+    const part = { config, log, metrics: createNodeMetrics({ ofProcess: false }), disposer };
     try {
       await perform(part, node, AbortSignal.timeout(patienceMs));
     } finally {

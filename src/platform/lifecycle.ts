@@ -175,7 +175,7 @@ export class TurnsByKey {
 
 /**
  * Work that waits for something scarce, such as a row's lock, would hold a connection or a thread
- * meanwhile, and ten customers of one case could keep all others from Postgres. Here it waits
+ * meanwhile, and ten callers that want one row could keep all others from Postgres. Here it waits
  * without one: one at a time for each key, in the order of the calls, and `most` in total.
  */
 export class KeyedLimiter {

@@ -5,6 +5,7 @@
 
 import t from 'tap';
 import { Rights } from '../../src/api/access/rights.ts';
+import { createNodeMetrics } from '../../src/app/metrics.ts';
 import { changeListeners, Listeners } from '../../src/core/accounts/account/listeners.ts';
 import { RIGHTS_CHANGED } from '../../src/core/accounts/rights/rights-changed.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
@@ -15,7 +16,6 @@ import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import { OutboxWorker } from '../../src/platform/db/queue/outbox-worker.ts';
 import { defineTopic, handle } from '../../src/platform/db/queue/topic.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';
@@ -40,7 +40,7 @@ class Node {
     const listeners = await Listeners.open({ database, rights, read: readListeners, log });
     const inFlight = new InFlightRows({ database, listeners, log });
     const watch = new DueWatch({ database, log });
-    const outbox = new OutboxWorker({ database, inFlight, watch, metrics: createMetrics(), log });
+    const outbox = new OutboxWorker({ database, inFlight, watch, metrics: createNodeMetrics(), log });
     const node = new Node(database, listeners, rights);
     outbox.start([
       handle(HAPPENED, async ({ id }) => void node.found.push([id, listeners.found])),

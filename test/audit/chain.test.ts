@@ -4,13 +4,13 @@
  */
 
 import t from 'tap';
+import { createNodeMetrics } from '../../src/app/metrics.ts';
 import { audit } from '../../src/core/audit/audit.ts';
 import { readPendingChains } from '../../src/core/audit/chain-store.ts';
 import { blankDetails, purgeAudit } from '../../src/core/audit/retention.ts';
 import { Sealer, sealRows } from '../../src/core/audit/sealer.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Tx } from '../../src/platform/db/connection/handle.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
 import { tampered } from '../campaigns/audit.ts';
 import { NO_WATCH } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
@@ -211,7 +211,7 @@ t.test('the sealer of a node', async (t) => {
     `UPDATE audit_events SET created_at = created_at - interval '1 minute' WHERE account_id = $1`,
   );
   await database.transaction((tx) => Promise.all(Array.from({ length: 600 }, () => chain.actIn(tx))));
-  const metrics = createMetrics();
+  const metrics = createNodeMetrics();
   const lines: unknown[] = [];
   const listening = Object.assign(Object.create(log), {
     info: (fields: object, message: string) => lines.push(['info', message, fields]),

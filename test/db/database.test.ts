@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import t from 'tap';
+import { INDEXES } from '../../src/core/tables/indexes.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { DatabaseUnavailableError, isUnavailable } from '../../src/platform/db/connection/unavailable.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
@@ -245,8 +246,8 @@ t.test('every connection has its limits, which are set once it is open', async (
 t.test('two nodes that start together migrate once', async (t) => {
   const postgres = await startPostgres(t);
   const nodes = await Promise.all([open(t, postgres.url), open(t, postgres.url)]);
-  await Promise.all(nodes.map((node) => migrate(node, log)));
-  await migrate(nodes[0]!, log);
+  await Promise.all(nodes.map((node) => migrate(node, INDEXES, log)));
+  await migrate(nodes[0]!, INDEXES, log);
   const template = await open(t, (await createTestDatabase(t)).url);
   const done = { name: 'done', text: 'SELECT name FROM kysely_migration ORDER BY name' };
   t.same(await nodes[0]!.query(done), await template.query(done), 'test databases are migrated likewise');

@@ -5,11 +5,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { createNodeMetrics } from '../../src/app/metrics.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { InFlightRows } from '../../src/platform/db/queue/in-flight-rows.ts';
 import { OutboxWorker } from '../../src/platform/db/queue/outbox-worker.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { log, NO_LISTENERS, NO_WATCH } from '../support/timeline.ts';
 
@@ -37,7 +37,7 @@ t.test('an outbox row that fails for a week is given up, and removed after a mon
       ('new', '{}', 3, now() - interval '8 days', now() + interval '1 hour'),
       ('dead', '{}', 400, now() - interval '8 days', now() + interval '1 hour'),
       ('past', '{}', 400, now() - interval '31 days', 'infinity')`);
-  const metrics = createMetrics();
+  const metrics = createNodeMetrics();
   const inFlight = new InFlightRows({ database, listeners: NO_LISTENERS, log });
   t.teardown(() => inFlight.close());
   const worker = new OutboxWorker({

@@ -6,9 +6,9 @@ import { FileMigrationProvider, type Migration, Migrator } from 'kysely/migratio
 import pg from 'pg';
 import { pino } from 'pino';
 import t from 'tap';
+import { INDEXES } from '../../src/core/tables/indexes.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
-import { INDEXES } from '../../src/platform/db/migration/indexes.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
@@ -93,10 +93,10 @@ t.test('a new read position stays in the page of its participant', async (t) => 
 
 t.test('every earlier state migrates to the schema of a new database', async (t) => {
   const fresh = await create(t, 'fresh');
-  await migrate(fresh.database, log);
+  await migrate(fresh.database, INDEXES, log);
   const expected = await schemaOf(fresh.database);
   t.strictSame(
-    Object.keys(INDEXES).filter((name) => !expected.some((line) => line.startsWith(`index ${name}:`))),
+    Object.keys(INDEXES.built).filter((name) => !expected.some((line) => line.startsWith(`index ${name}:`))),
     [],
     'every index that is built apart is in a new database too',
   );
@@ -104,10 +104,10 @@ t.test('every earlier state migrates to the schema of a new database', async (t)
     const { database } = await create(t, `from_${commit}`);
     await runEarlier(database, migrations);
     await insertDraft(database, 'msg_1');
-    await migrate(database, log);
+    await migrate(database, INDEXES, log);
     t.same(await schemaOf(database), expected, commit);
     t.same(await database.query({ name: 'kept', text: 'SELECT id FROM messages' }), [{ id: 'msg_1' }]);
-    await migrate(database, log);
+    await migrate(database, INDEXES, log);
     t.same(await schemaOf(database), expected, `${commit}, migrated twice`);
   }
 });
@@ -156,7 +156,7 @@ t.test(
     SELECT coalesce(message_id, id) AS id, changed_in FROM notifications ORDER BY created_at`.execute(
       database.kysely,
     );
-    await migrate(database, log);
+    await migrate(database, INDEXES, log);
 
     const { rows } = await sql<{
       cause: string;
@@ -197,13 +197,13 @@ t.test(
 
 t.test('an index build blocks no writes, and is repeated after a kill', async (t) => {
   const { database, url } = await migrated(t);
-  await migrate(database, log);
+  await migrate(database, INDEXES, log);
   await sql`DROP INDEX messages_changed`.execute(database.kysely);
 
   // The build waits for transactions that began to write before it, so it is met in the middle.
   const holder = await connect(t, url);
   await holder.query("BEGIN; UPDATE messages SET body = '' WHERE false");
-  const interrupted = migrate(database, log).then(
+  const interrupted = migrate(database, INDEXES, log).then(
     () => 'done',
     () => 'failed',
   );
@@ -216,7 +216,7 @@ t.test('an index build blocks no writes, and is repeated after a kill', async (t
 
   const second = await openDatabase({ url, log });
   t.teardown(() => second.close());
-  await Promise.all([migrate(database, log), migrate(second, log)]);
+  await Promise.all([migrate(database, INDEXES, log), migrate(second, INDEXES, log)]);
   t.same(await validity(database), [{ indisvalid: true }]);
 });
 
@@ -232,7 +232,7 @@ t.test('a first start logs one line for migrations and one for indexes', async (
   const lines: object[] = [];
   const kept = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) });
   const { database } = await create(t, 'quiet');
-  await migrate(database, kept);
+  await migrate(database, INDEXES, kept);
   const names = Object.keys(RELEASED).map((file) => file.replace(/\.ts$/, ''));
   const migrated = {
     msg: 'migrated the database',
@@ -242,7 +242,7 @@ t.test('a first start logs one line for migrations and one for indexes', async (
   };
   t.match(lines, [migrated, { msg: 'built or removed indexes', indexes: Number }]);
   t.equal(lines.length, 2);
-  await migrate(database, kept);
+  await migrate(database, INDEXES, kept);
   t.equal(lines.length, 2, 'and a later one none');
 });
 
@@ -255,7 +255,7 @@ t.test('a node starts on the schema of a newer release where that release allows
     ...(usableFrom !== undefined && { usableFrom }),
   });
   const upgrade = (database: Database, later: Readonly<Record<string, Migration>>) =>
-    migrate(database, log, { getMigrations: async () => ({ ...today, ...later }) });
+    migrate(database, INDEXES, log, { getMigrations: async () => ({ ...today, ...later }) });
   const refusal = (migrations: string) => ({
     message: new RegExp(
       `newer than this version of Parley.*${migrations} .*run the version that migrated it`,
@@ -263,23 +263,23 @@ t.test('a node starts on the schema of a newer release where that release allows
   });
 
   const { database } = await migrated(t);
-  await migrate(database, log);
+  await migrate(database, INDEXES, log);
   const additive = { '9998_next': next('added', last) };
   await upgrade(database, additive);
   await sql`DROP INDEX messages_changed`.execute(database.kysely);
   const expected = await schemaOf(database);
-  await migrate(database, log);
+  await migrate(database, INDEXES, log);
   t.same(await schemaOf(database), expected, 'what the newer release has made of the schema stays');
   await upgrade(database, additive);
   t.same(await validity(database), [{ indisvalid: true }], 'the newer release goes on');
 
   const breaking = { ...additive, '9999_later': next('later') };
   await upgrade(database, breaking);
-  await t.rejects(migrate(database, log), refusal('9998_next, 9999_later'));
+  await t.rejects(migrate(database, INDEXES, log), refusal('9998_next, 9999_later'));
   await t.rejects(upgrade(database, additive), refusal('9999_later'), 'nor the release between the two');
   await upgrade(database, { ...breaking, '9999_much_later': next('much_later', '9998_next') });
   await t.rejects(
-    migrate(database, log),
+    migrate(database, INDEXES, log),
     refusal('9999_later, 9999_much_later'),
     'an additive one changes nothing',
   );
@@ -289,7 +289,7 @@ t.test('a node starts on the schema of a newer release where that release allows
   const { database: other } = await create(t, 'branch');
   await upgrade(other, { '0030_another': next('another', '0030_another'), '9998_next': next('added', last) });
   await t.rejects(
-    migrate(other, log),
+    migrate(other, INDEXES, log),
     refusal('0030_another, 9998_next'),
     'a schema that begins in another way',
   );
@@ -297,7 +297,7 @@ t.test('a node starts on the schema of a newer release where that release allows
 
 t.test('a migration that fails leaves no declaration of those before it', async (t) => {
   const { database } = await migrated(t);
-  await migrate(database, log);
+  await migrate(database, INDEXES, log);
   const later = {
     '9998_next': { up: () => Promise.resolve(), usableFrom: '9998_next' },
     '9999_failing': { up: () => Promise.reject(new Error('no')), usableFrom: '9998_next' },
@@ -305,7 +305,7 @@ t.test('a migration that fails leaves no declaration of those before it', async 
   const settings = () => database.kysely.selectFrom('settings').selectAll().orderBy('name').execute();
   const before = await settings();
   const provider = { getMigrations: async () => ({ ...(await migrationsOfToday()), ...later }) };
-  await t.rejects(migrate(database, log, provider), { message: /9999_failing/ });
+  await t.rejects(migrate(database, INDEXES, log, provider), { message: /9999_failing/ });
   t.same(await settings(), before);
 });
 
@@ -325,7 +325,7 @@ t.test('a migration gives way to a request that it would wait for without end', 
   const provider = { getMigrations: async () => ({ ...(await migrationsOfToday()), ...later }) };
   const request = await connect(t, url);
   await request.query('BEGIN; LOCK TABLE conversations IN ROW EXCLUSIVE MODE');
-  const done = migrate(database, log, provider);
+  const done = migrate(database, INDEXES, log, provider);
   await until(() => began > 0, { what: 'the migration' });
   await request.query('LOCK TABLE accounts IN ROW EXCLUSIVE MODE');
   const before = began;

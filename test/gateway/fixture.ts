@@ -15,6 +15,7 @@ import { Tokens } from '../../src/api/access/tokens.ts';
 import { createHttp } from '../../src/api/pipeline/pipeline.ts';
 import type { Route } from '../../src/api/pipeline/route.ts';
 import { type Demo, seedDemo } from '../../src/app/demo.ts';
+import { createNodeMetrics, type NodeMetrics } from '../../src/app/metrics.ts';
 import { ConversationDirectory } from '../../src/core/conversations/directory/directory.ts';
 import type { Engine } from '../../src/core/frames/engine.ts';
 import type { Frame } from '../../src/core/frames/frame.ts';
@@ -31,7 +32,6 @@ import { RedisEngine } from '../../src/platform/engine/redis/redis-engine.ts';
 import { AllowedOrigins } from '../../src/platform/http/origins.ts';
 import { HttpServer } from '../../src/platform/http/server.ts';
 import type { Logger } from '../../src/platform/log.ts';
-import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';
 import { type AnsweringNode, type PollResult, poll, StreamClient } from '../support/answer-clients.ts';
 import { DEFAULT_VERSION } from '../support/default-version.ts';
 import { NO_FILES } from '../support/files.ts';
@@ -65,7 +65,7 @@ export class Ground {
   readonly engine: Engine;
   readonly gateway: Gateway;
   readonly tickets: Tickets;
-  readonly metrics: Metrics;
+  readonly metrics: NodeMetrics;
   /** The endpoints of the gateway. */
   readonly routes: readonly Route[];
 
@@ -75,7 +75,7 @@ export class Ground {
     const database = await openDatabase({ url: databaseUrl, log });
     t.teardown(() => database.close());
     const engine = await openEngine(t, options);
-    const metrics = createMetrics();
+    const metrics = createNodeMetrics();
     const rights = await Rights.open(engine);
     t.teardown(() => rights.close());
     const tokens = await Tokens.open({ database });

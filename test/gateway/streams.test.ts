@@ -2,6 +2,7 @@ import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
 import { NEWEST_VERSION, type Version } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { Rights } from '../../src/api/access/rights.ts';
+import { createNodeMetrics } from '../../src/app/metrics.ts';
 import { ConversationDirectory } from '../../src/core/conversations/directory/directory.ts';
 import type { Frame as NodeFrame } from '../../src/core/frames/frame.ts';
 import { publish, toFrame } from '../../src/core/frames/publish.ts';
@@ -12,7 +13,6 @@ import { type Reader, topics } from '../../src/edge/gateway/stream/reader.ts';
 import { Streams } from '../../src/edge/gateway/stream/streams.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
 import { NO_FILES } from '../support/files.ts';
 import { WAITING_LOCKS } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -437,7 +437,7 @@ async function openNode(t: Teardown, options: { live?: boolean } = {}) {
     timeline,
     directory: new ConversationDirectory(ground.database, rights),
     log,
-    metrics: createMetrics(),
+    metrics: createNodeMetrics(),
     presence,
     limits: SOCKET_LIMITS,
     broadcast: (kind, frame) => {

@@ -5,13 +5,13 @@ import type { Principal } from '../../src/api/access/principal.ts';
 import { defineList, PageQuery, readPage, toList } from '../../src/api/pipeline/pagination.ts';
 import { createHttp, type HttpOptions } from '../../src/api/pipeline/pipeline.ts';
 import { Answer, defineRoute, type Route } from '../../src/api/pipeline/route.ts';
+import { createNodeMetrics, type NodeMetrics } from '../../src/app/metrics.ts';
 import { DatabaseUnavailableError } from '../../src/platform/db/connection/unavailable.ts';
 import { EngineUnavailableError } from '../../src/platform/engine/engine.ts';
 import type { ExchangeLimits } from '../../src/platform/http/connection.ts';
 import type { HeldLimits } from '../../src/platform/http/held-answers.ts';
 import { HttpServer } from '../../src/platform/http/server.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';
 import type { Teardown } from '../support/teardown.ts';
 
 /** The whole HTTP part over a handful of routes, on a free port. */
@@ -19,7 +19,7 @@ export interface Fixture {
   readonly port: number;
   readonly url: string;
   readonly server: HttpServer;
-  readonly metrics: Metrics;
+  readonly metrics: NodeMetrics;
   /** A line for each time a handler ran: method, path, and what it was given. */
   readonly handled: string[];
   /** Lets the handlers of /v1/waits answer. */
@@ -40,7 +40,7 @@ export async function serve(
   const opened = new Promise<void>((resolve) => {
     open = resolve;
   });
-  const metrics = createMetrics();
+  const metrics = createNodeMetrics();
   const http = createHttp({
     routes: routes(handled, opened),
     publicRoutes: {

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { INDEXES } from '../../src/core/tables/indexes.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Tx } from '../../src/platform/db/connection/handle.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
@@ -157,7 +158,7 @@ t.test('closing waits for a limited time, and then releases the jobs to other no
 t.test('Postgres unavailable: the worker continues when it is back', async (t) => {
   const postgres = await startPostgres(t);
   const database = await open(t, postgres.url);
-  await migrate(database, log);
+  await migrate(database, INDEXES, log);
   const done: string[] = [];
   let begun = 0;
   let failures = 0;

@@ -16,6 +16,7 @@ import { FileMigrationProvider } from 'kysely/migration';
 import t from 'tap';
 import type { DurableFrame } from '../../src/core/frames/frame.ts';
 import { FRAME_CODEC as codec } from '../../src/core/frames/frame-codec.ts';
+import { INDEXES } from '../../src/core/tables/indexes.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { MIGRATIONS_DIR } from '../../src/platform/db/migration/migrated.ts';
@@ -252,7 +253,7 @@ t.test('a node of this release starts where a later one has migrated, if that on
     up: async () => void (await sql`ALTER TABLE messages ADD COLUMN later text`.execute(database.kysely)),
     usableFrom: Object.keys(today).sort().at(-1),
   };
-  await migrate(database, log, { getMigrations: async () => ({ ...today, '9999_next': next }) });
+  await migrate(database, INDEXES, log, { getMigrations: async () => ({ ...today, '9999_next': next }) });
 
   const current = await startNode(t, options);
   const listener = await earlier.listen(conversationId);

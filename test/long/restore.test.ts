@@ -9,6 +9,7 @@ import { CLOSE_CODES } from '@parley/protocol/socket/close-codes.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import pg from 'pg';
 import t from 'tap';
+import { INDEXES } from '../../src/core/tables/indexes.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { createLog } from '../../src/platform/log.ts';
@@ -96,7 +97,7 @@ t.test('tables that were restored into the same database', async (t) => {
   const database = await openDatabase({ url: urlOf('same'), log: createLog('silent') });
   t.teardown(() => database.close());
   const client = await connect(t, urlOf('same'));
-  const migrated = () => migrate(database, createLog('silent'));
+  const migrated = () => migrate(database, INDEXES, createLog('silent'));
   const isAhead = async () => {
     const { rows } = await client.query(
       'SELECT changed_in > pg_current_xact_id() AS ahead FROM conversations',
@@ -116,7 +117,7 @@ t.test('tables that were restored into the same database', async (t) => {
     DROP TABLE dropped`);
   const second = await openDatabase({ url: urlOf('same'), log: createLog('silent') });
   t.teardown(() => second.close());
-  await Promise.all([migrated(), migrate(second, createLog('silent'))]);
+  await Promise.all([migrated(), migrate(second, INDEXES, createLog('silent'))]);
   t.equal(await isAhead(), false);
 });
 

@@ -6,6 +6,7 @@
 import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
 import { Rights } from '../../src/api/access/rights.ts';
+import { createNodeMetrics } from '../../src/app/metrics.ts';
 import { SentEffects, type SentEffectsOptions } from '../../src/core/committed/sent-effects.ts';
 import { ConversationDirectory } from '../../src/core/conversations/directory/directory.ts';
 import { lockConversation } from '../../src/core/conversations/rows/conversation-store.ts';
@@ -21,7 +22,6 @@ import type { Tx } from '../../src/platform/db/connection/handle.ts';
 import { InFlightRows } from '../../src/platform/db/queue/in-flight-rows.ts';
 import { OverdueRows } from '../../src/platform/db/queue/outbox-worker.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
 import { NO_FILES } from '../support/files.ts';
 import { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -320,7 +320,7 @@ class DeafNode {
     const inFlight = new InFlightRows({ database: ground.database, listeners: NO_LISTENERS, log });
     const directory = new ConversationDirectory(ground.database, rights);
     const settings = new SettingsOfUsers(ground.database, rights);
-    const metrics = createMetrics();
+    const metrics = createNodeMetrics();
     const node = new DeafNode(
       ground,
       engine,

@@ -3,6 +3,7 @@ import { newId } from '@parley/protocol/ids.ts';
 import { sql } from 'kysely';
 import t from 'tap';
 import { RateLimiter } from '../../src/api/access/rate-limit.ts';
+import { createNodeMetrics } from '../../src/app/metrics.ts';
 import { lockConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import { addParticipant } from '../../src/core/conversations/rows/participant-store.ts';
 import type { Frame } from '../../src/core/frames/frame.ts';
@@ -24,7 +25,6 @@ import { JobWorker } from '../../src/platform/db/queue/job-worker.ts';
 import { Reminders } from '../../src/platform/db/queue/reminders.ts';
 import { handle } from '../../src/platform/db/queue/topic.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
 import type { Teardown } from '../support/teardown.ts';
 import {
   addConversation,
@@ -631,7 +631,7 @@ function openNode(
   const { engine = new MemoryEngine<Frame>(), database = ground.database, backoffMs = 0 } = options;
   const { limiter = new RateLimiter(null) } = options;
   const { lockedWrites, committed } = openWritePath(ground, engine, options);
-  const metrics = createMetrics();
+  const metrics = createNodeMetrics();
   const delivery = new ScheduledDelivery({
     ...{ database, lockedWrites, limiter, metrics, log },
     retries: { delaysMs: Array<number>(5).fill(backoffMs) },

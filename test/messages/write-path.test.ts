@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';
+import { createNodeMetrics } from '../../src/app/metrics.ts';
 import type { Frame } from '../../src/core/frames/frame.ts';
 import { NumberTaken } from '../../src/core/messages/timeline/locked-write.ts';
 import { Numbers } from '../../src/core/messages/timeline/numbers.ts';
@@ -8,7 +9,6 @@ import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Querier } from '../../src/platform/db/connection/handle.ts';
 import { EngineUnavailableError, type NumberRequest } from '../../src/platform/engine/engine.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
 import {
   addConversation,
   createGround,
@@ -432,7 +432,7 @@ t.test('a send costs one statement and one claim of a number, and so do 64 at on
       return super.reserve(requests);
     }
   }
-  const metrics = createMetrics();
+  const metrics = createNodeMetrics();
   const database = await openDatabase({ url: ground.url, log, metrics });
   t.teardown(() => database.close());
   const { writePath } = openWritePath(ground, new CountedEngine(), { database });
@@ -454,7 +454,7 @@ t.test('a send costs one statement and one claim of a number, and so do 64 at on
 
 function counted(): Numbers {
   const timeline = { void: async () => {} };
-  return new Numbers({ engine: new MemoryEngine(), timeline, metrics: createMetrics() });
+  return new Numbers({ engine: new MemoryEngine(), timeline, metrics: createNodeMetrics() });
 }
 
 /** Counters that can be away, or take numbers without an answer. */

@@ -5,6 +5,7 @@ import { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import { Notification } from '@parley/protocol/resources/notification.ts';
 import { VERSIONS, type Version } from '@parley/protocol/versions.ts';
 import t from 'tap';
+import { createNodeMetrics } from '../../src/app/metrics.ts';
 import {
   EncodedRows,
   type Form,
@@ -20,7 +21,6 @@ import {
   type TimelineRow,
 } from '../../src/core/resources/message.ts';
 import { type FeedRow, NOTIFICATIONS, presentNotification } from '../../src/core/resources/notification.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
 
@@ -241,7 +241,7 @@ async function twice<Page>(rows: { read(page: Page): Promise<unknown> }, page: P
 /** A cache over rows in memory, with the reads that pages made of them. */
 function open(maxBytes?: number) {
   const rights = { inDoubt: false };
-  const metrics = createMetrics();
+  const metrics = createNodeMetrics();
   const stored: Note[] = [];
   const reads: string[] = [];
   const rows = new EncodedRows<Note, null>(

@@ -14,6 +14,7 @@ import { createInterface } from 'node:readline';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/embedded-postgres/embedded-postgres.ts';
 import { isOwned } from '@parley/embedded-postgres/owner-file.ts';
 import pg from 'pg';
+import { INDEXES } from '../../src/core/tables/indexes.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { createLog } from '../../src/platform/log.ts';
@@ -142,7 +143,7 @@ async function makeTemplate(admin: pg.Pool, url: string): Promise<void> {
   await admin.query('CREATE DATABASE template_draft');
   const database = await openDatabase({ url: at(url, 'template_draft'), log, maxConnections: 1 });
   try {
-    await migrate(database, log);
+    await migrate(database, INDEXES, log);
     // A clone is another database than the one that was migrated, and has to be like a new one.
     await database.kysely.deleteFrom('settings').where('name', '=', 'changed_in_of').execute();
   } finally {

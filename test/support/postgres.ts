@@ -158,6 +158,7 @@ async function sharedDirectory(): Promise<string> {
     ...files,
     join(root, 'src/platform/db/migration/migrate.ts'),
     join(root, 'src/platform/db/migration/indexes.ts'),
+    join(root, 'src/core/tables/indexes.ts'),
     join(import.meta.dirname, 'postgres-supervisor.ts'),
   ])
     hash.update(await readFile(file));

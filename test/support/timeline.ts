@@ -1,5 +1,6 @@
 import '../../src/app/features.ts';
 import { newId } from '@parley/protocol/ids.ts';
+import { createNodeMetrics, type NodeMetrics } from '../../src/app/metrics.ts';
 import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import type { Engine } from '../../src/core/frames/engine.ts';
 import type { NewMessage } from '../../src/core/messages/rows/new-message.ts';
@@ -13,7 +14,6 @@ import type { MessageRow } from '../../src/core/resources/message.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';
 import { NO_FILES } from './files.ts';
 import { createTestDatabase } from './postgres.ts';
 import type { Teardown } from './teardown.ts';
@@ -81,10 +81,10 @@ export function openWritePath(
   lockedWrites: LockedWrites;
   timeline: Timeline;
   committed: Committed[];
-  metrics: Metrics;
+  metrics: NodeMetrics;
 } {
   const database = options.database ?? ground.database;
-  const metrics = createMetrics();
+  const metrics = createNodeMetrics();
   const timeline = new Timeline(database, engine, metrics);
   const committed: Committed[] = [];
   const writes = {

@@ -9,6 +9,7 @@ import type { Selectable } from 'kysely';
 import t from 'tap';
 import { Rights } from '../../src/api/access/rights.ts';
 import { cutMarked } from '../../src/api/marked-json.ts';
+import { createNodeMetrics } from '../../src/app/metrics.ts';
 import { SentEffects } from '../../src/core/committed/sent-effects.ts';
 import { ConversationDirectory } from '../../src/core/conversations/directory/directory.ts';
 import { enqueuePurged } from '../../src/core/conversations/outbox-topics.ts';
@@ -25,7 +26,6 @@ import { dataOf, encodeData, eventDataReader } from '../../src/features/webhooks
 import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import type { Schema } from '../../src/platform/db/tables/schema.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
 import { Conversations } from '../conversations/fixture.ts';
 import { addMail } from '../mail/fixture.ts';
 import { startTestApp } from '../support/app.ts';
@@ -245,7 +245,7 @@ t.test('rows behind a slow webhook are done before it', async (t) => {
   const slow = Promise.withResolvers<void>();
   const answers = [slow.promise, undefined];
   const directory = new ConversationDirectory(database, rights);
-  const metrics = createMetrics();
+  const metrics = createNodeMetrics();
   const effects = new SentEffects({
     ...{ database, files: NO_FILES, engine, directory, log, metrics },
     inFlight,

@@ -52,7 +52,7 @@ export interface CredentialProvider {
 }
 
 /**
- * Returns whether the caller reads and sends in all conversations of its account
+ * Returns whether the caller reads and sends in all of its account
  * (docs/contract.md#reading-and-sending).
  */
 export function seesWholeAccount(principal: Principal): boolean {

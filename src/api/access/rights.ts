@@ -14,7 +14,7 @@ export interface RightsChangedFrame {
 /** The engine also carries frames of others, each of another kind. */
 type Carrier = Engine<{ readonly kind: string }>;
 
-/** Gets the id of a right's key, actor, role, account or conversation, or `EVERYTHING`. */
+/** Gets the id of what a right depends on (a key, an actor, a role …), or `EVERYTHING`. */
 export type RightsListener = (subject: string) => void;
 
 /**

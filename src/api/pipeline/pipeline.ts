@@ -5,7 +5,7 @@ import type { HttpResponse } from '../../platform/http/connection.ts';
 import type { Exchange, RequestHandler } from '../../platform/http/exchange.ts';
 import { AllowedOrigins } from '../../platform/http/origins.ts';
 import { TurnsByKey } from '../../platform/lifecycle.ts';
-import type { Metrics } from '../../platform/metrics.ts';
+import type { ApiMetrics } from '../metrics.ts';
 import { CursorSeal } from './cursor-seal.ts';
 import { type Endpoint, prepareEndpoint } from './endpoint.ts';
 import { ErrorMapper, type FailuresOptions } from './failure.ts';
@@ -23,7 +23,7 @@ export interface HttpOptions extends RunParts, FailuresOptions {
   readonly publicRoutes?: PublicRoutes;
   /** Signs cursors on every node. Without it they are valid in this process only. */
   readonly cursorSecret?: string;
-  readonly metrics: Pick<Metrics, 'httpRequests' | 'httpSeconds' | 'httpRefusals'>;
+  readonly metrics: Pick<ApiMetrics, 'httpRequests' | 'httpSeconds' | 'httpRefusals'>;
   readonly origins?: AllowedOrigins;
 }
 

@@ -99,7 +99,7 @@ export type Scarce = 'registrations' | 'visitors';
 interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
   /** Unique, such as `send_message`; OpenAPI's operationId and, with dashes, the tool's slug. */
   readonly name: string;
-  /** Has `:name` for parameters: `/v1/messaging/conversations/:id/messages`. */
+  /** Has `:name` for parameters: `/v1/roles/:id`. */
   readonly path: string;
   /** One line for the documentation. */
   readonly summary: string;

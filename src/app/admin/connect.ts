@@ -21,8 +21,9 @@ export async function connect(
   disposer.add('database', database, (it) => it.close());
   // The first account of a new deployment may be made before its first start.
   if (await isMigrated(database)) return database;
+  const { INDEXES } = await import('../../core/tables/indexes.ts');
   const { migrate } = await import('../../platform/db/migration/migrate.ts');
-  await migrate(database, log);
+  await migrate(database, INDEXES, log);
   return database;
 }
 

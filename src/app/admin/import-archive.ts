@@ -7,6 +7,7 @@ import { ImportedWrites } from '../../core/messages/timeline/imported-write.ts';
 import { LockedWrites } from '../../core/messages/timeline/locked-write.ts';
 import { Numbers } from '../../core/messages/timeline/numbers.ts';
 import { Timeline } from '../../core/messages/timeline/timeline.ts';
+import { coreMetrics } from '../../core/metrics.ts';
 import { Disposer } from '../../platform/lifecycle.ts';
 import { createMetrics } from '../../platform/metrics.ts';
 import { AddressGuard } from '../../platform/outbound/address-guard.ts';
@@ -37,6 +38,7 @@ export async function importArchive(
   const line = new ProgressLine();
   try {
     const metrics = createMetrics();
+    const ofCore = coreMetrics(metrics);
     const addresses = config.redisUrl === null ? [] : readRedisUrl(config.redisUrl)!;
     const known = addresses.map(({ name }) => name);
     const hasList = known.length > 0 && addresses[0]?.cluster === undefined;
@@ -48,10 +50,10 @@ export async function importArchive(
       baseUrl: () => '',
     });
     disposer.add('object store', store, (it) => it.close());
-    const timeline = new Timeline(database, engine, metrics);
+    const timeline = new Timeline(database, engine, ofCore);
     const lockedWrites = new LockedWrites({
-      ...{ database, files: store, timeline, metrics },
-      numbers: new Numbers({ engine, timeline, metrics }),
+      ...{ database, files: store, timeline, metrics: ofCore },
+      numbers: new Numbers({ engine, timeline, metrics: ofCore }),
       maySend: () => true,
       onCommitted: async () => {},
     });

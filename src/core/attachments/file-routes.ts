@@ -5,7 +5,7 @@ import type {
   PublicRoutes,
   PutRequest,
 } from '../../api/pipeline/public-routes.ts';
-import type { Metrics } from '../../platform/metrics.ts';
+import type { CoreMetrics } from '../metrics.ts';
 import { contentDisposition } from './download-name.ts';
 import type { FileStore } from './file-store.ts';
 import { FILES_PATH } from './file-urls.ts';
@@ -23,7 +23,7 @@ export interface KnownFiles {
  */
 export function fileRoutes(
   files: FileStore,
-  metrics: Pick<Metrics, 'uploadBytes'>,
+  metrics: Pick<CoreMetrics, 'uploadBytes'>,
   known: KnownFiles,
   now: () => number = Date.now,
 ): PublicRoutes {
@@ -65,7 +65,7 @@ async function download(
 /** Returns 204. What can be refused is refused before a byte is read. */
 async function takeIn(
   files: FileStore,
-  metrics: Pick<Metrics, 'uploadBytes'>,
+  metrics: Pick<CoreMetrics, 'uploadBytes'>,
   { requireUpload }: KnownFiles,
   request: PutRequest,
 ): Promise<PublicAnswer> {

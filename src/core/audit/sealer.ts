@@ -7,7 +7,7 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { Metrics } from '../../platform/metrics.ts';
+import type { CoreMetrics } from '../metrics.ts';
 import { type AuditHead, GENESIS, hashDetails, hashLink } from './chain.ts';
 import {
   type ChainEnd,
@@ -24,7 +24,7 @@ export interface SealerOptions {
   readonly database: Database;
   readonly signingKey: SigningKey;
   readonly watch: Pick<DueWatch, 'add'>;
-  readonly metrics: Pick<Metrics, 'auditSealed' | 'auditUnsealedSeconds'>;
+  readonly metrics: Pick<CoreMetrics, 'auditSealed' | 'auditUnsealedSeconds'>;
   readonly log: Logger;
 }
 

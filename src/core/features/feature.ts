@@ -37,6 +37,7 @@ import type { LockedWrites } from '../messages/timeline/locked-write.ts';
 import type { CommittedMessage } from '../messages/timeline/outgoing.ts';
 import type { Timeline } from '../messages/timeline/timeline.ts';
 import type { WritePath } from '../messages/timeline/write-path.ts';
+import type { CoreMetrics } from '../metrics.ts';
 import type { SettingsOfUsers } from '../notifications/settings/settings.ts';
 import type { Holdings } from '../resources/holdings.ts';
 import type { MailboxRow } from '../resources/mailbox.ts';
@@ -99,7 +100,7 @@ export interface Feature {
 export interface NodeParts {
   readonly config: NodeSettings;
   readonly log: Logger;
-  readonly metrics: Metrics;
+  readonly metrics: Metrics & CoreMetrics;
   /** Parts are registered in the order in which they start. */
   readonly disposer: Disposer;
   readonly urls: { readonly public: string };

@@ -3,9 +3,9 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { Metrics } from '../../platform/metrics.ts';
 import type { Engine } from '../frames/engine.ts';
 import type { InboxChange } from '../frames/frame.ts';
+import type { CoreMetrics } from '../metrics.ts';
 import type { Holdings } from '../resources/holdings.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 import { activityOf, isUnread, STANDING_COLUMNS, standingOf } from './standing.ts';
@@ -35,7 +35,7 @@ const MARK_MOVED = statement<[from: string, conversationIds: readonly string[]]>
 export interface InboxWriterOptions {
   readonly database: Database;
   readonly watch: Pick<DueWatch, 'add'>;
-  readonly metrics: Pick<Metrics, 'inboxWritten'>;
+  readonly metrics: Pick<CoreMetrics, 'inboxWritten'>;
   readonly log: Logger;
   /** Called with the written conversations after the commit. */
   readonly onWritten?: (written: readonly WrittenConversation[]) => void;

@@ -2,11 +2,13 @@ import type { InstallationCheck, InstallationNode } from '@parley/protocol/resou
 import { isAnswering } from '../../api/health.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { type Metrics, readMetric } from '../../platform/metrics.ts';
+import type { CoreMetrics } from '../metrics.ts';
 import { attention, type Check, counted, duration, ok } from './check.ts';
 
 export interface ChecksOptions {
   readonly database: Pick<Database, 'query'>;
-  readonly metrics: Pick<Metrics, 'outboxLagSeconds' | 'outboxDead' | 'auditUnsealedSeconds'>;
+  readonly metrics: Pick<Metrics, 'outboxLagSeconds' | 'outboxDead'> &
+    Pick<CoreMetrics, 'auditUnsealedSeconds'>;
 }
 
 /** Returns the checks of what every installation has. */

@@ -1,13 +1,18 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { wireTime } from '@parley/protocol/json/canonical-json.ts';
 import { FIGURES_KEPT_S, type NodeFigures } from '@parley/protocol/resources/installation.ts';
-import { type Metrics, readMetric } from '../../platform/metrics.ts';
+import type { ApiMetrics } from '../../api/metrics.ts';
+import { type Measure, type Metrics, readMetric } from '../../platform/metrics.ts';
+import type { CoreMetrics } from '../metrics.ts';
 
-/** The metrics of which figures are made. */
-type Measured = Pick<
-  Metrics,
-  'socketsOpen' | 'sends' | 'framesDelivered' | 'httpSeconds' | 'outboxLagSeconds'
->;
+/** The metrics of which figures are made; those of sockets belong to whatever opens them. */
+interface Measured
+  extends Pick<Metrics, 'outboxLagSeconds'>,
+    Pick<ApiMetrics, 'httpSeconds'>,
+    Pick<CoreMetrics, 'sends'> {
+  readonly socketsOpen: Measure;
+  readonly framesDelivered: Measure;
+}
 
 /** Milliseconds between the figures of a node. */
 export const TAKEN_EVERY_MS = 2_000;

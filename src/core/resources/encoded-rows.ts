@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache';
 import type { TObject } from 'typebox';
 import type { Rights } from '../../api/access/rights.ts';
 import { bounded } from '../../platform/bounded.ts';
-import type { Metrics } from '../../platform/metrics.ts';
+import type { CoreMetrics } from '../metrics.ts';
 
 /** A row as the statement of a page returns it at first. */
 export interface RowKey {
@@ -93,7 +93,7 @@ export interface RowPage<Row, Key> {
 export interface EncodedRowsOptions {
   /** Announce what to remove. */
   readonly rights: Pick<Rights, 'inDoubt'>;
-  readonly metrics: Pick<Metrics, 'encodedRowReads' | 'encodedRowBytes'>;
+  readonly metrics: Pick<CoreMetrics, 'encodedRowReads' | 'encodedRowBytes'>;
   /** Default: MAX_BYTES. */
   readonly maxBytes?: number;
 }

@@ -13,7 +13,7 @@ import type { Exchange } from '../../platform/http/exchange.ts';
 import type { AllowedOrigins } from '../../platform/http/origins.ts';
 import type { HttpServer } from '../../platform/http/server.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { Metrics } from '../../platform/metrics.ts';
+import type { GatewayMetrics } from './metrics.ts';
 
 /** What the node gives to the gateway. Its parts pick theirs from here, and add one another. */
 export interface NodeOptions {
@@ -32,7 +32,7 @@ export interface NodeOptions {
   readonly failures: ErrorMapper;
   readonly origins: Pick<AllowedOrigins, 'allows'>;
   readonly limits: SocketLimits;
-  readonly metrics: Metrics;
+  readonly metrics: GatewayMetrics;
   readonly log: Logger;
   /** Other nodes, together with which an actor's sockets are limited. */
   readonly siblings?: Siblings;

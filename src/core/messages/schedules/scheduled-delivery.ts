@@ -7,8 +7,8 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { jobWaitsMs, removeJobs } from '../../../platform/db/queue/queue.ts';
 import type { Logger } from '../../../platform/log.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
+import type { CoreMetrics } from '../../metrics.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
 import { type MessageRow, messageColumns } from '../../resources/message.ts';
 import { SCHEDULE_NOT_SENT } from '../outbox-topics.ts';
@@ -26,7 +26,7 @@ export interface ScheduledDeliveryOptions {
   readonly lockedWrites: Pick<LockedWrites, 'enterWaiting'>;
   /** Counts deliveries by author. */
   readonly limiter: Pick<RateLimiter, 'consume'>;
-  readonly metrics: Metrics;
+  readonly metrics: CoreMetrics;
   readonly log: Logger;
   /** Pauses after refusals; by default 1 s, doubled each time. The last refusal ends a message. */
   readonly retries?: Backoff;

@@ -6,15 +6,15 @@ import {
   EngineUnavailableError,
   type NumberRequest,
 } from '../../../platform/engine/engine.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
 import type { Engine } from '../../frames/engine.ts';
+import type { CoreMetrics } from '../../metrics.ts';
 import type { Timeline } from './timeline.ts';
 import { readHeads } from './timeline-store.ts';
 
 export interface NumbersOptions {
   readonly engine: Pick<Engine, 'shardOf' | 'reserve'>;
   readonly timeline: Pick<Timeline, 'void'>;
-  readonly metrics: Pick<Metrics, 'numberCollisions' | 'numbersWithoutCounters'>;
+  readonly metrics: Pick<CoreMetrics, 'numberCollisions' | 'numbersWithoutCounters'>;
 }
 
 /** The numbers of some claims: for each, in their order, the first of `count` consecutive ones. */

@@ -5,8 +5,8 @@ import type { TraceContext } from '@parley/protocol/traceparent.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
 import type { ConversationFacts } from '../../conversations/directory/directory.ts';
+import type { CoreMetrics } from '../../metrics.ts';
 import { presentAttachment } from '../../resources/attachment.ts';
 import type { MessageRow, MessageWithParts } from '../../resources/message.ts';
 import type { NotificationRow } from '../../resources/notification.ts';
@@ -58,7 +58,7 @@ export interface WriteOptions {
   readonly database: Database;
   readonly numbers: Numbers;
   readonly timeline: Timeline;
-  readonly metrics: Metrics;
+  readonly metrics: CoreMetrics;
   /** False while this node may not take numbers (platform/db/connection/node-lock.ts). */
   readonly maySend: () => boolean;
   /**

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
 import type { Engine } from '../../frames/engine.ts';
+import type { CoreMetrics } from '../../metrics.ts';
 import { type MessageRow, messageColumns } from '../../resources/message.ts';
 import {
   headOf,
@@ -25,9 +25,9 @@ export const SETTLING = { lookAgainMs: 250, giveUpMs: 1_000 } as const;
 export class Timeline {
   readonly #database: Database;
   readonly #engine: Engine;
-  readonly #metrics: Metrics;
+  readonly #metrics: CoreMetrics;
 
-  constructor(database: Database, engine: Engine, metrics: Metrics) {
+  constructor(database: Database, engine: Engine, metrics: CoreMetrics) {
     this.#database = database;
     this.#engine = engine;
     this.#metrics = metrics;

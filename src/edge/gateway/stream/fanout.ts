@@ -1,7 +1,7 @@
 import { NEWEST_VERSION, type Version } from '@parley/protocol/versions.ts';
 import { cutMarked } from '../../../api/marked-json.ts';
 import type { CreatedFrame } from '../../../core/frames/frame.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
+import type { GatewayMetrics } from '../metrics.ts';
 import { OwnTopics } from './own-topics.ts';
 import { type Broadcast, type ReaderAudience, topics } from './reader.ts';
 
@@ -27,7 +27,7 @@ export interface Gapped {
  */
 export class Fanout {
   readonly #publisher: Publisher;
-  readonly #metrics: Metrics;
+  readonly #metrics: GatewayMetrics;
   readonly #ownTopics: OwnTopics;
   /** The versions that any socket of this node has spoken so far. */
   readonly #spoken = new Set<Version>();
@@ -35,7 +35,7 @@ export class Fanout {
   #loud = 0;
   #created = SAMPLED - 1;
 
-  constructor(publisher: Publisher, metrics: Metrics, ownTopics: OwnTopics = new OwnTopics()) {
+  constructor(publisher: Publisher, metrics: GatewayMetrics, ownTopics: OwnTopics = new OwnTopics()) {
     this.#publisher = publisher;
     this.#metrics = metrics;
     this.#ownTopics = ownTopics;

@@ -12,7 +12,7 @@ import { isCommitted } from '../../../core/frames/frame.ts';
 import type { TimelineHead } from '../../../core/messages/timeline/timeline-store.ts';
 import type { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import type { Subscription } from '../../../platform/engine/engine.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
+import type { GatewayMetrics } from '../metrics.ts';
 import type { NodeOptions } from '../options.ts';
 import { ConversationStream, type StreamContext } from './conversation-stream.ts';
 import type { RangeCache } from './range-cache.ts';
@@ -38,7 +38,7 @@ export interface StreamHost extends StreamContext, Pick<NodeOptions, 'engine' | 
   readonly heads: GatheredReads<string, TimelineHead>;
   readonly ranges: Pick<RangeCache, 'erase'>;
   readonly limits: Pick<SocketLimits, 'ephemeralBytes'>;
-  readonly metrics: Pick<Metrics, 'ephemeralWithheld'>;
+  readonly metrics: Pick<GatewayMetrics, 'ephemeralWithheld'>;
   /** Ends the subscriptions of a conversation into which too much was imported at once. */
   readonly onOverrun: (conversationId: string) => Promise<void>;
 }

@@ -4,8 +4,8 @@ import type { EphemeralFrame, PieceFrame } from '../../../core/frames/frame.ts';
 import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
 import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import { EngineUnavailableError } from '../../../platform/engine/engine.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
 import { MissedChanges } from '../changes/missed-changes.ts';
+import type { GatewayMetrics } from '../metrics.ts';
 import { type ConversationStream, MAX_IMPORTED, type Moved } from './conversation-stream.ts';
 import { Feed, OpenStream, type StreamHost } from './open-stream.ts';
 import { RangeCache } from './range-cache.ts';
@@ -23,7 +23,7 @@ import {
 import { ReplayRoom } from './replay-room.ts';
 
 export interface StreamsOptions extends Omit<StreamHost, 'heads' | 'ranges' | 'onOverrun'> {
-  readonly metrics: Pick<Metrics, 'replays' | 'ephemeralWithheld'>;
+  readonly metrics: Pick<GatewayMetrics, 'replays' | 'ephemeralWithheld'>;
 }
 
 /** A subscription that was accepted and has sent nothing yet. */

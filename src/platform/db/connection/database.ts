@@ -340,7 +340,7 @@ const BULK_AT_ONCE = 1;
 
 /**
  * A page is read in the order of an index, whatever its values. Otherwise Postgres plans it for
- * each request once the table is large: 50 of 80 µs a page at two million notifications. The
+ * each request once the table is large: 50 of 80 µs a page at two million rows. The
  * planner, without values, expects few rows, so it must not gather and sort them.
  */
 const READER_SETTINGS = { plan_cache_mode: 'force_generic_plan', enable_bitmapscan: 'off' };

@@ -1,7 +1,10 @@
 import type { Querier, Tx } from './handle.ts';
 import { statement } from './statement.ts';
 
-/** Counts listener changes, as decimal text (docs/decisions.md#a-new-webhook-misses-nothing). */
+/**
+ * Counts changes of what listens to committed events, as decimal text. Outbox rows that were
+ * handled under an earlier count are handled again.
+ */
 export type ListenersRevision = string;
 
 /** SQL: the committed revision. */

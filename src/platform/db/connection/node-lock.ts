@@ -15,7 +15,7 @@ export interface NodeLockOptions {
 }
 
 /**
- * Acquires the lock. Rejects with one line that mentions REDIS_URL if the database belongs to a
+ * Acquires the lock. Rejects with one line that names REDIS_URL if the database belongs to a
  * node that this one cannot work with. Retries, because a killed node's lock takes a moment to go.
  */
 export async function acquireNodeLock(options: NodeLockOptions): Promise<NodeLock> {

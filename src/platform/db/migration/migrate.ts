@@ -10,7 +10,7 @@ import type { Database } from '../connection/database.ts';
 import { codeOf } from '../connection/unavailable.ts';
 import { jobLogger } from '../queue/queue.ts';
 import type { Schema } from '../tables/schema.ts';
-import { buildIndexes } from './indexes.ts';
+import { buildIndexes, type Indexes } from './indexes.ts';
 import { MIGRATIONS_DIR } from './migrated.ts';
 import { renewRows } from './renewed-rows.ts';
 import { readNewer, recordingUsability } from './usable-schema.ts';
@@ -30,6 +30,7 @@ import { readNewer, recordingUsability } from './usable-schema.ts';
  */
 export async function migrate(
   database: Database,
+  indexes: Indexes,
   log: Logger,
   provider: MigrationProvider = new FileMigrationProvider({ fs, path, migrationFolder: MIGRATIONS_DIR }),
 ): Promise<void> {
@@ -44,9 +45,9 @@ export async function migrate(
     for (const renewed of await renewRows(db))
       log.info(renewed, 'rows of a restored database have a new changed_in');
     if (newer.length > 0) return;
-    const indexes = await buildIndexes(db);
-    if (indexes.length > 0) log.info({ indexes: indexes.length }, 'built or removed indexes');
-    for (const index of indexes) log.debug({ index }, 'built or removed an index');
+    const changed = await buildIndexes(db, indexes);
+    if (changed.length > 0) log.info({ indexes: changed.length }, 'built or removed indexes');
+    for (const index of changed) log.debug({ index }, 'built or removed an index');
   });
   await runMigrations({ pgPool: database.sessions, logger: jobLogger(log) });
 }

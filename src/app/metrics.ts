@@ -1,0 +1,15 @@
+import { apiMetrics } from '../api/metrics.ts';
+import { coreMetrics } from '../core/metrics.ts';
+import { gatewayMetrics } from '../edge/gateway/metrics.ts';
+import { createMetrics } from '../platform/metrics.ts';
+
+export type NodeMetrics = ReturnType<typeof createNodeMetrics>;
+
+/**
+ * Creates the metrics of a node, without those of features, which add theirs to the registry when
+ * they are opened. `ofProcess`: whether it observes the process too.
+ */
+export function createNodeMetrics(options: { readonly ofProcess?: boolean } = {}) {
+  const metrics = createMetrics(options);
+  return { ...metrics, ...apiMetrics(metrics), ...coreMetrics(metrics), ...gatewayMetrics(metrics) };
+}
