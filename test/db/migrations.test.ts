@@ -401,7 +401,9 @@ async function buildOf(database: Database): Promise<number | undefined> {
   const [row] = await database.query(
     statement<[], { pid: number }>('builder')`
     SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
-      AND query LIKE 'CREATE INDEX CONCURRENTLY%'`,
+      AND query LIKE 'CREATE INDEX CONCURRENTLY%'
+      -- Committed, though half: a build that is killed before leaves nothing.
+      AND to_regclass('messages_changed') IS NOT NULL`,
   );
   return row?.pid;
 }
