@@ -6,6 +6,7 @@ import type { Teardown } from '../support/teardown.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 export interface BusyFile {
+  /** From the root, without its ending. */
   readonly path: string;
   /**
    * The tests that failed, by their names; a subtest by its way there, from the outermost. None:
@@ -146,7 +147,8 @@ export interface BusyRow {
   readonly longestSeconds: number;
 }
 
-const nameOf = ({ path }: BusyFile) => path.replaceAll('/', '.');
+const nameOf = ({ path }: BusyFile) =>
+  path.replace(/^(test|packages)\//, '').replace('/test/', '/').replaceAll('/', '.');
 
 /**
  * The tests that failed on a busy machine, and their files, beside busy loops. With a name, such as
