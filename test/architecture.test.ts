@@ -67,7 +67,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['accounts'],
     ['attachments', 'audit', 'events'],
     ['resources'],
-    ['frames', 'guides', 'tables', 'metrics'],
+    ['documents', 'frames', 'tables', 'metrics'],
   ],
   api: [['health', 'documents'], ['pipeline'], ['access'], ['marked-json', 'metrics']],
   platform: [

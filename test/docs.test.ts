@@ -21,7 +21,7 @@ t.test('every relative link of a document resolves', async (t) => {
     documents.flatMap((path) => {
       const links = linksOf(readFileSync(join(ROOT, path), 'utf8'));
       // Pages of the server link to each other; test/http/pages.test.ts follows these links.
-      const isServed = /\/(?:documents\/pages|guides)\/|\/guide\.md$/.test(path);
+      const isServed = /\/(?:documents\/pages|core\/documents)\/|\/guide\.md$/.test(path);
       return broken(path, isServed ? links.filter((link) => !/^\/(docs|v1)\b/.test(link)) : links);
     }),
     [],

@@ -11,14 +11,15 @@ import { purgeRefreshTokens } from '../core/accounts/sessions/token-pairs.ts';
 import { fileRoutes } from '../core/attachments/file-routes.ts';
 import { filesOrigin } from '../core/attachments/files-origin.ts';
 import { isDeleted, purgeUploads, requireUpload } from '../core/attachments/uploads.ts';
+import { guidesOf } from '../core/documents/guides.ts';
+import { operationTexts } from '../core/documents/operation-texts.ts';
 import { installed } from '../core/features/installed.ts';
-import { guidesOf } from '../core/guides/guides.ts';
 import { externalIds } from '../core/resources/external-ids.ts';
 import { consolePageRoutes } from '../edge/console/page-routes.ts';
 import { consoleRoutes } from '../edge/console/routes.ts';
 import { Repair } from '../edge/gateway/catch-up/repair.ts';
 import { Gateway } from '../edge/gateway/gateway.ts';
-import { upgradeRoutes } from '../edge/gateway/routes.ts';
+import { REALTIME_OPERATIONS, upgradeRoutes } from '../edge/gateway/routes.ts';
 import type { Tickets } from '../edge/gateway/socket/tickets.ts';
 import { sharedSecret } from '../platform/db/shared-secret.ts';
 import { AllowedOrigins } from '../platform/http/origins.ts';
@@ -85,7 +86,12 @@ export async function openServing(
   const http = createHttp({
     routes,
     publicRoutes: {
-      ...docsRoutes({ routes, docsUrl: urls.docs, guides: guidesOf(installed()) }),
+      ...docsRoutes({
+        routes,
+        operations: [...operationTexts(installed()), REALTIME_OPERATIONS],
+        docsUrl: urls.docs,
+        guides: guidesOf(installed()),
+      }),
       ...clientRoutes(),
       ...consoleRoutes({
         version: runsOn.version,

@@ -148,7 +148,10 @@ export interface BusyRow {
 }
 
 const nameOf = ({ path }: BusyFile) =>
-  path.replace(/^(test|packages)\//, '').replace('/test/', '/').replaceAll('/', '.');
+  path
+    .replace(/^(test|packages)\//, '')
+    .replace('/test/', '/')
+    .replaceAll('/', '.');
 
 /**
  * The tests that failed on a busy machine, and their files, beside busy loops. With a name, such as

@@ -12,7 +12,7 @@ import t from 'tap';
 import { pathOf } from '../../src/api/documents/pages/guides.ts';
 import { docsRoutes } from '../../src/api/documents/pages/routes.ts';
 import { FEATURES } from '../../src/app/features.ts';
-import { guidesOf } from '../../src/core/guides/guides.ts';
+import { guidesOf } from '../../src/core/documents/guides.ts';
 import { slackContents, zipped } from '../import/samples.ts';
 import { freshDirectory, runProgram } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
@@ -67,7 +67,7 @@ t.test('the guides of features stand between those of the core, and go with thei
       ...['cases', 'site-chat', 'agent', 'webhooks', 'move-in', 'sdk'],
     ],
   );
-  const served = docsRoutes({ routes: [], docsUrl: '', guides: guidesOf([]) });
+  const served = docsRoutes({ routes: [], operations: [], docsUrl: '', guides: guidesOf([]) });
   t.strictSame(
     Object.keys(served).filter((path) => path.startsWith('/docs/guides/')),
     ['getting-started', 'chat-client', 'tokens-for-pages', 'files', 'notifications', 'cases', 'sdk'].map(

@@ -6,7 +6,7 @@ import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
 import t from 'tap';
 import { pathOf } from '../../src/api/documents/pages/guides.ts';
 import { FEATURES } from '../../src/app/features.ts';
-import { guidesOf } from '../../src/core/guides/guides.ts';
+import { guidesOf } from '../../src/core/documents/guides.ts';
 import { borrowTestApp } from '../support/app.ts';
 import { contrast } from '../support/contrast.ts';
 

@@ -3,7 +3,7 @@
  * src/app/tail.ts, packages/client, src/core/installation, src/core/registration,
  * src/edge/gateway, src/features/agents, src/features/cells, src/features/compliance,
  * src/features/identity, src/features/mail, src/features/platform-events, src/features/push,
- * src/features/search, src/features/webhooks, src/api/documents, src/core/guides.
+ * src/features/search, src/features/webhooks, src/api/documents, src/core/documents.
  */
 
 import t from 'tap';

@@ -5,7 +5,7 @@
  * Without influence: src/app/demo, src/app/supervise.ts, src/app/supervisor, src/app/tail.ts,
  * packages/client/ai, packages/client/react, src/core/installation, src/core/registration,
  * src/edge/console, src/features/agents/models, src/features/agents/tools,
- * src/api/documents/pages, src/core/guides, packages/ui.
+ * src/api/documents/pages, src/core/documents, packages/ui.
  */
 
 import { spawn } from 'node:child_process';

@@ -2,7 +2,7 @@
  * Without influence: PAGES, src/app/demo, src/app/supervise.ts, src/app/supervisor,
  * src/app/tail.ts, packages/client, src/core/installation, src/core/registration,
  * src/features/cells, src/features/identity, src/features/import,
- * src/api/documents/pages, src/core/guides.
+ * src/api/documents/pages, src/core/documents.
  */
 
 import t from 'tap';

@@ -3,7 +3,7 @@
  *
  * Without influence: OPERATION, PAGES, packages/client/ai, src/core/installation,
  * src/features/cells, src/features/compliance, src/features/identity, src/features/import,
- * src/features/mail, src/features/search, src/api/documents/pages, src/core/guides.
+ * src/features/mail, src/features/search, src/api/documents/pages, src/core/documents.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';

@@ -48,8 +48,8 @@ t.test('npm 10, 11 and 12 install the package by the line of the documents', asy
     'README.md',
     'docs/sdk.md',
     'packages/client/npm/README.md',
-    'src/core/guides/getting-started.md',
-    'src/core/guides/sdk.md',
+    'src/core/documents/getting-started.md',
+    'src/core/documents/sdk.md',
   ];
   const lines = documents.map((document) => {
     const text = readFileSync(join(ROOT, document), 'utf8').replaceAll(/\s+/g, ' ');

@@ -3,7 +3,7 @@
  *
  * Without influence: src/app/admin, src/app/demo, src/app/supervise.ts, src/app/supervisor,
  * src/app/tail.ts, packages/client, src/edge/console, packages/widget,
- * src/api/documents/pages, src/core/guides, packages/ui.
+ * src/api/documents/pages, src/core/documents, packages/ui.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -6,7 +6,7 @@
  * packages/client/ai, packages/client/react, src/core/installation, src/core/registration,
  * src/edge/console, src/features/cells, src/features/compliance, src/features/identity,
  * src/features/import, src/features/search, src/features/widgets/frame, packages/widget,
- * src/api/documents/pages, src/core/guides, packages/ui.
+ * src/api/documents/pages, src/core/documents, packages/ui.
  */
 
 import { readFileSync, realpathSync, statSync } from 'node:fs';

@@ -4,7 +4,7 @@
  *
  * Without influence: OPERATION, PAGES, ANSWERS, packages/client, src/features/cells,
  * src/features/identity, src/features/import, src/features/mail, src/features/platform-events,
- * src/api/documents/pages, src/core/guides, src/platform/outbound.
+ * src/api/documents/pages, src/core/documents, src/platform/outbound.
  */
 
 import { randomUUID } from 'node:crypto';

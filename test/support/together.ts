@@ -14,8 +14,8 @@ import t, { type Test } from 'tap';
 import { lendTestApp } from './app.ts';
 
 /**
- * The callers are in test/by-folder/, which tap starts first (test/verdict/sets.ts); for folders of
- * test/long/ in test/long/by-folder/.
+ * The callers are in test/by-folder/, whose name comes early in the alphabet: tap starts files in
+ * that order, and these take the longest; for folders of test/long/ in test/long/by-folder/.
  * `directory`: from the root. `part`, `of`: every so many of its files, where one process would
  * take too long. package.json (tap, exclude) keeps its files from being run alone as well.
  */

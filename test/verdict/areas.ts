@@ -21,7 +21,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'src/features/platform-events',
     'src/features/search',
     'src/api/documents/pages',
-    'src/core/guides',
+    'src/core/documents',
   ],
   /** Code that runs in browsers. */
   PAGES: ['packages/console', 'packages/ui', 'packages/widget', 'src/edge/console', 'src/features/widgets'],

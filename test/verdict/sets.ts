@@ -17,10 +17,5 @@ function isLong(file: string): boolean {
 
 function processes(root: string): string[] {
   const { tap } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const files = globSync('{test,packages/*/test}/**/*.test.ts', { cwd: root, exclude: tap.exclude }).sort();
-  // tap starts them in this order, and whole folders take longest.
-  const [folders = [], others = []] = [true, false].map((isFolder) =>
-    files.filter((file) => file.includes('/by-folder/') === isFolder),
-  );
-  return [...folders, ...others];
+  return globSync('{test,packages/*/test}/**/*.test.ts', { cwd: root, exclude: tap.exclude }).sort();
 }

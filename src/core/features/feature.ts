@@ -25,11 +25,11 @@ import type { ObjectStore } from '../attachments/storage.ts';
 import type { SigningKey, TrustedKeys } from '../audit/signing-key.ts';
 import type { ConversationDirectory } from '../conversations/directory/directory.ts';
 import type { ConversationCreated, ConversationDeleted } from '../conversations/outbox-topics.ts';
+import type { PlacedGuide } from '../documents/guides.ts';
 import type { Change, ResourcesChanged } from '../events/changes.ts';
 import type { EventSource } from '../events/event-source.ts';
 import type { Engine } from '../frames/engine.ts';
 import type { DomainEvent } from '../frames/publish.ts';
-import type { PlacedGuide } from '../guides/guides.ts';
 import type { Check } from '../installation/check.ts';
 import type { ContentChanged } from '../messages/outbox-topics.ts';
 import type { ImportedWrites } from '../messages/timeline/imported-write.ts';
@@ -87,6 +87,8 @@ export interface Feature {
   importArchive?(node: ImportingParts, request: ArchiveToImport): Promise<ImportedArchive>;
   /** Adds its part to the demo account. */
   readonly demo?: DemoParts;
+  /** The file with the texts of its operations (core/documents/operation-texts.ts). */
+  readonly operations?: URL;
   /** Its guide, which a node without the feature does not serve. */
   readonly guide?: PlacedGuide;
   /**

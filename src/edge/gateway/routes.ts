@@ -21,6 +21,9 @@ export interface RealtimeRoutesOptions {
   readonly answers: () => Pick<Answers, 'stream' | 'poll'>;
 }
 
+/** The file with the texts of these endpoints (core/documents/operation-texts.ts). */
+export const REALTIME_OPERATIONS = new URL('operations.md', import.meta.url);
+
 /** The endpoints that belong to sockets, and those that do without (docs/realtime.md). */
 export function realtimeRoutes({ tickets, directory, engine, answers }: RealtimeRoutesOptions): Route[] {
   return [

@@ -39,6 +39,7 @@ export const agents: Feature = {
   holdings,
   providers: ({ models }) => providersOf(models),
   demo,
+  operations: new URL('operations.md', import.meta.url),
   guide: { name: 'agent', file: new URL('guide.md', import.meta.url), place: 64 },
   open(node) {
     const { config, database, directory, watch, engine, store, guard, log, disposer } = node;

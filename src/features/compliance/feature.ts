@@ -28,6 +28,7 @@ export const compliance: Feature = {
   },
   accountRemoval: { check: requireRemovable, begin: beginAccountRemoval },
   verifyExport: verifyArchive,
+  operations: new URL('operations.md', import.meta.url),
   open(node) {
     const { config, database, store, log, disposer } = node;
     return {

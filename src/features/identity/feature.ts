@@ -13,6 +13,7 @@ import { TokenVerifier } from './tokens/token-verifier.ts';
 export const identity: Feature = {
   holdings: { ...identityHoldings, tables: { ...signInTables, ...identityHoldings.tables } },
   demo,
+  operations: new URL('operations.md', import.meta.url),
   guide: { name: 'your-own-tokens', file: new URL('guide.md', import.meta.url), place: 35 },
   async open(node) {
     const { database, rights, guard, log, authenticator, disposer } = node;

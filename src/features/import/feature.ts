@@ -25,6 +25,7 @@ export const imports: Feature = {
       },
       request,
     ),
+  operations: new URL('operations.md', import.meta.url),
   guide: { name: 'move-in', file: new URL('guide.md', import.meta.url), place: 68 },
   open(node) {
     const { config, database, store, directory, guard, disposer } = node;

@@ -63,6 +63,7 @@ export function mailBy(times: typeof SEND_TIMES): Feature {
     mailContent: readMail,
     sendsMail: ({ smtpUrl }) => smtpUrl !== null,
     demo,
+    operations: new URL('operations.md', import.meta.url),
     open: (node) => ({
       async join(core) {
         const { config, database, store, disposer } = node;

@@ -24,6 +24,7 @@ const holdings: Holdings = {
 };
 
 export const platformEvents: Feature = {
+  operations: new URL('operations.md', import.meta.url),
   eventData: {
     '*': async ({ database }, ids) =>
       new Map((await readEvents(database, ids)).map((row) => [row.id, dataOf(row)])),

@@ -23,6 +23,7 @@ const WORKER: PublicRoutes = {
 };
 
 export const push: Feature = {
+  operations: new URL('operations.md', import.meta.url),
   holdings: {
     tables: {
       push_subscriptions: { account: 'content', actor_id: 'removed', exported: 'push_subscriptions' },

@@ -9,6 +9,7 @@ import { searchRoutes } from './search-routes.ts';
 export const search: Feature = {
   setting: 'feature_search_entries',
   holdings: { tables: {}, movePerson: moveEntries },
+  operations: new URL('operations.md', import.meta.url),
   open: ({ database, watch, store, directory, metrics: { registry }, log, disposer }) => ({
     join() {
       const metrics = searchMetrics({ registry });

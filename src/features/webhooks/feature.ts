@@ -29,6 +29,7 @@ export function webhooksBy(times: WebhookTimes): Feature {
         webhook_deliveries: { account: ['content', OF_WEBHOOK] },
       },
     },
+    operations: new URL('operations.md', import.meta.url),
     guide: { name: 'webhooks', file: new URL('guide.md', import.meta.url), place: 66 },
     open(node) {
       const { config, database, watch, store, rights, directory, guard, log, disposer } = node;

@@ -22,6 +22,7 @@ export function widgetsFrom(built: URL): Feature {
     holdings: widgetHoldings,
     demo,
     confirmationMail,
+    operations: new URL('operations.md', import.meta.url),
     guide: { name: 'site-chat', file: new URL('guide.md', import.meta.url), place: 62 },
     async open(node) {
       const { database, config } = node;

@@ -167,7 +167,7 @@ t.test('the examples of the guide and of docs/sdk.md', async (t) => {
     return page;
   };
 
-  const guide = await pageOf(ports[0]!, 'src/core/guides/sdk.md');
+  const guide = await pageOf(ports[0]!, 'src/core/documents/sdk.md');
   const other = await conversations.open(t, id, { as: 'grace' });
   await guide.getByRole('button', { name: 'Say ahoy' }).click();
   await guide.getByText(`${NAMES.ada} ahoy`).waitFor();

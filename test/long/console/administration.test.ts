@@ -2,7 +2,7 @@
  * The administration of the console, as an admin of the demo account uses it in a real browser.
  *
  * Without influence: OPERATION, packages/client/ai, src/features/cells,
- * src/features/platform-events, src/features/search, src/api/documents/pages, src/core/guides.
+ * src/features/platform-events, src/features/search, src/api/documents/pages, src/core/documents.
  */
 
 import { randomUUID } from 'node:crypto';

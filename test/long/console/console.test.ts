@@ -3,7 +3,7 @@
  *
  * Without influence: OPERATION, packages/client/ai, src/features/cells,
  * src/features/compliance, src/features/identity, src/features/import,
- * src/features/platform-events, src/api/documents/pages, src/core/guides.
+ * src/features/platform-events, src/api/documents/pages, src/core/documents.
  */
 
 import t from 'tap';

@@ -2,7 +2,7 @@
  * Without influence: OPERATION, packages/client/ai, packages/console/administration,
  * packages/console/installation, src/features/cells, src/features/identity,
  * src/features/import, src/features/platform-events, src/features/widgets,
- * src/api/documents/pages, src/core/guides.
+ * src/api/documents/pages, src/core/documents.
  */
 
 import t from 'tap';

@@ -3,7 +3,7 @@
  *
  * Without influence: OPERATION, ANSWERS, packages/client/ai, src/features/cells,
  * src/features/compliance, src/features/identity, src/features/platform-events,
- * src/features/widgets, src/api/documents/pages, src/core/guides.
+ * src/features/widgets, src/api/documents/pages, src/core/documents.
  */
 
 import type { Page } from 'playwright-core';

@@ -4,7 +4,7 @@
  * Without influence: OPERATION, ANSWERS, packages/client/ai, src/core/installation,
  * src/features/cells, src/features/compliance, src/features/import, src/features/mail,
  * src/features/platform-events, src/features/push, src/features/search, src/features/webhooks,
- * src/features/widgets, src/api/documents/pages, src/core/guides.
+ * src/features/widgets, src/api/documents/pages, src/core/documents.
  */
 
 import type { Invitation } from '@parley/protocol/resources/invitation.ts';

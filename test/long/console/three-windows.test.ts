@@ -5,7 +5,7 @@
  * src/app/tail.ts, packages/client/ai, src/core/installation, src/core/registration,
  * packages/console/administration, packages/console/installation, src/features/cells,
  * src/features/compliance, src/features/import, src/features/mail, src/features/platform-events,
- * src/features/search, src/api/documents/pages, src/core/guides.
+ * src/features/search, src/api/documents/pages, src/core/documents.
  */
 
 import t from 'tap';

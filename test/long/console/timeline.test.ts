@@ -5,7 +5,7 @@
  * packages/client/ai, src/core/installation, src/core/registration,
  * packages/console/administration, packages/console/installation, src/features/cells,
  * src/features/identity, src/features/import, src/features/platform-events, src/features/widgets,
- * src/api/documents/pages, src/core/guides.
+ * src/api/documents/pages, src/core/documents.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -4,7 +4,7 @@
  * element.
  *
  * Without influence: OPERATION, packages/client/ai, src/features/cells, src/features/import,
- * src/features/platform-events, src/features/search, src/api/documents/pages, src/core/guides.
+ * src/features/platform-events, src/features/search, src/api/documents/pages, src/core/documents.
  */
 
 import type { List } from '@parley/protocol/lists.ts';

@@ -4,7 +4,7 @@
  * Without influence: OPERATION, ANSWERS, packages/client/ai, src/core/installation,
  * packages/console/administration, packages/console/installation, src/features/cells,
  * src/features/compliance, src/features/import, src/features/platform-events, src/features/search,
- * src/api/documents/pages, src/core/guides.
+ * src/api/documents/pages, src/core/documents.
  */
 
 import type { List } from '@parley/protocol/lists.ts';

@@ -6,7 +6,7 @@
  * Without influence: OPERATION, ANSWERS, packages/client/ai, src/core/installation,
  * src/edge/console, src/features/cells, src/features/compliance, src/features/import,
  * src/features/mail, src/features/platform-events, src/features/search,
- * src/api/documents/pages, src/core/guides.
+ * src/api/documents/pages, src/core/documents.
  */
 
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';

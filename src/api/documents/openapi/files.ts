@@ -1,8 +1,9 @@
 import type { ErrorCondition } from '@parley/protocol/errors/errors.ts';
 import { MailReceipt } from '@parley/protocol/resources/email.ts';
 import { exampleOf } from './examples.ts';
-import { OPERATIONS, refusalResponses } from './operations.ts';
+import { refusalResponses } from './operations.ts';
 import type { SchemaComponents, SchemaObject } from './schemas.ts';
+import type { Texts } from './texts.ts';
 
 const SERVED: readonly ErrorCondition[] = [
   'resource_not_found',
@@ -40,41 +41,43 @@ const MAIL_REFUSALS: readonly ErrorCondition[] = [
  * required: those of files are signed (there are none with object storage), and those of avatars
  * cannot be guessed.
  */
-export const FILE_PATHS = {
-  '/v1/avatars/{id}': {
-    get: {
-      operationId: 'show_avatar',
-      tags: ['Attachments'],
-      summary: 'Show the image of an actor',
-      description: OPERATIONS.get('show_avatar'),
-      security: [],
-      parameters: [parameter('id', 'path', 'Part of the address, which cannot be guessed.')],
-      responses: {
-        200: { description: 'The bytes of the image.', content: bytes('image/*') },
-        ...refusalResponses([...SERVED, ...STORED]),
+export function filePaths(texts: Texts): object {
+  return {
+    '/v1/avatars/{id}': {
+      get: {
+        operationId: 'show_avatar',
+        tags: ['Attachments'],
+        summary: 'Show the image of an actor',
+        description: texts.get('show_avatar'),
+        security: [],
+        parameters: [parameter('id', 'path', 'Part of the address, which cannot be guessed.')],
+        responses: {
+          200: { description: 'The bytes of the image.', content: bytes('image/*') },
+          ...refusalResponses([...SERVED, ...STORED]),
+        },
       },
     },
-  },
-  '/v1/files/{key}': {
-    get: {
-      ...operation('download_file', 'Download a file'),
-      description: OPERATIONS.get('download_file'),
-      responses: {
-        200: { description: 'The bytes of the file.', content: bytes() },
-        ...refusalResponses(REFUSALS),
+    '/v1/files/{key}': {
+      get: {
+        ...operation('download_file', 'Download a file'),
+        description: texts.get('download_file'),
+        responses: {
+          200: { description: 'The bytes of the file.', content: bytes() },
+          ...refusalResponses(REFUSALS),
+        },
+      },
+      put: {
+        ...operation('upload_file', 'Send the bytes of a file'),
+        description: texts.get('upload_file'),
+        requestBody: { required: true, content: bytes() },
+        responses: {
+          204: { description: 'The file is stored.' },
+          ...refusalResponses(UPLOAD_REFUSALS),
+        },
       },
     },
-    put: {
-      ...operation('upload_file', 'Send the bytes of a file'),
-      description: OPERATIONS.get('upload_file'),
-      requestBody: { required: true, content: bytes() },
-      responses: {
-        204: { description: 'The file is stored.' },
-        ...refusalResponses(UPLOAD_REFUSALS),
-      },
-    },
-  },
-};
+  };
+}
 
 function operation(operationId: string, summary: string): object {
   return {
@@ -100,7 +103,7 @@ function bytes(type = 'application/octet-stream'): object {
 export const MAIL_SINCE = '1.2.harbor';
 
 /** Mail over HTTP, signed by the sender's server, so no API header is required. */
-export function mailPaths(schemas: SchemaComponents): object {
+export function mailPaths(schemas: SchemaComponents, texts: Texts): object {
   const schema = schemas.convert(MailReceipt as SchemaObject);
   return {
     '/v1/mail/inbound': {
@@ -109,7 +112,7 @@ export function mailPaths(schemas: SchemaComponents): object {
         'x-since': MAIL_SINCE,
         tags: ['Mail'],
         summary: 'Hand in a mail as it came',
-        description: OPERATIONS.get('receive_mail'),
+        description: texts.get('receive_mail'),
         security: [],
         parameters: [
           {

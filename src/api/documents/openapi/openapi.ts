@@ -4,14 +4,17 @@ import { answerAt, schemaAt } from '@parley/protocol/schema/since.ts';
 import { CURRENT_VERSION, covers, FORMER_NAMES, VERSIONS, type Version } from '@parley/protocol/versions.ts';
 import type { Route } from '../../pipeline/route.ts';
 import { pathExampleOf } from './examples.ts';
-import { FILE_PATHS, MAIL_SINCE, mailPaths } from './files.ts';
+import { filePaths, MAIL_SINCE, mailPaths } from './files.ts';
 import { operationOf, templateOf } from './operations.ts';
 import { refusalExample, refusalsOf } from './refusals.ts';
 import { SchemaComponents, type SchemaObject } from './schemas.ts';
 import { tagsOf } from './tags.ts';
+import { readTexts } from './texts.ts';
 
 export interface OpenApiOptions {
   readonly routes: readonly Route[];
+  /** The files with the description of each operation, by its name. */
+  readonly operations: readonly URL[];
   /** The base of links in errors. */
   readonly docsUrl: string;
   /** For a document of this version alone; without it, of all versions. */
@@ -22,7 +25,8 @@ export interface OpenApiOptions {
  * Returns the OpenAPI 3.1 document of a route table, derived from the routes, their schemas and the
  * tables of protocol/ alone.
  */
-export function openApiDocument({ routes: all, docsUrl, version }: OpenApiOptions): object {
+export function openApiDocument({ routes: all, operations, docsUrl, version }: OpenApiOptions): object {
+  const texts = readTexts(operations);
   const routes = version === undefined ? all : routesAt(version, all);
   const takesMail = version === undefined || covers(version, MAIL_SINCE);
   const schemas = new SchemaComponents();
@@ -31,7 +35,7 @@ export function openApiDocument({ routes: all, docsUrl, version }: OpenApiOption
   for (const route of routes) {
     const path = templateOf(route.path);
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationOf(route, schemas);
+    paths[path][route.method.toLowerCase()] = operationOf(route, schemas, texts);
   }
   return {
     openapi: '3.1.0',
@@ -45,7 +49,7 @@ export function openApiDocument({ routes: all, docsUrl, version }: OpenApiOption
     servers: [{ url: '/', description: 'The server that this document comes from.' }],
     security: [{ bearer: [] }],
     tags: tagsOf(routes.map(({ path }) => path)),
-    paths: { ...paths, ...FILE_PATHS, ...(takesMail && mailPaths(schemas)) },
+    paths: { ...paths, ...filePaths(texts), ...(takesMail && mailPaths(schemas, texts)) },
     components: {
       securitySchemes: { bearer: BEARER },
       parameters: parametersOf(version === undefined ? VERSIONS : [version]),

@@ -8,10 +8,8 @@ import { describeRefusals, refusalsOf, statusOf } from './refusals.ts';
 import { TEXTS } from './samples.ts';
 import { ALSO_EXTERNAL, type SchemaComponents, type SchemaObject } from './schemas.ts';
 import { tagOf } from './tags.ts';
-import { readTexts } from './texts.ts';
+import { readTexts, type Texts } from './texts.ts';
 
-/** The paragraphs of operations.md and parameters.md, each by its heading. */
-export const OPERATIONS = readTexts('operations.md');
 const PARAMETERS = readTexts('parameters.md');
 
 /** Converts `/v1/things/:id` to OpenAPI's `/v1/things/{id}`. */
@@ -19,8 +17,10 @@ export function templateOf(path: string): string {
   return path.replace(/:(\w+)/g, '{$1}');
 }
 
-/** Returns the operation of a route; schemas with names go into `schemas`. */
-export function operationOf(route: Route, schemas: SchemaComponents): object {
+/**
+ * Returns the operation of a route; schemas with names go into `schemas`. `texts`: by operation.
+ */
+export function operationOf(route: Route, schemas: SchemaComponents, texts: Texts): object {
   const slug = toolSlugOf(route);
   return {
     operationId: route.name,
@@ -29,7 +29,7 @@ export function operationOf(route: Route, schemas: SchemaComponents): object {
     ...(slug === undefined ? {} : { 'x-tool-slug': slug }),
     tags: [tagOf(route.path)],
     summary: route.summary,
-    description: describe(route),
+    description: describe(route, texts),
     parameters: [
       ...pathParameters(route),
       ...queryParameters(route, schemas),
@@ -54,9 +54,9 @@ function isRead({ method, asks }: Route): boolean {
 }
 
 /** Returns the effect of the operation, its permission, and its first version. */
-function describe(route: Route): string {
+function describe(route: Route, texts: Texts): string {
   const { name, secret, since, mayExist, mayBeOpen, unsubscribed } = route;
-  const text = OPERATIONS.get(name);
+  const text = texts.get(name);
   const sentences = [
     ...(route.open === true
       ? ['No credential is asked for: the body says who is calling.']

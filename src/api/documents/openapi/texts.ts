@@ -1,12 +1,18 @@
 import { readFileSync } from 'node:fs';
 
-/** Returns the paragraphs of a Markdown file of this folder, each by its heading. */
-export function readTexts(file: string): ReadonlyMap<string, string> {
-  const [, ...sections] = readFileSync(new URL(file, import.meta.url), 'utf8').split(/^## /m);
+/** Paragraphs of Markdown, each by its heading. */
+export type Texts = ReadonlyMap<string, string>;
+
+/** Reads the paragraphs of Markdown files, or of one by its name in this folder. */
+export function readTexts(files: string | readonly URL[]): Texts {
+  const urls = typeof files === 'string' ? [new URL(files, import.meta.url)] : files;
   return new Map(
-    sections.map((section) => {
-      const [name = '', ...lines] = section.trim().split('\n');
-      return [name, lines.join(' ').trim()];
+    urls.flatMap((url) => {
+      const [, ...sections] = readFileSync(url, 'utf8').split(/^## /m);
+      return sections.map((section) => {
+        const [name = '', ...lines] = section.trim().split('\n');
+        return [name, lines.join(' ').trim()] as const;
+      });
     }),
   );
 }

@@ -23,14 +23,15 @@ interface DocsOptions extends OpenApiOptions {
 }
 
 /** Serves /v1/openapi.json, /v1/asyncapi.json and the pages under /docs. */
-export function docsRoutes({ routes, docsUrl, guides }: DocsOptions): PublicRoutes {
-  const openApi = () => openApiDocument({ routes, docsUrl });
+export function docsRoutes({ guides, ...described }: DocsOptions): PublicRoutes {
+  const { routes, docsUrl } = described;
+  const openApi = () => openApiDocument(described);
   const reference = documentRoute(() => referencePage(openApi() as ReferenceDocument));
   const assets = Object.entries(ASSETS).map(([name, read]) => [`/docs/assets/${name}`, documentRoute(read)]);
   const guidePages = guides.map((guide) => [pathOf(guide), documentRoute(() => pageOfGuide(guide, guides))]);
   return {
     '/v1/openapi.json': byVersion((version) =>
-      json(openApiDocument({ routes, docsUrl, ...(version && { version }) })),
+      json(openApiDocument({ ...described, ...(version && { version }) })),
     ),
     '/v1/asyncapi.json': documentRoute(() => json(asyncApiDocument())),
     [PAGES.reference.path]: reference,
