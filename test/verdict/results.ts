@@ -102,7 +102,7 @@ class FileReader {
     for (const { path, diagnostics } of this.#failed) {
       const [first = '', ...rest] = path;
       const isTogether = RUNS_TOGETHER.test(first);
-      const key = isTogether ? `test/${first}` : file;
+      const key = isTogether ? first : file;
       const name = (isTogether && rest.length > 0 ? rest : path).join(' › ');
       failures.set(key, [...(failures.get(key) ?? []), { name, diagnostics }]);
     }
