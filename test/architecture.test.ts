@@ -6,19 +6,10 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path/posix';
 import t from 'tap';
-import { type Files, isSource, pictureOf, placeOf, readTree, withPicture } from './support/house.ts';
+import { type Files, isSource, pictureOf, placeOf, readTree, WINGS, withPicture } from './support/house.ts';
 import { importedPath, importsOf } from './support/imports.ts';
 import { longFiles, suiteFiles } from './verdict/sets.ts';
 
-/** The wings of src/ from top to bottom, each with its reason: a wing may import those below it. */
-const WINGS: Readonly<Record<string, string>> = {
-  app: 'composes all others, and alone reads the configuration',
-  edge: 'sockets and pages: nothing depends on how users connect',
-  features: 'each can be left out: app/features.ts alone names them',
-  core: 'a chat with accounts, complete without the features',
-  api: 'callers, limits, versions and documents: any API could have it',
-  platform: 'what any server needs: it knows no conversation',
-};
 /**
  * Our packages, each with those of ours that it may import, and with the files of src/ that may
  * import it. They import nothing of src/.

@@ -80,10 +80,10 @@ export function metricsIn(registry: Registry) {
   const registers = [registry];
   const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
     new Counter({ name, help, labelNames, registers });
-  /** What every node of a deployment reads alike, so that nodes of one `/metrics` are not added. */
+  /** A value that every node of a deployment reads alike: nodes of one `/metrics` are not added. */
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
     new Gauge({ name, help, labelNames, registers, aggregator: 'max' });
-  /** What each node has its own of. */
+  /** A value that each node has of its own: nodes of one `/metrics` are added. */
   const nodeGauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
     new Gauge({ name, help, labelNames, registers, aggregator: 'sum' });
   const histogram = <Label extends string = never>(

@@ -14,7 +14,7 @@ import { Golden } from './golden.ts';
 import { type AsyncApi, type OpenApi, shapesAt } from './shapes.ts';
 
 const { routes } = await borrowTestApp(t);
-const rest = openApiDocument({ routes, operations: [], docsUrl: 'https://docs.example' }) as OpenApi;
+const rest = openApiDocument({ routes, texts: new Map(), docsUrl: 'https://docs.example' }) as OpenApi;
 const socket = asyncApiDocument() as AsyncApi;
 const STABLE = VERSIONS.filter((version) => !version.includes('-preview.'));
 

@@ -13,8 +13,15 @@ export type Files = ReadonlyMap<string, string>;
 const DOCUMENT = resolve(import.meta.dirname, '../../docs/architecture.md');
 const BEFORE = '<!-- drawn from the imports by test/support/house.ts -->\n\n```text\n';
 const AFTER = '```\n';
-/** The wings of src/ from top to bottom, and the packages. */
-const WINGS = ['app', 'edge', 'features', 'core', 'api', 'platform', 'packages'];
+/** The wings of src/ from top to bottom, each with its reason: a wing may import those below it. */
+export const WINGS: Readonly<Record<string, string>> = {
+  app: 'composes all others, and alone reads the configuration',
+  edge: 'sockets and pages: nothing depends on how users connect',
+  features: 'each can be left out: app/features.ts alone names them',
+  core: 'a chat with accounts, complete without the features',
+  api: 'callers, limits, versions and documents, which every API could have',
+  platform: 'what any server needs: it knows no conversation',
+};
 /** Files right in app/ that are areas; the others compose the rest, and are one area. */
 const AREAS_OF_APP: ReadonlySet<string> = new Set(['main', 'tail', 'demo', 'features', 'config']);
 
@@ -47,7 +54,9 @@ export function placeOf(path: string): { readonly wing: string; readonly area: s
  * wing that it imports.
  */
 export function pictureOf(files: Files): string {
-  const imports = new Map<string, Map<string, Set<string>>>(WINGS.map((wing) => [wing, new Map()]));
+  const imports = new Map<string, Map<string, Set<string>>>(
+    [...Object.keys(WINGS), 'packages'].map((wing) => [wing, new Map()]),
+  );
   for (const [path, text] of files) {
     if (!isSource(path)) continue;
     const from = placeOf(path);

@@ -1,4 +1,4 @@
-import { existsSync, globSync, mkdirSync, readdirSync, realpathSync, symlinkSync } from 'node:fs';
+import { globSync, mkdirSync, readdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { ROOT } from '../start/parley.ts';
 
@@ -12,15 +12,9 @@ export function linkModules(directory: string): void {
   const target = join(directory, 'node_modules');
   mkdirSync(join(target, '@parley'), { recursive: true });
   for (const name of readdirSync(installed)) {
-    if (name !== '@parley' && name !== SDK) symlinkSync(join(installed, name), join(target, name));
+    if (name !== '@parley') symlinkSync(join(installed, name), join(target, name));
   }
   for (const path of globSync(join(directory, 'packages/*'))) {
     symlinkSync(path, join(target, '@parley', basename(path)));
   }
-  const sdk = ['packages/client/npm', 'src/contract/client'].map((path) => join(directory, path));
-  const own = sdk.find((path) => existsSync(join(path, 'package.json')));
-  if (own !== undefined) symlinkSync(own, join(target, SDK));
 }
-
-/** The package of the SDK by the name that users install. */
-const SDK = 'parley-client';

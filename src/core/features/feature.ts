@@ -328,7 +328,7 @@ export interface DemoMail {
   };
   readonly inbox: { readonly id: string; readonly address: string };
   readonly customer: { readonly name: string; readonly email: string };
-  /** That of the case. */
+  /** The subject of the case. */
   readonly subject: string;
   readonly text: string;
   /** Null for our answer; else the mail came in. */

@@ -34,7 +34,7 @@ export const INDEXES: Indexes = {
     },
     // The index for the schedules of one conversation that are due, in their order.
     messages_due: { on: "messages (conversation_id, scheduled_at) WHERE status = 'scheduled'" },
-    // What a purge removes with the messages of a conversation.
+    // The runs that a purge removes with the messages of a conversation.
     agent_runs_of_conversation: { on: 'agent_runs (conversation_id, id) WHERE conversation_id IS NOT NULL' },
     agent_occurrences_age: { on: 'agent_occurrences (due_at)' },
     artifacts_of_account: { on: 'artifacts (account_id, created_at)' },
@@ -61,7 +61,7 @@ export const INDEXES: Indexes = {
     conversations_metadata: { on: `conversations ${metadataIndex()}` },
     // The sessions of the visitors of a widget.
     refresh_tokens_of_widget: { on: 'refresh_tokens (widget_id) WHERE widget_id IS NOT NULL' },
-    // What a customer has uploaded of late, and what a claim or an erasure finds.
+    // The late uploads of a customer, and those that a claim or an erasure finds.
     uploads_of_actor: { on: 'uploads (actor_id, created_at)' },
     agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
   },

@@ -23,7 +23,7 @@ import { OwnTopics } from './stream/own-topics.ts';
 import type { Broadcast } from './stream/reader.ts';
 import { Streams } from './stream/streams.ts';
 
-/** What the gateway is given. */
+/** The parts of a node, and those of the gateway that REST shares with it. */
 export interface GatewayOptions extends NodeOptions {
   /** The same instance that REST issues tickets from. */
   readonly tickets: Tickets;

@@ -15,7 +15,7 @@ import type { HttpServer } from '../../platform/http/server.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { GatewayMetrics } from './metrics.ts';
 
-/** What the node gives to the gateway. Its parts pick theirs from here, and add one another. */
+/** The parts of a node that the gateway uses. Each of its parts picks its own from here. */
 export interface NodeOptions {
   readonly database: Database;
   readonly files: Downloads;

@@ -6,7 +6,7 @@
  */
 export const PARTITIONS = 256;
 
-/** What a Redis Cluster makes a slot of. */
+/** Returns the part of a name by which a Redis Cluster chooses its slot. */
 export function tagOf(partition: number): string {
   return `p${String(partition).padStart(3, '0')}`;
 }

@@ -9,12 +9,12 @@ import { operationOf, templateOf } from './operations.ts';
 import { refusalExample, refusalsOf } from './refusals.ts';
 import { SchemaComponents, type SchemaObject } from './schemas.ts';
 import { tagsOf } from './tags.ts';
-import { readTexts } from './texts.ts';
+import type { Texts } from './texts.ts';
 
 export interface OpenApiOptions {
   readonly routes: readonly Route[];
-  /** The files with the description of each operation, by its name. */
-  readonly operations: readonly URL[];
+  /** The description of each operation, by its name. */
+  readonly texts: Texts;
   /** The base of links in errors. */
   readonly docsUrl: string;
   /** For a document of this version alone; without it, of all versions. */
@@ -25,8 +25,7 @@ export interface OpenApiOptions {
  * Returns the OpenAPI 3.1 document of a route table, derived from the routes, their schemas and the
  * tables of protocol/ alone.
  */
-export function openApiDocument({ routes: all, operations, docsUrl, version }: OpenApiOptions): object {
-  const texts = readTexts(operations);
+export function openApiDocument({ routes: all, texts, docsUrl, version }: OpenApiOptions): object {
   const routes = version === undefined ? all : routesAt(version, all);
   const takesMail = version === undefined || covers(version, MAIL_SINCE);
   const schemas = new SchemaComponents();

@@ -7,6 +7,7 @@ import { requireVersion } from '../../pipeline/spoken-version.ts';
 import { DOCUMENT_HEADERS, type Document, documentRoute } from '../documents.ts';
 import { asyncApiDocument } from '../openapi/asyncapi.ts';
 import { type OpenApiOptions, openApiDocument } from '../openapi/openapi.ts';
+import { readTexts, type Texts } from '../openapi/texts.ts';
 import { accessPage } from './access-page.ts';
 import { agentsPage } from './agents-page.ts';
 import { errorsPage } from './errors-page.ts';
@@ -17,22 +18,25 @@ import { markdownPage, PAGES, pageOf } from './page.ts';
 import { type ReferenceDocument, referencePage } from './reference-page.ts';
 import { socketPage } from './socket-page.ts';
 
-interface DocsOptions extends OpenApiOptions {
+interface DocsOptions extends Pick<OpenApiOptions, 'routes' | 'docsUrl'> {
+  /** The files with the description of each operation, by its name; read at the first request. */
+  readonly operations: readonly URL[];
   /** In reading order. */
   readonly guides: readonly Guide[];
 }
 
 /** Serves /v1/openapi.json, /v1/asyncapi.json and the pages under /docs. */
-export function docsRoutes({ guides, ...described }: DocsOptions): PublicRoutes {
-  const { routes, docsUrl } = described;
-  const openApi = () => openApiDocument(described);
+export function docsRoutes({ routes, docsUrl, operations, guides }: DocsOptions): PublicRoutes {
+  let texts: Texts | undefined;
+  const openApi = (version?: Version) => {
+    texts ??= readTexts(operations);
+    return openApiDocument({ routes, docsUrl, texts, ...(version && { version }) });
+  };
   const reference = documentRoute(() => referencePage(openApi() as ReferenceDocument));
   const assets = Object.entries(ASSETS).map(([name, read]) => [`/docs/assets/${name}`, documentRoute(read)]);
   const guidePages = guides.map((guide) => [pathOf(guide), documentRoute(() => pageOfGuide(guide, guides))]);
   return {
-    '/v1/openapi.json': byVersion((version) =>
-      json(openApiDocument({ ...described, ...(version && { version }) })),
-    ),
+    '/v1/openapi.json': byVersion((version) => json(openApi(version))),
     '/v1/asyncapi.json': documentRoute(() => json(asyncApiDocument())),
     [PAGES.reference.path]: reference,
     [`${PAGES.reference.path}/`]: reference,
