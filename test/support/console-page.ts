@@ -58,16 +58,22 @@ export function inPage(code: string) {
 }
 
 /**
- * Returns whether the focused field takes a key of an input method, in one of the ways of browsers.
+ * Returns whether the focused field takes a key of an input method, in one of the ways of browsers:
+ * marked, unmarked within the composition, or right after its end, as in Safari.
  */
 export function takesKeysOfInputMethods(page: Page): Promise<boolean> {
   return page.locator(':focus').evaluate(
     inPage(`
-      const isTaken = (key, more) =>
+      const isTaken = (key, more = {}) =>
         !element.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more }));
-      return ['Enter', 'ArrowDown', 'Escape'].some((key) =>
-        isTaken(key, { isComposing: true }) || isTaken(key, { keyCode: 229 }),
-      );
+      const compose = (type) => element.dispatchEvent(new CompositionEvent(type, { bubbles: true }));
+      return ['Enter', 'ArrowDown', 'Tab', 'Escape'].some((key) => {
+        if (isTaken(key, { isComposing: true }) || isTaken(key, { keyCode: 229 })) return true;
+        compose('compositionstart');
+        const isTakenWithin = isTaken(key);
+        compose('compositionend');
+        return isTakenWithin || isTaken(key);
+      });
     `),
   ) as Promise<boolean>;
 }

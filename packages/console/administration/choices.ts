@@ -1,6 +1,7 @@
 import type { Client } from '@parley/client';
 import type { List } from '@parley/protocol/lists.ts';
-import type { Choice, Choices } from '@parley/ui/choices/combobox.tsx';
+import type { Choice } from '@parley/ui/choices/choice-line.tsx';
+import type { Choices } from '@parley/ui/choices/combobox.tsx';
 import type { Special } from '@parley/ui/form/form-context.ts';
 import type { JsonSchema } from '@parley/ui/form/json-schema.ts';
 import { filled } from './api-document.ts';
@@ -17,8 +18,12 @@ interface Source {
 const named =
   (detail: string) =>
   (item: Item): Choice => {
-    const [label, more] = [String(item.name ?? item.id), item[detail]];
-    return { value: item.id, label, ...(typeof more === 'string' && { detail: more }) };
+    const more = item[detail];
+    return {
+      id: item.id,
+      name: String(item.name ?? item.id),
+      detail: typeof more === 'string' ? more : null,
+    };
   };
 
 const SOURCES: Readonly<Record<string, Source>> = {
@@ -35,11 +40,11 @@ const SOURCES: Readonly<Record<string, Source>> = {
   conversation: {
     list: 'list_conversations',
     get: 'get_conversation',
-    choice: ({ id, title }) => ({ value: id, label: String(title ?? id), detail: id }),
+    choice: ({ id, title }) => ({ id, name: String(title ?? id), detail: id }),
   },
   tool: {
     list: 'list_tools',
-    choice: ({ slug, name }) => ({ value: String(slug), label: String(name), detail: String(slug) }),
+    choice: ({ slug, name }) => ({ id: String(slug), name: String(name), detail: String(slug) }),
   },
 };
 
@@ -93,7 +98,7 @@ function choicesOf(
         if (words !== '' && hasWords) query.set('q', words);
         const { data } = await client.fetch<List<Item>>(`${list.path}?${query}`);
         const fits = data.map(choice);
-        const isWanted = ({ label }: Choice) => label.toLocaleLowerCase().includes(words.toLocaleLowerCase());
+        const isWanted = ({ name }: Choice) => name.toLocaleLowerCase().includes(words.toLocaleLowerCase());
         return hasWords ? fits : fits.filter(isWanted);
       }),
     );
@@ -103,7 +108,7 @@ function choicesOf(
     for (const { get, choice } of sources) {
       if (get === undefined) continue;
       const item = await client.fetch<Item>(filled(get.path, [value])).catch(() => null);
-      if (item !== null) return choice(item).label;
+      if (item !== null) return choice(item).name;
     }
     return value;
   };

@@ -1,4 +1,5 @@
 import { Combobox } from '@parley/ui/choices/combobox.tsx';
+import { usePaused } from '@parley/ui/choices/use-found.ts';
 import { withoutNull } from '@parley/ui/form/json-schema.ts';
 import { labelOf, sentenceOf } from '@parley/ui/form/labels.ts';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
@@ -82,17 +83,13 @@ function Filter({ parameter: { name, schema }, value, onValue }: FilterProps) {
   );
 }
 
-/** How long typing must pause before the list is read. */
-const PAUSE_MS = 250;
-
 function Words({ id, value, onValue }: Omit<FilterProps, 'parameter'> & { readonly id: string }) {
   const [text, setText] = useState(value);
   const say = useEvent(onValue);
+  const paused = usePaused(text);
   useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => say(text), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text, value, say]);
+    if (paused !== value) say(paused);
+  }, [paused, value, say]);
   return (
     <input id={id} type="search" value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} />
   );

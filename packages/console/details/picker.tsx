@@ -1,11 +1,11 @@
+import { useFound } from '@parley/ui/choices/use-found.ts';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
-import { useEvent } from '@parley/ui/hooks/use-event.ts';
 import { Dialog } from '@parley/ui/overlays/dialog.tsx';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 
 export interface Pickable {
   readonly id: string;
@@ -32,25 +32,8 @@ export interface PickerProps<T extends Pickable> {
 export function Picker<T extends Pickable>(props: PickerProps<T>) {
   const { title, placeholder, action, search, onPick, onClose, children } = props;
   const [words, setWords] = useState('');
-  const [found, setFound] = useState<{ readonly hits: readonly T[] | null; readonly problem: string }>(
-    NOTHING,
-  );
+  const found = useFound(words, search);
   const { isBusy, problem, run } = useAction();
-  const find = useEvent(search);
-  useEffect(() => {
-    let isShown = true;
-    // Words that are typed on must not be searched for.
-    const timer = setTimeout(() => {
-      find(words.trim()).then(
-        (hits) => isShown && setFound({ hits, problem: '' }),
-        (error: Error) => isShown && setFound({ hits: null, problem: error.message }),
-      );
-    }, TYPED_AFTER_MS);
-    return () => {
-      isShown = false;
-      clearTimeout(timer);
-    };
-  }, [words, find]);
   return (
     <Dialog title={title} onClose={onClose}>
       <input
@@ -61,7 +44,7 @@ export function Picker<T extends Pickable>(props: PickerProps<T>) {
         onInput={(event) => setWords(event.currentTarget.value)}
       />
       <ul class="picker-hits" aria-label="Hits">
-        {found.hits?.map((hit) => (
+        {found.result?.map((hit) => (
           <li key={hit.id}>
             {hit.avatar_url !== undefined && <Avatar name={hit.name ?? ''} url={hit.avatar_url} size={28} />}
             <span class="picker-name">
@@ -80,12 +63,9 @@ export function Picker<T extends Pickable>(props: PickerProps<T>) {
           </li>
         ))}
       </ul>
-      {found.hits?.length === 0 && <p class="picker-none">Nothing was found.</p>}
+      {found.result?.length === 0 && <p class="picker-none">Nothing was found.</p>}
       <Problem text={problem || found.problem} />
       {children}
     </Dialog>
   );
 }
-
-const NOTHING = { hits: null, problem: '' } as const;
-const TYPED_AFTER_MS = 150;

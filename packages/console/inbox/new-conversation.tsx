@@ -1,7 +1,8 @@
 import type { List } from '@parley/protocol/lists.ts';
 import type { CreateConversationBody } from '@parley/protocol/resources/conversation.ts';
 import type { Inbox } from '@parley/protocol/resources/inbox.ts';
-import { ChoiceField, ChoiceLine } from '@parley/ui/choices/choice-field.tsx';
+import { ChoiceField } from '@parley/ui/choices/choice-field.tsx';
+import { ChoiceLine } from '@parley/ui/choices/choice-line.tsx';
 import { Button, IconButton } from '@parley/ui/elements/button.tsx';
 import { Dialog } from '@parley/ui/overlays/dialog.tsx';
 import { X } from 'lucide';

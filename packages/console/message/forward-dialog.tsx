@@ -1,12 +1,14 @@
-import type { Client, LiveConversation, SentMessage } from '@parley/client';
+import type { LiveConversation, SentMessage } from '@parley/client';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
+import { useFound } from '@parley/ui/choices/use-found.ts';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { notify } from '@parley/ui/feedback/notify.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { Dialog } from '@parley/ui/overlays/dialog.tsx';
 import { plainLine } from '@parley/ui/text/plain-line.ts';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { nameOf } from '../names/conversation-name.ts';
 import { go } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
@@ -24,7 +26,12 @@ export function ForwardDialog({ message, live, onClose }: ForwardDialogProps) {
   const [chosen, setChosen] = useState<Conversation | null>(null);
   const [comment, setComment] = useState('');
   const [toCustomer, setToCustomer] = useState(false);
-  const found = useFound(client, words);
+  // The last active ones, if there are no words.
+  const found = useFound(words, async (q) => {
+    const filter = { order: 'activity', include: ['participants'], limit: 20 } as const;
+    const { value } = await client.conversations.list({ ...filter, ...(q !== '' && { q }) }).next();
+    return value?.data ?? [];
+  });
   const { isBusy, problem, run } = useAction();
   const isCase = chosen?.audience === 'customer';
   const submit = async (event: Event) => {
@@ -55,7 +62,7 @@ export function ForwardDialog({ message, live, onClose }: ForwardDialogProps) {
         />
         <fieldset class="forward-found">
           <legend class="hidden-visually">Conversations</legend>
-          {found.map((conversation) => {
+          {found.result?.map((conversation) => {
             const { name, avatarUrl } = nameOf(conversation, me.actor.id);
             return (
               <label key={conversation.id}>
@@ -70,7 +77,7 @@ export function ForwardDialog({ message, live, onClose }: ForwardDialogProps) {
               </label>
             );
           })}
-          {found.length === 0 && <p>No conversation has this name.</p>}
+          {found.result?.length === 0 && <p>No conversation has this name.</p>}
         </fieldset>
         <label>
           Your words
@@ -86,7 +93,7 @@ export function ForwardDialog({ message, live, onClose }: ForwardDialogProps) {
             Send it to the customer
           </label>
         )}
-        {problem !== '' && <p role="alert">{problem}</p>}
+        <Problem text={problem || found.problem} />
         <div class="forward-buttons">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" disabled={chosen === null || isBusy}>
@@ -97,25 +104,3 @@ export function ForwardDialog({ message, live, onClose }: ForwardDialogProps) {
     </Dialog>
   );
 }
-
-/** Follows the conversations of these words; the last active ones without any. */
-function useFound(client: Client, words: string): readonly Conversation[] {
-  const [found, setFound] = useState<readonly Conversation[]>([]);
-  useEffect(() => {
-    let isCurrent = true;
-    const timer = setTimeout(async () => {
-      const q = words.trim();
-      const filter = { order: 'activity', include: ['participants'], limit: 20 } as const;
-      const pages = client.conversations.list({ ...filter, ...(q !== '' && { q }) });
-      const page = await pages.next().catch(() => undefined);
-      if (isCurrent && page?.value) setFound(page.value.data);
-    }, TYPED_MS);
-    return () => {
-      isCurrent = false;
-      clearTimeout(timer);
-    };
-  }, [client, words]);
-  return found;
-}
-
-const TYPED_MS = 150;

@@ -1,6 +1,6 @@
 import type { Client } from '@parley/client';
 import type { Person } from '@parley/protocol/resources/person.ts';
-import type { Choice } from '@parley/ui/choices/choice-field.tsx';
+import type { Choice } from '@parley/ui/choices/choice-line.tsx';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 
 /** A person or agent as a choice. */

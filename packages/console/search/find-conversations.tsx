@@ -1,6 +1,6 @@
 import type { Client } from '@parley/client';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
-import type { Choice } from '@parley/ui/choices/choice-field.tsx';
+import type { Choice } from '@parley/ui/choices/choice-line.tsx';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { Headset } from 'lucide';

@@ -1,4 +1,4 @@
-import type { Choice } from '@parley/ui/choices/choice-field.tsx';
+import type { Choice } from '@parley/ui/choices/choice-line.tsx';
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { PARTS } from '../nav/parts.ts';
 import { go } from '../nav/place.ts';
@@ -9,19 +9,13 @@ export interface PaletteItem extends Choice {
   readonly act: () => void | Promise<void>;
 }
 
-export interface PaletteGroup {
-  readonly label: string;
-  readonly items: readonly PaletteItem[];
-}
-
 /** Returns the places of the console whose names have the words. */
 export function placesFor(signedIn: SignedIn, words: string): PaletteItem[] {
   const wanted = words.toLocaleLowerCase();
   return PARTS.filter(
     ({ label, isOffered }) => isOffered(signedIn) && label.toLocaleLowerCase().includes(wanted),
   ).map(({ to, icon, label }) => ({
-    id: `place-${to.at}`,
-    name: label,
+    ...{ id: `place-${to.at}`, name: label, group: 'Places' },
     picture: <Icon of={icon} />,
     act: () => go({ main: to }),
   }));

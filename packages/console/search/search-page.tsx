@@ -1,6 +1,7 @@
 import { useClient, useSearch } from '@parley/client/react';
 import type { SearchHit } from '@parley/protocol/resources/search-hit.ts';
-import { type Choice, ChoiceField } from '@parley/ui/choices/choice-field.tsx';
+import { ChoiceField } from '@parley/ui/choices/choice-field.tsx';
+import type { Choice } from '@parley/ui/choices/choice-line.tsx';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { Button, IconButton } from '@parley/ui/elements/button.tsx';
 import { plainLine } from '@parley/ui/text/plain-line.ts';

@@ -1,12 +1,10 @@
-import { Avatar } from '@parley/ui/elements/avatar.tsx';
-import { Popover } from '@parley/ui/overlays/popover.tsx';
+import { SuggestionPopover } from '@parley/ui/choices/suggestions.tsx';
 import { insertText } from '@parley/ui/typing/insert-text.ts';
 import { TextField } from '@parley/ui/typing/text-field.tsx';
 import type { RefObject } from 'preact';
 import type { Mention } from '../session/kept-writing.ts';
 import { type Format, formatOf, formatted } from './formatting.ts';
-import type { Candidate } from './mentions.ts';
-import { useMentionList } from './use-mention-list.ts';
+import { useMentionList } from './use-mention-list.tsx';
 
 /** A text with the people that were chosen for it. */
 export interface Written {
@@ -31,18 +29,13 @@ export interface MessageFieldProps {
 /** The field for the text of a message: an `@` completes names, shortcuts write Markdown. */
 export function MessageField(props: MessageFieldProps) {
   const { conversationId, label, placeholder, written, onWritten, onEnter, onKey, onPaste, field } = props;
-  const list = useMentionList(conversationId);
-  const isOpen = list.found.length > 0;
-  const choose = ({ id, name, type }: Candidate) => {
-    const { asked } = list;
-    const area = field.current!;
-    if (asked === null) return;
+  const list = useMentionList(conversationId, ({ id, name, type }, asked) => {
     onWritten({ mentions: [...written.mentions.filter((one) => one.id !== id), { id, name, type }] });
-    insertText(area, `@${name} `, asked.from, asked.from + asked.words.length + 1);
-    list.close();
-  };
+    insertText(field.current!, `@${name} `, asked.from, asked.from + asked.words.length + 1);
+  });
+  const { suggestions, isOpen } = list;
   const key = (event: KeyboardEvent) => {
-    list.key(event, choose);
+    suggestions.press(event);
     if (event.defaultPrevented) return;
     const format = formatOf(event);
     if (format === undefined) onKey?.(event);
@@ -51,20 +44,13 @@ export function MessageField(props: MessageFieldProps) {
       applyFormat(field.current!, format);
     }
   };
-  const combobox = {
-    role: 'combobox',
-    'aria-expanded': true,
-    'aria-controls': list.id,
-    'aria-autocomplete': 'list',
-    'aria-activedescendant': `${list.id}-${list.active}`,
-  } as const;
   return (
     <>
       <TextField
         {...{ label, field, onEnter }}
         {...(placeholder !== undefined && { placeholder })}
         {...(onPaste !== undefined && { onPaste })}
-        {...(isOpen && combobox)}
+        {...(isOpen && suggestions.field)}
         class="message-field"
         value={written.text}
         onText={(text, area) => {
@@ -75,49 +61,13 @@ export function MessageField(props: MessageFieldProps) {
         onClick={list.close}
       />
       {isOpen && (
-        <Popover
-          {...{ anchor: field.current!, id: list.id, onClose: list.close }}
-          {...{ role: 'listbox', label: 'People', takesFocus: false }}
+        <SuggestionPopover
+          {...{ of: suggestions, anchor: field.current!, onClose: list.close }}
+          label="People"
           placement="top-start"
-          class="mention-list"
-        >
-          {list.found.map((candidate, index) => (
-            <Option
-              key={candidate.id}
-              {...{ candidate, onChoose: choose }}
-              id={`${list.id}-${index}`}
-              isActive={index === list.active}
-            />
-          ))}
-        </Popover>
+        />
       )}
     </>
-  );
-}
-
-interface OptionProps {
-  readonly id: string;
-  readonly candidate: Candidate;
-  readonly isActive: boolean;
-  readonly onChoose: (candidate: Candidate) => void;
-}
-
-function Option({ id, candidate, isActive, onChoose }: OptionProps) {
-  const { name, detail, avatarUrl, isMember } = candidate;
-  return (
-    // The field has the focus and the keys.
-    <button
-      {...{ id, role: 'option', 'aria-selected': isActive }}
-      type="button"
-      tabIndex={-1}
-      class="mention-option"
-      onMouseDown={(event) => event.preventDefault()}
-      onClick={() => onChoose(candidate)}
-    >
-      <Avatar name={name} url={avatarUrl} size={24} />
-      <span>{name}</span>
-      <small>{isMember ? detail : 'not in this conversation'}</small>
-    </button>
   );
 }
 

@@ -1,54 +1,65 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { useEvent } from '../hooks/use-event.ts';
 
-/** What was found last. */
+/** What was found for the words of a field. */
 export interface Found<Result> {
-  /** Null before the first answer. */
+  /**
+   * The last answer, also while the next one is on its way; null before the first and after a
+   * failure.
+   */
   readonly result: Result | null;
-  /** Whether it is for the present words; otherwise an answer is on its way. */
+  /** Why the last search failed; empty if it did not. */
+  readonly problem: string;
+  /** Whether the answer is for the present words; otherwise one is on its way. */
   readonly isCurrent: boolean;
 }
 
 /**
- * Finds something for words, once they have not changed for a moment. `find` must be the same
- * function while it finds the same; null finds nothing.
+ * Finds something for words, trimmed, once typing pauses; for no words at once. The answer for
+ * words that have changed since does not come late over that for the present ones. Null finds
+ * nothing, and forgets what was found.
  */
 export function useFound<Result>(
-  words: string,
-  find: ((words: string) => Promise<Result>) | null,
+  words: string | null,
+  find: (words: string) => Promise<Result>,
 ): Found<Result> {
-  const [found, setFound] = useState<{ readonly words: string; readonly result: Result | null } | null>(null);
+  const [answer, setAnswer] = useState<Answer<Result> | null>(null);
+  const begin = useEvent(find);
+  const present = words?.trim() ?? null;
+  const asked = usePaused(present);
   useEffect(() => {
-    if (find === null) return;
+    if (asked === null) {
+      setAnswer(null);
+      return;
+    }
     let isOver = false;
-    const show = (result: Result | null) => {
-      if (!isOver) setFound({ words, result });
+    const show = (result: Result | null, problem = '') => {
+      if (!isOver) setAnswer({ words: asked, result, problem });
     };
-    const timer = setTimeout(
-      () => find(words).then(show, () => show(null)),
-      words === '' ? 0 : TYPED_AFTER_MS,
-    );
+    begin(asked).then(show, (error: Error) => show(null, error.message));
     return () => {
       isOver = true;
-      clearTimeout(timer);
     };
-  }, [words, find]);
-  return { result: found?.result ?? null, isCurrent: found?.words === words };
+  }, [asked, begin]);
+  const { result = null, problem = '' } = answer ?? {};
+  return { result, problem, isCurrent: answer?.words === present };
 }
 
-/**
- * Returns a function that acts, at once or as soon as everything is ready: Enter before an answer.
- */
-export function useWhenReady(isReady: boolean, act: () => void): (isAsked?: boolean) => void {
-  const isWanted = useRef(false);
+interface Answer<Result> {
+  readonly words: string;
+  readonly result: Result | null;
+  readonly problem: string;
+}
+
+/** Returns a text as it was when typing paused last; an empty text and null at once. */
+export function usePaused<Text extends string | null>(text: Text): Text {
+  const [paused, setPaused] = useState(text);
   useEffect(() => {
-    if (!isReady || !isWanted.current) return;
-    isWanted.current = false;
-    act();
-  });
-  return (isAsked = true) => {
-    if (isAsked && isReady) act();
-    else isWanted.current = isAsked;
-  };
+    const timer = setTimeout(() => setPaused(text), text ? PAUSE_MS : 0);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return text ? paused : text;
 }
 
-const TYPED_AFTER_MS = 130;
+/** Longer than between two letters of most people, and too short to be felt as waiting. */
+const PAUSE_MS = 150;

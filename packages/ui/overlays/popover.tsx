@@ -9,7 +9,7 @@ export interface PopoverProps {
   /** Called by Escape, and by a click or a focus outside. */
   readonly onClose: () => void;
   readonly label: string;
-  readonly role?: 'dialog' | 'menu' | 'listbox';
+  readonly role?: 'dialog' | 'menu' | 'group';
   readonly placement?: Placement;
   /** Whether the focus moves into it and back. A list of completions leaves it in its field. */
   readonly takesFocus?: boolean;
