@@ -1,4 +1,5 @@
 import { toEmoji } from '@parley/protocol/emoji.ts';
+import { slackEmoji } from './slack-emoji.ts';
 
 /** The emojis by their short names, as other chats write them between colons. */
 export class EmojiNames {
@@ -9,14 +10,10 @@ export class EmojiNames {
     this.#names = names;
   }
 
-  /** Loads the tables, which only imports need. */
+  /** Loads the table, which only imports need. */
   static async load(): Promise<EmojiNames> {
-    EmojiNames.#loaded ??= Promise.all([
-      import('gemoji'),
-      import('emoji-name-map/lib/datasource.json', { with: { type: 'json' } }),
-    ]).then(
-      ([{ nameToEmoji }, { default: datasource }]) =>
-        new EmojiNames(new Map([...Object.entries(nameToEmoji), ...Object.entries(datasource)])),
+    EmojiNames.#loaded ??= import('gemoji').then(
+      ({ nameToEmoji }) => new EmojiNames(new Map([...Object.entries(nameToEmoji), ...slackEmoji()])),
     );
     return EmojiNames.#loaded;
   }
@@ -50,8 +47,9 @@ export class EmojiNames {
   }
 
   #base(name: string): string | undefined {
-    const named = this.#names.get(name) ?? this.#names.get(name.replaceAll('-', '_')) ?? flagOf(name);
-    return named === undefined ? undefined : toEmoji(named);
+    const named = [name, ...spellingsOf(name)].map((one) => this.#names.get(one));
+    const emoji = flagOf(name) ?? named.find((one) => one !== undefined);
+    return emoji === undefined ? undefined : toEmoji(emoji);
   }
 }
 
@@ -73,6 +71,16 @@ const TONES: Readonly<Record<string, string>> = {
 function withTone(emoji: string, tone: string): string {
   const [first = '', ...rest] = emoji;
   return `${first}${tone}${rest.join('').replace(/^\uFE0F/, '')}`;
+}
+
+/** Returns how gemoji may spell a name of Slack: `female-cook` is `woman_cook`. */
+function spellingsOf(name: string): readonly string[] {
+  const spelled = name.replaceAll('-', '_');
+  const plain = spelled
+    .replace(/^female_/, 'woman_')
+    .replace(/^male_/, 'man_')
+    .replace(/^flag_/, '');
+  return [spelled, plain, plain.replace(/^((?:wo)?man)_(.+)$/, '$2_$1'), `family_${plain}`];
 }
 
 function flagOf(name: string): string | undefined {

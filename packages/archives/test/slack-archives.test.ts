@@ -472,7 +472,8 @@ t.test('files: by URL, from the archive, and those that cannot be had', async (t
 });
 
 t.test('reactions: one form of each emoji, twenty kinds at most', async (t) => {
-  const names = ['+1', 'thumbsup', 'heart', 'our_logo', 'flag-de', '+1::skin-tone-2'];
+  const usual = ['+1', 'thumbsup', 'heart', 'our_logo', 'flag-de', '+1::skin-tone-2'];
+  const names = [...usual, 'robot_face', 'email', 'male-cook', 'woman-running', 'man-boy', 'flag-wales'];
   const many = [
     'one',
     'two',
@@ -505,7 +506,7 @@ t.test('reactions: one form of each emoji, twenty kinds at most', async (t) => {
   });
   t.strictSame(
     all.messages[0]!.reactions.map(({ emoji }) => emoji),
-    ['👍', '❤️', '🇩🇪', '👍🏻'],
+    ['👍', '❤️', '🇩🇪', '👍🏻', '🤖', '✉️', '👨‍🍳', '🏃‍♀️', '👨‍👦', '🏴󠁧󠁢󠁷󠁬󠁳󠁿'],
   );
   t.equal(all.messages[1]!.reactions.length, 20);
   t.strictSame(
