@@ -1,9 +1,9 @@
 import { Button } from '@parley/ui/elements/button.tsx';
-import { useEffect, useState } from 'preact/hooks';
+import { useResource } from '@parley/ui/hooks/resource.ts';
 import { Link } from '../nav/link.tsx';
 import { usePlace } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
-import { type ApiDocument, readApiDocument } from './api-document.ts';
+import { readApiDocument } from './api-document.ts';
 import { useSecrets } from './secrets.ts';
 import type { Section } from './section.ts';
 import { SectionPage } from './section-page.tsx';
@@ -13,19 +13,13 @@ import { ApiContext, useAdministration } from './use-administration.ts';
 /** What admins of an account do. Its pages are made from the OpenAPI document of the server. */
 export function Administration() {
   const { can } = useSignedIn();
-  const [api, setApi] = useState<ApiDocument | null>(null);
-  const [problem, setProblem] = useState('');
-  const read = () => {
-    setProblem('');
-    readApiDocument().then(setApi, (error: Error) => setProblem(error.message));
-  };
-  useEffect(read, []);
+  const { value: api, problem, reload } = useResource('document', readApiDocument);
   if (!can('users:read')) return <p class="shell-empty">Your role does not include the administration.</p>;
   if (problem !== '') {
     return (
       <div class="shell-empty" role="alert">
         <p>{problem}</p>
-        <Button onClick={read}>Try again</Button>
+        <Button onClick={reload}>Try again</Button>
       </div>
     );
   }

@@ -2,6 +2,7 @@ import { Facts } from '@parley/ui/data/facts.tsx';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { SchemaForm } from '@parley/ui/form/schema-form.tsx';
 import { shapeOf } from '@parley/ui/form/shape.ts';
+import { useResource } from '@parley/ui/hooks/resource.ts';
 import { Confirm } from '@parley/ui/overlays/confirm.tsx';
 import { Pencil } from 'lucide';
 import { useMemo, useState } from 'preact/hooks';
@@ -12,9 +13,8 @@ import { specialFields } from './choices.ts';
 import { Heading } from './heading.tsx';
 import { including, type PageProps, titleOf } from './page.ts';
 import { PartView } from './part-view.tsx';
-import type { Item, Read } from './section.ts';
+import { type Item, isUnderWay, type Read } from './section.ts';
 import { useAdministration } from './use-administration.ts';
-import { isUnderWay, useLoaded } from './use-loaded.ts';
 
 export type ItemPageProps = PageProps & {
   /** Empty where there is one alone. */
@@ -33,13 +33,18 @@ export function ItemPage(props: ItemPageProps) {
 
 function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation: Operation }) {
   const { section, id, show, open } = page;
+  const { client } = useSignedIn();
   const { api, offered } = useAdministration();
   const [isEditing, setEditing] = useState(false);
   // Each action may have changed what belongs to it.
   const [turn, setTurn] = useState(0);
   const path = including(filled(operation.path, [id]), section.include?.get);
-  const { value: item, problem, reload } = useLoaded<Item>(path, isUnderWay);
-  if (item === undefined) {
+  const {
+    value: item,
+    problem,
+    reload,
+  } = useResource(path, (signal) => client.fetch<Item>(path, { signal }), { isMoving: isUnderWay });
+  if (item === null) {
     return (
       <>
         <Heading section={section} title={problem === '' ? 'Loading…' : section.title} />
@@ -69,7 +74,7 @@ function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation
               {...{ action, ids, open }}
               show={showOf}
               onDone={() => {
-                reload();
+                void reload();
                 setTurn(turn + 1);
               }}
             />
@@ -86,7 +91,7 @@ function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation
             setEditing(false);
             if (!isSaved) return;
             show('The changes are saved.');
-            reload();
+            void reload();
           }}
         />
       ) : (

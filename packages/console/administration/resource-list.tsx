@@ -1,15 +1,17 @@
+import type { List } from '@parley/protocol/lists.ts';
 import { Table } from '@parley/ui/data/table.tsx';
 import { Button } from '@parley/ui/elements/button.tsx';
+import { usePages } from '@parley/ui/hooks/pages.ts';
 import { useState } from 'preact/hooks';
 import { Link } from '../nav/link.tsx';
+import { useSignedIn } from '../session/session-context.tsx';
 import { ActionButton } from './action-button.tsx';
 import { filled, type Operation } from './api-document.ts';
 import { columnsOf } from './columns.tsx';
 import { Filters, type FilterValues } from './filters.tsx';
 import type { PageProps } from './page.ts';
-import type { Action, Item } from './section.ts';
+import { type Action, type Item, isUnderWay } from './section.ts';
 import { useAdministration } from './use-administration.ts';
-import { isUnderWay, useLoadedList } from './use-loaded.ts';
 
 export interface ResourceListProps extends Partial<Pick<PageProps, 'show' | 'open'>> {
   readonly caption: string;
@@ -34,24 +36,31 @@ export function ResourceList({
   ...props
 }: ResourceListProps) {
   const { shownIn, actions = [], show = () => {}, open = () => {}, hasFilters = false } = props;
+  const { client } = useSignedIn();
   const { api, offered } = useAdministration();
   const [values, setValues] = useState<FilterValues>({});
   const query = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== ''));
   for (const part of include) query.append('include[]', part);
   const text = query.toString();
   const path = `${filled(operation.path, ids)}${text === '' ? '' : `?${text}`}`;
-  const { value: rows, problem, hasMore, loadMore, reload } = useLoadedList<Item>(path, isUnderWay);
+  const {
+    items: rows,
+    problem,
+    hasMore,
+    more,
+    reload,
+  } = usePages(path, (at, signal) => client.fetch<List<Item>>(at, { signal }), { isMoving: isUnderWay });
   const offeredActions = actions.filter(({ operation: id }) => offered(id) !== undefined);
   const isFiltered = Object.values(values).some((value) => value !== '');
   return (
     <div class="resource-list">
       {hasFilters && <Filters operation={operation} values={values} onValues={setValues} />}
       {problem !== '' && <p role="alert">{problem}</p>}
-      {rows === undefined && problem === '' && <p role="status">Loading…</p>}
+      {rows === null && problem === '' && <p role="status">Loading…</p>}
       {rows?.length === 0 && (
         <p class="resource-list-none">{isFiltered ? 'Nothing fits the filters.' : 'None yet.'}</p>
       )}
-      {rows !== undefined && rows.length > 0 && (
+      {rows !== null && rows.length > 0 && (
         <Table
           caption={caption}
           columns={columnsOf(columns, api.itemOf(operation), api.resolve, (content, { id }) =>
@@ -82,7 +91,7 @@ export function ResourceList({
           }
         />
       )}
-      {hasMore && <Button onClick={loadMore}>Show more</Button>}
+      {hasMore && <Button onClick={more}>Show more</Button>}
     </div>
   );
 }

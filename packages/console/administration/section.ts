@@ -3,6 +3,13 @@ import type { ComponentType } from 'preact';
 /** A resource of the API. */
 export type Item = Readonly<Record<string, unknown>> & { readonly id: string };
 
+/** States from which a resource goes on by itself. */
+const UNDER_WAY: ReadonlySet<unknown> = new Set(['queued', 'pending', 'running']);
+
+export function isUnderWay(item: Item | null): boolean {
+  return UNDER_WAY.has(item?.status);
+}
+
 /**
  * A part of the administration. Operations are named by their `operationId`: method, path, fields,
  * filters and permission are in the OpenAPI document. What the server does not have, or the caller

@@ -4,7 +4,7 @@ import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { Button, IconButton } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
-import { usePages } from '@parley/ui/hooks/pages.ts';
+import { useResource } from '@parley/ui/hooks/resource.ts';
 import { fullTimeOf } from '@parley/ui/text/time.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { Pencil } from 'lucide';
@@ -94,11 +94,13 @@ function Assignee({ conversation, mayEdit }: FactProps) {
   const { client } = useSignedIn();
   const { id, assignee, assignee_id, participants } = conversation;
   const { isBusy, problem, run } = useAction();
-  const groups = usePages<MessagingGroup>('groups', () => groupPages((path) => client.fetch(path)));
+  const { value: groups } = useResource('groups', (signal) =>
+    client.fetch<List<MessagingGroup>>('/v1/messaging/groups?limit=100', { signal }),
+  );
   const users = (participants ?? []).filter(({ type }) => type === 'user');
   const offered = [
     ...users.map(({ actor_id, actor }) => ({ id: actor_id ?? '', name: actor?.name ?? '…' })),
-    ...groups.items.map(({ actor_id, name }) => ({ id: actor_id ?? '', name })),
+    ...(groups?.data ?? []).map(({ actor_id, name }) => ({ id: actor_id ?? '', name })),
   ];
   const isOther = assignee_id && !offered.some((one) => one.id === assignee_id);
   return (
@@ -181,8 +183,4 @@ function Topic({ conversation: { id, topic }, mayEdit }: FactProps) {
       </dd>
     </>
   );
-}
-
-async function* groupPages(read: (path: string) => Promise<unknown>) {
-  yield (await read('/v1/messaging/groups?limit=100')) as List<MessagingGroup>;
 }

@@ -4,7 +4,7 @@ import type { Participant } from '@parley/protocol/resources/participant.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
-import { useRead } from '@parley/ui/hooks/read.ts';
+import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 import { Metadata } from './metadata.tsx';
 import type { Rights } from './rights.ts';
@@ -36,8 +36,10 @@ function CustomerFacts({ participant: { actor, actor_id, metadata }, mayBlock }:
   const { client, can } = useSignedIn();
   const id = actor_id ?? '';
   const { isBusy, problem, run } = useAction();
-  const { value, set } = useRead(id, async () => {
-    const customer = can('users:read') ? await client.fetch<Customer>(`/v1/customers/${id}`) : null;
+  const { value, set } = useResource(id, async (signal) => {
+    const customer = can('users:read')
+      ? await client.fetch<Customer>(`/v1/customers/${id}`, { signal })
+      : null;
     const isBlocked = customer?.blocked ?? (await isBlockedByTeam(client.conversations, id));
     return { customer, isBlocked };
   });

@@ -1,4 +1,5 @@
 import { useConversation } from '@parley/client/react';
+import type { List } from '@parley/protocol/lists.ts';
 import type { ConversationFile } from '@parley/protocol/resources/conversation-file.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { Icon } from '@parley/ui/elements/icon.tsx';
@@ -8,6 +9,7 @@ import { sizeText } from '@parley/ui/text/bytes.ts';
 import { shownName } from '@parley/ui/text/shown-name.ts';
 import { shortTimeOf } from '@parley/ui/text/time.ts';
 import { File, Image } from 'lucide';
+import { useSignedIn } from '../session/session-context.tsx';
 import { Section } from './section.tsx';
 
 export interface FilesProps {
@@ -16,21 +18,25 @@ export interface FilesProps {
 
 /** The files of a conversation, newest first. */
 export function Files({ conversationId }: FilesProps) {
-  const { messages, live } = useConversation(conversationId);
+  const { client } = useSignedIn();
+  const { messages } = useConversation(conversationId);
   const newest = messages.findLast((one) => one.delivery === 'sent' && (one.attachments ?? []).length > 0);
-  const key = live === undefined ? '' : `${conversationId} ${newest?.id} ${newest?.deleted_at}`;
-  const files = usePages<ConversationFile>(key, () => live!.files({ limit: 10 }));
+  const files = usePages(
+    `/v1/messaging/conversations/${conversationId}/files?limit=10`,
+    (path, signal) => client.fetch<List<ConversationFile>>(path, { signal }),
+    { version: `${newest?.id} ${newest?.deleted_at}` },
+  );
   return (
     <Section title="Files">
-      {files.status === 'ready' && files.items.length === 0 && <p class="section-empty">No file was sent.</p>}
+      {files.items?.length === 0 && <p class="section-empty">No file was sent.</p>}
       <ul class="files">
-        {files.items.map((file) => (
+        {files.items?.map((file) => (
           <FileRow key={file.id} file={file} />
         ))}
       </ul>
       <Problem text={files.problem} />
       {files.hasMore && (
-        <Button look="plain" disabled={files.status === 'loading'} onClick={files.more}>
+        <Button look="plain" onClick={files.more}>
           Show more
         </Button>
       )}

@@ -4,9 +4,10 @@ import type { Inbox } from '@parley/protocol/resources/inbox.ts';
 import { ChoiceField } from '@parley/ui/choices/choice-field.tsx';
 import { ChoiceLine } from '@parley/ui/choices/choice-line.tsx';
 import { Button, IconButton } from '@parley/ui/elements/button.tsx';
+import { useResource } from '@parley/ui/hooks/resource.ts';
 import { Dialog } from '@parley/ui/overlays/dialog.tsx';
 import { X } from 'lucide';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { findPeople, type PersonChoice } from '../names/people.tsx';
 import { go } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
@@ -147,14 +148,9 @@ function CaseForm({ create }: FormProps) {
   const [email, setEmail] = useState('');
   const [inboxId, setInboxId] = useState('');
   const [members, setMembers] = useState<readonly PersonChoice[]>([]);
-  const [inboxes, setInboxes] = useState<readonly Inbox[]>([]);
-  useEffect(() => {
-    if (!can('inboxes:read')) return;
-    client
-      .fetch<List<Inbox>>('/v1/messaging/inboxes?limit=100')
-      .then(({ data }) => setInboxes(data))
-      .catch(() => setInboxes([]));
-  }, [client, can]);
+  const { value: inboxes } = useResource(can('inboxes:read') ? 'inboxes' : null, (signal) =>
+    client.fetch<List<Inbox>>('/v1/messaging/inboxes?limit=100', { signal }),
+  );
   const submit = (event: Event) => {
     event.preventDefault();
     const [subject, called, address] = [title, name, email].map((text) => text.trim());
@@ -194,12 +190,12 @@ function CaseForm({ create }: FormProps) {
         />
         <small>An address that the account knows stands for that customer.</small>
       </label>
-      {inboxes.length > 0 && (
+      {inboxes !== null && inboxes.data.length > 0 && (
         <label>
           Replies leave
           <select value={inboxId} onChange={(event) => setInboxId(event.currentTarget.value)}>
             <option value="">in the chat alone</option>
-            {inboxes.map(({ id, name: inbox, address }) => (
+            {inboxes.data.map(({ id, name: inbox, address }) => (
               <option key={id} value={id}>
                 as mail from {inbox} ({address})
               </option>

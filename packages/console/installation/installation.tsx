@@ -24,13 +24,13 @@ function Nothing() {
 
 function OfOperator() {
   const { client, reload } = useSignedIn();
-  const known = useInstallation(client, () => void reload());
-  if (known === null) return <p class="shell-empty">Loading…</p>;
-  const { nodes, checks, problem } = known;
+  const { value, problem } = useInstallation(client, () => void reload());
+  if (value === null && problem === '') return <p class="shell-empty">Loading…</p>;
+  const { nodes = [], checks = [] } = value ?? {};
   return (
     <div class="installation">
       <h1>Installation</h1>
-      {problem !== null && (
+      {problem !== '' && (
         <p class="installation-problem" role="alert">
           What is shown is not up to date. {problem}
         </p>

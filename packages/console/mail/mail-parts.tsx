@@ -5,7 +5,7 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
-import { useRead } from '@parley/ui/hooks/read.ts';
+import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useSeen } from '@parley/ui/hooks/seen.ts';
 import { Mail } from 'lucide';
 import { useState } from 'preact/hooks';
@@ -23,8 +23,10 @@ export function MailParts({ message, conversationId }: MailPartsProps) {
   const [box, isSeen] = useSeen<HTMLDivElement>();
   const { id, email_status: status } = message;
   // Customers are not shown it, and it may have been purged: then the message is all there is.
-  const { value: mail, set } = useRead(isSeen ? `${id} ${status}` : '', () =>
-    client.fetch<Email>(`/v1/messaging/messages/${id}/email`),
+  const { value: mail, set } = useResource(
+    isSeen ? id : null,
+    (signal) => client.fetch<Email>(`/v1/messaging/messages/${id}/email`, { signal }),
+    { version: status },
   );
   const subject = useNewSubject(conversationId, id, mail?.subject ?? message.subject);
   return (

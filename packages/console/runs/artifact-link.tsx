@@ -1,6 +1,6 @@
 import type { Artifact } from '@parley/protocol/resources/agent-run.ts';
 import { Icon } from '@parley/ui/elements/icon.tsx';
-import { useRead } from '@parley/ui/hooks/read.ts';
+import { useResource } from '@parley/ui/hooks/resource.ts';
 import { sizeText } from '@parley/ui/text/bytes.ts';
 import { shownName } from '@parley/ui/text/shown-name.ts';
 import { Download } from 'lucide';
@@ -15,8 +15,8 @@ export function ArtifactLink({ result }: { readonly result: unknown }) {
 /** A link to a file that an agent has made. */
 export function ArtifactFile({ id }: { readonly id: string }) {
   const { client } = useSignedIn();
-  const { value: artifact } = useRead(id, () =>
-    client.fetch<Artifact>(`/v1/ai/artifacts/${encodeURIComponent(id)}`),
+  const { value: artifact } = useResource(id, (signal) =>
+    client.fetch<Artifact>(`/v1/ai/artifacts/${encodeURIComponent(id)}`, { signal }),
   );
   if (artifact === null) return null;
   return (

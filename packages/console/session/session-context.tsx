@@ -1,8 +1,9 @@
 import type { Client } from '@parley/client';
 import type { Me } from '@parley/protocol/resources/me.ts';
+import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
 import { type ComponentChildren, createContext } from 'preact';
-import { useCallback, useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { useContext, useMemo } from 'preact/hooks';
 import { forgetPerson } from './connect-as.ts';
 import type { Session } from './session.ts';
 
@@ -36,13 +37,8 @@ export interface SessionContextProps {
 
 /** Reads who is signed in, and shows its children then. */
 export function SessionContext({ client, session, onEnd, children }: SessionContextProps) {
-  const [me, setMe] = useState<Me | null>(null);
-  const [problem, setProblem] = useState('');
-  const reload = useCallback(async () => setMe(await client.me()), [client]);
+  const { value: me, problem, reload } = useResource(client, () => client.me());
   const end = useEvent(onEnd);
-  useEffect(() => {
-    reload().catch((error: Error) => setProblem(error.message));
-  }, [reload]);
   const value = useMemo((): SignedIn | null => {
     if (me === null) return null;
     const granted = new Set(me.permissions);

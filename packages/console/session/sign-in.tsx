@@ -1,6 +1,5 @@
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
-import { useEvent } from '@parley/ui/hooks/use-event.ts';
-import { useEffect, useState } from 'preact/hooks';
+import { useResource } from '@parley/ui/hooks/resource.ts';
 import { KeyForm } from './key-form.tsx';
 import { cookieSession, type DemoPerson, demoPeople, openDemoSession, type Session } from './session.ts';
 
@@ -15,15 +14,12 @@ export interface SignInProps {
 
 /** Signs in by what is there already, and offers every other way. */
 export function SignIn({ onSession }: SignInProps) {
-  const [offered, setOffered] = useState<Offered | null>(null);
-  const [problem, setProblem] = useState('');
-  const enterAs = useEvent(onSession);
-  useEffect(() => {
-    begin().then(
-      (found) => ('session' in found ? enterAs(found.session) : setOffered(found.offered)),
-      (error: Error) => setProblem(error.message),
-    );
-  }, [enterAs]);
+  const { value: offered, problem } = useResource('offered', async () => {
+    const found = await begin();
+    if (!('session' in found)) return found.offered;
+    onSession(found.session);
+    return null;
+  });
   const enter = async ({ key }: DemoPerson) => {
     const session = await demoSessionOf(key);
     if (session !== null) onSession(session);

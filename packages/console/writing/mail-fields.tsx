@@ -1,27 +1,13 @@
-import { useClient } from '@parley/client/react';
 import type { ConversationEmail } from '@parley/protocol/resources/email.ts';
-import { useEffect, useState } from 'preact/hooks';
+import { useResource } from '@parley/ui/hooks/resource.ts';
+import { useSignedIn } from '../session/session-context.tsx';
 
 /** Returns how mail of a case travels; null until it was read, and for what is no mail. */
 export function useConversationEmail(conversationId: string, isOn: boolean): ConversationEmail | null {
-  const client = useClient();
-  const [email, setEmail] = useState<ConversationEmail | null>(null);
-  useEffect(() => {
-    setEmail(null);
-    if (client === null || !isOn) return;
-    let isOver = false;
-    client.fetch<ConversationEmail>(`/v1/messaging/conversations/${conversationId}/email`).then(
-      (answer) => {
-        if (!isOver) setEmail(answer);
-      },
-      // The mail is sent all the same: the server completes it.
-      () => {},
-    );
-    return () => {
-      isOver = true;
-    };
-  }, [client, conversationId, isOn]);
-  return email;
+  const { client } = useSignedIn();
+  const path = `/v1/messaging/conversations/${conversationId}/email`;
+  // Without it the mail is sent all the same: the server completes it.
+  return useResource(isOn ? path : null, (signal) => client.fetch<ConversationEmail>(path, { signal })).value;
 }
 
 export interface MailFieldsProps {

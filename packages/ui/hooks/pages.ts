@@ -1,63 +1,64 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { useEvent } from './use-event.ts';
+import { useRef } from 'preact/hooks';
+import { type Resource, useResource } from './resource.ts';
 
 /** A page of a list. */
 interface Page<T> {
   readonly data: readonly T[];
-  readonly page_info: { readonly has_next_page: boolean };
+  readonly page_info: { readonly next_page_url: string | null };
 }
 
-type PagesOf<T> = AsyncGenerator<Page<T>, void, undefined>;
-
 /** The part of a list that was loaded. */
-export interface Pages<T> {
-  readonly items: readonly T[];
-  readonly status: 'loading' | 'ready' | 'error';
-  /** Why the last page could not be loaded. */
-  readonly problem: string;
+export interface Pages<T> extends Pick<Resource<unknown>, 'problem' | 'reload'> {
+  /** Null before the first page. */
+  readonly items: readonly T[] | null;
   readonly hasMore: boolean;
-  /** Loads the next page. */
-  readonly more: () => void;
+  /** Loads the next page. Resolves when that has succeeded or failed. */
+  readonly more: () => Promise<void>;
+}
+
+export interface PagesOptions<T> {
+  /** Another one says that the list has changed on the server: what is loaded is read again. */
+  readonly version?: unknown;
+  /** Whether an item goes on by itself: the list is then read again from time to time. */
+  readonly isMoving?: (item: T) => boolean;
 }
 
 /**
- * Loads a list by pages: the first one when the component is shown, and again when `key` changes.
- * Nothing is loaded while `key` is empty.
+ * Reads a list by pages, of which `path` is the first: that one when the component is shown, and
+ * when `path` changes. Nothing is read while `path` is null.
  */
-export function usePages<T>(key: string, open: () => PagesOf<T>): Pages<T> {
-  const [state, setState] = useState<Omit<Pages<T>, 'more'>>(NOTHING);
-  const pages = useRef<PagesOf<T> | null>(null);
-  const more = useEvent(() => {
-    const from = pages.current;
-    if (from === null) return;
-    setState((known) => ({ ...known, status: 'loading', problem: '' }));
-    from.next().then(
-      ({ value }) => {
-        if (pages.current !== from) return;
-        setState(({ items }) => ({
-          items: [...items, ...(value?.data ?? [])],
-          status: 'ready',
-          problem: '',
-          hasMore: value?.page_info.has_next_page ?? false,
-        }));
-      },
-      (error: Error) => {
-        if (pages.current !== from) return;
-        setState((known) => ({ ...known, status: 'error', problem: error.message }));
-      },
-    );
-  });
-  const begin = useEvent(open);
-  useEffect(() => {
-    setState(NOTHING);
-    if (key === '') return;
-    pages.current = begin();
-    more();
-    return () => {
-      pages.current = null;
+export function usePages<T>(
+  path: string | null,
+  read: (path: string, signal: AbortSignal) => Promise<Page<T>>,
+  { version, isMoving = () => false }: PagesOptions<T> = {},
+): Pages<T> {
+  const isMore = useRef(false);
+  const readLoaded = async (signal: AbortSignal, known: Loaded<T> | null) => {
+    const grown = async ({ items, next }: Loaded<T>): Promise<Loaded<T>> => {
+      const { data, page_info } = await read(next!, signal);
+      return { items: [...items, ...data], next: page_info.next_page_url };
     };
-  }, [key, begin, more]);
-  return { ...state, more };
+    if (isMore.current && known !== null && known.next !== null) return await grown(known);
+    let loaded = await grown({ items: [], next: path });
+    const wanted = known?.items.length ?? 0;
+    while (loaded.next !== null && loaded.items.length < wanted) loaded = await grown(loaded);
+    return loaded;
+  };
+  const { value, problem, reload } = useResource<Loaded<T>>(path, readLoaded, {
+    version,
+    isMoving: (loaded) => loaded?.items.some(isMoving) ?? false,
+  });
+  const more = () => {
+    isMore.current = true;
+    const done = reload();
+    isMore.current = false;
+    return done;
+  };
+  return { items: value?.items ?? null, hasMore: (value?.next ?? null) !== null, problem, reload, more };
 }
 
-const NOTHING = { items: [], status: 'loading', problem: '', hasMore: false } as const;
+interface Loaded<T> {
+  readonly items: readonly T[];
+  /** The address of the next page; null behind the last. */
+  readonly next: string | null;
+}

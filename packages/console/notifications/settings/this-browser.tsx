@@ -1,7 +1,7 @@
 import type { PushState } from '@parley/client';
 import { useConnection } from '@parley/client/react';
 import { useAction } from '@parley/ui/feedback/action.ts';
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useSignedIn } from '../../session/session-context.tsx';
 import { pushWorker } from '../push-worker.ts';
 import { setSound, useSound } from '../sound.ts';
@@ -16,20 +16,18 @@ const SAID: Readonly<Record<PushState, string>> = {
 /** What is set for this browser alone: push and sound. */
 export function ThisBrowser() {
   const { client } = useSignedIn();
-  const isLive = useConnection().state === 'live';
-  const [push, setPush] = useState<PushState | null>(null);
+  const { state } = useConnection();
+  const { value: push, reload } = useResource(client.actor?.id ?? null, () => client.push.state(), {
+    version: state,
+  });
   const { isBusy, problem, run } = useAction();
   const sound = useSound();
-  const look = useCallback(async () => setPush(await client.push.state()), [client]);
-  useEffect(() => {
-    if (isLive) void look();
-  }, [look, isLive]);
   const turn = (on: boolean) =>
     run(async () => {
       try {
         await (on ? client.push.register(pushWorker()) : client.push.unregister());
       } finally {
-        await look();
+        await reload();
       }
     });
   return (

@@ -2,7 +2,8 @@ import type {
   NotificationSettings,
   SetNotificationSettingsBody,
 } from '@parley/protocol/resources/notification-settings.ts';
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useResource } from '@parley/ui/hooks/resource.ts';
+import { useRef, useState } from 'preact/hooks';
 import { useSignedIn } from '../../session/session-context.tsx';
 
 export interface OwnSettings {
@@ -20,33 +21,27 @@ export interface OwnSettings {
 /** The person's own settings of notifications. */
 export function useSettings(): OwnSettings {
   const { client } = useSignedIn();
-  const [settings, setSettings] = useState<NotificationSettings | null>(null);
-  const [problem, setProblem] = useState('');
-  const newest = useRef<NotificationSettings | null>(null);
+  const own = useResource('settings', () => client.notificationSettings());
+  const [refused, setRefused] = useState('');
+  const newest = useRef(own.value);
+  newest.current = own.value;
   const changes = useRef<Promise<unknown>>(Promise.resolve());
-  const show = useCallback((next: NotificationSettings) => {
-    newest.current = next;
-    setSettings(next);
-  }, []);
-  const read = useCallback(() => client.notificationSettings().then(show), [client, show]);
-  useEffect(() => {
-    read().catch((error: Error) => setProblem(error.message));
-  }, [read]);
   const change = (asked: SetNotificationSettingsBody) => {
     const { categories, mute_until, do_not_disturb, digest_after_minutes } = newest.current!;
     const body = { categories, mute_until, do_not_disturb, digest_after_minutes, ...asked };
-    show({ ...newest.current!, ...(body as Partial<NotificationSettings>) });
-    setProblem('');
+    newest.current = { ...newest.current!, ...(body as Partial<NotificationSettings>) };
+    own.set(newest.current);
+    setRefused('');
     // One after another, so that the last change is the one that stays.
     const made = changes.current.then(() => client.setNotificationSettings(body));
     changes.current = made.catch(() => {});
     return made.then(
       () => {},
-      async (error: Error) => {
-        setProblem(error.message);
-        await read().catch(() => {});
+      (error: Error) => {
+        setRefused(error.message);
+        return own.reload();
       },
     );
   };
-  return { settings, problem, change };
+  return { settings: own.value, problem: refused || own.problem, change };
 }

@@ -1,0 +1,84 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEvent } from './use-event.ts';
+
+/** What was read, and what can be done with it. */
+export interface Resource<T> {
+  /** The last value of the present key; null before the first. */
+  readonly value: T | null;
+  /** Why the last read failed; empty if it did not. */
+  readonly problem: string;
+  /** Reads it again, while the value stays. Resolves when that has succeeded or failed. */
+  readonly reload: () => Promise<void>;
+  /** Replaces the value, where a change has answered with it. */
+  readonly set: (value: T) => void;
+}
+
+export interface ResourceOptions<T> {
+  /** Another one says that the value has changed on the server: it is read again. */
+  readonly version?: unknown;
+  /** Whether the value goes on by itself: it is then read again every two seconds, in sight. */
+  readonly isMoving?: (value: T | null) => boolean;
+}
+
+/**
+ * Reads something when the component is shown, and again when `key` changes, which tells what it
+ * is. Nothing is read while `key` is null. `read` gets a signal that aborts when its answer is of
+ * no use any more, and the last value.
+ */
+export function useResource<T>(
+  key: unknown,
+  read: (signal: AbortSignal, known: T | null) => Promise<T>,
+  { version, isMoving = () => false }: ResourceOptions<T> = {},
+): Resource<T> {
+  const [state, setState] = useState<State<T>>({ of: key, value: null, problem: '' });
+  const reading = useRef<AbortController | undefined>(undefined);
+  const { value, problem } = state.of === key ? state : { value: null, problem: '' };
+  const reload = useEvent(async () => {
+    reading.current?.abort();
+    reading.current = new AbortController();
+    const { signal } = reading.current;
+    const show = (next: Partial<State<T>>) => {
+      if (signal.aborted) return;
+      reading.current = undefined;
+      setState({ of: key, value, problem: '', ...next });
+    };
+    await read(signal, value).then(
+      (next) => show({ value: next }),
+      (error: Error) => show({ problem: error.message }),
+    );
+  });
+  useEffect(() => {
+    if (key === null) return;
+    void reload();
+    return () => reading.current?.abort();
+  }, [key, version, reload]);
+  const goesOn = key !== null && isMoving(value);
+  useEffect(() => {
+    if (!goesOn) return;
+    const again = () => {
+      if (!document.hidden && reading.current === undefined) void reload();
+    };
+    // Each read leads to another state, from which on the time counts.
+    const timer = setTimeout(again, AGAIN_MS);
+    document.addEventListener('visibilitychange', again);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', again);
+    };
+  }, [goesOn, state, reload]);
+  const set = useEvent((next: T) => {
+    reading.current?.abort();
+    reading.current = undefined;
+    setState({ of: key, value: next, problem: '' });
+  });
+  return { value, problem, reload, set };
+}
+
+interface State<T> {
+  /** The key of the value. */
+  readonly of: unknown;
+  readonly value: T | null;
+  readonly problem: string;
+}
+
+const AGAIN_MS = 2_000;
