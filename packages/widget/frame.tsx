@@ -1,6 +1,7 @@
 import { ParleyProvider } from '@parley/client/react';
 import type { VisitorSession, WidgetPublic } from '@parley/protocol/resources/widget.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
+import { useResource } from '@parley/ui/hooks/resource.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { Chat } from './chat/chat.tsx';
@@ -23,21 +24,15 @@ export interface FrameProps {
 
 /** The frame: it waits for the page around it, and shows the chat of whom that page names. */
 export function Frame({ published, greeted, confirmation }: FrameProps) {
-  const [parts, setParts] = useState<{ readonly widget: WidgetPublic; readonly host: Host | null } | null>(
-    null,
-  );
-  const [isFailed, setFailed] = useState(false);
+  const { value: parts, problem } = useResource(published, async () => ({
+    widget: await published,
+    host: await greeted,
+  }));
   const language = languageOf(parts?.host?.lang ?? navigator.language);
-  useEffect(() => {
-    Promise.all([published, greeted]).then(
-      ([widget, host]) => setParts({ widget, host }),
-      () => setFailed(true),
-    );
-  }, [published, greeted]);
   useLayoutEffect(() => {
     Object.assign(document.documentElement, { lang: language, dir: language === 'ar' ? 'rtl' : 'ltr' });
   }, [language]);
-  if (isFailed) {
+  if (problem !== '') {
     return (
       <main class="frame-failed">
         <p role="alert">{TEXTS[language].unavailable}</p>

@@ -1,6 +1,6 @@
 import { Button } from '@parley/ui/elements/button.tsx';
+import { useResource } from '@parley/ui/hooks/resource.ts';
 import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 
 export interface LoadedProps {
   /** Imports the component. The function must be the same at each call. */
@@ -9,17 +9,8 @@ export interface LoadedProps {
 
 /** Shows a component that is loaded when it is first shown. */
 export function Loaded({ load }: LoadedProps) {
-  const [found, setFound] = useState<{ readonly Component: ComponentType } | null>(null);
-  const [failed, setFailed] = useState(false);
-  const begin = () => {
-    setFailed(false);
-    load().then(
-      (Component) => setFound({ Component }),
-      () => setFailed(true),
-    );
-  };
-  useEffect(begin, [load]);
-  if (failed) {
+  const { value: Component, problem } = useResource(load, load);
+  if (problem !== '') {
     return (
       <div class="shell-empty" role="alert">
         <p>This part of the console cannot be loaded.</p>
@@ -27,5 +18,5 @@ export function Loaded({ load }: LoadedProps) {
       </div>
     );
   }
-  return found === null ? <p class="shell-empty">Loading…</p> : <found.Component />;
+  return Component === null ? <p class="shell-empty">Loading…</p> : <Component />;
 }
