@@ -200,6 +200,7 @@ export class Client extends LiveApi {
     const host: ConversationHost = {
       ...this.host,
       rest: this.#rest,
+      conversations: this.conversations,
       outbox: (make) => {
         this.#outbox ??= make(this.#outboxHost);
         return this.#outbox;
@@ -212,10 +213,14 @@ export class Client extends LiveApi {
 
   override readonly fetch: TypedFetch = ((path: string, options?: FetchOptions) =>
     this.#rest.fetch(path, options)) as TypedFetch;
-  override readonly upload: LiveApi['upload'] = async (...call) =>
-    (await import('./rest/upload.ts')).upload(this.#rest.uploadHost, ...call);
-  override readonly importArchive: LiveApi['importArchive'] = async (...call) =>
-    (await import('./rest/import-archive.ts')).importArchive(this.#rest.uploadHost, ...call);
+  override readonly upload: LiveApi['upload'] = async (...call) => {
+    const { upload } = await import('./rest/upload.ts');
+    return upload(this.#rest.uploadHost, ...call);
+  };
+  override readonly importArchive: LiveApi['importArchive'] = async (...call) => {
+    const { importArchive } = await import('./rest/import-archive.ts');
+    return importArchive(this.#rest.uploadHost, ...call);
+  };
 
   /** Closes the client for good. Rejects whatever is pending with the code `client_closed`. */
   close(): void {
@@ -227,7 +232,7 @@ export class Client extends LiveApi {
 
   #open(conversationId: string): SharedFeed {
     const feed = new SharedFeed(conversationId, {
-      pageAfter: (after) => this.#rest.messages(conversationId, { after }),
+      pageAfter: (after) => this.#rest.messages(conversationId, after),
       isOpen: (follower) => this.#isOpen(follower),
       fellBehind: (follower) => {
         this.#unsettled.add(follower);

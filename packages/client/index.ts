@@ -39,7 +39,7 @@ export type {
   HistoryFilter,
   MemberFilter,
   PageSize,
-} from './conversation/view/conversation-requests.ts';
+} from './conversation/view/conversation-queries.ts';
 export type {
   ConversationEnd,
   ConversationEvents,

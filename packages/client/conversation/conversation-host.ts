@@ -2,12 +2,14 @@ import type { CommandFields, CommandResult } from '@parley/protocol/socket/comma
 import type { RequestOp } from '../link/requests.ts';
 import type { FollowHost } from '../live/follow-host.ts';
 import type { Outbox, OutboxHost } from '../outbox/outbox.ts';
+import type { Conversations } from '../rest/conversations.ts';
 import type { Rest } from '../rest/rest.ts';
 import type { AttachmentInput, UploadOptions } from '../rest/upload.ts';
 
 /** What a conversation needs of its client beyond what other live objects do. */
 export interface ConversationHost extends FollowHost {
   readonly rest: Pick<Rest, 'including'>;
+  readonly conversations: Conversations;
   /** Returns the client's outbox, which is made if there is none. */
   outbox(make: (host: OutboxHost) => Outbox): Outbox;
   request<O extends RequestOp>(op: O, fields: CommandFields<O>): Promise<CommandResult<O>>;

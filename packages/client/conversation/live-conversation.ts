@@ -22,12 +22,15 @@ import type { Reaction } from '@parley/protocol/resources/reaction.ts';
 import type { Token } from '@parley/protocol/resources/token.ts';
 import type { CallOptions } from '../link/call-scope.ts';
 import { LoadedObject } from '../live/loaded-object.ts';
+import { type Conversations, conversationPath } from '../rest/conversations.ts';
+import { type FetchOptions, pagesOf, type QueryValues, queryOf } from '../rest/pages.ts';
+import { randomId } from '../rest/rest.ts';
 import type { AttachmentInput, UploadOptions } from '../rest/upload.ts';
 import { handled } from '../timing/turns.ts';
 import type { ConversationHost } from './conversation-host.ts';
 import { LiveThread, type ThreadHost, type ThreadOptions } from './live-thread.ts';
 import { LiveWindow, type WindowHost, type WindowOptions } from './live-window.ts';
-import type { ForwardInput, HistoryFilter, MemberFilter, PageSize } from './view/conversation-requests.ts';
+import type { ForwardInput, HistoryFilter, MemberFilter, PageSize } from './view/conversation-queries.ts';
 import {
   askingSnapshot,
   type ConversationEvents,
@@ -35,6 +38,7 @@ import {
   type ReadPosition,
 } from './view/conversation-snapshot.ts';
 import type { ConversationView } from './view/conversation-view.ts';
+import { messagePath } from './view/message-path.ts';
 import type { TimelineMessage } from './view/timeline.ts';
 
 /** How a conversation is shown. */
@@ -62,7 +66,7 @@ export class LiveConversation extends LoadedObject<
   readonly id: string;
   /** Resolves once the newest messages are loaded. Rejects if they cannot be read. */
   readonly opened: Promise<void>;
-  readonly #timing: ConversationHost['timing'];
+  readonly #host: ConversationHost;
 
   /** Use Client.conversation. */
   constructor(id: string, host: ConversationHost, { pageSize = 30 }: ConversationOptions = {}) {
@@ -71,7 +75,7 @@ export class LiveConversation extends LoadedObject<
       return new ConversationView(id, host, owner, pageSize);
     });
     this.id = id;
-    this.#timing = host.timing;
+    this.#host = host;
     this.opened = this.loaded.then((view) => view.opened);
     void handled(this.opened);
   }
@@ -156,7 +160,7 @@ export class LiveConversation extends LoadedObject<
   readonly reactions: (
     messageId: string,
     filter?: PageSize & { readonly emoji?: string },
-  ) => Pages<Reaction> = this.pagesVia('reactions');
+  ) => Pages<Reaction> = (id, filter) => this.#pages(messagePath(id, '/reactions'), filter);
 
   /** Pins a message in the conversation. Requires version 1.2.harbor. */
   readonly pin: (messageId: string) => Promise<Pin> = this.via('pin');
@@ -165,20 +169,22 @@ export class LiveConversation extends LoadedObject<
   readonly unpin: (messageId: string) => Promise<Pin> = this.via('unpin');
 
   /** Sends the content of a message to another conversation, or to this one. */
-  readonly forward: (messageId: string, body: ForwardInput) => Promise<ChatMessage> = this.via('forward');
+  readonly forward: (messageId: string, body: ForwardInput) => Promise<ChatMessage> = (id, body) =>
+    this.#act(id, 'forward', { client_message_id: randomId(), ...body });
 
   /** Removes the content of a message for good, with a reason for the team and the audit. */
-  readonly redact: (messageId: string, reason: string) => Promise<ChatMessage> = this.via('redact');
+  readonly redact: (messageId: string, reason: string) => Promise<ChatMessage> = (id, reason) =>
+    this.#act(id, 'redact', { reason });
 
   /** Lists what a message said before edits under legal hold, newest first. */
-  readonly revisions: (messageId: string, filter?: PageSize) => Pages<MessageRevision> =
-    this.pagesVia('revisions');
+  readonly revisions: (messageId: string, filter?: PageSize) => Pages<MessageRevision> = (id, filter) =>
+    this.#pages(messagePath(id, '/revisions'), filter);
 
   /** Takes back a scheduled message. `edit` changes its time, its text and its files. */
-  readonly cancel: (messageId: string) => Promise<ChatMessage> = this.via('cancel');
+  readonly cancel: (messageId: string) => Promise<ChatMessage> = (id) => this.#act(id, 'cancel');
 
   /** Sends a scheduled message before its time. */
-  readonly sendNow: (messageId: string) => Promise<ChatMessage> = this.via('sendNow');
+  readonly sendNow: (messageId: string) => Promise<ChatMessage> = (id) => this.#act(id, 'send-now');
 
   /**
    * Sends an open reply draft to the customer. It is refused with `resource_conflict` if the draft
@@ -192,20 +198,26 @@ export class LiveConversation extends LoadedObject<
    * Discards an open reply draft. The reason, which requires version 1.3.harbor, is that
    * of its `outcome`.
    */
-  readonly reject: (messageId: string, reason?: string) => Promise<ChatMessage> = this.via('reject');
+  readonly reject: (messageId: string, reason?: string) => Promise<ChatMessage> = (id, reason) =>
+    this.#act(id, 'reject', reason === undefined ? undefined : { reason });
 
   /** Returns what became of a draft or a scheduled message, with the reason. */
-  readonly outcome: (messageId: string) => Promise<MessageOutcome> = this.via('outcome');
+  readonly outcome: (messageId: string) => Promise<MessageOutcome> = (id) =>
+    this.#host.fetch(messagePath(id, '/outcome'));
 
   /** Returns one message, also one that is not shown. */
-  readonly message: (messageId: string, include?: readonly MessageInclude[]) => Promise<ChatMessage> =
-    this.via('message');
+  readonly message: (messageId: string, include?: readonly MessageInclude[]) => Promise<ChatMessage> = (
+    id,
+    include,
+  ) => this.#host.fetch(messagePath(id, queryOf({ include })));
 
   /** Lists messages in any state, newest first, or around a number. */
-  readonly history: (filter?: HistoryFilter) => Pages<ChatMessage> = this.pagesVia('history');
+  readonly history: (filter?: HistoryFilter) => Pages<ChatMessage> = (filter) =>
+    this.#pages(this.#path('/messages'), filter);
 
   /** Lists the files that were sent, newest first. */
-  readonly files: (filter?: PageSize) => Pages<ConversationFile> = this.pagesVia('files');
+  readonly files: (filter?: PageSize) => Pages<ConversationFile> = (filter) =>
+    this.#pages(this.#path('/files'), filter);
 
   /** For each keystroke; `false` for a removed text. Asks the server every 3 s at most. */
   readonly typing: (isTyping?: boolean) => void = this.via('typing');
@@ -217,20 +229,26 @@ export class LiveConversation extends LoadedObject<
   readonly markUnread: (sequence: number) => Promise<void> = this.via('markUnread');
 
   /** Lists members in the order of joining, former ones too if asked for. */
-  readonly members: (filter?: MemberFilter) => Pages<Participant> = this.pagesVia('members');
+  readonly members: (filter?: MemberFilter) => Pages<Participant> = (filter) =>
+    this.#pages(this.#path('/participants'), filter);
 
   /** Returns a participant by its own id, which is not the id of its actor; also a former one. */
-  readonly member: (participantId: string) => Promise<Participant> = this.via('member');
+  readonly member: (participantId: string) => Promise<Participant> = (id) =>
+    this.#host.fetch(this.#path(`/participants/${encodeURIComponent(id)}`));
 
   /** Adds a user, an agent or a customer. */
-  readonly addMember: (member: ParticipantInput) => Promise<Participant> = this.via('addMember');
+  readonly addMember: (member: ParticipantInput) => Promise<Participant> = (member) =>
+    this.#conversations.addParticipant(this.id, member);
 
   /** Changes a participant's role, or when an agent answers. */
-  readonly updateMember: (participantId: string, changes: UpdateParticipantBody) => Promise<Participant> =
-    this.via('updateMember');
+  readonly updateMember: (participantId: string, changes: UpdateParticipantBody) => Promise<Participant> = (
+    id,
+    body,
+  ) => this.#conversations.updateParticipant(this.id, id, body);
 
   /** Removes a participant. */
-  readonly removeMember: (participantId: string) => Promise<Participant> = this.via('removeMember');
+  readonly removeMember: (participantId: string) => Promise<Participant> = (id) =>
+    this.#conversations.removeParticipant(this.id, id);
 
   /** Mutes the conversation for the caller, until a time (RFC 3339) or until `unmute`. */
   readonly mute: (until?: string | null) => Promise<Participant> = this.via('mute');
@@ -242,19 +260,20 @@ export class LiveConversation extends LoadedObject<
   readonly leave: () => Promise<Participant> = this.via('leave');
 
   /** Hides the conversation from the caller's list until the next message. */
-  readonly hide: () => Promise<Conversation> = this.via('hide');
+  readonly hide: () => Promise<Conversation> = () => this.#conversations.hide(this.id);
 
   /** Shows a hidden conversation in the caller's list again. */
-  readonly unhide: () => Promise<Conversation> = this.via('unhide');
+  readonly unhide: () => Promise<Conversation> = () => this.#conversations.unhide(this.id);
 
   /** Creates tokens with which the customer of a case reads and answers it; for backends. */
-  readonly customerToken: (participantId: string) => Promise<Token> = this.via('customerToken');
+  readonly customerToken: (participantId: string) => Promise<Token> = (participant_id) =>
+    this.#host.fetch(this.#path('/actions/customer-token'), { method: 'POST', body: { participant_id } });
 
   /** Opens the replies to a message. They are followed until their `close()` or this one's. */
   thread(messageId: string, { pageSize = 30 }: ThreadOptions = {}): LiveThread {
     const { send, retry, discard } = this;
     const open: ThreadHost['open'] = async (owner) => (await this.loaded).thread(messageId, pageSize, owner);
-    return new LiveThread(messageId, { timing: this.#timing, open, send, retry, discard });
+    return new LiveThread(messageId, { timing: this.#host.timing, open, send, retry, discard });
   }
 
   /**
@@ -264,7 +283,24 @@ export class LiveConversation extends LoadedObject<
    */
   around(at: string | number, { pageSize = 50 }: WindowOptions = {}): LiveWindow {
     const open: WindowHost['open'] = async (owner) => (await this.loaded).around(at, pageSize, owner);
-    return new LiveWindow({ timing: this.#timing, open });
+    return new LiveWindow({ timing: this.#host.timing, open });
+  }
+
+  get #conversations(): Conversations {
+    return this.#host.conversations;
+  }
+
+  #path(rest: string): string {
+    return `${conversationPath(this.id)}${rest}`;
+  }
+
+  #pages<T>(path: string, filter: object = {}): Pages<T> {
+    return pagesOf<T>(this.#host.fetch, path, { ...filter } as QueryValues);
+  }
+
+  #act(messageId: string, action: string, body?: object): Promise<ChatMessage> {
+    const options: FetchOptions = { method: 'POST', ...(body && { body }) };
+    return this.#host.fetch(messagePath(messageId, `/actions/${action}?include[]=sender`), options);
   }
 
   protected override takeSnapshot(): ConversationSnapshot {
@@ -273,7 +309,8 @@ export class LiveConversation extends LoadedObject<
   }
 }
 
-const NOTHING: ConversationSnapshot = {
+/** The snapshot before anything is known. */
+export const NOTHING: ConversationSnapshot = {
   status: 'loading',
   end: null,
   messages: [],

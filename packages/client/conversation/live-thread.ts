@@ -65,4 +65,11 @@ export class LiveThread extends LoadedObject<ThreadSnapshot, ThreadView, ThreadE
   readonly markRead: (sequence?: number) => Promise<void> = this.via('markRead');
 }
 
-const NOTHING: ThreadSnapshot = { status: 'loading', end: null, root: null, messages: [], hasOlder: true };
+/** The snapshot before anything is known. */
+export const NOTHING: ThreadSnapshot = {
+  status: 'loading',
+  end: null,
+  root: null,
+  messages: [],
+  hasOlder: true,
+};

@@ -41,6 +41,7 @@ export class LiveWindow extends LoadedObject<WindowSnapshot, WindowView, ThreadE
   readonly loadNewer: () => Promise<boolean> = this.via('loadNewer');
 }
 
-const NOTHING: WindowSnapshot = {
+/** The snapshot before anything is known. */
+export const NOTHING: WindowSnapshot = {
   ...{ status: 'loading', end: null, messages: [], hasOlder: true, hasNewer: true },
 };

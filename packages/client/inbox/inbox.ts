@@ -21,7 +21,8 @@ export class Inbox extends LoadedObject<InboxSnapshot, InboxReader> {
   readonly loadMore: () => Promise<boolean> = this.via('loadMore');
 }
 
-const NOTHING: InboxSnapshot = {
+/** The snapshot before anything is known. */
+export const NOTHING: InboxSnapshot = {
   status: 'loading',
   error: null,
   conversations: [],

@@ -2,7 +2,7 @@ import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
 import { CLOSE_BANDS, type NextStep } from '@parley/protocol/socket/close-codes.ts';
 import type { EventFrame } from '@parley/protocol/socket/events.ts';
 import type { ReplyFrame, ServerFrame } from '@parley/protocol/socket/server-frames.ts';
-import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
+import { PONG_MS, REQUESTS_PER_SECOND } from '@parley/protocol/socket/socket-limits.ts';
 import type { ConnectionEnd } from '../errors/connection-end.ts';
 import type { Timing } from '../timing/timing.ts';
 import type { Transport } from './transport.ts';
@@ -122,7 +122,7 @@ export class Connection {
       case 'hello': {
         this.#progress = 'answered';
         // One late heartbeat means a busy network, a longer silence a dead one.
-        this.#silenceMs = frame.heartbeat_ms + SOCKET_LIMITS.pongMs;
+        this.#silenceMs = frame.heartbeat_ms + PONG_MS;
         const { credential } = this.#options;
         this.ask('authenticate', credential, (answer) => {
           if (!answer.ok && answer.error !== null) this.#refusal = answer.error;
@@ -153,7 +153,7 @@ export class Connection {
       this.#socket.send(this.#unsent.shift()!);
     }
     if (this.#allowance >= BURST || this.#ended) return;
-    this.#stopPace ??= this.#options.timing.after(1_000 / REQUESTS_PER_SECOND, () => {
+    this.#stopPace ??= this.#options.timing.after(1_000 / PACE_PER_SECOND, () => {
       this.#stopPace = undefined;
       this.#allowance += 1;
       this.#sendAllowed();
@@ -199,8 +199,8 @@ export const FIRST_FRAME_MS = 5_000;
 const LOST: CommandAnswer = { ok: false, error: null };
 
 /** Below the limit of a socket, because two clocks are involved and pongs count. */
-const REQUESTS_PER_SECOND = SOCKET_LIMITS.requestsPerSecond - 4;
-const BURST = REQUESTS_PER_SECOND / 2;
+const PACE_PER_SECOND = REQUESTS_PER_SECOND - 4;
+const BURST = PACE_PER_SECOND / 2;
 
 /**
  * Returns the client's next step after an end, by the band of its code

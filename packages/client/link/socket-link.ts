@@ -1,5 +1,5 @@
 import type { ServerFrame } from '@parley/protocol/socket/server-frames.ts';
-import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
+import { AUTHENTICATE_MS } from '@parley/protocol/socket/socket-limits.ts';
 import { type ClientError, clientError, reasonOfEnd } from '../errors/client-error.ts';
 import type { ConnectionEnd } from '../errors/connection-end.ts';
 import { ParleyError } from '../errors/parley-error.ts';
@@ -324,7 +324,7 @@ const MAX_MOVES = 5;
  * Milliseconds to the first frame over the last transport: as long as the server waits for a
  * client.
  */
-const LAST_FRAME_MS = SOCKET_LIMITS.authenticateMs;
+const LAST_FRAME_MS = AUTHENTICATE_MS;
 
 /** Bounds of the wait before the better transports are tried again. */
 const FIRST_CLIMB_MS = 60_000;

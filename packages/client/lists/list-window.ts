@@ -1,25 +1,46 @@
+import { withSameParts } from './same-parts.ts';
+
+/** How the entries of a list are told apart and ordered, where that is not as usual. */
+export interface ListOrder<T> {
+  /** Returns the id of an entry: its `id` by default. */
+  readonly idOf?: (item: T) => string;
+  /** Whether the lowest key is the first one. Such a list has one page. */
+  readonly isAscending?: boolean;
+}
+
 /**
  * The loaded beginning of a list whose entries move: everything from the top down to the last entry
  * that was read, in descending order of a key. Invariant: as long as each change was put, it holds
- * exactly the entries of the list that are not behind its end.
+ * exactly the entries of the list that are not behind its end. What did not change of an entry
+ * stays the same object.
  */
-export class ListWindow<T extends { readonly id: string }> {
+export class ListWindow<T extends object> {
   readonly #keyOf: (item: T) => string;
+  readonly #idOf: (item: T) => string;
+  readonly #direction: number;
   #items = new Map<string, T>();
   #sorted: readonly T[] | undefined;
   /** The key of the last entry that a page had; undefined if the list is loaded to its end. */
   #end: string | undefined;
   #next: string | null = null;
+  /** Changes since a read of the whole began, which the answer may lack. */
+  #held: (readonly [id: string, change: (known: T | undefined) => T | undefined])[] | undefined;
 
   /** Keys sort as text and differ from entry to entry. */
-  constructor(keyOf: (item: T) => string) {
+  constructor(keyOf: (item: T) => string, { idOf = ownId, isAscending = false }: ListOrder<T> = {}) {
     this.#keyOf = keyOf;
+    this.#idOf = idOf;
+    this.#direction = isAscending ? 1 : -1;
   }
 
   /** In order; the same array until something changes. */
   get items(): readonly T[] {
-    this.#sorted ??= this.#sort();
+    this.#sorted ??= this.sorted(this.#items.values());
     return this.#sorted;
+  }
+
+  get ids(): Iterable<string> {
+    return this.#items.keys();
   }
 
   get size(): number {
@@ -35,47 +56,77 @@ export class ListWindow<T extends { readonly id: string }> {
     return this.#items.get(id);
   }
 
-  /** Sets the whole window. Entries that did not change stay the same objects. */
+  /** Returns entries in the order of the list. */
+  sorted(items: Iterable<T>): readonly T[] {
+    const keyed = Array.from(items, (item) => ({ key: this.#keyOf(item), item }));
+    const sorted = keyed.sort((a, b) => (a.key < b.key ? -this.#direction : this.#direction));
+    return sorted.map(({ item }) => item);
+  }
+
+  /** The whole window is about to be read, until `replace`. */
+  beginRead(): void {
+    this.#held = [];
+  }
+
+  /** Sets the whole window to what was read, with the changes meanwhile. */
   replace(items: readonly T[], next: string | null): void {
-    const before = this.#items;
+    const [before, held] = [this.#items, this.#held ?? []];
+    this.#held = undefined;
     this.#items = new Map();
-    for (const item of items) this.#set(item, before.get(item.id));
-    this.#endWith(items, next);
+    this.#add(items, next, before);
+    for (const [id, change] of held) this.change(id, change);
     if (this.#items.size !== before.size) this.#sorted = undefined;
   }
 
   /** Adds the page behind the end. */
   append(items: readonly T[], next: string | null): void {
-    for (const item of items) this.#set(item, this.#items.get(item.id));
-    this.#endWith(items, next);
+    this.#add(items, next, this.#items);
   }
 
-  /** Adds an entry or its newer state; one that lies behind the end is left out. */
+  /**
+   * Adds an entry or its newer state, and leaves an older one out. An entry that lies behind the
+   * end is left out too.
+   */
   put(item: T): void {
-    const isBehind = this.#end !== undefined && this.#keyOf(item) < this.#end;
-    if (isBehind) this.delete(item.id);
-    else this.#set(item, this.#items.get(item.id));
+    this.change(this.#idOf(item), (known) => (known && ageOf(item) < ageOf(known) ? known : item));
   }
 
   delete(id: string): void {
-    if (this.#items.delete(id)) this.#sorted = undefined;
+    this.change(id, () => undefined);
   }
 
-  #set(item: T, known: T | undefined): void {
-    const isSame = known !== undefined && JSON.stringify(known) === JSON.stringify(item);
-    this.#items.set(item.id, isSame ? known : item);
-    if (!isSame) this.#sorted = undefined;
+  /** Changes, adds or removes one entry. */
+  change(id: string, change: (known: T | undefined) => T | undefined): void {
+    if (this.#held?.push([id, change]) === MOST_HELD) this.#held.shift();
+    const known = this.#items.get(id);
+    const item = change(known);
+    const isBehind = item !== undefined && this.#end !== undefined && this.#keyOf(item) < this.#end;
+    if (item !== undefined && !isBehind) this.#set(id, item, known);
+    else if (this.#items.delete(id)) this.#sorted = undefined;
   }
 
-  #endWith(items: readonly T[], next: string | null): void {
+  #add(items: readonly T[], next: string | null, before: ReadonlyMap<string, T>): void {
+    for (const item of items) this.#set(this.#idOf(item), item, before.get(this.#idOf(item)));
     const last = items.at(-1);
     if (next === null) this.#end = undefined;
     else if (last !== undefined) this.#end = this.#keyOf(last);
     this.#next = next;
   }
 
-  #sort(): readonly T[] {
-    const keyed = [...this.#items.values()].map((item) => ({ key: this.#keyOf(item), item }));
-    return keyed.sort((a, b) => (a.key < b.key ? 1 : -1)).map(({ item }) => item);
+  #set(id: string, item: T, known: T | undefined): void {
+    const next = known === undefined ? item : withSameParts(known, item);
+    this.#items.set(id, next);
+    if (next !== known) this.#sorted = undefined;
   }
 }
+
+function ownId(item: object): string {
+  return (item as { readonly id: string }).id;
+}
+
+/** Returns when the server has changed an entry last, where it says so. */
+function ageOf(item: object): string {
+  return (item as { readonly updated_at?: string }).updated_at ?? '';
+}
+
+const MOST_HELD = 1_000;

@@ -1,6 +1,7 @@
 import type { List } from '@parley/protocol/lists.ts';
 import type { ParleyError } from '../errors/parley-error.ts';
 import type { Fetch } from '../rest/pages.ts';
+import { Deferred } from '../timing/deferred.ts';
 import type { Timing } from '../timing/timing.ts';
 import type { ListWindow } from './list-window.ts';
 import { ReadLoop } from './read-loop.ts';
@@ -31,7 +32,7 @@ export class PagedReads<T extends { readonly id: string }> {
   /** The window is to be read as a whole. */
   #isUnknown = true;
   #isUnread = true;
-  #more: { readonly done: Promise<boolean>; settle(read: Promise<boolean>): void } | undefined;
+  #more: Deferred<boolean> | undefined;
 
   constructor(options: PagedReadsOptions<T>) {
     this.#options = options;
@@ -64,14 +65,11 @@ export class PagedReads<T extends { readonly id: string }> {
 
   /** Reads the next page. Resolves with whether there are more, rejects as Client.fetch does. */
   more(): Promise<boolean> {
-    if (this.#more !== undefined) return this.#more.done;
-    let settle: (read: Promise<boolean>) => void = () => {};
-    const done = new Promise<boolean>((resolve) => {
-      settle = resolve;
-    });
-    this.#more = { done, settle };
+    if (this.#more !== undefined) return this.#more.promise;
+    const more = new Deferred<boolean>();
+    this.#more = more;
     this.#loop.wake(true);
-    return done;
+    return more.promise;
   }
 
   close(): void {
@@ -113,6 +111,7 @@ export class PagedReads<T extends { readonly id: string }> {
     const wanted = Math.max(pageSize, window.size);
     this.#isUnknown = false;
     began();
+    window.beginRead();
     try {
       const { found, next } = await this.pages(first(Math.min(MOST_A_PAGE, wanted)), wanted);
       window.replace(found, next);
@@ -143,7 +142,7 @@ export class PagedReads<T extends { readonly id: string }> {
   /** The caller of `more` gets the error; nothing else has to be repeated for it. */
   #settleMore(read: Promise<boolean>): void {
     read.catch(() => {});
-    this.#more?.settle(read);
+    this.#more?.resolve(read);
     this.#more = undefined;
   }
 }

@@ -7,8 +7,8 @@ export interface ReadLoopOptions {
   readonly read: () => Promise<boolean>;
   /** A read failed; it is repeated if `error.isTransient`. */
   readonly failed: (error: ParleyError) => void;
-  /** The shortest time between two reads that are not urgent, in milliseconds. */
-  readonly restMs: number;
+  /** The shortest time between two reads that are not urgent, in milliseconds; 30 by default. */
+  readonly restMs?: number;
 }
 
 /**
@@ -56,7 +56,7 @@ export class ReadLoop {
       else this.#rest(restMs);
     };
     this.#options.read().then(
-      (isMore) => over(isMore, this.#options.restMs),
+      (isMore) => over(isMore, this.#options.restMs ?? GATHER_MS),
       (cause: unknown) => {
         const error = lost(cause);
         if (!this.#isOver) this.#options.failed(error);

@@ -20,7 +20,7 @@ export interface ConnectionSnapshot {
 
 /** The state of a client's connection, for showing it. It lasts as long as the client. */
 export class ConnectionStatus extends LiveObject<ConnectionSnapshot> {
-  #state: ConnectionSnapshot = { state: 'connecting', transport: null, error: null, unsent: 0 };
+  #state = NOTHING;
 
   /** Called by the client. */
   set(part: Partial<ConnectionSnapshot>): void {
@@ -38,3 +38,6 @@ export class ConnectionStatus extends LiveObject<ConnectionSnapshot> {
     return this.#state;
   }
 }
+
+/** The snapshot before anything is known. */
+export const NOTHING: ConnectionSnapshot = { state: 'connecting', transport: null, error: null, unsent: 0 };

@@ -109,16 +109,6 @@ export abstract class LoadedObject<
     return method as P[K];
   }
 
-  /** The same of a method that yields pages. */
-  protected pagesVia<K extends keyof P>(name: K): P[K] {
-    const { loaded } = this;
-    const method = async function* (...args: readonly unknown[]) {
-      const part = await loaded;
-      yield* (part[name] as (...args: readonly unknown[]) => AsyncIterable<unknown>).apply(part, [...args]);
-    };
-    return method as P[K];
-  }
-
   async #load(load: (owner: PartOwner<Snapshot, Events>) => Promise<P>): Promise<P> {
     // Closed before its code was there: calls that wait for the code end.
     if (this.#isClosed) throw closed();

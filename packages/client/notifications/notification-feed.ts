@@ -26,8 +26,6 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
   readonly #reads: PagedReads<Notification>;
   readonly #counts: ReadLoop;
   readonly #ends: readonly (() => void)[];
-  /** Events that came while the window was read, which may lack them. */
-  #during: Notification[] = [];
   /** Whether everything since the last whole read arrives as events, after breaks too. */
   #isFollowed = false;
 
@@ -44,12 +42,8 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
       first: (limit) => `${PATH}${queryOf({ category, status, limit, include: ['sender'] })}`,
       began: () => {
         this.#isFollowed = isAttached(host.state());
-        this.#during = [];
       },
-      changed: () => {
-        for (const notification of this.#during.splice(0)) this.#put(notification);
-        this.#changed();
-      },
+      changed: () => this.#changed(),
       failed: (error) => set(this.#rows.size > 0 ? { error } : { status: 'error', error }),
     });
     this.#counts = new ReadLoop({
@@ -116,8 +110,6 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
   }
 
   #receive(notification: Notification): void {
-    this.#during.push(notification);
-    if (this.#during.length > MOST_HELD) this.#during.shift();
     this.#put(notification);
     this.#changed();
     this.#counts.wake();
@@ -131,16 +123,15 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
 
   #put(notification: Notification): void {
     const { category, status } = this.#query;
-    const known = this.#rows.get(notification.id);
-    if (known !== undefined && known.updated_at > notification.updated_at) return;
     const isWanted =
       (category === undefined || notification.category === category) &&
       (status === undefined ? notification.status !== 'dismissed' : notification.status === status);
-    if (!isWanted) {
-      this.#rows.delete(notification.id);
-      return;
-    }
-    this.#rows.put({ ...notification, sender: notification.sender ?? this.#senderOf(notification) });
+    this.#rows.change(notification.id, (known) => {
+      if (known !== undefined && known.updated_at > notification.updated_at) return known;
+      return isWanted
+        ? { ...notification, sender: notification.sender ?? this.#senderOf(notification) }
+        : undefined;
+    });
   }
 
   /** Events do not expand the sender. */
@@ -163,4 +154,3 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
 
 const PATH = '/v1/messaging/notifications';
 const COUNT_EVERY_MS = 1_000;
-const MOST_HELD = 1_000;

@@ -34,7 +34,8 @@ export class Notifications extends LoadedObject<NotificationsSnapshot, Notificat
   readonly markAll: (status: MarkAllStatus) => Promise<NotificationSummary> = this.via('markAll');
 }
 
-const NOTHING: NotificationsSnapshot = {
+/** The snapshot before anything is known. */
+export const NOTHING: NotificationsSnapshot = {
   status: 'loading',
   error: null,
   notifications: [],

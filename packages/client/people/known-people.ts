@@ -1,7 +1,7 @@
 import type { List } from '@parley/protocol/lists.ts';
 import type { Actor, MessagingGroup } from '@parley/protocol/resources/actor.ts';
 import type { Person } from '@parley/protocol/resources/person.ts';
-import { ParleyError } from '../errors/parley-error.ts';
+import { ReadLoop } from '../lists/read-loop.ts';
 import { type Fetch, queryOf } from '../rest/pages.ts';
 import type { Timing } from '../timing/timing.ts';
 
@@ -25,11 +25,20 @@ export class KnownPeople {
   readonly #listeners = new Set<(id: string) => void>();
   /** The server has no such request, or not for this caller. */
   #isRefused = false;
-  #isAsking = false;
+  readonly #reads: ReadLoop;
 
   /** Use `Client.actors`. */
   constructor(host: PeopleHost) {
     this.#host = host;
+    this.#reads = new ReadLoop({
+      timing: host.timing,
+      read: () => this.#ask(),
+      // What failed for a passing reason is asked for when it is read again.
+      failed: ({ isTransient }) => {
+        this.#wanted.clear();
+        this.#isRefused = !isTransient;
+      },
+    });
   }
 
   /** Returns undefined for an actor that is not known yet, and asks for it behind the call. */
@@ -37,7 +46,7 @@ export class KnownPeople {
     const known = this.#known.get(id);
     if (known === undefined && !this.#isRefused && !this.#absent.has(id)) {
       this.#wanted.add(id);
-      this.#askSoon();
+      this.#reads.wake();
     }
     return known;
   }
@@ -80,34 +89,16 @@ export class KnownPeople {
     this.learn({ id, object: 'actor', type: 'group', name, handle: null, avatar_url: avatar, role: null });
   }
 
-  #askSoon(): void {
-    if (this.#isAsking) return;
-    this.#isAsking = true;
-    this.#host.timing.after(GATHER_MS, () => {
-      this.#ask().then(
-        () => {
-          this.#isAsking = false;
-          if (this.#wanted.size > 0) this.#askSoon();
-        },
-        // What failed for a passing reason is asked for when it is read again.
-        (error: unknown) => {
-          this.#isAsking = false;
-          this.#wanted.clear();
-          this.#isRefused = error instanceof ParleyError && !error.isTransient;
-        },
-      );
-    });
-  }
-
-  async #ask(): Promise<void> {
+  async #ask(): Promise<boolean> {
     const ids = [...this.#wanted].slice(0, MOST_ASKED);
-    if (ids.length === 0) return;
+    if (ids.length === 0) return false;
     const { data } = await this.#host.fetch<List<Actor>>(
       `/v1/messaging/actors${queryOf({ actor_ids: ids })}`,
     );
     for (const actor of data) this.learn(actor);
     for (const id of ids) if (this.#wanted.delete(id)) this.#absent.add(id);
     if (this.#absent.size > MOST_KNOWN) this.#absent.clear();
+    return this.#wanted.size > 0;
   }
 }
 
@@ -119,6 +110,5 @@ function isSame(a: Actor, b: Actor): boolean {
   return a.name === b.name && a.avatar_url === b.avatar_url && a.handle === b.handle && a.type === b.type;
 }
 
-const GATHER_MS = 20;
 const MOST_ASKED = 100;
 const MOST_KNOWN = 2_000;

@@ -9,8 +9,9 @@ import type { PresenceTracker } from './presence-tracker.ts';
 export class Presence extends LoadedObject<PresenceSnapshot, LoadedPart<PresenceSnapshot>> {
   /** Use Client.presence. `tracker` loads what all of these objects of a client share. */
   constructor(host: LoadedHost, actorIds: readonly string[], tracker: () => Promise<PresenceTracker>) {
-    super({ status: 'loading', error: null, presence: new Map() }, host, async ({ set }) =>
-      (await tracker()).follow(actorIds, set),
-    );
+    super(NOTHING, host, async ({ set }) => (await tracker()).follow(actorIds, set));
   }
 }
+
+/** The snapshot before anything is known. */
+export const NOTHING: PresenceSnapshot = { status: 'loading', error: null, presence: new Map() };

@@ -1,34 +1,32 @@
 import { useCallback } from 'react';
 import type { SearchFilter } from '../api.ts';
 import type { Client } from '../client.ts';
-import type { ConversationOptions, LiveConversation } from '../conversation/live-conversation.ts';
-import type { LiveThread, ThreadOptions } from '../conversation/live-thread.ts';
-import type { LiveWindow, WindowOptions } from '../conversation/live-window.ts';
+import {
+  type ConversationOptions,
+  type LiveConversation,
+  NOTHING as NO_CONVERSATION,
+} from '../conversation/live-conversation.ts';
+import { type LiveThread, NOTHING as NO_THREAD, type ThreadOptions } from '../conversation/live-thread.ts';
+import { type LiveWindow, NOTHING as NO_WINDOW, type WindowOptions } from '../conversation/live-window.ts';
 import type {
   ConversationSnapshot,
   ThreadSnapshot,
   WindowSnapshot,
 } from '../conversation/view/conversation-snapshot.ts';
-import type { Inbox } from '../inbox/inbox.ts';
+import { type Inbox, NOTHING as NO_INBOX } from '../inbox/inbox.ts';
 import type { InboxQuery, InboxSnapshot } from '../inbox/inbox-snapshot.ts';
-import type { ConnectionSnapshot, ConnectionStatus } from '../live/connection-status.ts';
+import {
+  type ConnectionSnapshot,
+  type ConnectionStatus,
+  NOTHING as NO_CONNECTION,
+} from '../live/connection-status.ts';
 import type { LiveObject } from '../live/live-object.ts';
 import type { NotificationQuery, NotificationsSnapshot } from '../notifications/feed-snapshot.ts';
-import type { Notifications } from '../notifications/notifications.ts';
-import type { Presence } from '../people/presence.ts';
+import { NOTHING as NO_NOTIFICATIONS, type Notifications } from '../notifications/notifications.ts';
+import { NOTHING as NO_PRESENCE, type Presence } from '../people/presence.ts';
 import type { PresenceSnapshot } from '../people/presence-snapshot.ts';
-import type { Run } from '../runs/run.ts';
+import { NOTHING as NO_RUN, type Run } from '../runs/run.ts';
 import type { RunSnapshot } from '../runs/run-snapshot.ts';
-import {
-  BEFORE_CONNECTION,
-  BEFORE_CONVERSATION,
-  BEFORE_INBOX,
-  BEFORE_NOTIFICATIONS,
-  BEFORE_PRESENCE,
-  BEFORE_RUN,
-  BEFORE_THREAD,
-  BEFORE_WINDOW,
-} from './before.ts';
 import type { LivePool, Opened } from './live-pool.ts';
 import type { Showing } from './noted-reads.ts';
 import { SEARCHING, SearchResults, type SearchSnapshot } from './search-results.ts';
@@ -40,7 +38,7 @@ export function useConnection(): Showing<ConnectionSnapshot, ConnectionStatus> {
     key: 'connection',
     // It ends with its client.
     open: (client) => ({ live: client.connection, close: () => {} }),
-    before: BEFORE_CONNECTION,
+    before: NO_CONNECTION,
   });
 }
 
@@ -49,7 +47,7 @@ export function useInbox(query: InboxQuery = {}): Showing<InboxSnapshot, Inbox> 
   return useLive({
     key: `inbox ${JSON.stringify(query)}`,
     open: (client) => opened(client.inbox(query)),
-    before: BEFORE_INBOX,
+    before: NO_INBOX,
   });
 }
 
@@ -120,7 +118,7 @@ export function usePresence(actorIds: readonly string[]): Showing<PresenceSnapsh
   return useLive({
     key: ids.length === 0 ? null : `presence ${ids.join(' ')}`,
     open: (client) => opened(client.presence(ids)),
-    before: BEFORE_PRESENCE,
+    before: NO_PRESENCE,
   });
 }
 
@@ -131,7 +129,7 @@ export function useNotifications(
   return useLive({
     key: `notifications ${JSON.stringify(query)}`,
     open: (client) => opened(client.notifications(query)),
-    before: BEFORE_NOTIFICATIONS,
+    before: NO_NOTIFICATIONS,
   });
 }
 
@@ -166,9 +164,14 @@ export function useRun(id: string | null): Showing<RunSnapshot, Run> {
   return useLive({
     key: id === null ? null : `run ${id}`,
     open: (client) => opened(client.run(id!)),
-    before: BEFORE_RUN,
+    before: NO_RUN,
   });
 }
+
+/** Nothing can be asked for more before an object is open. */
+const BEFORE_CONVERSATION: ConversationSnapshot = { ...NO_CONVERSATION, hasOlder: false };
+const BEFORE_THREAD: ThreadSnapshot = { ...NO_THREAD, hasOlder: false };
+const BEFORE_WINDOW: WindowSnapshot = { ...NO_WINDOW, hasOlder: false, hasNewer: false };
 
 const NOTHING_FOUND: SearchSnapshot = { ...SEARCHING, status: 'ready' };
 

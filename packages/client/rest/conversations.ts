@@ -88,7 +88,7 @@ export class Conversations {
 
   /** Returns one conversation as the caller sees it. */
   get(id: string, include: readonly ConversationInclude[] = []): Promise<Conversation> {
-    return this.#fetch<Conversation>(`${pathOf(id)}${queryOf({ include })}`);
+    return this.#fetch<Conversation>(`${conversationPath(id)}${queryOf({ include })}`);
   }
 
   /** Returns counts over all conversations, like `inbox.updated`. Requires version 1.2.harbor. */
@@ -191,7 +191,7 @@ export class Conversations {
 
   /** Adds a user, agent or customer, or a former participant again. */
   async addParticipant(id: string, participant: ParticipantInput): Promise<Participant> {
-    const path = `${pathOf(id)}/participants`;
+    const path = `${conversationPath(id)}/participants`;
     const added = await this.#fetch<Participant>(path, { method: 'POST', body: participant });
     this.#touched(id);
     return added;
@@ -209,7 +209,7 @@ export class Conversations {
 
   /** Yields pages of what was changed, by whom and when, the newest first. */
   audit(id: string): AsyncGenerator<List<AuditEvent>, void, undefined> {
-    return pagesOf<AuditEvent>(this.#fetch, `${pathOf(id)}/audit`);
+    return pagesOf<AuditEvent>(this.#fetch, `${conversationPath(id)}/audit`);
   }
 
   /**
@@ -241,7 +241,7 @@ export class Conversations {
     body?: object,
   ): Promise<Conversation> {
     const options = body === undefined ? { method } : { method, body };
-    const conversation = await this.#fetch<Conversation>(`${pathOf(id)}${path}`, options);
+    const conversation = await this.#fetch<Conversation>(`${conversationPath(id)}${path}`, options);
     this.#touched(id);
     return conversation;
   }
@@ -252,7 +252,7 @@ export class Conversations {
     participantId: string,
     body?: object,
   ): Promise<Participant> {
-    const path = `${pathOf(id)}/participants/${encodeURIComponent(participantId)}`;
+    const path = `${conversationPath(id)}/participants/${encodeURIComponent(participantId)}`;
     const participant = await this.#fetch<Participant>(
       path,
       body === undefined ? { method } : { method, body },
@@ -269,6 +269,7 @@ export class Conversations {
 
 const PATH = '/v1/messaging/conversations';
 
-function pathOf(id: string): string {
+/** Returns the path of a conversation. */
+export function conversationPath(id: string): string {
   return `${PATH}/${encodeURIComponent(id)}`;
 }

@@ -71,14 +71,10 @@ export class Rest {
     };
   }
 
-  /** Returns messages on one side of a number, expanded as in events; later ones oldest first. */
-  async messages(
-    conversationId: string,
-    range: { readonly after: number } | { readonly before: number },
-    limit = 100,
-  ): Promise<Page> {
-    const bound = 'after' in range ? `after_sequence=${range.after}` : `before_sequence=${range.before}`;
-    const path = `${messagesOf(conversationId)}?${bound}&limit=${limit}&${this.including(EVENT_PARTS)}`;
+  /** Returns the messages behind a number, expanded as in events, the oldest first. */
+  async messages(conversationId: string, after: number): Promise<Page> {
+    const query = `after_sequence=${after}&limit=100&${this.including(EVENT_PARTS)}`;
+    const path = `${messagesOf(conversationId)}?${query}`;
     const { data, page_info } = await this.fetch<List<ChatMessage>>(path);
     return { messages: data, more: page_info.has_next_page };
   }

@@ -35,7 +35,8 @@ export class Run extends LoadedObject<RunSnapshot, FollowedRun> {
   readonly cancel: () => Promise<AgentRun> = this.via('cancel');
 }
 
-const NOTHING: RunSnapshot = {
+/** The snapshot before anything is known. */
+export const NOTHING: RunSnapshot = {
   status: 'loading',
   error: null,
   run: null,

@@ -1,10 +1,10 @@
 import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
-import { Deferred } from '../conversation/deferred.ts';
 import { clientError } from '../errors/client-error.ts';
 import { ParleyError } from '../errors/parley-error.ts';
 import { type CallOptions, CallScope } from '../link/call-scope.ts';
 import { Outbox, type OutboxHost, type OutgoingMessage, show } from '../outbox/outbox.ts';
+import { Deferred } from '../timing/deferred.ts';
 import {
   errorOf,
   failureOf,

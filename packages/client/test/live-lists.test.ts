@@ -65,6 +65,28 @@ t.test('a window holds what is not behind its end, whatever moves', async (t) =>
   t.equal(window.items.length, all.size, 'without an end it holds everything');
 });
 
+t.test(
+  'what changes while the whole is read is newer than the answer, and no state gets older',
+  async (t) => {
+    const item = (id: string, text: string, updated_at: string) => ({ id, at: id, text, updated_at });
+    const window = new ListWindow(({ at }: ReturnType<typeof item>) => at, { isAscending: true });
+    const shown = () => window.items.map(({ id, text }) => `${id}: ${text}`).join(', ');
+    const answer = [item('a', 'one', '1'), item('b', 'one', '1')];
+    window.replace(answer, null);
+    const [first] = window.items;
+    window.beginRead();
+    window.put(item('a', 'two', '2'));
+    window.delete('b');
+    window.put(item('c', 'one', '1'));
+    window.replace(answer, null);
+    t.equal(shown(), 'a: two, c: one');
+    window.put(first!);
+    t.equal(shown(), 'a: two, c: one', 'an older state');
+    window.replace(answer, null);
+    t.equal(shown(), 'a: one, b: one', 'the changes were those of one read');
+  },
+);
+
 t.test('reads are one after the other, gathered, and rest in between', async (t) => {
   const timing = new ManualTiming();
   const reads: PromiseWithResolvers<boolean>[] = [];

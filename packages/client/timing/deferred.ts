@@ -1,7 +1,7 @@
 /** A promise that is settled from outside. */
 export class Deferred<T> {
   readonly promise: Promise<T>;
-  #resolve: (value: T) => void = () => {};
+  #resolve: (value: T | Promise<T>) => void = () => {};
   #reject: (error: Error) => void = () => {};
 
   constructor() {
@@ -11,7 +11,7 @@ export class Deferred<T> {
     });
   }
 
-  resolve(value: T): void {
+  resolve(value: T | Promise<T>): void {
     this.#resolve(value);
   }
 

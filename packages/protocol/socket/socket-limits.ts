@@ -1,21 +1,27 @@
+/** Those that clients know too. */
+export const REQUESTS_PER_SECOND = 20;
+export const POLLS_PER_SECOND = 10;
+export const AUTHENTICATE_MS = 10_000;
+export const PONG_MS = 10_000;
+
 /** Default limits of a socket (docs/realtime.md#limits); PARLEY_SOCKET_<NAME> sets each. */
 export const SOCKET_LIMITS = {
   /** Conversations that one socket may be subscribed to. */
   subscriptions: 1_000,
   /** Frames per second that one socket may send: the size of its bucket, and the rate of refill. */
-  requestsPerSecond: 20,
+  requestsPerSecond: REQUESTS_PER_SECOND,
   /** Bytes of one frame from a client. A longer frame ends the connection without a close frame. */
   frameBytes: 65_536,
   /** Open sockets of one actor on one node, streams and polls among them. */
   socketsPerActor: 50,
   /** Polls of one actor in a second on one node. */
-  pollsPerSecond: 10,
+  pollsPerSecond: POLLS_PER_SECOND,
   /** Time from the upgrade to a valid `authenticate`, if the handshake had no credential. */
-  authenticateMs: 10_000,
+  authenticateMs: AUTHENTICATE_MS,
   /** Time between two pings. */
   heartbeatMs: 25_000,
   /** Time from a ping to its pong, before the socket is closed with 4002. */
-  pongMs: 10_000,
+  pongMs: PONG_MS,
   /** Queued bytes above which a socket receives no ephemeral events. */
   ephemeralBytes: 65_536,
   /** Queued bytes above which a socket is closed with 4001. */

@@ -4,10 +4,11 @@ import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { Pin } from '@parley/protocol/resources/pin.ts';
 import type { EventOf } from '@parley/protocol/socket/event-data.ts';
 import type { Message, StreamingText } from '../../events/conversation-feed.ts';
+import { type ListOrder, ListWindow } from '../../lists/list-window.ts';
+import { withKnownResources, withSameParts } from '../../lists/same-parts.ts';
 import { pagesOf } from '../../rest/pages.ts';
 import type { Part } from './conversation-snapshot.ts';
 import { allOf, LiveList, type LiveListHost } from './live-list.ts';
-import { withKnownResources, withSameParts } from './same-parts.ts';
 import type { ViewCore } from './view-core.ts';
 
 type PartsCore = Pick<ViewCore, 'id' | 'path' | 'host' | 'begun' | 'timeline' | 'changed'>;
@@ -27,37 +28,30 @@ export class ConversationParts {
     this.#joined = joined;
     const { path, begun } = core;
     const { fetch, timing } = core.host;
-    const list = <T extends { readonly object: string }>(
+    const list = <T extends object>(
       what: Part,
-      options: Omit<LiveListHost<T>, 'begun' | 'timing' | 'changed'>,
-    ) => new LiveList<T>({ begun, timing, changed: () => core.changed(what), ...options });
-    const idOf = ({ id }: { readonly id: string }) => id;
+      keyOf: (item: T) => string,
+      read: LiveListHost<T>['read'],
+      order: ListOrder<T> = {},
+    ) =>
+      new LiveList(new ListWindow(keyOf, order), { begun, timing, read, changed: () => core.changed(what) });
     const unsent = (status: 'draft' | 'scheduled') =>
       allOf(pagesOf<ChatMessage>(fetch, `${path}/messages`, { status, ...WHOLE_PAGE }));
-    this.conversation = list<Conversation>('conversation', {
-      idOf,
-      compare: () => 0,
-      read: async () => {
-        const conversation = await fetch<Conversation>(`${path}${RESOURCE}`);
-        joined(conversation.participants ?? [], true);
-        return [conversation];
-      },
-    });
-    this.pins = list<Pin>('pins', {
+    const readConversation = async () => {
+      const conversation = await fetch<Conversation>(`${path}${RESOURCE}`);
+      joined(conversation.participants ?? [], true);
+      return [conversation];
+    };
+    this.conversation = list<Conversation>('conversation', ({ id }) => id, readConversation);
+    const readPins = () => allOf(pagesOf<Pin>(fetch, `${path}/pins`, WHOLE_PAGE));
+    this.pins = list<Pin>('pins', ({ pinned_at, message_id }) => `${pinned_at} ${message_id}`, readPins, {
       idOf: ({ message_id }) => message_id,
-      compare: (a, b) => (a.pinned_at! < b.pinned_at! ? 1 : -1),
-      read: () => allOf(pagesOf<Pin>(fetch, `${path}/pins`, WHOLE_PAGE)),
     });
-    this.drafts = list<ChatMessage>('drafts', {
-      idOf,
-      compare: (a, b) => (a.created_at < b.created_at ? -1 : 1),
-      read: () => unsent('draft'),
-    });
-    this.scheduled = list<ChatMessage>('scheduled', {
-      idOf,
-      compare: (a, b) => (a.scheduled_at! < b.scheduled_at! ? -1 : 1),
-      read: () => unsent('scheduled'),
-    });
+    const first = { isAscending: true };
+    const byCreation = ({ created_at, id }: ChatMessage) => `${created_at} ${id}`;
+    this.drafts = list<ChatMessage>('drafts', byCreation, () => unsent('draft'), first);
+    const byTime = ({ scheduled_at, id }: ChatMessage) => `${scheduled_at} ${id}`;
+    this.scheduled = list<ChatMessage>('scheduled', byTime, () => unsent('scheduled'), first);
   }
 
   get #all() {
@@ -90,9 +84,12 @@ export class ConversationParts {
       case 'message.pinned': {
         const { message_id, pinned_by, pinned_at } = frame.data;
         const message = this.pins.get(message_id)?.message ?? this.#core.timeline.find(message_id);
-        if (pinned_at === null) this.pins.remove(message_id);
+        if (pinned_at === null) this.pins.change((pins) => pins.delete(message_id));
         else if (message === undefined) this.pins.reload();
-        else this.pins.put({ object: 'pin', message_id, pinned_by, pinned_at, message });
+        else {
+          const pin: Pin = { object: 'pin', message_id, pinned_by, pinned_at, message };
+          this.pins.change((pins) => pins.put(pin));
+        }
         return;
       }
       case 'draft.created':
@@ -109,11 +106,13 @@ export class ConversationParts {
       [this.drafts, 'draft'],
       [this.scheduled, 'scheduled'],
     ] as const) {
-      if (status === ofList) list.put(message);
-      else if (list.get(id) !== undefined) list.remove(id);
+      if (status === ofList) list.change((all) => all.put(message));
+      else if (list.get(id) !== undefined) list.change((all) => all.delete(id));
     }
     const pin = this.pins.get(id);
-    if (pin !== undefined) this.pins.put({ ...pin, message: withPartsOf(pin.message, message) });
+    if (pin === undefined) return;
+    const noted = { ...pin, message: withPartsOf(pin.message, message) };
+    this.pins.change((pins) => pins.put(noted));
   }
 
   /**
@@ -138,7 +137,7 @@ export class ConversationParts {
   /** Sets the text so far of a draft that is being streamed. */
   write({ messageId, body }: StreamingText): void {
     if (this.drafts.get(messageId)?.streaming_state !== 'streaming') return;
-    this.drafts.change(messageId, (known) => known && { ...known, body });
+    this.drafts.change((all) => all.change(messageId, (known) => known && { ...known, body }));
   }
 
   /** Changes may be missing: reads again what was read. */
@@ -162,7 +161,7 @@ export class ConversationParts {
 
   /** Changes the conversation, if it was read. */
   #patch(change: (known: Conversation) => Conversation): void {
-    this.conversation.change(this.#core.id, (known) => known && withSameParts(known, change(known)));
+    this.conversation.change((all) => all.change(this.#core.id, (known) => known && change(known)));
   }
 }
 

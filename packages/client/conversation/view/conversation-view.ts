@@ -4,7 +4,6 @@ import type {
   EditMessageBody,
   SendMessageBody,
 } from '@parley/protocol/resources/chat-message.ts';
-import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { Pin } from '@parley/protocol/resources/pin.ts';
 import type { EventOf } from '@parley/protocol/socket/event-data.ts';
@@ -13,13 +12,13 @@ import type { Message } from '../../events/conversation-feed.ts';
 import type { CallOptions } from '../../link/call-scope.ts';
 import { Gaps } from '../../live/gaps.ts';
 import type { LoadedPart, PartOwner } from '../../live/loaded-object.ts';
+import { conversationPath, type ParticipantChange } from '../../rest/conversations.ts';
 import { randomId } from '../../rest/rest.ts';
 import type { AttachmentInput, UploadOptions } from '../../rest/upload.ts';
+import { Deferred } from '../../timing/deferred.ts';
 import type { ConversationHost } from '../conversation-host.ts';
-import { Deferred } from '../deferred.ts';
 import { Activity } from './activity.ts';
 import { ConversationParts } from './conversation-parts.ts';
-import { ConversationRequests } from './conversation-requests.ts';
 import {
   askingSnapshot,
   type ConversationEnd,
@@ -49,11 +48,9 @@ import { WindowView } from './window-view.ts';
  * subscribed to before anything is loaded, so nothing is missed. LiveConversation describes what
  * the methods do.
  */
-export class ConversationView
-  extends ConversationRequests
-  implements ViewCore, LoadedPart<ConversationSnapshot>
-{
+export class ConversationView implements ViewCore, LoadedPart<ConversationSnapshot> {
   readonly id: string;
+  readonly path: string;
   readonly host: ConversationHost;
   readonly begun: Promise<void>;
   readonly opened: Promise<void>;
@@ -85,8 +82,8 @@ export class ConversationView
     owner: PartOwner<ConversationSnapshot, ConversationEvents>,
     pageSize: number,
   ) {
-    super(id, host.fetch);
     this.id = id;
+    this.path = conversationPath(id);
     this.host = host;
     this.pending = new PendingChanges((): void => this.each((timeline) => timeline.touch()));
     this.#owner = owner;
@@ -235,10 +232,21 @@ export class ConversationView
   }
 
   async markUnread(sequence: number): Promise<void> {
-    const path = `${this.path}/actions/mark-unread`;
-    const { unread } = await this.host.fetch<Conversation>(path, { method: 'POST', body: { sequence } });
+    const { unread } = await this.host.conversations.markUnread(this.id, sequence);
     this.#mark.reset(sequence - 1);
     this.#read(sequence - 1, unread);
+  }
+
+  mute(until: string | null = null): Promise<Participant> {
+    return this.#changeOwn({ notifications: 'muted', ...(until === null ? {} : { muted_until: until }) });
+  }
+
+  unmute(): Promise<Participant> {
+    return this.#changeOwn({ notifications: 'unmuted' });
+  }
+
+  async leave(): Promise<Participant> {
+    return this.host.conversations.removeParticipant(this.id, (await this.#own()).id);
   }
 
   thread(messageId: string, pageSize: number, owner: PartOwner<ThreadSnapshot, ThreadEvents>): ThreadView {
@@ -269,10 +277,15 @@ export class ConversationView
     this.#sending.close();
   }
 
-  protected override async own(): Promise<Participant> {
+  async #changeOwn(change: ParticipantChange): Promise<Participant> {
+    return this.host.conversations.updateParticipant(this.id, (await this.#own()).id, change);
+  }
+
+  /** Returns the caller's own participant. Rejects with `resource_not_found` if there is none. */
+  async #own(): Promise<Participant> {
+    const { conversations } = this.host;
     const [known] = this.#parts.conversation.items;
-    const path = `${this.path}?include[]=participants`;
-    const { participants } = known ?? (await this.host.fetch<Conversation>(path));
+    const { participants } = known ?? (await conversations.get(this.id, ['participants']));
     const ownId = this.host.actor()?.id;
     const own = participants?.find(({ actor, actor_id }) => (actor_id ?? actor?.id) === ownId);
     if (own !== undefined) return own;

@@ -1,7 +1,8 @@
+import type { ListWindow } from '../../lists/list-window.ts';
 import { ReadLoop } from '../../lists/read-loop.ts';
+import { sameList } from '../../lists/same-parts.ts';
 import type { Timing } from '../../timing/timing.ts';
 import { PendingChanges } from './pending-changes.ts';
-import { sameList, withSameParts } from './same-parts.ts';
 
 export interface LiveListHost<T> {
   /** Resolves once events of the conversation arrive. */
@@ -9,9 +10,6 @@ export interface LiveListHost<T> {
   readonly timing: Pick<Timing, 'after'>;
   /** Reads all items. */
   read(): Promise<readonly T[]>;
-  idOf(item: T): string;
-  /** The order, as for Array.sort. */
-  compare(a: T, b: T): number;
   changed(): void;
 }
 
@@ -19,36 +17,36 @@ export interface LiveListHost<T> {
  * Resources of a conversation beside its timeline, such as its pins: read when they are asked for
  * first, and kept up to date by events from then on.
  */
-export class LiveList<T extends { readonly object: string; readonly updated_at?: string }> {
+export class LiveList<T extends object> {
   readonly pending: PendingChanges<T | undefined>;
   readonly #host: LiveListHost<T>;
+  readonly #window: ListWindow<T>;
   readonly #reads: ReadLoop;
-  #known = new Map<string, T>();
   #items: readonly T[] | undefined;
   #isAsked = false;
-  /** Changes since the request that is being answered: the answer may lack them. */
-  #held: Change<T>[] | undefined;
   #isClosed = false;
 
-  constructor(host: LiveListHost<T>) {
+  /** Takes over the window, which is empty. */
+  constructor(window: ListWindow<T>, host: LiveListHost<T>) {
     this.#host = host;
+    this.#window = window;
     this.pending = new PendingChanges(() => this.#touch());
     const { timing } = host;
-    this.#reads = new ReadLoop({ timing, restMs: 0, read: () => this.#read(), failed: () => {} });
+    this.#reads = new ReadLoop({ timing, read: () => this.#read(), failed: () => {} });
   }
 
   /** What is known, in order. The same array until something changes. */
   get items(): readonly T[] {
     if (this.#items === undefined) {
-      const ids = new Set([...this.#known.keys(), ...this.pending.ids]);
-      const shown = [...ids].flatMap((id) => this.pending.applied(id, this.#known.get(id)) ?? []);
-      this.#items = shown.sort((a, b) => this.#host.compare(a, b));
+      const ids = new Set([...this.#window.ids, ...this.pending.ids]);
+      const shown = [...ids].flatMap((id) => this.pending.applied(id, this.get(id)) ?? []);
+      this.#items = this.#window.sorted(shown);
     }
     return this.#items;
   }
 
   get(id: string): T | undefined {
-    return this.#known.get(id);
+    return this.#window.get(id);
   }
 
   /** Reads the items, once. What fails for a while is tried again, what is refused stays empty. */
@@ -63,30 +61,17 @@ export class LiveList<T extends { readonly object: string; readonly updated_at?:
     if (this.#isAsked) this.#reads.wake(true);
   }
 
-  /** Adds an item or replaces an older state of it. */
-  put(item: T): void {
-    this.change(this.#host.idOf(item), (known) => {
-      if (known === undefined) return item;
-      return (item.updated_at ?? '') < (known.updated_at ?? '') ? known : withSameParts(known, item);
-    });
-  }
-
-  remove(id: string): void {
-    this.change(id, () => undefined);
-  }
-
-  /** Changes one item. Does nothing before the items are asked for. */
-  change(id: string, change: (known: T | undefined) => T | undefined): void {
+  /** Changes the items. Does nothing before they are asked for. */
+  change(change: (window: ListWindow<T>) => void): void {
     if (!this.#isAsked) return;
-    this.#held?.push([id, change]);
-    this.#apply(id, change);
+    change(this.#window);
     this.#touch();
   }
 
   /** Forgets everything, for good. */
   clear(): void {
     this.close();
-    this.#known.clear();
+    this.#window.replace([], null);
     this.#touch();
   }
 
@@ -98,35 +83,12 @@ export class LiveList<T extends { readonly object: string; readonly updated_at?:
 
   async #read(): Promise<boolean> {
     await this.#host.begun;
-    const held: Change<T>[] = [];
-    this.#held = held;
-    try {
-      const items = await this.#host.read();
-      if (this.#isClosed) return false;
-      this.#replace(items);
-    } finally {
-      this.#held = undefined;
-    }
-    for (const [id, change] of held) this.#apply(id, change);
+    this.#window.beginRead();
+    const items = await this.#host.read();
+    if (this.#isClosed) return false;
+    this.#window.replace(items, null);
     this.#touch();
     return false;
-  }
-
-  #replace(items: readonly T[]): void {
-    const before = this.#known;
-    this.#known = new Map(
-      items.map((item) => {
-        const id = this.#host.idOf(item);
-        const known = before.get(id);
-        return [id, known === undefined ? item : withSameParts(known, item)];
-      }),
-    );
-  }
-
-  #apply(id: string, change: (known: T | undefined) => T | undefined): void {
-    const changed = change(this.#known.get(id));
-    if (changed === undefined) this.#known.delete(id);
-    else this.#known.set(id, changed);
   }
 
   #touch(): void {
@@ -136,8 +98,6 @@ export class LiveList<T extends { readonly object: string; readonly updated_at?:
     else this.#host.changed();
   }
 }
-
-type Change<T> = readonly [id: string, change: (known: T | undefined) => T | undefined];
 
 /** Returns all items of a list. */
 export async function allOf<T>(pages: AsyncIterable<{ readonly data: readonly T[] }>): Promise<T[]> {

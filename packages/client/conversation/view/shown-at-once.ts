@@ -72,8 +72,7 @@ export class ShownAtOnce {
     return this.#run([pins.pending.add(messageId, change)], async () => {
       const path = messagePath(messageId, `/actions/${move}${WHOLE}`);
       const pin = await this.#core.host.fetch<Pin>(path, { method: 'POST' });
-      if (pin.pinned_at === null) pins.remove(messageId);
-      else pins.put(pin);
+      pins.change((all) => (pin.pinned_at === null ? all.delete(messageId) : all.put(pin)));
       return pin;
     });
   }

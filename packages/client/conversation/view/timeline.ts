@@ -3,9 +3,9 @@ import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import type { MessageReaction, ReactionCount } from '@parley/protocol/resources/reaction.ts';
 import type { Thread } from '@parley/protocol/resources/thread.ts';
 import type { Message, StreamingText } from '../../events/conversation-feed.ts';
+import { withKnownResources, withSameParts } from '../../lists/same-parts.ts';
 import { isForTimeline, type LocalMessage } from './local-echo.ts';
 import type { PendingChanges } from './pending-changes.ts';
-import { withKnownResources, withSameParts } from './same-parts.ts';
 import { emptyThread, withNewReplies, withoutReply, withReadThrough } from './thread-counts.ts';
 
 /** A message that the server has. */

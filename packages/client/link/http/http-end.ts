@@ -1,5 +1,5 @@
 import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
-import { CLOSE_CODES, type CloseReason } from '@parley/protocol/socket/close-codes.ts';
+import { CLOSE_BANDS, type CLOSE_CODES, type CloseReason } from '@parley/protocol/socket/close-codes.ts';
 import type { ConnectionEnd } from '../../errors/connection-end.ts';
 import { ParleyError, refusal } from '../../errors/parley-error.ts';
 
@@ -10,18 +10,22 @@ export function endOf(failure: unknown): ConnectionEnd {
   if (!(failure instanceof ParleyError) || failure.error === null) return { code: 1006, reason };
   const close = closeOf(failure);
   if (close === undefined) return { code: 1006, reason };
-  const { code, next } = CLOSE_CODES[close];
+  const code = CODES[close];
   const retryAfter = JSON.stringify({ retry_after_ms: failure.retryAfterMs ?? DEFAULT_WAIT_MS });
-  return { code, reason: next === 'wait' ? retryAfter : close, error: failure.error };
+  return {
+    code,
+    reason: CLOSE_BANDS[Math.floor(code / 100)] === 'wait' ? retryAfter : close,
+    error: failure.error,
+  };
 }
 
 /** Returns the end after a stream or poll whose cursor was refused: nothing is followed on it. */
 export function endOfResume(error: ErrorObject): ConnectionEnd {
   if (error.is_transient) return endOf(refusal(error));
-  return { code: CLOSE_CODES.cursor_invalid.code, reason: 'cursor_invalid', error };
+  return { code: CODES.cursor_invalid, reason: 'cursor_invalid', error };
 }
 
-function closeOf({ code, status, param, isTransient }: ParleyError): CloseReason | undefined {
+function closeOf({ code, status, param, isTransient }: ParleyError): keyof typeof CODES | undefined {
   if (code === 'account_in_other_cell') return 'account_moved';
   if (status === 401 || param === 'Service-Account') return 'credentials_revoked';
   // The quota of open connections is a limit that passes.
@@ -30,5 +34,16 @@ function closeOf({ code, status, param, isTransient }: ParleyError): CloseReason
   if (code.startsWith('api_version_')) return 'version_unsupported';
   return param === 'cursor' ? 'cursor_invalid' : undefined;
 }
+
+/** Of the ends that an answer can mean; the whole list would be for nothing in a page. */
+const CODES = {
+  account_moved: 4003,
+  rate_limited: 4100,
+  overloaded: 4101,
+  credentials_revoked: 4202,
+  cursor_invalid: 4300,
+  version_unsupported: 4401,
+  forbidden: 4403,
+} as const satisfies { readonly [Reason in CloseReason]?: (typeof CLOSE_CODES)[Reason]['code'] };
 
 const DEFAULT_WAIT_MS = 1_000;

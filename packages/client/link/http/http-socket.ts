@@ -3,7 +3,7 @@ import type { DeclaredStatus } from '@parley/protocol/resources/activity.ts';
 import type { CommandFrame, Op } from '@parley/protocol/socket/commands.ts';
 import type { EventFrame } from '@parley/protocol/socket/events.ts';
 import type { ReplyFrame, ServerFrame } from '@parley/protocol/socket/server-frames.ts';
-import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
+import { POLLS_PER_SECOND } from '@parley/protocol/socket/socket-limits.ts';
 import type { CloseFrame, PollAnswer, PollBody } from '@parley/protocol/socket/streams.ts';
 import type { ConnectionEnd } from '../../errors/connection-end.ts';
 import { ParleyError } from '../../errors/parley-error.ts';
@@ -340,7 +340,7 @@ const RESUME = 'resume';
 /** A page subscribes to several conversations in one moment: one request for all of them. */
 const GATHERING_MS = 25;
 /** Between two polls: half as many as one caller may send. */
-const APART_MS = 2_000 / SOCKET_LIMITS.pollsPerSecond;
+const APART_MS = 2_000 / POLLS_PER_SECOND;
 const AGAIN_MS = 1_000;
 /** How long the server may hold a poll. */
 const POLL_MS = 25_000;
