@@ -5,7 +5,7 @@ import type { EventFrame } from '@parley/protocol/socket/events.ts';
 import { ParleyError } from '../errors/parley-error.ts';
 import { ListWindow } from '../lists/list-window.ts';
 import { PagedReads } from '../lists/paged-reads.ts';
-import { attached, type FollowHost } from '../live/follow-host.ts';
+import type { FollowHost } from '../live/follow-host.ts';
 import { Gaps } from '../live/gaps.ts';
 import type { LoadedPart, PartOwner } from '../live/loaded-object.ts';
 import { queryOf } from '../rest/pages.ts';
@@ -44,10 +44,7 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
     });
     this.#gaps = new Gaps(host, () => this.#reads.refresh());
     this.#reads = new PagedReads({
-      fetch: host.fetch,
-      timing: host.timing,
-      window: this.#rows,
-      pageSize,
+      ...{ host, pageSize, set, window: this.#rows },
       first: (limit) => this.#path({ limit }),
       other: () => this.#readNamed(),
       began: () => {
@@ -56,14 +53,11 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
         this.#summary.ask();
       },
       changed: () => this.#changed(),
-      failed: (error) => set(this.#rows.size > 0 ? { error } : { status: 'error', error }),
     });
     this.#ends = [
       host.onFrame((frame) => this.#receive(frame)),
       host.onTouched((id) => this.#mayHaveChanged(id)),
-      host.onStale(() => this.#reads.refresh()),
     ];
-    void attached(host).then(() => this.#reads.wake(true));
   }
 
   loadMore(): Promise<boolean> {

@@ -1,14 +1,12 @@
 import type { List } from '@parley/protocol/lists.ts';
-import type { ParleyError } from '../errors/parley-error.ts';
-import type { Fetch } from '../rest/pages.ts';
+import { attached, type FollowHost } from '../live/follow-host.ts';
+import type { Loading } from '../live/loaded-object.ts';
 import { Deferred } from '../timing/deferred.ts';
-import type { Timing } from '../timing/timing.ts';
 import type { ListWindow } from './list-window.ts';
 import { ReadLoop } from './read-loop.ts';
 
 export interface PagedReadsOptions<T extends { readonly id: string }> {
-  readonly fetch: Fetch;
-  readonly timing: Pick<Timing, 'after'>;
+  readonly host: FollowHost;
   readonly window: ListWindow<T>;
   readonly pageSize: number;
   /** Returns the address of the first page, of this many entries. */
@@ -19,16 +17,18 @@ export interface PagedReadsOptions<T extends { readonly id: string }> {
   readonly began: () => void;
   /** The window has changed, or may have. */
   readonly changed: () => void;
-  readonly failed: (error: ParleyError) => void;
+  /** Says in the snapshot why nothing is read. */
+  readonly set: (values: Partial<Loading>) => void;
 }
 
 /**
- * The reads of a list that stays right: the whole window at first and after a gap, further pages
- * on request, and what its owner adds.
+ * The reads of a list that stays right: the whole window once events arrive and after a gap,
+ * further pages on request, and what its owner adds.
  */
 export class PagedReads<T extends { readonly id: string }> {
   readonly #options: PagedReadsOptions<T>;
   readonly #loop: ReadLoop;
+  readonly #unfollow: () => void;
   /** The window is to be read as a whole. */
   #isUnknown = true;
   #isUnread = true;
@@ -36,15 +36,18 @@ export class PagedReads<T extends { readonly id: string }> {
 
   constructor(options: PagedReadsOptions<T>) {
     this.#options = options;
+    const { host, window, set } = options;
     this.#loop = new ReadLoop({
-      timing: options.timing,
+      timing: host.timing,
       restMs: REST_MS,
       read: () => this.#read(),
       failed: (error) => {
         if (!error.isTransient) this.#settleMore(Promise.reject(error));
-        options.failed(error);
+        set(window.size > 0 ? { error } : { status: 'error', error });
       },
     });
+    this.#unfollow = host.onStale(() => this.refresh());
+    void attached(host).then(() => this.#loop.wake(true));
   }
 
   /** Whether the window has never been read. */
@@ -52,9 +55,9 @@ export class PagedReads<T extends { readonly id: string }> {
     return this.#isUnread;
   }
 
-  /** Reads what is wanted: at once if it is urgent, otherwise with what comes within a moment. */
-  wake(isUrgent = false): void {
-    this.#loop.wake(isUrgent);
+  /** Reads what is wanted, with what comes within a moment. */
+  wake(): void {
+    this.#loop.wake();
   }
 
   /** Reads the whole window again. */
@@ -74,6 +77,7 @@ export class PagedReads<T extends { readonly id: string }> {
 
   close(): void {
     this.#loop.close();
+    this.#unfollow();
     this.#settleMore(Promise.resolve(this.#options.window.next !== null));
   }
 
@@ -85,7 +89,7 @@ export class PagedReads<T extends { readonly id: string }> {
     const found: T[] = [];
     let next: string | null = first;
     do {
-      const page: List<T> = await this.#options.fetch<List<T>>(next);
+      const page: List<T> = await this.#options.host.fetch<List<T>>(next);
       found.push(...page.data);
       next = page.page_info.next_page_url;
     } while (next !== null && found.length < wanted);

@@ -8,7 +8,7 @@ import type { EventFrame } from '@parley/protocol/socket/events.ts';
 import { ListWindow } from '../lists/list-window.ts';
 import { PagedReads } from '../lists/paged-reads.ts';
 import { ReadLoop } from '../lists/read-loop.ts';
-import { attached, type FollowHost, isAttached } from '../live/follow-host.ts';
+import { type FollowHost, isAttached } from '../live/follow-host.ts';
 import type { LoadedPart, PartOwner } from '../live/loaded-object.ts';
 import { queryOf } from '../rest/pages.ts';
 import type { NotificationQuery, NotificationsSnapshot } from './feed-snapshot.ts';
@@ -35,16 +35,13 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
     this.#query = query;
     this.#set = set;
     this.#reads = new PagedReads({
-      fetch: host.fetch,
-      timing: host.timing,
-      window: this.#rows,
-      pageSize,
+      ...{ host, pageSize, set, window: this.#rows },
       first: (limit) => `${PATH}${queryOf({ category, status, limit, include: ['sender'] })}`,
       began: () => {
         this.#isFollowed = isAttached(host.state());
+        this.#counts.wake();
       },
       changed: () => this.#changed(),
-      failed: (error) => set(this.#rows.size > 0 ? { error } : { status: 'error', error }),
     });
     this.#counts = new ReadLoop({
       timing: host.timing,
@@ -62,15 +59,10 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
         }
       }),
       host.actors.onLearned((id) => this.#learned(id)),
-      host.onStale(() => this.#refresh()),
       host.onState((state) => {
-        if (state === 'live' && !this.#isFollowed) this.#refresh();
+        if (state === 'live' && !this.#isFollowed) this.#reads.refresh();
       }),
     ];
-    void attached(host).then(() => {
-      this.#reads.wake(true);
-      this.#counts.wake(true);
-    });
   }
 
   loadMore(): Promise<boolean> {
@@ -100,13 +92,8 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
   async markAll(status: MarkAllStatus): Promise<NotificationSummary> {
     const path = `${PATH}/actions/mark-all`;
     const summary = await this.#host.fetch<NotificationSummary>(path, { method: 'POST', body: { status } });
-    this.#refresh();
-    return summary;
-  }
-
-  #refresh(): void {
     this.#reads.refresh();
-    this.#counts.wake();
+    return summary;
   }
 
   #receive(notification: Notification): void {

@@ -1,6 +1,8 @@
 import type { AuditHead as Head } from '@parley/protocol/resources/audit-event.ts';
 import { Facts } from '@parley/ui/data/facts.tsx';
 import { Button } from '@parley/ui/elements/button.tsx';
+import { useAction } from '@parley/ui/feedback/action.ts';
+import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useState } from 'preact/hooks';
 import { CopyLine } from '../notice.tsx';
 import { useAdministration } from '../use-administration.ts';
@@ -18,28 +20,23 @@ interface Proof {
 export function AuditHead() {
   const { api, offered, call } = useAdministration();
   const [proof, setProof] = useState<Proof>();
-  const [problem, setProblem] = useState('');
+  const { problem, run } = useAction();
   const operation = offered('get_audit_head');
   if (operation === undefined) return null;
   const verify = async () => {
-    try {
-      const head = (await call(operation)) as Head;
-      const before = keptHead(head.account_id);
-      const verdict = await verdictOn(head);
-      const against = before && contradiction(head, before);
-      if (verdict === 'valid' && against === undefined) keep(head);
-      setProof({ head, verdict, against, before });
-      setProblem('');
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
+    const head = (await call(operation)) as Head;
+    const before = keptHead(head.account_id);
+    const verdict = await verdictOn(head);
+    const against = before && contradiction(head, before);
+    if (verdict === 'valid' && against === undefined) keep(head);
+    setProof({ head, verdict, against, before });
   };
   return (
     <section class="audit-head" aria-label="Verification">
       <p>
-        <Button onClick={verify}>Verify the chain</Button>
+        <Button onClick={() => run(verify)}>Verify the chain</Button>
       </p>
-      {problem !== '' && <p role="alert">{problem}</p>}
+      <Problem text={problem} />
       {proof && (
         <div role="status">
           <p class={proof.verdict === 'invalid' || proof.against ? 'audit-bad' : 'audit-good'}>
