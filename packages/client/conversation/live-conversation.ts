@@ -22,8 +22,9 @@ import type { Reaction } from '@parley/protocol/resources/reaction.ts';
 import type { Token } from '@parley/protocol/resources/token.ts';
 import type { CallOptions } from '../link/call-scope.ts';
 import { LoadedObject } from '../live/loaded-object.ts';
-import { type Conversations, conversationPath } from '../rest/conversations.ts';
+import type { Conversations } from '../rest/conversations.ts';
 import { type FetchOptions, pagesOf, type QueryValues, queryOf } from '../rest/pages.ts';
+import { conversationPath, messagePath, participantPath } from '../rest/paths.ts';
 import { randomId } from '../rest/rest.ts';
 import type { AttachmentInput, UploadOptions } from '../rest/upload.ts';
 import { handled } from '../timing/turns.ts';
@@ -38,7 +39,6 @@ import {
   type ReadPosition,
 } from './view/conversation-snapshot.ts';
 import type { ConversationView } from './view/conversation-view.ts';
-import { messagePath } from './view/message-path.ts';
 import type { TimelineMessage } from './view/timeline.ts';
 
 /** How a conversation is shown. */
@@ -234,7 +234,7 @@ export class LiveConversation extends LoadedObject<
 
   /** Returns a participant by its own id, which is not the id of its actor; also a former one. */
   readonly member: (participantId: string) => Promise<Participant> = (id) =>
-    this.#host.fetch(this.#path(`/participants/${encodeURIComponent(id)}`));
+    this.#host.fetch(this.#path(participantPath(id)));
 
   /** Adds a user, an agent or a customer. */
   readonly addMember: (member: ParticipantInput) => Promise<Participant> = (member) =>
@@ -291,7 +291,7 @@ export class LiveConversation extends LoadedObject<
   }
 
   #path(rest: string): string {
-    return `${conversationPath(this.id)}${rest}`;
+    return conversationPath(this.id, rest);
   }
 
   #pages<T>(path: string, filter: object = {}): Pages<T> {

@@ -1,5 +1,6 @@
 import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
 import type { FollowHost } from '../live/follow-host.ts';
+import { CONVERSATIONS } from '../rest/paths.ts';
 
 export interface SummaryListener {
   changed(summary: InboxSummary): void;
@@ -41,7 +42,7 @@ export class FollowedSummary {
   ask(): void {
     this.#stopAsking?.();
     this.#stopAsking = undefined;
-    this.#host.fetch<InboxSummary>('/v1/messaging/conversations/summary').then(
+    this.#host.fetch<InboxSummary>(`${CONVERSATIONS}/summary`).then(
       (summary) => this.#take(summary),
       () => {},
     );

@@ -9,6 +9,7 @@ import type { FollowHost } from '../live/follow-host.ts';
 import { Gaps } from '../live/gaps.ts';
 import type { LoadedPart, PartOwner } from '../live/loaded-object.ts';
 import { queryOf } from '../rest/pages.ts';
+import { CONVERSATIONS } from '../rest/paths.ts';
 import { FollowedSummary } from './followed-summary.ts';
 import type { InboxQuery, InboxSnapshot } from './inbox-snapshot.ts';
 
@@ -156,11 +157,10 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
 
   #path(part: { readonly conversation_ids?: readonly string[]; readonly limit: number }): string {
     const { pageSize: _, order = 'activity', include = INCLUDE, ...filters } = this.#query;
-    return `${PATH}${queryOf({ order, include, ...filters, ...part })}`;
+    return `${CONVERSATIONS}${queryOf({ order, include, ...filters, ...part })}`;
   }
 }
 
-const PATH = '/v1/messaging/conversations';
 const INCLUDE = ['last_message', 'participants'] as const;
 const CONVERSATION_PREFIX = 'cnv_';
 /** As many as a page has. */

@@ -17,7 +17,8 @@ import type {
   ParticipantInput,
   UpdateParticipantBody,
 } from '@parley/protocol/resources/participant.ts';
-import { type Fetch, pagesOf, queryOf } from './pages.ts';
+import { type Fetch, type FetchOptions, pagesOf, queryOf } from './pages.ts';
+import { CONVERSATIONS, conversationPath, participantPath } from './paths.ts';
 
 /** The query: all but `q`, `type`, `audience` and single values require version 1.2.harbor. */
 export interface ConversationFilter {
@@ -83,29 +84,29 @@ export class Conversations {
 
   /** Yields pages, each requested when asked for. */
   list(filter: ConversationFilter = {}): AsyncGenerator<ConversationPage, void, undefined> {
-    return pagesOf<Conversation>(this.#fetch, PATH, { ...filter });
+    return pagesOf<Conversation>(this.#fetch, CONVERSATIONS, { ...filter });
   }
 
   /** Returns one conversation as the caller sees it. */
   get(id: string, include: readonly ConversationInclude[] = []): Promise<Conversation> {
-    return this.#fetch<Conversation>(`${conversationPath(id)}${queryOf({ include })}`);
+    return this.#fetch<Conversation>(conversationPath(id, queryOf({ include })));
   }
 
   /** Returns counts over all conversations, like `inbox.updated`. Requires version 1.2.harbor. */
   summary(): Promise<InboxSummary> {
-    return this.#fetch<InboxSummary>(`${PATH}/summary`);
+    return this.#fetch<InboxSummary>(`${CONVERSATIONS}/summary`);
   }
 
   /** Starts a conversation, or returns an existing direct message. */
   async create(body: CreateConversationBody): Promise<Conversation> {
-    const conversation = await this.#fetch<Conversation>(PATH, { method: 'POST', body });
+    const conversation = await this.#fetch<Conversation>(CONVERSATIONS, { method: 'POST', body });
     this.#touched(conversation.id);
     return conversation;
   }
 
   /** Changes what all members see: title, lane, assignee, topic, or whether it is archived. */
   update(id: string, change: ConversationChange): Promise<Conversation> {
-    return this.#change('PATCH', id, '', change);
+    return this.#change(id, '', { method: 'PATCH', body: change });
   }
 
   /** Closes the conversation to new messages. */
@@ -176,12 +177,12 @@ export class Conversations {
 
   /** Marks all conversations of the caller as read. Requires version 1.2.harbor. */
   markAllRead(): Promise<InboxSummary> {
-    return this.#fetch<InboxSummary>(`${PATH}/actions/mark-all-read`, { method: 'POST', body: {} });
+    return this.#fetch<InboxSummary>(`${CONVERSATIONS}/actions/mark-all-read`, { method: 'POST', body: {} });
   }
 
   /** Deletes the conversation, which can be restored for 30 days. Requires version 1.2.harbor. */
   delete(id: string): Promise<Conversation> {
-    return this.#change('DELETE', id, '');
+    return this.#change(id, '', { method: 'DELETE' });
   }
 
   /** Brings a deleted conversation back. Requires version 1.2.harbor. */
@@ -190,26 +191,23 @@ export class Conversations {
   }
 
   /** Adds a user, agent or customer, or a former participant again. */
-  async addParticipant(id: string, participant: ParticipantInput): Promise<Participant> {
-    const path = `${conversationPath(id)}/participants`;
-    const added = await this.#fetch<Participant>(path, { method: 'POST', body: participant });
-    this.#touched(id);
-    return added;
+  addParticipant(id: string, participant: ParticipantInput): Promise<Participant> {
+    return this.#change(id, '/participants', { method: 'POST', body: participant });
   }
 
   /** Changes a participant: role, notifications, or what starts an agent. */
   updateParticipant(id: string, participantId: string, change: ParticipantChange): Promise<Participant> {
-    return this.#ofParticipant('PATCH', id, participantId, change);
+    return this.#change(id, participantPath(participantId), { method: 'PATCH', body: change });
   }
 
   /** Removes a participant; the caller's own leaves the conversation. */
   removeParticipant(id: string, participantId: string): Promise<Participant> {
-    return this.#ofParticipant('DELETE', id, participantId);
+    return this.#change(id, participantPath(participantId), { method: 'DELETE' });
   }
 
   /** Yields pages of what was changed, by whom and when, the newest first. */
   audit(id: string): AsyncGenerator<List<AuditEvent>, void, undefined> {
-    return pagesOf<AuditEvent>(this.#fetch, `${conversationPath(id)}/audit`);
+    return pagesOf<AuditEvent>(this.#fetch, conversationPath(id, '/audit'));
   }
 
   /**
@@ -231,45 +229,17 @@ export class Conversations {
   }
 
   #act(id: string, action: string, body: object = {}): Promise<Conversation> {
-    return this.#change('POST', id, `/actions/${action}`, body);
+    return this.#change(id, `/actions/${action}`, { method: 'POST', body });
   }
 
-  async #change(
-    method: 'POST' | 'PATCH' | 'DELETE',
-    id: string,
-    path: string,
-    body?: object,
-  ): Promise<Conversation> {
-    const options = body === undefined ? { method } : { method, body };
-    const conversation = await this.#fetch<Conversation>(`${conversationPath(id)}${path}`, options);
+  async #change<T>(id: string, path: string, options: FetchOptions): Promise<T> {
+    const changed = await this.#fetch<T>(conversationPath(id, path), options);
     this.#touched(id);
-    return conversation;
-  }
-
-  async #ofParticipant(
-    method: 'PATCH' | 'DELETE',
-    id: string,
-    participantId: string,
-    body?: object,
-  ): Promise<Participant> {
-    const path = `${conversationPath(id)}/participants/${encodeURIComponent(participantId)}`;
-    const participant = await this.#fetch<Participant>(
-      path,
-      body === undefined ? { method } : { method, body },
-    );
-    this.#touched(id);
-    return participant;
+    return changed;
   }
 
   #ofActor(actorId: string, action: 'block' | 'unblock'): Promise<Block> {
     const path = `/v1/messaging/actors/${encodeURIComponent(actorId)}/actions/${action}`;
     return this.#fetch<Block>(path, { method: 'POST', body: {} });
   }
-}
-
-const PATH = '/v1/messaging/conversations';
-
-/** Returns the path of a conversation. */
-export function conversationPath(id: string): string {
-  return `${PATH}/${encodeURIComponent(id)}`;
 }

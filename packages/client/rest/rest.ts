@@ -11,6 +11,7 @@ import { type CallOptions, CallScope } from '../link/call-scope.ts';
 import { Backoff, Pauses } from '../link/pauses.ts';
 import { answerOf, requestHeaders, type Server } from '../link/server.ts';
 import type { FetchOptions } from './pages.ts';
+import { conversationPath, messagePath } from './paths.ts';
 import type { UploadHost } from './upload.ts';
 import type { XhrConstructor } from './xhr.ts';
 
@@ -49,7 +50,7 @@ export class Rest {
     const parts: MessageInclude[] = ['sender'];
     if (isNew && body.attachments?.length) parts.push('attachments');
     if (isNew && body.reply_to_message_id !== undefined) parts.push('reply_to');
-    const path = `${messagesOf(conversationId)}?${this.including(parts)}`;
+    const path = conversationPath(conversationId, `/messages?${this.including(parts)}`);
     const text = JSON.stringify({ client_message_id: randomId(), ...body });
     return this.#retry<ChatMessage>({ method: 'POST', path, body: text }, options);
   }
@@ -74,15 +75,13 @@ export class Rest {
   /** Returns the messages behind a number, expanded as in events, the oldest first. */
   async messages(conversationId: string, after: number): Promise<Page> {
     const query = `after_sequence=${after}&limit=100&${this.including(EVENT_PARTS)}`;
-    const path = `${messagesOf(conversationId)}?${query}`;
+    const path = conversationPath(conversationId, `/messages?${query}`);
     const { data, page_info } = await this.fetch<List<ChatMessage>>(path);
     return { messages: data, more: page_info.has_next_page };
   }
 
   message(id: string): Promise<ChatMessage> {
-    return this.fetch<ChatMessage>(
-      `/v1/messaging/messages/${encodeURIComponent(id)}?${this.including(EVENT_PARTS)}`,
-    );
+    return this.fetch<ChatMessage>(messagePath(id, `?${this.including(EVENT_PARTS)}`));
   }
 
   /** Returns the query for those of the parts that the spoken version has. */
@@ -176,10 +175,6 @@ interface Call {
   readonly path: string;
   readonly body?: string | undefined;
   readonly idempotencyKey?: string | undefined;
-}
-
-function messagesOf(conversationId: string): string {
-  return `/v1/messaging/conversations/${encodeURIComponent(conversationId)}/messages`;
 }
 
 /** crypto.randomUUID is absent on pages without TLS. */

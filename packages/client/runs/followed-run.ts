@@ -8,6 +8,7 @@ import { ReadLoop } from '../lists/read-loop.ts';
 import type { FollowHost } from '../live/follow-host.ts';
 import type { LoadedPart, PartOwner } from '../live/loaded-object.ts';
 import { queryOf } from '../rest/pages.ts';
+import { conversationPath, messagePath } from '../rest/paths.ts';
 import type { RunSnapshot } from './run-snapshot.ts';
 
 /**
@@ -170,15 +171,13 @@ export class FollowedRun implements LoadedPart<RunSnapshot> {
   /** A run that failed or was cancelled does not say which message it wrote last. */
   async #lastMessageId(conversationId: string | null): Promise<string | undefined> {
     if (conversationId === null) return undefined;
-    const path = `/v1/messaging/conversations/${encodeURIComponent(conversationId)}/messages?limit=${BACKLOG}`;
+    const path = conversationPath(conversationId, `/messages?limit=${BACKLOG}`);
     const { data } = await this.#host.fetch<List<ChatMessage>>(path);
     return data.find(({ agent_run_id }) => agent_run_id === this.#id)?.id;
   }
 
   #message(id: string): Promise<ChatMessage | undefined> {
-    return this.#host
-      .fetch<ChatMessage>(`/v1/messaging/messages/${encodeURIComponent(id)}`)
-      .catch(() => undefined);
+    return this.#host.fetch<ChatMessage>(messagePath(id)).catch(() => undefined);
   }
 }
 

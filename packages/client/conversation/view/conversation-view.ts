@@ -12,7 +12,8 @@ import type { Message } from '../../events/conversation-feed.ts';
 import type { CallOptions } from '../../link/call-scope.ts';
 import { Gaps } from '../../live/gaps.ts';
 import type { LoadedPart, PartOwner } from '../../live/loaded-object.ts';
-import { conversationPath, type ParticipantChange } from '../../rest/conversations.ts';
+import type { ParticipantChange } from '../../rest/conversations.ts';
+import { conversationPath, messagePath, WHOLE } from '../../rest/paths.ts';
 import { randomId } from '../../rest/rest.ts';
 import type { AttachmentInput, UploadOptions } from '../../rest/upload.ts';
 import { Deferred } from '../../timing/deferred.ts';
@@ -30,7 +31,6 @@ import {
   type ThreadSnapshot,
   type WindowSnapshot,
 } from './conversation-snapshot.ts';
-import { messagePath, WHOLE } from './message-path.ts';
 import { PendingChanges } from './pending-changes.ts';
 import { Quotes } from './quotes.ts';
 import { ReadMark } from './read-mark.ts';

@@ -1,6 +1,6 @@
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import { withKnownResources, withSameParts } from '../../lists/same-parts.ts';
-import { messagePath, WHOLE } from './message-path.ts';
+import { messagePath, WHOLE } from '../../rest/paths.ts';
 import type { ViewCore } from './view-core.ts';
 
 /**

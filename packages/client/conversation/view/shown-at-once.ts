@@ -1,10 +1,10 @@
 import type { ChatMessage, EditMessageBody } from '@parley/protocol/resources/chat-message.ts';
 import type { Pin } from '@parley/protocol/resources/pin.ts';
 import type { MessageReactions } from '@parley/protocol/resources/reaction.ts';
+import { messagePath, WHOLE } from '../../rest/paths.ts';
 import { Turns } from '../../timing/turns.ts';
 import type { ConversationParts } from './conversation-parts.ts';
 import { edited, reacted, tombstone } from './message-changes.ts';
-import { messagePath, WHOLE } from './message-path.ts';
 import type { ViewCore } from './view-core.ts';
 
 type ChangeCore = Pick<ViewCore, 'host' | 'timeline' | 'pending' | 'each' | 'update'>;

@@ -1,8 +1,8 @@
 import type { Thread } from '@parley/protocol/resources/thread.ts';
 import { sameList } from '../../lists/same-parts.ts';
 import type { LoadedPart, PartOwner } from '../../live/loaded-object.ts';
+import { messagePath } from '../../rest/paths.ts';
 import type { ThreadEvents, ThreadSnapshot } from './conversation-snapshot.ts';
-import { messagePath } from './message-path.ts';
 import { ReadMark } from './read-mark.ts';
 import type { Timeline, TimelineMessage } from './timeline.ts';
 import { TimelineReader } from './timeline-reader.ts';

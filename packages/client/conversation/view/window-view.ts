@@ -1,8 +1,8 @@
 import type { List } from '@parley/protocol/lists.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import type { LoadedPart, PartOwner } from '../../live/loaded-object.ts';
+import { messagePath } from '../../rest/paths.ts';
 import type { ThreadEvents, WindowSnapshot } from './conversation-snapshot.ts';
-import { messagePath } from './message-path.ts';
 import type { Timeline } from './timeline.ts';
 import { TimelineReader } from './timeline-reader.ts';
 import type { ViewCore } from './view-core.ts';
