@@ -23,10 +23,15 @@ export interface ParsedMail {
   readonly report: DeliveryReport | null;
   /** Whether parts could not be read; the source still has them. */
   readonly isDamaged: boolean;
+  /** Why nothing but the header was read, so that the whole mail is its attachment; else null. */
+  readonly unread: UnreadCause | null;
 }
 
+/** The limit of reading that a mail broke, or `failure` where its thread ended by itself. */
+export type UnreadCause = 'time' | 'memory' | 'failure';
+
 /** A parsed mail whose attachments are in the sink. */
-export type ReadMail = Omit<ParsedMail, 'attachments'>;
+export type ReadMail = Omit<ParsedMail, 'attachments' | 'unread'>;
 
 /** The facts of a mail of which nothing could be read. */
 export const NOTHING_READ: ReadMail = {

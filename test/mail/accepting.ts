@@ -126,6 +126,7 @@ function mailOf(fields: Partial<ParsedMail>, inbox: MailboxRow): ParsedMail {
     attachments: [],
     report: null,
     isDamaged: false,
+    unread: null,
     ...fields,
     text,
   };

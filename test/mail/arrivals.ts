@@ -118,7 +118,7 @@ async function parseMail(store: MailFiles, key: string): Promise<ParsedMail> {
     },
     ...{ to: [], cc: [], subject: null, text: '', visibleText: '', html: null, report: null },
     attachments: [{ key: attachment, filename: 'a.txt', contentType: 'text/plain', sizeBytes }],
-    isDamaged: false,
+    ...{ isDamaged: false, unread: null },
   };
 }
 

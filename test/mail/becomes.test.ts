@@ -74,7 +74,7 @@ async function parsed(source: Buffer): Promise<ParsedMail> {
       end: async () => {},
     },
   );
-  return { ...mail, attachments };
+  return { ...mail, attachments, unread: null };
 }
 
 const ROUNDS = 300;

@@ -1,5 +1,11 @@
 import { newId } from '@parley/protocol/ids.ts';
-import { NOTHING_READ, type ParsedMail, type ReadMail, type StoredPart } from '../parsed-mail.ts';
+import {
+  NOTHING_READ,
+  type ParsedMail,
+  type ReadMail,
+  type StoredPart,
+  type UnreadCause,
+} from '../parsed-mail.ts';
 import type { FromMailWorker, ReaderThread } from './reader-thread.ts';
 
 /** The methods of a store of files that reading a mail needs. */
@@ -20,41 +26,63 @@ export interface AttachmentStore {
 export class MailReading {
   readonly #thread: ReaderThread;
   readonly #store: AttachmentStore;
-  readonly #attachments: StoredPart[] = [];
+  readonly #open: () => AsyncIterable<Buffer>;
+  #attachments: StoredPart[] = [];
   #attachment: IncomingPart | null = null;
   #mail: ReadMail = { ...NOTHING_READ, isDamaged: true };
   readonly #pieces: AsyncIterator<Buffer>;
   /** The rest of the last piece of the source. */
   #piece: Buffer = Buffer.alloc(0);
 
-  constructor(thread: ReaderThread, store: AttachmentStore, source: AsyncIterable<Buffer>) {
+  constructor(thread: ReaderThread, store: AttachmentStore, open: () => AsyncIterable<Buffer>) {
     this.#thread = thread;
     this.#store = store;
-    this.#pieces = source[Symbol.asyncIterator]();
+    this.#open = open;
+    this.#pieces = open()[Symbol.asyncIterator]();
   }
 
-  /** Rejects if the source or the store fails. If the thread dies, the mail has what was read. */
+  /**
+   * Rejects if the source or the store fails. If the thread ends before the mail does, the mail has
+   * its header and is its only attachment.
+   */
   async run(): Promise<ParsedMail> {
-    try {
-      this.#thread.start();
-      for (let isDone = false; !isDone; ) {
-        const message = await this.#thread.next();
-        if (message === null) break;
-        isDone = message.kind === 'done';
-        await this.#take(message);
-      }
-    } finally {
-      await this.#pieces.return?.();
-    }
+    const isRead = await this.#read();
+    if (!isRead) return this.#kept(this.#thread.endedBy);
     await this.#abort();
-    return { ...this.#mail, attachments: this.#attachments };
+    return { ...this.#mail, attachments: this.#attachments, unread: null };
   }
 
   /** Removes stored parts of a mail that could not be read to its end. */
   async discard(): Promise<void> {
     await this.#abort();
+    const keys = this.#attachments.map(({ key }) => key);
+    this.#attachments = [];
     // The error that led here is the one to report.
-    await this.#store.remove(this.#attachments.map(({ key }) => key)).catch(() => undefined);
+    await this.#store.remove(keys).catch(() => undefined);
+  }
+
+  /** Returns false if the thread has ended before the mail. */
+  async #read(): Promise<boolean> {
+    try {
+      this.#thread.start();
+      for (;;) {
+        const message = await this.#thread.next();
+        if (message === null) return false;
+        await this.#take(message);
+        if (message.kind === 'done') return true;
+      }
+    } finally {
+      await this.#pieces.return?.();
+    }
+  }
+
+  /** Stores the mail as a file, and says so in place of its text. */
+  async #kept(unread: UnreadCause): Promise<ParsedMail> {
+    await this.discard();
+    const part = { key: newId('upload'), ...WHOLE_MAIL };
+    const sizeBytes = await this.#store.putStream(part, this.#open());
+    const text = `${UNREAD[unread]} It is attached as it came, as ${part.filename}.`;
+    return { ...this.#mail, text, visibleText: text, unread, attachments: [{ ...part, sizeBytes }] };
   }
 
   async #take(message: FromMailWorker): Promise<void> {
@@ -89,6 +117,15 @@ export class MailReading {
     this.#attachment = null;
   }
 }
+
+const WHOLE_MAIL = { filename: 'mail.eml', contentType: 'message/rfc822' };
+
+/** What the message of such a mail says. */
+const UNREAD: Readonly<Record<UnreadCause, string>> = {
+  time: 'This mail could not be read, because that took too long.',
+  memory: 'This mail could not be read, because that took too much memory.',
+  failure: 'This mail could not be read, because its reader failed.',
+};
 
 /** An attachment that is stored one piece at a time. */
 class IncomingPart {

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import type { ReadMail } from '../parsed-mail.ts';
+import { READING_LIMITS, type ReadingLimits } from '../mail-limits.ts';
+import type { ReadMail, UnreadCause } from '../parsed-mail.ts';
 
 /**
  * Memory shared by both threads, for one piece of the source and one of an attachment. Sending the
@@ -35,13 +36,19 @@ export class ReaderThread {
     decoded: new SharedArrayBuffer(PIECE_BYTES),
   };
   readonly #worker: Worker;
+  readonly #limits: ReadingLimits;
   readonly #messages: FromMailWorker[] = [];
   #wake: (() => void) | undefined;
   #hasEnded = false;
+  /** Why it has ended in the middle of a mail. */
+  #endedBy: UnreadCause = 'failure';
+  /** Looks at the time and the memory of a mail that is being read. */
+  #watch: NodeJS.Timeout | undefined;
   #idle: NodeJS.Timeout | undefined;
 
   /** `execArgv`: flags of Node for the thread, such as a module that is loaded first. */
-  constructor(execArgv: readonly string[] = []) {
+  constructor(execArgv: readonly string[] = [], limits: ReadingLimits = READING_LIMITS) {
+    this.#limits = limits;
     this.#worker = new Worker(new URL('./reader-worker.ts', import.meta.url), {
       workerData: this.#pieces,
       execArgv: [...execArgv],
@@ -52,8 +59,11 @@ export class ReaderThread {
         this.#messages.push(message);
         this.#wake?.();
       })
-      // It ran out of memory.
-      .on('error', () => this.#end())
+      // It broke, or ran out of memory faster than the watch looks.
+      .on('error', ({ code }: NodeJS.ErrnoException) => {
+        this.#endedBy = code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'memory' : 'failure';
+        this.#end();
+      })
       .on('exit', () => this.#end());
   }
 
@@ -62,10 +72,17 @@ export class ReaderThread {
     return !this.#hasEnded;
   }
 
+  /** Why a mail was not read to its end, once `next` has returned null. */
+  get endedBy(): UnreadCause {
+    return this.#endedBy;
+  }
+
+  /** Begins a mail, which may take as much as the limits say. */
   start(): void {
     clearTimeout(this.#idle);
     this.#worker.ref();
     this.#send({ kind: 'mail' });
+    this.#watchMail();
   }
 
   /** Confirms that something was taken. */
@@ -85,10 +102,10 @@ export class ReaderThread {
     return Buffer.from(this.#pieces.decoded, 0, size);
   }
 
-  /** Returns null if the thread died, or was ended because it took too long. */
+  /** Returns null if the thread died, or was ended because the mail broke a limit. */
   async next(): Promise<FromMailWorker | null> {
     if (this.#messages.length === 0 && !this.#hasEnded) {
-      const timer = setTimeout(() => void this.close(), STEP_MS);
+      const timer = setTimeout(() => this.#breakOff('time'), this.#limits.silentMs);
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -96,7 +113,10 @@ export class ReaderThread {
       this.#wake = undefined;
     }
     const message = this.#messages.shift() ?? null;
-    if (message?.kind === 'done' && message.isLast) this.#end();
+    if (message?.kind === 'done') {
+      this.#endWatch();
+      if (message.isLast) this.#end();
+    }
     return message;
   }
 
@@ -116,13 +136,42 @@ export class ReaderThread {
     await this.#worker.terminate();
   }
 
+  /** Both figures come from within the thread, which is interrupted for them wherever it is. */
+  #watchMail(): void {
+    const worker = this.#worker;
+    let before: NodeJS.CpuUsage | undefined;
+    const look = async () => {
+      before ??= await worker.cpuUsage();
+      const { user, system } = await worker.cpuUsage(before);
+      const { used_heap_size: heap, external_memory: buffers } = await worker.getHeapStatistics();
+      if (watch !== this.#watch) return;
+      if (user + system > this.#limits.processorMs * 1_000) this.#breakOff('time');
+      else if (heap + buffers > this.#limits.memoryBytes) this.#breakOff('memory');
+    };
+    // A thread that has ended has no figures.
+    const watch = setInterval(() => void look().catch(() => undefined), LOOK_MS);
+    this.#watch = watch;
+  }
+
+  #breakOff(cause: UnreadCause): void {
+    if (this.#hasEnded) return;
+    this.#endedBy = cause;
+    void this.close();
+  }
+
   #send(message: ToMailWorker): void {
     this.#worker.postMessage(message);
   }
 
   #end(): void {
     this.#hasEnded = true;
+    this.#endWatch();
     this.#wake?.();
+  }
+
+  #endWatch(): void {
+    clearInterval(this.#watch);
+    this.#watch = undefined;
   }
 }
 
@@ -132,10 +181,13 @@ export class ReaderThread {
  * thread grew by 28 MB.
  */
 setFlagsFromString('--max-semi-space-size=2');
-/** Several times the memory for sanitizing the largest text that is kept. */
-const HEAP_MB = 256;
-/** Milliseconds for one piece of a mail. The slowest of the corpus takes a second. */
-const STEP_MS = 20_000;
+/**
+ * Never to be reached: V8 may end the whole process there instead of the thread, and the sender
+ * would send the mail again. No program fills it between two looks.
+ */
+const HEAP_MB = 1_024;
+/** Milliseconds between two looks at the time and the memory of a mail. */
+const LOOK_MS = 50;
 /** The size in which files are read. */
 const PIECE_BYTES = 64 * 1024;
 const IDLE_MS = 60_000;

@@ -39,7 +39,7 @@ import { openMailRemoval } from './removal/mail-removal.ts';
 import { ImapPoller } from './transports/imap-poller.ts';
 import { inboundRoutes } from './transports/inbound-routes.ts';
 import { type Arrival, Intake } from './transports/intake.ts';
-import { parseMail } from './transports/parse-mail.ts';
+import { type ParseMail, parseMail } from './transports/parse-mail.ts';
 import { Places } from './transports/places.ts';
 import type { SmtpListener } from './transports/smtp-listener.ts';
 
@@ -55,8 +55,8 @@ const readEmailData: ReadEventData = async ({ database, files }, ids) => {
 
 export const mail: Feature = mailBy(SEND_TIMES);
 
-/** Tests pass shorter times. */
-export function mailBy(times: typeof SEND_TIMES): Feature {
+/** Tests pass shorter times, and another reader. */
+export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
   return {
     eventData: { 'email.received': readEmailData },
     holdings,
@@ -72,7 +72,7 @@ export function mailBy(times: typeof SEND_TIMES): Feature {
         const { outgoing, links, wake, drain } = await openSender(node, metrics, times, key);
         const removal = openMailRemoval(node);
         disposer.add('removal of mails', removal, (it) => it.close());
-        const intake = openIntake(node, metrics, core, key);
+        const intake = openIntake(node, metrics, core, key, parse);
         const domains = { domains: config.mailDomains, isAny: config.registration === 'closed' };
         return {
           ...intake,
@@ -148,7 +148,13 @@ async function openSender(node: NodeParts, metrics: MailMetrics, times: typeof S
 }
 
 /** Opens the transports for incoming mail: HTTP, and if configured SMTP or LMTP, and IMAP. */
-function openIntake(node: NodeParts, metrics: MailMetrics, { lockedWrites }: Core, key: MailKey) {
+function openIntake(
+  node: NodeParts,
+  metrics: MailMetrics,
+  { lockedWrites }: Core,
+  key: MailKey,
+  parseMail: ParseMail,
+) {
   const { config, store, engine, rateLimits, urls, log, disposer } = node;
   const { mailAuthserv: authserv } = config;
   const authenticate = (arrival: Arrival) => authenticateMail({ store, authserv }, arrival);

@@ -7,7 +7,7 @@ import type { MailHead } from '../mails/mail-store.ts';
 import type { MailMetrics } from '../metrics.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import type { Envelope } from './envelope.ts';
-import type { parseMail } from './parse-mail.ts';
+import type { ParseMail } from './parse-mail.ts';
 import { findMailboxes, mailboxesAt } from './recipients.ts';
 import { RegisteredFiles } from './registered-files.ts';
 import { readHead } from './source-head.ts';
@@ -28,7 +28,7 @@ export interface Arrival {
 
 export interface IntakeOptions extends Pick<NodeParts, 'database' | 'store' | 'log'> {
   readonly key: MailKey;
-  readonly parseMail: typeof parseMail;
+  readonly parseMail: ParseMail;
   /** Decides the fate of a mail, and commits it. */
   readonly acceptMail: (arrival: Arrival) => Promise<MailHead>;
   readonly metrics: Pick<MailMetrics, 'mailReceived' | 'mailReceiveSeconds'>;
@@ -147,11 +147,14 @@ export class Intake {
     source: MailSource,
     files: RegisteredFiles,
   ): Promise<MailHead> {
-    const { database, parseMail, acceptMail } = this.#options;
+    const { database, parseMail, acceptMail, log } = this.#options;
     let row: MailHead;
     try {
       const mail = await parseMail(files, source.key, database.load);
       row = await acceptMail({ inbox, envelope, source, mail });
+      const { unread: cause } = mail;
+      if (cause !== null)
+        log.warn({ mail: row.id, cause }, 'a mail could not be read, and is kept as a file');
     } catch (error) {
       await this.#tidy(files.withdraw());
       throw error;

@@ -10,22 +10,25 @@ import type { MailFiles } from './registered-files.ts';
  * the store fails, and then leaves no attachment behind. The caller must refer to the attachments
  * or remove them.
  */
-export async function parseMail(store: MailFiles, key: string, load: Load): Promise<ParsedMail> {
-  return oneByOne.run({}, async () => {
-    const source = await store.open(key);
-    if (source === undefined) throw new Error(`the mail ${key} is not in the store`);
-    const pieces = new BackgroundWork(load, WITHIN_MS).paced(source.read({ isTransient: true }));
-    return reader.read(pieces, store);
-  });
+export type ParseMail = (store: MailFiles, key: string, load: Load) => Promise<ParsedMail>;
+
+/** Returns the function that has `reader` read mails, one after the other. */
+export function mailParser(reader: MailReader): ParseMail {
+  // A thread takes a core and tens of megabytes. Further mails wait, with nothing in memory.
+  const oneByOne = new KeyedLimiter(1);
+  return (store, key, load) =>
+    oneByOne.run({}, async () => {
+      const source = await store.open(key);
+      if (source === undefined) throw new Error(`the mail ${key} is not in the store`);
+      const work = new BackgroundWork(load, WITHIN_MS);
+      return reader.read(() => work.paced(source.read({ isTransient: true })), store);
+    });
 }
 
 /** Other mails wait behind it, and its sender. */
 const WITHIN_MS = 20_000;
 
-/** A thread takes a core and tens of megabytes. Further mails wait, with nothing in memory. */
-const oneByOne = new KeyedLimiter(1);
-/** Its thread loads its modules as fast as a node does. */
-const reader = new MailReader([
-  '--require',
-  fileURLToPath(new URL('../../../../bin/quick-thread.cjs', import.meta.url)),
-]);
+/** The thread loads its modules as fast as a node does. */
+export const parseMail = mailParser(
+  new MailReader(['--require', fileURLToPath(new URL('../../../../bin/quick-thread.cjs', import.meta.url))]),
+);
