@@ -20,7 +20,7 @@ const OURS: Readonly<Record<string, { readonly imports: readonly string[]; reado
   ui: { imports: ['client', 'protocol'] },
   client: { imports: ['protocol'], by: /^src\/app\/tail\.ts$/ },
   archives: { imports: ['protocol'], by: /^src\/features\/import\// },
-  'mail-reader': { imports: ['protocol'], by: /^src\/features\/mail\// },
+  'mail-reader': { imports: ['protocol'], by: /^src\/features\/(mail|agents)\// },
   'embedded-postgres': { imports: [], by: /^src\/app\// },
   protocol: { imports: [], by: /^src\// },
 };

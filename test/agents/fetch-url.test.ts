@@ -182,12 +182,13 @@ t.test('an allowed place is allowed only on its own port', async (t) => {
   t.equal(await outcome('http://10.0.0.1:80/'), 'insufficient_permissions');
 });
 
-t.test('19 allowed URLs are fetched', async (t) => {
+t.test('20 allowed URLs are fetched', async (t) => {
   const honest: [path: string, expected: Partial<Page>][] = [
     ['/', { url: `${base}/`, status: 200, content_type: 'text/plain', text: 'the friend', truncated: false }],
     ['', { text: 'the friend' }],
     ['/?a=b&c=%20d#e', { url: `${base}/?a=b&c=%20d#e`, text: 'the friend' }],
-    ['/page', { text: 'T\n\n\nTides\n\nHigh at noon [http://docs.test:PORT/noon].' }],
+    ['/page', { text: 'T\n\nTides\n\nHigh at noon [http://docs.test:PORT/noon].' }],
+    ['/table', { text: 'Harbor | High | Low\nSt. Ives | 12:00 | 18:10\n\n- one\n- two' }],
     ['/json', { content_type: 'application/json; charset=utf-8', text: '{"tide":"höchst"}' }],
     ['/xml', { text: '<tide>high</tide>' }],
     ['/csv', { text: 'a,b' }],
@@ -207,7 +208,7 @@ t.test('19 allowed URLs are fetched', async (t) => {
     [`/hops?left=5`, { url: `${base}/hops?left=0`, text: 'arrived' }],
     ['/to?status=302', { status: 302, text: 'nowhere' }],
   ];
-  t.equal(honest.length, 19);
+  t.equal(honest.length, 20);
   for (const [path, expected] of honest) {
     const { text, ...page } = await read(base + path);
     t.match({ ...page, text: text.replaceAll(String(port), 'PORT') }, expected, path);

@@ -30,6 +30,13 @@ export function answerPages({ url = '' }: IncomingMessage, response: ServerRespo
         'text/html',
         '<title>T</title><script>evil()</script><h1>Tides</h1><p>High at <a href="/noon">noon</a>.',
       ),
+    '/table': () =>
+      text(
+        'text/html',
+        `<head><style>td{}</style></head><table><tr><th>Harbor</th><th>High </th><th>Low</th></tr>
+         <tr><td>St. Ives</td> <td>12:00</td><td>18:10</td></tr></table><ul hidden><li>no</ul>
+         <noscript>no</noscript><ul><li>one<li>two</ul><img alt=no src=x><!-- no -->`,
+      ),
     '/json': () => text('application/json; charset=utf-8', '{"tide":"höchst"}'),
     '/xml': () => text('application/xml', '<tide>high</tide>'),
     '/csv': () => text('TEXT/CSV', 'a,b'),

@@ -1,5 +1,7 @@
 /** Collects the text of an HTML document from its tags and texts in order. Quotes get `> `. */
 export class HtmlText {
+  /** What stands before a cell that is not the first of its line. */
+  readonly #cellMark: string;
   readonly #lines: string[] = [];
   /** The pieces of the last line, joined once: reading a growing text copies it each time. */
   #line: string[] = [];
@@ -10,6 +12,10 @@ export class HtmlText {
   #hidden = 0;
   #pre = 0;
   #link: { readonly href: string; text: string } | null = null;
+
+  constructor(cellMark = '') {
+    this.#cellMark = cellMark;
+  }
 
   open(name: string, attributes: Readonly<Record<string, string>>): void {
     const { style = '', hidden, href = '' } = attributes;
@@ -22,7 +28,7 @@ export class HtmlText {
     else if (name === 'hr') this.#rule();
     else if (PARAGRAPHS.has(name)) this.#endParagraph();
     else if (BLOCKS.has(name)) this.#endBlock();
-    else if (CELLS.has(name) && !this.#endsWithBlank) this.#line.push(' ');
+    else if (CELLS.has(name)) this.#beginCell();
     if (name === 'li') this.#line = ['- '];
     if (name === 'blockquote') this.#quotes += 1;
     if (name === 'pre') this.#pre += 1;
@@ -72,6 +78,12 @@ export class HtmlText {
     this.#gap = null;
     this.#push(this.#line.join(''), this.#quotes);
     this.#line = [];
+  }
+
+  #beginCell(): void {
+    const isFirst = this.#line.length === 0;
+    if (!this.#endsWithBlank) this.#line.push(' ');
+    if (!isFirst && this.#cellMark !== '') this.#line.push(this.#cellMark);
   }
 
   get #endsWithBlank(): boolean {

@@ -39,13 +39,18 @@ export function readHtml(source: string, pictures: ReadonlyMap<string, number>):
       }),
     },
     textFilter: (escaped) => {
-      text.add(escaped.replace(/&lt;/g, '<').replace(/&gt;/g, '>').replace(/&amp;/g, '&'));
+      text.add(unescaped(escaped));
       return escaped;
     },
     onOpenTag: (name, attributes) => text.open(name, attributes),
     onCloseTag: (name) => text.close(name),
   });
   return { html, text: text.finish(), isDamaged: false };
+}
+
+/** Returns the text that the sanitizer has escaped. */
+export function unescaped(text: string): string {
+  return text.replace(/&lt;/g, '<').replace(/&gt;/g, '>').replace(/&amp;/g, '&');
 }
 
 /** Returns the same text as HTML. */
@@ -61,15 +66,18 @@ const LENGTHS = [
 /** Without parentheses, and so without URLs. */
 const WORDS = [/^[\w\s#.,%-]{1,100}$/];
 
+/** Elements whose text nobody sees. */
+export const NO_TEXT_TAGS = wordsOf(`
+    script style textarea option select xmp title noscript iframe object embed applet svg math
+    template noframes noembed`);
+
 const RULES: sanitizeHtml.IOptions = {
   allowedTags: wordsOf(`
     a abbr address article b bdi bdo big blockquote br caption center cite code col colgroup dd del
     dfn div dl dt em figcaption figure font footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li
     main mark ol p pre q s samp section small span strike strong sub sup table tbody td tfoot th
     thead time tr tt u ul var wbr`),
-  nonTextTags: wordsOf(`
-    script style textarea option select xmp title noscript iframe object embed applet svg math
-    template noframes noembed`),
+  nonTextTags: NO_TEXT_TAGS,
   allowedAttributes: {
     '*': ['style', 'dir', 'lang', 'title', 'align', 'valign'],
     a: ['href', 'target', 'rel'],
