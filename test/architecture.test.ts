@@ -272,6 +272,8 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
  * Patterns that must not occur; `pattern` applies to the code, or with `comments` to the whole
  * text.
  */
+/** The rule of Kysely and statements (src/platform/db/README.md) holds above the folder of both. */
+const NOT_DB = /^src\/(?!platform\/db\/)/;
 const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; pattern: RegExp }[] = [
   { what: 'a type switched off', where: /./, pattern: /(:|\bas|<|[|&])\s*any\b|\bany\s*(\[\]|>)/ },
   {
@@ -299,6 +301,29 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
     what: 'a row type asserted at a query: statement() types it beside the SQL',
     where: /^src\/(?!platform\/db\/)/,
     pattern: /\.query</,
+  },
+  {
+    what: 'a builder of more than one table: a join, a subquery, a queue and a part of a list are statements',
+    where: NOT_DB,
+    pattern:
+      /(?<!kysely\s*\.)\b(?:selectFrom|selectNoFrom|insertInto|updateTable|deleteFrom)\(|kysely\s*\.(?:with|selectNoFrom)\(|\.(?:(?:inner|left|right|full|cross)Join(?:Lateral)?|whereRef|having|distinctOn|skipLocked|noWait|unionAll)\(|\.(?:limit|offset)\(\d|\.groupBy\('/,
+  },
+  {
+    what: 'a builder that chooses rows otherwise than by the values of columns: it is a statement',
+    where: NOT_DB,
+    pattern:
+      /\.(?:where|orderBy)\(\s*(?:\(|\w+\s*=>|sql\b|'[\w.]+',\s*(?:'(?:[<>]=?|i?like)'|'[\w <>=!]+',\s*(?:\(|\w+\s*=>|sql\b)))/,
+  },
+  {
+    what: 'SQL that is run as it is written: it is a statement',
+    where: NOT_DB,
+    pattern: /\bsql(?:<[^`]*?>)?`(?:[^`\\]|\\.)*`\s*\.execute\(/,
+  },
+  {
+    what: 'a plain change as a statement within a transaction, where none is prepared: it is built',
+    // The transactions of a move are of two installations, and have no builder.
+    where: /^src\/(?!platform\/db\/|features\/cells\/)/,
+    pattern: plainChange(),
   },
   {
     what: 'a statement for others: export a function',
@@ -530,6 +555,24 @@ t.test('each test file is in npm test or in test/long/, and none in both', (t) =
   t.ok(suite.length > 10 && long.length > 10);
   t.end();
 });
+
+/**
+ * Returns the pattern of a statement that inserts values or deletes by them, and of its use in a
+ * transaction, in either order.
+ */
+function plainChange(): RegExp {
+  const condition = String.raw`\w+ = \$\d+`;
+  const change = [
+    String.raw`INSERT INTO \w+ \([\w,\s]+\)\s+VALUES \([$\d,\s]+\)`,
+    String.raw`DELETE FROM \w+\s+WHERE ${condition}(?:\s+AND ${condition})*`,
+  ].join('|');
+  const rest = `[^\`]*\`\\s*(?:${change})(?:\\s+RETURNING [\\w,\\s*]+)?\``;
+  const made = (name: string) => String.raw`\bconst ${name} = statement\b${rest}`;
+  const used = (name: string) => String.raw`\btx\s*\.query\(\s*${name}\b`;
+  return new RegExp(
+    String.raw`${made('(\\w+)')}[\s\S]*?${used('\\1')}|${used('(\\w+)')}[\s\S]*?${made('\\2')}`,
+  );
+}
 
 /** Returns a line for each problem, with its file. */
 function violations(files: Files): string[] {
@@ -945,6 +988,56 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
     /a change of `changed_in`/,
   ],
   'a row type asserted': ['src/features/agents/a.ts', 'await db.query<Row>(READ);', /a row type asserted/],
+  'a join that is built': [
+    'src/features/agents/a.ts',
+    "db.kysely.selectFrom('a').innerJoin('b', 'b.id', 'a.b_id');",
+    /a builder of more than one table/,
+  ],
+  'a subquery that is built': [
+    'src/features/agents/a.ts',
+    "db.kysely.selectFrom('a').select((of) => of.selectFrom('b').select('id').as('b'));",
+    /a builder of more than one table/,
+  ],
+  'a queue that is built': [
+    'src/core/messages/a.ts',
+    "tx.kysely.selectFrom('a').selectAll().forUpdate().skipLocked();",
+    /a builder of more than one table/,
+  ],
+  'the first of a list, built': [
+    'src/core/messages/a.ts',
+    "db.kysely\n  .selectFrom('a')\n  .orderBy('id')\n  .limit(1);",
+    /a builder of more than one table/,
+  ],
+  'a range that is built': [
+    'src/core/messages/a.ts',
+    "db.kysely.deleteFrom('a').where('expires_at', '<', now);",
+    /a builder that chooses rows otherwise/,
+  ],
+  'a condition of SQL in a builder': [
+    'src/core/messages/a.ts',
+    "db.kysely.deleteFrom('a').where('id', '=', sql<string>`any('{a}')`);",
+    /a builder that chooses rows otherwise/,
+  ],
+  'alternatives in a builder': [
+    'src/core/messages/a.ts',
+    "db.kysely.deleteFrom('a').where((row) => row.or([row('b', '=', 1), row('c', '=', 1)]));",
+    /a builder that chooses rows otherwise/,
+  ],
+  'SQL that is run as it is written': [
+    'src/core/messages/a.ts',
+    'await sql<{ at: string }>`SELECT now() AS at`.execute(tx.kysely);',
+    /SQL that is run as it is written/,
+  ],
+  'an insert that is written': [
+    'src/core/messages/a.ts',
+    "await tx.query(ADD, id);\nconst ADD = statement<[id: string]>('add')`\n    INSERT INTO a (id, b) VALUES ($1, $2)`;",
+    /a plain change as a statement/,
+  ],
+  'a removal that is written': [
+    'src/core/messages/a.ts',
+    "const REMOVE = statement<[id: string]>('remove')`\n    DELETE FROM a WHERE id = $1 AND b = $2 RETURNING id`;\nawait tx.query(REMOVE, id);",
+    /a plain change as a statement/,
+  ],
   'a statement for others': [
     'src/features/agents/a.ts',
     "export const READ = statement('read')`SELECT`;",

@@ -9,7 +9,6 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { dirname, join, resolve } from 'node:path';
 import { newId } from '@parley/protocol/ids.ts';
 import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
-import { sql } from 'kysely';
 import type { Tokens } from '../api/access/tokens.ts';
 import { createAccount } from '../core/accounts/account/accounts.ts';
 import { createActor, createCustomer } from '../core/accounts/actors/actors.ts';
@@ -20,6 +19,7 @@ import { createConversation, directKeyOf } from '../core/conversations/rows/conv
 import type { NewParticipant } from '../core/conversations/rows/participant-store.ts';
 import type { DemoParts, NodeParts } from '../core/features/feature.ts';
 import type { Db, Tx } from '../platform/db/connection/handle.ts';
+import { statement } from '../platform/db/connection/statement.ts';
 import { FEATURES } from './features.ts';
 
 /** The content of `demo.json`. */
@@ -238,7 +238,7 @@ export function extendDemo(tx: Tx, rows: DemoRows): Promise<void> {
 
 /** Makes nodes that start together wait for the first one, and then read its rows. */
 async function lockStored(tx: Tx): Promise<StoredRows | undefined> {
-  await sql`SELECT pg_advisory_xact_lock(hashtextextended('parley demo', 0))`.execute(tx.kysely);
+  await tx.query(LOCK_DEMO);
   const stored = await readStored(tx);
   return stored && (await areThere(tx, [stored.accountId, stored.otherAccountId])) ? stored : undefined;
 }
@@ -380,3 +380,5 @@ async function keyFor(tx: Tx, accountId: string, previous: string | undefined): 
 function quoted(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
+
+const LOCK_DEMO = statement('lock-demo')`SELECT pg_advisory_xact_lock(hashtextextended('parley demo', 0))`;

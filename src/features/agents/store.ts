@@ -9,6 +9,7 @@ import { externalActor } from '../../core/resources/external-ids.ts';
 import type { AttachedTool } from '../../core/tables/agent-tables.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { keysetList } from '../../platform/db/connection/keyset.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { ToolSetting } from './tools/rules.ts';
 import { nextDue } from './triggers/cron.ts';
@@ -155,11 +156,12 @@ function dueBehind(trigger: AgentRow['trigger_config'], now: string): string | n
 
 /** Returns the time for a row and for its JSON, later than `earlier` if given. */
 async function readClock(tx: Tx, earlier: string | null = null): Promise<string> {
-  const { now } = await tx.kysely
-    .selectNoFrom(sql<string>`coalesce(later_than(${earlier}::timestamptz), clock_timestamp())`.as('now'))
-    .executeTakeFirstOrThrow();
-  return now;
+  const [clock] = await tx.query(READ_CLOCK, earlier);
+  return clock!.now;
 }
+
+const READ_CLOCK = statement<[earlier: string | null], { readonly now: string }>('read-clock-of-agents')`
+    SELECT coalesce(later_than($1::timestamptz), clock_timestamp()) AS now`;
 
 /** Attaches tools by `sort_order`. A tool attached before keeps its id and creation time. */
 function attach(

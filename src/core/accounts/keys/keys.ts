@@ -88,9 +88,8 @@ export async function revokeApiKey(tx: Tx, id: string, accountId?: string): Prom
  * time.
  */
 export async function requireFutureExpiry(db: Db, expiresAt: string): Promise<void> {
-  const { rows } = await sql<{ future: boolean }>`
-    SELECT ${expiresAt}::timestamptz > clock_timestamp() AS future`.execute(db.kysely);
-  if (rows[0]?.future) return;
+  const [row] = await db.query(IS_FUTURE, expiresAt);
+  if (row?.future) return;
   throw new ApiError('validation_failed', 'Must be in the future.', { param: 'expires_at' });
 }
 
@@ -103,23 +102,18 @@ export async function findApiKey(db: Db, accountId: string, id: string): Promise
 
 /** Returns whether the secret is known, of this account, and neither revoked nor expired. */
 export async function isValidApiKey(db: Db, accountId: string, key: string): Promise<boolean> {
-  const row = await db.kysely
-    .selectFrom('api_keys')
-    .innerJoin('actors', 'actors.id', 'api_keys.actor_id')
-    .select('api_keys.id')
-    .where('api_keys.hash', '=', hashApiKey(key))
-    .where('api_keys.account_id', '=', accountId)
-    .where('api_keys.revoked_at', 'is', null)
-    .where('actors.deactivated_at', 'is', null)
-    .where((either) =>
-      either.or([
-        either('api_keys.expires_at', 'is', null),
-        either('api_keys.expires_at', '>', sql<string>`clock_timestamp()`),
-      ]),
-    )
-    .executeTakeFirst();
-  return row !== undefined;
+  return (await db.query(FIND_VALID_KEY, accountId, hashApiKey(key))).length > 0;
 }
+
+const FIND_VALID_KEY = statement<[accountId: string, hash: ReturnType<typeof hashApiKey>]>(
+  'find-valid-api-key',
+)`
+    SELECT FROM api_keys k JOIN actors a ON a.id = k.actor_id
+    WHERE k.hash = $2 AND k.account_id = $1 AND k.revoked_at IS NULL AND a.deactivated_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())`;
+
+const IS_FUTURE = statement<[at: string], { readonly future: boolean }>('is-future')`
+    SELECT $1::timestamptz > clock_timestamp() AS future`;
 
 /** The keys of an account, newest first, including ended ones; searchable by name. */
 export const API_KEYS = defineAccountList<ApiKeyProfile>({

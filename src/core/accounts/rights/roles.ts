@@ -50,21 +50,18 @@ export function addedRolesOf(db: Db, accountId: string): Promise<RoleRow[]> {
 
 /** Finds a role of the account by id or name, as `findRoleById` does. */
 export async function findRole(db: Db, accountId: string, idOrName: string): Promise<RoleRow> {
-  const row = await db.kysely
-    .selectFrom('roles')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where((either) => either.or([either('id', '=', idOrName), either('name', '=', idOrName)]))
-    // The name of a role may equal the id of another: the id takes precedence.
-    .orderBy((order) => order.case().when('id', '=', idOrName).then(0).else(1).end())
-    .limit(1)
-    .forKeyShare()
-    .executeTakeFirst();
+  const [row] = await db.query(FIND_ROLE, accountId, idOrName);
   if (row === undefined) {
     throw new ApiError('resource_not_found', `The account has no role ${idOrName}.`, { param: 'role_id' });
   }
   return row;
 }
+
+// The name of a role may equal the id of another: the id takes precedence.
+const FIND_ROLE = statement<[accountId: string, idOrName: string], RoleRow>('find-role')`
+    SELECT * FROM roles WHERE account_id = $1 AND (id = $2 OR name = $2)
+    ORDER BY id <> $2 LIMIT 1
+    FOR KEY SHARE`;
 
 /**
  * Returns a role to be assigned; it cannot be deleted until the transaction ends. Throws

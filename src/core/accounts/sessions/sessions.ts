@@ -99,7 +99,7 @@ export async function endCredentials(tx: Tx, principal: Principal, actorId: stri
 export async function endEveryToken(tx: Tx, actorId: string): Promise<void> {
   await lockSessions(tx, actorId);
   await tx.query(END_EVERY, actorId);
-  await tx.query(END_TICKETS, actorId);
+  await tx.kysely.deleteFrom('tickets').where('actor_id', '=', actorId).execute();
 }
 
 /**
@@ -154,5 +154,3 @@ const END_EVERY = statement<[actorId: string]>('end-every-token')`
 
 const END_TOKENS = statement<[actorId: string]>('end-tokens')`
     UPDATE actors SET tokens_ended_at = clock_timestamp() WHERE id = $1`;
-
-const END_TICKETS = statement<[actorId: string]>('end-tickets')`DELETE FROM tickets WHERE actor_id = $1`;

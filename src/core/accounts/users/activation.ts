@@ -27,7 +27,7 @@ export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<
       ...(!isActive && { tokens_ended_at: sql<string>`clock_timestamp()` }),
       updated_at: sql<string>`later_than(updated_at)`,
     })
-    .where('id', '=', (of) => of.selectFrom('users').select('users.id').where('users.id', '=', id))
+    .where('id', '=', id)
     .where('deactivated_at', isActive ? 'is not' : 'is', null)
     .execute();
   const row = await findAnyUser(tx, id);

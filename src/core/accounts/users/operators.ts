@@ -35,9 +35,12 @@ export async function addOperator(tx: Tx, user: UserProfile): Promise<OperatorRo
  * Ends what an operator sees, on every node within a second. Returns whether the user was one.
  */
 export async function removeOperator(tx: Tx, user: Pick<UserProfile, 'id' | 'account_id'>): Promise<boolean> {
-  const [removed] = await tx.query(REMOVE, user.id);
-  if (removed !== undefined) await changed(tx, user, 'operator.removed');
-  return removed !== undefined;
+  const { numDeletedRows: removed } = await tx.kysely
+    .deleteFrom('operators')
+    .where('user_id', '=', user.id)
+    .executeTakeFirst();
+  if (removed > 0) await changed(tx, user, 'operator.removed');
+  return removed > 0;
 }
 
 /** Returns the operators, newest first. */
@@ -63,9 +66,6 @@ async function changed(
 
 const ADD = statement<[userId: string], object>('add-operator')`
     INSERT INTO operators (user_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING user_id`;
-
-const REMOVE = statement<[userId: string], object>('remove-operator')`
-    DELETE FROM operators WHERE user_id = $1 RETURNING user_id`;
 
 const READ = statement<[userId: string | null, limit: number], OperatorRow>('read-operators')`
     SELECT o.user_id, a.account_id, a.name, u.email, o.created_at

@@ -4,6 +4,7 @@ import type { PutUserBody } from '@parley/protocol/resources/user.ts';
 import { requirePermission } from '../../../api/access/authorize.ts';
 import type { Principal } from '../../../api/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { auditAccount } from '../../audit/audit.ts';
 import { mergedMetadata } from '../../resources/metadata.ts';
 import type { UserProfile } from '../../resources/user.ts';
@@ -171,16 +172,12 @@ export async function requireAnotherAdmin(
   id: string,
   what: 'deactivated' | 'erased' | 'given another role',
 ): Promise<void> {
-  const another = await tx.kysely
-    .selectFrom('users')
-    .innerJoin('actors', 'actors.id', 'users.id')
-    .innerJoin('roles', 'roles.id', 'actors.role_id')
-    .select('users.id')
-    .where('users.account_id', '=', accountId)
-    .where('users.id', '<>', id)
-    .where('actors.deactivated_at', 'is', null)
-    .where('roles.type', '=', 'admin')
-    .executeTakeFirst();
-  if (another !== undefined) return;
+  const another = await tx.query(FIND_OTHER_ADMIN, accountId, id);
+  if (another.length > 0) return;
   throw new ApiError('resource_conflict', `The last active admin of the account cannot be ${what}.`);
 }
+
+const FIND_OTHER_ADMIN = statement<[accountId: string, id: string]>('find-other-admin')`
+    SELECT FROM users u JOIN actors a ON a.id = u.id JOIN roles r ON r.id = a.role_id
+    WHERE u.account_id = $1 AND u.id <> $2 AND a.deactivated_at IS NULL AND r.type = 'admin'
+    LIMIT 1`;

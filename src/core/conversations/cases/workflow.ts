@@ -2,6 +2,7 @@ import type { WorkflowStatus } from '@parley/protocol/resources/conversation.ts'
 import { transition } from '@parley/protocol/states/transitions.ts';
 import { MOVES_BY_HAND, WORKFLOW, type WorkflowMove } from '@parley/protocol/states/workflow.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { touched } from '../../../platform/db/tables/touched.ts';
 import { audit } from '../../audit/audit.ts';
 import { enqueueChanged } from '../../events/changes.ts';
@@ -85,15 +86,11 @@ async function decide(
 }
 
 async function hasOpenDraft(tx: Tx, conversationId: string): Promise<boolean> {
-  const draft = await tx.kysely
-    .selectFrom('messages')
-    .select('id')
-    .where('conversation_id', '=', conversationId)
-    .where('status', '=', 'draft')
-    .limit(1)
-    .executeTakeFirst();
-  return draft !== undefined;
+  return (await tx.query(FIND_OPEN_DRAFT, conversationId)).length > 0;
 }
+
+const FIND_OPEN_DRAFT = statement<[conversationId: string]>('find-open-draft')`
+    SELECT FROM messages WHERE conversation_id = $1 AND status = 'draft' LIMIT 1`;
 
 async function readState(tx: Tx, id: string): Promise<WorkflowState> {
   const row = await tx.kysely

@@ -7,12 +7,13 @@ import { requirePermission } from '../../../api/access/authorize.ts';
 import type { Principal } from '../../../api/access/principal.ts';
 import type { TokenSubject } from '../../../api/access/tokens.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { enqueueRightsChanged } from '../../accounts/rights/rights-changed.ts';
 import { audit } from '../../audit/audit.ts';
 import { type Change, enqueueChanged } from '../../events/changes.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
 import { mergedMetadata, storedMetadata } from '../../resources/metadata.ts';
-import { isMember, isMuted, MEMBER, type ParticipantRow } from '../../resources/participant.ts';
+import { IS_MEMBER, isMember, isMuted, type ParticipantRow } from '../../resources/participant.ts';
 import { requireManager, requireOwner, requireWriter } from '../directory/access.ts';
 import { enqueueAct, enqueueAdded } from '../outbox-topics.ts';
 import { lockConversationsOfMember } from '../rows/conversation-store.ts';
@@ -327,21 +328,20 @@ async function requireAnotherOwner(
   participant: ParticipantRow,
 ): Promise<void> {
   if (type !== 'group' || participant.role !== 'owner') return;
-  const others = await tx.kysely
-    .selectFrom('participants')
-    .innerJoin('actors', 'actors.id', 'participants.actor_id')
-    .select(['participants.role', 'participants.type'])
-    .where('conversation_id', '=', id)
-    .where('participants.id', '<>', participant.id)
-    .where('membership', 'in', MEMBER)
-    .where('actors.deactivated_at', 'is', null)
-    .execute();
+  const others = await tx.query(READ_OTHER_MEMBERS, id, participant.id);
   if (others.some(({ role }) => role === 'owner') || !others.some((other) => other.type === 'user')) return;
   throw new ApiError(
     'resource_conflict',
     'The last owner cannot leave or step down. Make another participant an owner first.',
   );
 }
+
+const READ_OTHER_MEMBERS = statement<
+  [conversationId: string, id: string],
+  Pick<ParticipantRow, 'role' | 'type'>
+>('read-other-active-members')`
+    SELECT p.role, p.type FROM participants p JOIN actors a ON a.id = p.actor_id
+    WHERE p.conversation_id = $1 AND p.id <> $2 AND p.${IS_MEMBER} AND a.deactivated_at IS NULL`;
 
 function refuseDirect({ type }: ConversationRow): void {
   if (type !== 'direct_message') return;

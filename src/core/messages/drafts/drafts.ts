@@ -9,7 +9,7 @@ import { auditMessage } from '../../audit/audit.ts';
 import { moveWorkflow } from '../../conversations/cases/workflow.ts';
 import { lockConversation } from '../../conversations/rows/conversation-store.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
-import { MESSAGE_COLUMNS, type MessageKey, type MessageRow } from '../../resources/message.ts';
+import { type MessageKey, type MessageRow, messageColumns } from '../../resources/message.ts';
 import { conclude } from '../rows/message-outcome.ts';
 import { lockMessage } from '../rows/message-store.ts';
 import type { NewMessage } from '../rows/new-message.ts';
@@ -122,16 +122,18 @@ async function supersedeOlder(
 ): Promise<void> {
   const agentId = kind === 'agent' ? author_id : null;
   if (sourceId === null && agentId === null) return;
-  const older = await tx.kysely
-    .selectFrom('messages')
-    .select(MESSAGE_COLUMNS)
-    .where('conversation_id', '=', conversation_id)
-    .where('status', '=', 'draft')
-    .where((row) => row.or([row('source_thread_message_id', '=', sourceId), row('author_id', '=', agentId)]))
-    .forUpdate()
-    .execute();
+  const older = await tx.query(LOCK_OLDER, conversation_id, sourceId, agentId);
   for (const draft of older) await conclude(tx, draft, 'supersede');
 }
+
+const LOCK_OLDER = statement<
+  [conversationId: string, sourceId: string | null, agentId: string | null],
+  MessageRow
+>('lock-older-drafts')`
+    SELECT ${messageColumns('m')} FROM messages m
+    WHERE m.conversation_id = $1 AND m.status = 'draft'
+      AND (m.source_thread_message_id = $2 OR m.author_id = $3)
+    FOR UPDATE`;
 
 async function requireSeen(
   tx: Tx,

@@ -39,21 +39,37 @@ export async function insertReaction(
   { messageId, emoji, actorId }: { messageId: string; emoji: string; actorId: string },
   { conversationId, customer }: { readonly conversationId: string; readonly customer: boolean },
 ): Promise<void> {
-  await tx.query(INSERT, messageId, emoji, actorId, conversationId, customer);
+  await tx.kysely
+    .insertInto('reactions')
+    .values({
+      message_id: messageId,
+      emoji,
+      actor_id: actorId,
+      conversation_id: conversationId,
+      customer,
+    })
+    .execute();
   await announce(tx, [messageId], conversationId);
 }
 
 /** Removes all reactions of a locked message. */
 export async function removeReactions(tx: Tx, { id, conversation_id }: MessageKey): Promise<void> {
-  const removed = await tx.query(DELETE_OF_MESSAGE, id);
-  if (removed.length > 0) await announce(tx, [id], conversation_id);
+  const { numDeletedRows: removed } = await tx.kysely
+    .deleteFrom('reactions')
+    .where('message_id', '=', id)
+    .executeTakeFirst();
+  if (removed > 0) await announce(tx, [id], conversation_id);
 }
 
 /** Removes the reactions of an actor in a locked conversation. */
 export async function removeReactionsOf(tx: Tx, conversationId: string, actorId: string): Promise<void> {
   const locked = await tx.query(LOCK_OF_ACTOR, conversationId, actorId);
   if (locked.length === 0) return;
-  await tx.query(DELETE_OF_ACTOR, conversationId, actorId);
+  await tx.kysely
+    .deleteFrom('reactions')
+    .where('conversation_id', '=', conversationId)
+    .where('actor_id', '=', actorId)
+    .execute();
   const messageIds = locked.map(({ message_id }) => message_id);
   await announce(tx, messageIds, conversationId);
 }
@@ -112,26 +128,12 @@ const READ_STANDING = statement<
       coalesce(bool_or(emoji = $2 AND actor_id = $3), false) AS is_own
     FROM reactions WHERE message_id = $1`;
 
-const INSERT = statement<
-  [messageId: string, emoji: string, actorId: string, conversationId: string, customer: boolean]
->('insert-reaction')`
-    INSERT INTO reactions (message_id, emoji, actor_id, conversation_id, customer) VALUES ($1, $2, $3, $4, $5)`;
-
-const DELETE = statement<[messageId: string, emoji: string, actorId: string]>('delete-reaction')`
-    DELETE FROM reactions WHERE message_id = $1 AND emoji = $2 AND actor_id = $3`;
-
-const DELETE_OF_MESSAGE = statement<[messageId: string], object>('delete-reactions-of-message')`
-    DELETE FROM reactions WHERE message_id = $1 RETURNING 1`;
-
 const LOCK_OF_ACTOR = statement<[conversationId: string, actorId: string], { message_id: string }>(
   'lock-reactions-of-actor',
 )`
     SELECT message_id FROM reacted_messages WHERE message_id IN (
       SELECT message_id FROM reactions WHERE conversation_id = $1 AND actor_id = $2
     ) ORDER BY message_id FOR UPDATE`;
-
-const DELETE_OF_ACTOR = statement<[conversationId: string, actorId: string]>('delete-reactions-of-actor')`
-    DELETE FROM reactions WHERE conversation_id = $1 AND actor_id = $2`;
 
 const MOVE_OF_ACTOR = statement<[conversationId: string, from: string, to: string]>('move-reactions')`
     WITH moved AS (
@@ -193,7 +195,12 @@ export async function react(
     const key = { messageId: id, emoji, actorId: actor.id };
     await insertReaction(tx, key, { conversationId: stream, customer });
   } else if (!isNew && is_own) {
-    await tx.query(DELETE, id, emoji, actor.id);
+    await tx.kysely
+      .deleteFrom('reactions')
+      .where('message_id', '=', id)
+      .where('emoji', '=', emoji)
+      .where('actor_id', '=', actor.id)
+      .execute();
     await announce(tx, [id], stream);
   }
   const reactions = await readReactions(tx, principal, [id]);

@@ -2,9 +2,9 @@ import { deactivatedActor, invalid, missingField, notFound } from '@parley/proto
 import { isOwnType, OWN_TYPE_REFUSED } from '@parley/protocol/event-areas.ts';
 import { newId } from '@parley/protocol/ids.ts';
 import type { CreateNotificationsBody } from '@parley/protocol/resources/notification.ts';
-import { sql } from 'kysely';
 import type { Principal } from '../../../api/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { readNamedActors } from '../../resources/actor.ts';
 import { readEntities, refKey } from '../../resources/entity.ts';
 import { type NotificationRow, readNotifications } from '../../resources/notification.ts';
@@ -33,7 +33,7 @@ export async function createNotifications(
 ): Promise<NotificationRow[]> {
   const { category, title, priority } = body;
   const recipients = await readRecipients(tx, accountId, body.recipient_ids);
-  const { rows } = await sql<{ at: string }>`SELECT clock_timestamp() AS at`.execute(tx.kysely);
+  const [clock] = await tx.query(READ_CLOCK);
   const made = await notifyUsers(tx, recipients, {
     account_id: accountId,
     category,
@@ -44,7 +44,7 @@ export async function createNotifications(
     sender_type: senderType(actor),
     resource: await readResource(tx, accountId, body),
     // Every request is a cause of its own: a repetition is detected by its Idempotency-Key.
-    cause: { key: newId('notification'), at: rows[0]!.at },
+    cause: { key: newId('notification'), at: clock!.at },
   });
   const byRecipient = new Map((await readNotifications(tx, made)).map((row) => [row.recipient_id, row]));
   return recipients.flatMap((id) => byRecipient.get(id) ?? []);
@@ -74,3 +74,6 @@ async function readResource(
   if (resource === undefined) throw notFound('resource', 'resource_id');
   return resource;
 }
+
+const READ_CLOCK = statement<[], { readonly at: string }>('read-clock-of-notifications')`
+    SELECT clock_timestamp() AS at`;

@@ -1,4 +1,4 @@
-import { MESSAGE_COLUMNS, type MessageRow } from '../../../core/resources/message.ts';
+import { type MessageRow, messageColumns } from '../../../core/resources/message.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
@@ -47,23 +47,21 @@ export function findStrays(db: Db): Promise<Pick<RunRow, 'id' | 'conversation_id
 }
 
 /** Locks and returns the open draft that an earlier claim of the run composed. */
-export function lockEarlierDraft(
+export async function lockEarlierDraft(
   tx: Tx,
   runId: string,
   conversationId: string,
 ): Promise<MessageRow | undefined> {
-  return tx.kysely
-    .selectFrom('messages')
-    .select(MESSAGE_COLUMNS)
-    .where('conversation_id', '=', conversationId)
-    .where('agent_run_id', '=', runId)
-    .where('status', '=', 'draft')
-    .where('streaming_state', '=', 'complete')
-    .orderBy('id', 'desc')
-    .limit(1)
-    .forUpdate()
-    .executeTakeFirst();
+  const [draft] = await tx.query(LOCK_DRAFT, conversationId, runId);
+  return draft;
 }
+
+const LOCK_DRAFT = statement<[conversationId: string, runId: string], MessageRow>('lock-earlier-draft')`
+    SELECT ${messageColumns('m')} FROM messages m
+    WHERE m.conversation_id = $1 AND m.agent_run_id = $2 AND m.status = 'draft'
+      AND m.streaming_state = 'complete'
+    ORDER BY m.id DESC LIMIT 1
+    FOR UPDATE`;
 
 const NOTE = statement<[id: string, owner: string | null, fence: number, messageId: string]>('note-reply')`
     UPDATE agent_runs SET reply_message_id = $4

@@ -1,5 +1,5 @@
 import type { SkipReason } from '@parley/protocol/resources/agent-run.ts';
-import { type Selectable, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
@@ -91,13 +91,7 @@ async function run(tx: Tx, agent: DueAgent, due: Date, now: Date): Promise<NewOc
   if (lateMs > TOO_LATE_MS) return skipped(agent, due, 'too_late');
   // Its runs would fail, each with an alert.
   if (agent.subscription !== 'active') return skipped(agent, due, 'unsubscribed');
-  const open = await tx.kysely
-    .selectFrom('agent_runs')
-    .select('id')
-    .where('actor_id', '=', agent.actor_id)
-    .where('completed_at', 'is', null)
-    .limit(1)
-    .execute();
+  const open = await tx.query(FIND_OPEN_RUN, agent.actor_id);
   if (open.length > 0) return skipped(agent, due, 'overlap');
   const due_at = due.toISOString();
   const started = await startRun(tx, agent, { type: 'scheduled', key: due_at, input: { due_at }, by: null });
@@ -117,27 +111,22 @@ type DueAgent = Pick<AgentRow, 'id' | 'account_id' | 'actor_id' | 'trigger_confi
 };
 
 /** Locks and returns the agent that is due the longest, except locked ones and those in `but`. */
-function lockDue(tx: Tx, but: readonly string[]): Promise<DueAgent | undefined> {
-  // The time of the statement: unlike clock_timestamp(), it can be used in an index condition.
-  const now = sql<string>`statement_timestamp()`;
-  return tx.kysely
-    .selectFrom('agent_definitions')
-    .select(['id', 'account_id', 'actor_id', 'trigger_config', now.as('now')])
-    .select((of) => of.ref('next_due_at').$notNull().as('due'))
-    .select(({ selectFrom }) =>
-      selectFrom('accounts')
-        .select('subscription')
-        .whereRef('accounts.id', '=', 'agent_definitions.account_id')
-        .as('subscription'),
-    )
-    .where('next_due_at', '<=', now)
-    .where('id', '<>', sql<string>`ALL(${[...but]})`)
-    .orderBy('next_due_at')
-    .limit(1)
-    .forUpdate()
-    .skipLocked()
-    .executeTakeFirst();
+async function lockDue(tx: Tx, but: readonly string[]): Promise<DueAgent | undefined> {
+  const [agent] = await tx.query(LOCK_DUE, but);
+  return agent;
 }
+
+// The time of the statement, unlike clock_timestamp(), can be used in an index condition.
+const LOCK_DUE = statement<[but: readonly string[]], DueAgent>('lock-due-agent')`
+    SELECT d.id, d.account_id, d.actor_id, d.trigger_config, statement_timestamp() AS now, d.next_due_at AS due,
+      (SELECT a.subscription FROM accounts a WHERE a.id = d.account_id) AS subscription
+    FROM agent_definitions d
+    WHERE d.next_due_at <= statement_timestamp() AND d.id <> ALL($1)
+    ORDER BY d.next_due_at LIMIT 1
+    FOR UPDATE SKIP LOCKED`;
+
+const FIND_OPEN_RUN = statement<[actorId: string]>('find-open-run-of-agent')`
+    SELECT FROM agent_runs WHERE actor_id = $1 AND completed_at IS NULL LIMIT 1`;
 
 /** SQL: whether any schedule is due. */
 const HAS_DUE = `(

@@ -1,6 +1,5 @@
 import { newId } from '@parley/protocol/ids.ts';
 import { EXPORT_DAYS } from '@parley/protocol/resources/export.ts';
-import { sql } from 'kysely';
 import { findPerson } from '../../../core/accounts/actors/persons.ts';
 import { addRemoval, insertOwnFile } from '../../../core/attachments/uploads.ts';
 import { audit } from '../../../core/audit/audit.ts';
@@ -10,6 +9,7 @@ import type { Core, NodeParts } from '../../../core/features/feature.ts';
 import { readHead } from '../../../core/messages/timeline/timeline-store.ts';
 import { BackgroundWork } from '../../../platform/background.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import type { JobContext } from '../../../platform/db/queue/leased-jobs.ts';
 import { type ComplianceJobRow, endJob, setFile } from '../jobs/job-store.ts';
 import type { JobWork } from '../jobs/runner.ts';
@@ -83,10 +83,10 @@ export class Exporter {
     const contents = new Contents(archive, new BackgroundWork(database.load, WITHIN_MS), progress);
     const through_sequence = await this.#settledHead(job);
     const snapshot = await database.transaction(async (tx) => {
-      await sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`.execute(tx.kysely);
-      const { rows } = await sql<{ at: string }>`SELECT clock_timestamp() AS at`.execute(tx.kysely);
+      await tx.query(READ_AS_OF_NOW);
+      const [clock] = await tx.query(READ_CLOCK);
       const legal_hold = await addSubject(tx, job, contents);
-      return { at: rows[0]!.at, consistent: true as const, through_sequence, legal_hold };
+      return { at: clock!.at, consistent: true as const, through_sequence, legal_hold };
     });
     await contents.addFiles((key) => store.open(key));
     const manifest: Manifest = {
@@ -152,3 +152,9 @@ async function settled<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A,
   await Promise.allSettled([first, second]);
   return Promise.all([first, second]);
 }
+
+const READ_AS_OF_NOW = statement('export-as-of-now')`
+    SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`;
+
+const READ_CLOCK = statement<[], { readonly at: string }>('read-clock-of-export')`
+    SELECT clock_timestamp() AS at`;

@@ -88,7 +88,6 @@ export function findLocalImport(
     .where('is_local', '=', true)
     .where('status', '<>', 'completed')
     .orderBy('created_at', 'desc')
-    .limit(1)
     .forUpdate()
     .executeTakeFirst();
 }

@@ -61,8 +61,8 @@ export async function readClaimed(db: Db): Promise<string[]> {
  * customer was one too.
  */
 export async function deleteActor(tx: Tx, id: string): Promise<void> {
-  await tx.query(DELETE_TOKENS, id);
-  await tx.query(DELETE_TICKETS, id);
+  await tx.kysely.deleteFrom('refresh_tokens').where('actor_id', '=', id).execute();
+  await tx.kysely.deleteFrom('tickets').where('actor_id', '=', id).execute();
   await tx.query(DELETE_ACTOR, id);
 }
 
@@ -110,12 +110,6 @@ const MARK_CLAIMED = statement<
 const READ_CLAIMED = statement<[], { id: string }>('read-claimed-visitors')`
     SELECT id FROM visitors
     WHERE claimed_at > clock_timestamp() - interval '3 hours' AND claimed_by <> id ORDER BY id LIMIT 1000`;
-
-const DELETE_TOKENS = statement<[id: string]>('delete-tokens-of-visitor')`
-    DELETE FROM refresh_tokens WHERE actor_id = $1`;
-
-const DELETE_TICKETS = statement<[id: string]>('delete-tickets-of-visitor')`
-    DELETE FROM tickets WHERE actor_id = $1`;
 
 const DELETE_ACTOR = statement<[id: string]>('delete-actor-of-visitor')`
     DELETE FROM actors a WHERE a.id = $1 AND NOT EXISTS (SELECT FROM participants p WHERE p.actor_id = a.id)`;

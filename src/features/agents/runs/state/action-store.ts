@@ -128,4 +128,4 @@ export async function endOpenActions(tx: Tx, runId: string): Promise<void> {
 }
 
 /** SQL for the time of a change. */
-export const LATER = sql<string>`later_than(updated_at)`;
+const LATER = sql<string>`later_than(updated_at)`;

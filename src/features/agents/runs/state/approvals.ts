@@ -1,10 +1,9 @@
 import { ACTION_MOVES, RUN_MOVES } from '@parley/protocol/states/agent-run-states.ts';
-import { sql } from 'kysely';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Database } from '../../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
+import { statement } from '../../../../platform/db/connection/statement.ts';
 import { enqueue } from '../../../../platform/db/queue/outbox.ts';
-import { LATER } from './action-store.ts';
 import { RUN_APPROVAL, RUN_DUE } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
 import { updateRun } from './store.ts';
@@ -16,7 +15,6 @@ export async function continueIfDecided(tx: Tx, run: RunRow): Promise<RunRow> {
     .select('id')
     .where('run_id', '=', run.id)
     .where('status', '=', 'pending_review')
-    .limit(1)
     .executeTakeFirst();
   const decided = waiting === undefined;
   const row = await updateRun(tx, run.id, decided ? { status: RUN_MOVES.continue.to, owner: null } : {});
@@ -32,38 +30,24 @@ export async function continueIfDecided(tx: Tx, run: RunRow): Promise<RunRow> {
 export async function expireApprovals(database: Database): Promise<void> {
   for (let found = true; found; ) {
     found = await database.transaction(async (tx) => {
-      const run = await lockUndecided(tx);
+      const [run] = await tx.query(LOCK_UNDECIDED);
       if (run === undefined) return false;
-      await tx.kysely
-        .updateTable('agent_run_actions')
-        .set({ status: ACTION_MOVES.expire.to, updated_at: LATER })
-        .where('run_id', '=', run.id)
-        .where('status', '=', 'pending_review')
-        .where('expires_at', '<=', NOW)
-        .execute();
+      await tx.query(EXPIRE, run.id);
       await continueIfDecided(tx, run);
       return true;
     });
   }
 }
 
-/** Locks and returns a run with an action that was not decided in time. */
-function lockUndecided(tx: Tx): Promise<RunRow | undefined> {
-  return tx.kysely
-    .selectFrom('agent_runs')
-    .selectAll()
-    .where('status', '=', 'awaiting_approval')
-    .where('id', 'in', ({ selectFrom }) =>
-      selectFrom('agent_run_actions')
-        .select('run_id')
-        .where('status', '=', 'pending_review')
-        .where('expires_at', '<=', NOW),
-    )
-    .limit(1)
-    .forUpdate()
-    .skipLocked()
-    .executeTakeFirst();
-}
+// The time of the statement, unlike clock_timestamp(), can be used in an index condition.
+const UNDECIDED = `status = 'pending_review' AND expires_at <= statement_timestamp()`;
 
-/** The time of the statement: unlike clock_timestamp(), it can be used in an index condition. */
-const NOW = sql<string>`statement_timestamp()`;
+const LOCK_UNDECIDED = statement<[], RunRow>('lock-undecided-agent-run')`
+    SELECT * FROM agent_runs
+    WHERE status = 'awaiting_approval' AND id IN (SELECT run_id FROM agent_run_actions WHERE ${UNDECIDED})
+    LIMIT 1
+    FOR UPDATE SKIP LOCKED`;
+
+const EXPIRE = statement<[runId: string]>('expire-agent-run-actions')`
+    UPDATE agent_run_actions SET status = '${ACTION_MOVES.expire.to}', updated_at = later_than(updated_at)
+    WHERE run_id = $1 AND ${UNDECIDED}`;

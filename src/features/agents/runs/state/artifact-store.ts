@@ -16,29 +16,18 @@ export async function artifactsOf(db: Db, runId: string): Promise<string[]> {
 
 /** Returns the files of the run that no message shows yet; replaced drafts do not count. */
 export async function unattachedArtifacts(tx: Tx, runId: string): Promise<string[]> {
-  const rows = await tx.kysely
-    .selectFrom('artifacts')
-    .select('id')
-    .where('run_id', '=', runId)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('attachments')
-            .innerJoin('messages', (join) =>
-              join
-                .onRef('messages.id', '=', 'attachments.message_id')
-                .onRef('messages.conversation_id', '=', 'attachments.conversation_id'),
-            )
-            .select('attachments.id')
-            .whereRef('attachments.s3_key', '=', 'artifacts.s3_key')
-            .where('messages.status', '<>', 'superseded'),
-        ),
-      ),
-    )
-    .orderBy('id')
-    .execute();
+  const rows = await tx.query(READ_UNATTACHED, runId);
   return rows.map(({ id }) => id);
 }
+
+const READ_UNATTACHED = statement<[runId: string], { readonly id: string }>('read-unattached-artifacts')`
+    SELECT f.id FROM artifacts f
+    WHERE f.run_id = $1 AND NOT EXISTS (
+      SELECT FROM attachments a
+        JOIN messages m ON m.id = a.message_id AND m.conversation_id = a.conversation_id
+      WHERE a.s3_key = f.s3_key AND m.status <> 'superseded'
+    )
+    ORDER BY f.id`;
 
 /**
  * Returns whether this claim of a run has files that the agent may still show. Files of earlier

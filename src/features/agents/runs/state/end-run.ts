@@ -70,12 +70,7 @@ export async function cancelRuns(
 
 /** Cancels all open runs of an account. Returns the ids of those that a node has yet to end. */
 export async function cancelAllOf(tx: Tx, accountId: string): Promise<readonly string[]> {
-  const runs = await lockOpenRuns(tx)
-    .where('actor_id', 'in', ({ selectFrom }) =>
-      selectFrom('actors').select('id').where('account_id', '=', accountId).where('type', '=', 'agent'),
-    )
-    .execute();
-  return cancelLocked(tx, runs);
+  return cancelLocked(tx, await lockOpenRuns(tx).where('account_id', '=', accountId).execute());
 }
 
 /** Cancels the open runs among `ids` for actor `by`. Returns those that a node has yet to end. */

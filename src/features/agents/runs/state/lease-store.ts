@@ -1,5 +1,4 @@
 import { RUN_MOVES } from '@parley/protocol/states/agent-run-states.ts';
-import { sql } from 'kysely';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Database } from '../../../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
@@ -95,20 +94,17 @@ export async function findOverdue(db: Db): Promise<Overdue> {
 }
 
 /** Locks and returns a run whose lease has run out, except `alive`, which run on this node. */
-export function lockDead(tx: Tx, alive: readonly string[]): Promise<RunRow | undefined> {
-  return tx.kysely
-    .selectFrom('agent_runs')
-    .selectAll()
-    .where('status', '=', RUN_MOVES.start.to)
-    .where('owner', 'is not', null)
-    .where('lease_until', '<', sql<string>`clock_timestamp()`)
-    .where('id', '<>', sql<string>`ALL(${[...alive]})`)
-    .orderBy('created_at')
-    .limit(1)
-    .forUpdate()
-    .skipLocked()
-    .executeTakeFirst();
+export async function lockDead(tx: Tx, alive: readonly string[]): Promise<RunRow | undefined> {
+  const [dead] = await tx.query(LOCK_DEAD, alive);
+  return dead;
 }
+
+const LOCK_DEAD = statement<[alive: readonly string[]], RunRow>('lock-dead-agent-run')`
+    SELECT * FROM agent_runs
+    WHERE status = '${RUN_MOVES.start.to}' AND owner IS NOT NULL AND lease_until < clock_timestamp()
+      AND id <> ALL($1)
+    ORDER BY created_at LIMIT 1
+    FOR UPDATE SKIP LOCKED`;
 
 const UNCLAIMED = `status IN ('pending', 'running') AND owner IS NULL
             AND updated_at < statement_timestamp() - interval '${UNCLAIMED_MS} ms'`;
