@@ -1,6 +1,6 @@
 'use strict';
-// `npm run build`: makes the package of the SDK, which users install and servers offer, and the
-// pages. The code is in build/, and packages/client/ has only what is in the package, which
+// `npm run build`: makes the package of the SDK, which users install and servers offer, the package
+// that converts archives, and the pages. The code is in build/, and packages/client/ has only what is in the package, which
 // knows nothing of the server. `npm ci` runs it with --optional: without the tools, or with a Node
 // that cannot run them, the installation succeeds, and a server says why it has neither.
 //
@@ -20,9 +20,12 @@ const { join } = require('node:path');
 const { problemsOf } = require('./runtime.cjs');
 
 const ROOT = join(__dirname, '..');
-const OUTS = ['packages/client/npm/dist', 'packages/console/dist', 'packages/widget/dist'].map((path) =>
-  join(ROOT, path),
-);
+const OUTS = [
+  'packages/client/npm/dist',
+  'packages/archives/npm/dist',
+  'packages/console/dist',
+  'packages/widget/dist',
+].map((path) => join(ROOT, path));
 /** This file has the digest of the inputs of the last build. `npm ci` removes it. */
 const BUILT_OF = join(ROOT, 'node_modules', '.cache', 'parley', 'built-of');
 const INPUTS = ['bin', 'packages', 'src', 'package.json', 'package-lock.json'];
@@ -37,8 +40,10 @@ async function main() {
   rmSync(BUILT_OF, { force: true });
   require('./quick-load.cjs').loadQuickly();
   const { build } = await import('./build/build.ts');
+  const { buildArchives } = await import('./build/archives.ts');
   const { buildPages } = await import('./build/pages.ts');
   await build();
+  await buildArchives();
   await buildPages();
   mkdirSync(join(BUILT_OF, '..'), { recursive: true });
   writeFileSync(BUILT_OF, inputs);
@@ -75,7 +80,7 @@ main().then(
       writeFileSync(join(out, 'failure.txt'), line);
     }
     process.stderr.write(
-      `parley: the package of the SDK and the pages were not built: ${isOptional ? line : told}\n`,
+      `parley: the packages for users and the pages were not built: ${isOptional ? line : told}\n`,
     );
     process.exit(isOptional ? 0 : 1);
   },

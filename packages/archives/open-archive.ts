@@ -6,6 +6,7 @@ import { openZip } from './container/zip.ts';
 import { EmojiNames } from './content/emoji-names.ts';
 import { Walk } from './content/walk.ts';
 import { mattermostWalk, PLAIN_NAME } from './mattermost/mattermost-reader.ts';
+import { convertedFrom, convertedWalk } from './parley/converted-reader.ts';
 import { parleyWalk } from './parley/parley-reader.ts';
 import {
   ARCHIVE_LIMITS,
@@ -46,11 +47,16 @@ const FORMATS: Readonly<Record<ArchiveSource, Format>> = {
     walk: mattermostWalk,
   },
   zulip: { kinds: ['gzip', 'tar'], files: 'the .tar.gz file that Zulip exports', walk: zulipWalk },
-  parley: { kinds: ['zip'], files: 'the zip file of an export of a conversation', walk: parleyWalk },
+  parley: {
+    kinds: ['zip'],
+    files: 'the zip file of an export of a conversation, or of a converted archive',
+    walk: parleyWalk,
+  },
 };
 
 /**
- * Opens an archive at a path of this machine. Rejects with `UnreadableArchive` if it is none of the
+ * Opens an archive at a path of this machine; a converted one is of the source that it was converted
+ * from. Rejects with `UnreadableArchive` if it is none of the
  * source, which is known within moments, except that a packed tar is unpacked first.
  */
 export async function openArchive(
@@ -67,12 +73,12 @@ export async function openArchive(
   const emojis = await EmojiNames.load();
   const container = await openContainer(kind, path, { scratch, limits, signal });
   try {
-    return new WalkingReader(
-      source,
-      container,
-      await format.walk({ container, scratch, limits, emojis }),
-      signal,
-    );
+    const converted = source === 'parley' ? await convertedFrom({ container, limits }) : undefined;
+    const batches =
+      converted === undefined
+        ? await format.walk({ container, scratch, limits, emojis })
+        : convertedWalk({ container, limits });
+    return new WalkingReader(converted ?? source, container, batches, signal);
   } catch (error) {
     await container.close();
     throw error;

@@ -2,6 +2,7 @@ import type { ArchiveRecord, ArchiveSource, Counts } from './record.ts';
 
 /** An opened archive. Its file must not change meanwhile. */
 export interface ArchiveReader {
+  /** Whose ids the refs are. A converted archive of `parley` has the source that it was of. */
   readonly source: ArchiveSource;
   /**
    * Returns what the archive contains (`record.ts`), with bounded memory. It may be called again,

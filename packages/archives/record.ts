@@ -45,6 +45,20 @@ export function noCounts(): Record<Counted, number> {
   return Object.fromEntries(COUNTED.map((of) => [of, 0])) as Record<Counted, number>;
 }
 
+/** Returns what a record gives of what is counted; of parts and placeholders nothing. */
+export function countsOf(record: ArchiveRecord): Partial<Counts> {
+  if (record.type === 'person') return { people: record.kind === 'placeholder' ? 0 : 1 };
+  if (record.type === 'conversation') return { conversations: 1 + record.merged.length };
+  if (record.type === 'read_position') return { read_positions: 1 };
+  if (record.type !== 'message') return {};
+  return {
+    messages: record.counted ? 1 : 0,
+    reactions: record.reactions.length,
+    files: record.files.length,
+    pins: record.pin === null ? 0 : 1,
+  };
+}
+
 export interface PersonRecord {
   readonly type: 'person';
   readonly ref: string;

@@ -23,6 +23,20 @@ export function text(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
+/** Returns the values by their keys, in their order: `Map.groupBy`, which Node 20 does not have. */
+export function groupBy<Key, Value>(
+  values: Iterable<Value>,
+  keyOf: (value: Value) => Key,
+): Map<Key, Value[]> {
+  const groups = new Map<Key, Value[]>();
+  for (const value of values) {
+    const group = groups.get(keyOf(value));
+    if (group === undefined) groups.set(keyOf(value), [value]);
+    else group.push(value);
+  }
+  return groups;
+}
+
 export function flag(value: unknown): boolean {
   return value === true;
 }

@@ -4,11 +4,10 @@ import type {
   ConversationRecord,
   Counted,
   Counts,
-  MessageRecord,
   PersonRecord,
   ReadPositionRecord,
 } from '../record.ts';
-import { COUNTED, noCounts } from '../record.ts';
+import { COUNTED, countsOf, noCounts } from '../record.ts';
 import { type MessageDraft, messageParts } from './message-parts.ts';
 
 /**
@@ -71,9 +70,8 @@ export class Walk {
 
   person(person: Omit<PersonRecord, 'type'>): void {
     this.#people.add(person.ref);
-    this.#given.people += 1;
     const handle = person.handle === null ? null : nameOf(person.handle, person.ref);
-    this.#records.push({ type: 'person', ...person, handle });
+    this.#give({ type: 'person', ...person, handle });
   }
 
   hint(ref: string, name: string | null, kind?: 'bot'): void {
@@ -107,15 +105,13 @@ export class Walk {
   conversation(conversation: Omit<ConversationRecord, 'type'>): void {
     if (conversation.creator !== null) this.refer(conversation.creator);
     for (const { person } of conversation.members) this.refer(person);
-    this.#given.conversations += 1 + conversation.merged.length;
     const description = conversation.description?.replaceAll('\0', '\uFFFD').toWellFormed() ?? null;
-    this.#records.push({ type: 'conversation', ...conversation, description });
+    this.#give({ type: 'conversation', ...conversation, description });
   }
 
   readPosition(position: Omit<ReadPositionRecord, 'type'>): void {
     this.refer(position.person);
-    this.#given.read_positions += 1;
-    this.#records.push({ type: 'read_position', ...position });
+    this.#give({ type: 'read_position', ...position });
   }
 
   /**
@@ -141,11 +137,8 @@ export class Walk {
     return { ...draft, body: null, mentions: [], reactions: [], files: [], pin: null };
   }
 
-  #give(record: MessageRecord): void {
-    if (record.counted) this.#given.messages += 1;
-    this.#given.reactions += record.reactions.length;
-    this.#given.files += record.files.length;
-    if (record.pin !== null) this.#given.pins += 1;
+  #give(record: ArchiveRecord): void {
+    for (const [of, count] of Object.entries(countsOf(record))) this.#given[of as Counted] += count;
     this.#records.push(record);
   }
 

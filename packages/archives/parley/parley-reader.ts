@@ -1,7 +1,7 @@
 import { toEmoji } from '@parley/protocol/emoji.ts';
 import { INCOMPLETE_REASONS } from '@parley/protocol/resources/agent-run.ts';
 import type { Container } from '../container/container.ts';
-import { linesOf, parse, readDocument } from '../content/documents.ts';
+import { readDocument } from '../content/documents.ts';
 import { fileName } from '../content/file-name.ts';
 import { emailOf, givePeople, type ListedPerson } from '../content/people.ts';
 import { rfcMicros, wireTime, wireTimeOrNull } from '../content/times.ts';
@@ -9,6 +9,7 @@ import { contentType, type Fields, fields, idOf, list, text, whole } from '../co
 import { nameOf, type Walk } from '../content/walk.ts';
 import { type ArchiveLimits, UnreadableArchive } from '../reader.ts';
 import type { ArchivedFile, ArchivedReaction, ArchiveRecord, ConversationRecord } from '../record.ts';
+import { jsonLines } from './json-lines.ts';
 
 interface ParleyOptions {
   readonly container: Container;
@@ -30,6 +31,7 @@ export async function parleyWalk({
       (sum, path) => sum + (container.entries.get(path)?.size ?? 0),
       0,
     );
+    const reading = { container, limits, walk, read: fields };
     walk.meet('documents');
     const parsed = await readDocument(container, 'conversation.json', limits);
     const conversation = 'value' in parsed ? fields(parsed.value) : {};
@@ -38,7 +40,7 @@ export async function parleyWalk({
     const ref = idOf(conversation.id) ?? 'conversation';
 
     const participants: Fields[] = [];
-    for await (const lines of jsonLines('participants.jsonl', container, limits, walk)) {
+    for await (const lines of jsonLines('participants.jsonl', reading)) {
       participants.push(...lines.map(({ value }) => value));
     }
     // Participants come with their names; authors who are none have theirs in their messages.
@@ -48,7 +50,7 @@ export async function parleyWalk({
 
     const timeline = new ParleyTimeline(ref, container, walk);
     const positions = positionsOf(participants, walk);
-    for await (const lines of jsonLines('messages.jsonl', container, limits, walk)) {
+    for await (const lines of jsonLines('messages.jsonl', reading)) {
       for (const { value, where } of lines) {
         positions.before(value, ref);
         positions.after(timeline.add(value, where));
@@ -72,32 +74,6 @@ async function requireExport(container: Container, limits: ArchiveLimits): Promi
       'unsupported',
       'This is the export of a person. Exports of conversations can be imported.',
     );
-  }
-}
-
-async function* jsonLines(path: string, container: Container, limits: ArchiveLimits, walk: Walk) {
-  const content = await container.open(path);
-  if (content === undefined) return;
-  try {
-    for await (const lines of linesOf(content, limits.documentBytes)) {
-      const read: { value: Fields; where: string }[] = [];
-      for (const { number, bytes } of lines) {
-        const where = `${path}:${number}`;
-        walk.meet('documents');
-        walk.progress.done += (bytes?.length ?? 0) + 1;
-        const parsed = bytes === undefined ? { problem: 'The line is too long.' } : parse(bytes, limits);
-        if ('problem' in parsed) walk.skip('documents', 'unreadable', parsed.problem, where);
-        else {
-          walk.readDocument();
-          read.push({ value: fields(parsed.value), where });
-        }
-      }
-      yield read;
-    }
-  } catch (error) {
-    if (!(error instanceof UnreadableArchive)) throw error;
-    walk.meet('documents');
-    walk.skip('documents', 'unreadable', error.message, path);
   }
 }
 

@@ -24,7 +24,7 @@ type Answers = {
 const ANSWERS: Answers = {
   async open({ source, path, scratch, limits }) {
     reader = await openArchive(source, path, { scratch, ...(limits && { limits }) });
-    return null;
+    return reader.source;
   },
   async walk() {
     await records?.return?.();

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ArchiveContent, type ArchiveReader, type OpenOptions, UnreadableArchive } from '../reader.ts';
 import { type ArchiveRecord, type ArchiveSource, type Counts, noCounts } from '../record.ts';
@@ -20,7 +21,7 @@ export type ReaderSettings = Pick<OpenOptions, 'scratch' | 'limits'>;
 
 /** The answers, by the kind of the question. */
 export interface FromReader {
-  readonly open: null;
+  readonly open: ArchiveSource;
   readonly walk: null;
   readonly next: Batch;
   /** Null if there is no such file. */
@@ -80,8 +81,7 @@ export async function openInProcess(
   signal?.throwIfAborted();
   const process = new ReaderProcess(execArgv, { heapMb, silentMs }, signal);
   try {
-    await process.ask({ kind: 'open', source, path, ...settings });
-    return new ProcessReader(source, process);
+    return new ProcessReader(await process.ask({ kind: 'open', source, path, ...settings }), process);
   } catch (error) {
     await process.close();
     throw error;
@@ -93,12 +93,17 @@ const HEAP_MB = 512;
 /** A document of 64 MiB is read in some seconds; a busy machine may take ten times that. */
 const SILENT_MS = 120_000;
 
+interface Waiting {
+  readonly resolve: (answer: FromReader[ToReader['kind']]) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
 type ProcessLimits = Required<Pick<ReaderProcessOptions, 'heapMb' | 'silentMs'>>;
 
 class ReaderProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<void>;
-  readonly #waiting = new Map<number, PromiseWithResolvers<FromReader[ToReader['kind']]>>();
+  readonly #waiting = new Map<number, Waiting>();
   readonly #limits: ProcessLimits;
   #asked = 0;
   #silentTicks = 0;
@@ -108,7 +113,7 @@ class ReaderProcess {
   constructor(execArgv: readonly string[], limits: ProcessLimits, signal: AbortSignal | undefined) {
     const { heapMb, silentMs } = limits;
     this.#limits = limits;
-    this.#child = fork(fileURLToPath(new URL('./reader-child.ts', import.meta.url)), [], {
+    this.#child = fork(CHILD, [], {
       execArgv: [
         ...[`--max-old-space-size=${heapMb}`, '--max-semi-space-size=8', '--v8-pool-size=1'],
         ...execArgv,
@@ -137,11 +142,11 @@ class ReaderProcess {
   ): Promise<FromReader[Kind]> {
     if (this.#end !== undefined) return Promise.reject(this.#end);
     const id = ++this.#asked;
-    const waiting = Promise.withResolvers<FromReader[ToReader['kind']]>();
-    this.#waiting.set(id, waiting);
-    // An error of the channel is followed by the end of the process.
-    this.#child.send({ id, asked } satisfies Question, () => undefined);
-    return waiting.promise as Promise<FromReader[Kind]>;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
+      // An error of the channel is followed by the end of the process.
+      this.#child.send({ id, asked } satisfies Question, () => undefined);
+    });
   }
 
   /** Ends the process, which removes nothing: its scratch directory belongs to the caller. */
@@ -191,6 +196,8 @@ class ReaderProcess {
   }
 }
 
+/** Beside this file, also where both are built (bin/build/archives.ts). */
+const CHILD = fileURLToPath(new URL(`./reader-child${extname(import.meta.url)}`, import.meta.url));
 const TICKS = 10;
 const ABORTED = 134;
 

@@ -67,6 +67,6 @@ export function fileValues(message: {
 }
 
 function urlOf(value: unknown): string | null {
-  const url = typeof value === 'string' ? URL.parse(value) : null;
+  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : null;
   return url !== null && /^https?:$/.test(url.protocol) ? url.href : null;
 }

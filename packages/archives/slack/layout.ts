@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path/posix';
 import type { Container } from '../container/container.ts';
+import { groupBy } from '../content/values.ts';
 import { UnreadableArchive } from '../reader.ts';
 
 /** The lists of conversations in a workspace, and what they list. */
@@ -48,7 +49,7 @@ export function layoutOf({ entries }: Container): SlackLayout {
     if (id !== undefined && !uploads.has(id)) uploads.set(id, path);
   }
   if (userLists.length === 0 || lists.size === 0) refuse([...entries.keys()]);
-  const days = Map.groupBy(daysByFolder(entries.keys()), ([path]) => folderOf(path));
+  const days = groupBy(daysByFolder(entries.keys()), ([path]) => folderOf(path));
   const workspaces = [...lists].sort(byKey).map(([folder, names]) => ({
     folder,
     lists: names.sort(),
@@ -71,15 +72,10 @@ function folderOf(path: string): string {
 }
 
 function daysByFolder(paths: Iterable<string>): Map<string, string[]> {
-  const days = new Map<string, string[]>();
-  for (const path of paths) {
-    const folder = dirname(path);
-    if (folder === '.' || !path.endsWith('.json') || UPLOADED.test(path) || NOT_DAYS.test(path)) continue;
-    const files = days.get(folder);
-    if (files === undefined) days.set(folder, [path]);
-    else files.push(path);
-  }
-  return days;
+  const days = [...paths].filter(
+    (path) => dirname(path) !== '.' && path.endsWith('.json') && !UPLOADED.test(path) && !NOT_DAYS.test(path),
+  );
+  return groupBy(days, (path) => dirname(path));
 }
 
 /** Lists of the workspace, which are not messages. */

@@ -7,8 +7,9 @@ import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
 import { ZipFile } from 'yazl';
+import { writeConverted } from '../convert/converted-writer.ts';
 import { openArchive } from '../open-archive.ts';
-import type { OpenOptions } from '../reader.ts';
+import type { ArchiveReader, OpenOptions } from '../reader.ts';
 import {
   type ArchiveRecord,
   type ArchiveSource,
@@ -68,7 +69,10 @@ export interface Given {
   readonly found: Counts;
 }
 
-/** Reads a whole archive, checks what `record.ts` promises of every archive, and returns it. */
+/**
+ * Reads a whole archive, checks what `record.ts` promises of every archive, and that it is the same
+ * after a conversion, and returns it.
+ */
 export async function given(source: ArchiveSource, path: string, options: OpenOptions): Promise<Given> {
   const reader = await openArchive(source, path, options);
   try {
@@ -89,10 +93,44 @@ export async function given(source: ArchiveSource, path: string, options: OpenOp
         if (size !== content.size) throw new Error(`${source.entry} has ${size} bytes`);
       }
     }
+    await requireSameConverted(reader, records, options.scratch);
     return all;
   } finally {
     await reader.close();
   }
+}
+
+/** A conversion changes nothing but the names of files. */
+async function requireSameConverted(
+  reader: ArchiveReader,
+  records: readonly ArchiveRecord[],
+  scratch: string,
+): Promise<void> {
+  written += 1;
+  const path = join(scratch, `converted-${written}.zip`);
+  await writeConverted(reader, path);
+  const converted = await openArchive('parley', path, { scratch });
+  try {
+    if (converted.source !== reader.source) throw new Error(`it is of ${converted.source}`);
+    let index = 0;
+    for await (const record of converted.records()) {
+      const [was, is] = [records[index], record].map((it) => JSON.stringify(it, renamed));
+      if (was !== is) throw new Error(`${was} was converted to ${is}`);
+      index += 1;
+    }
+    if (index !== records.length) throw new Error(`${records.length} records were converted to ${index}`);
+    for (const of of COUNTED) {
+      const [was, is] = [reader.found()[of], converted.found()[of]];
+      if (of !== 'documents' && is !== was) throw new Error(`of ${was} ${of} ${is} were converted`);
+    }
+  } finally {
+    await converted.close();
+  }
+}
+
+/** For JSON: without what a conversion may change. */
+function renamed(key: string, value: unknown): unknown {
+  return key === 'entry' ? 'an entry' : key === 'incomplete' ? (value ?? undefined) : value;
 }
 
 function sorted(records: readonly ArchiveRecord[], found: Counts): Given {

@@ -5,7 +5,7 @@ import { readDocument } from '../content/documents.ts';
 import type { EmojiNames } from '../content/emoji-names.ts';
 import { Sorter } from '../content/sorter.ts';
 import { type Micros, wireTime } from '../content/times.ts';
-import { type Fields, fields, idOf, isFields, list, text } from '../content/values.ts';
+import { type Fields, fields, groupBy, idOf, isFields, list, text } from '../content/values.ts';
 import type { Walk } from '../content/walk.ts';
 import { type ArchiveLimits, UnreadableArchive } from '../reader.ts';
 import type { ArchiveRecord } from '../record.ts';
@@ -76,7 +76,7 @@ export async function zulipWalk(
     directory.giveConversations(walk, realmPath);
     yield walk.take();
     const attachments = await attachmentsOf(`${folder}attachment.json`, container, realm, read);
-    const reactions: ZulipSource['reactions'] = Map.groupBy(
+    const reactions: ZulipSource['reactions'] = groupBy(
       list(realm.zerver_reaction).map(fields),
       (it) => idOf(it.message) ?? '',
     );

@@ -71,7 +71,8 @@ async function run(
   if (localPath === undefined) await joinParts(database, store, row, { path, signal });
   const reader = await openInProcess(row.source, path, { execArgv: QUICKLY, scratch, signal });
   try {
-    const counts = await new ArchiveWalk({ ...options, row, reader, context }).run();
+    const ofSource = { ...row, source: reader.source };
+    const counts = await new ArchiveWalk({ ...options, row: ofSource, reader, context }).run();
     if (addsUp(counts)) await end(options, row, { status: 'completed', counts });
     else {
       const message = 'What was imported and skipped is not what is in the archive; see the report.';

@@ -1,0 +1,118 @@
+import type { Container } from '../container/container.ts';
+import { readDocument } from '../content/documents.ts';
+import { fields } from '../content/values.ts';
+import type { Walk } from '../content/walk.ts';
+import { type ArchiveLimits, UnreadableArchive } from '../reader.ts';
+import {
+  ARCHIVE_SOURCES,
+  type ArchiveRecord,
+  type ArchiveSource,
+  type Counted,
+  countsOf,
+  type NoteRecord,
+  type SkippedRecord,
+} from '../record.ts';
+import { asRecord } from './converted-record.ts';
+import { jsonLines } from './json-lines.ts';
+
+/** How a converted archive names itself, and its files; those of messages have numbers. */
+export const CONVERTED = {
+  object: 'converted_archive',
+  format: 1,
+  manifest: 'manifest.json',
+  records: 'records.jsonl',
+} as const;
+
+interface ConvertedOptions {
+  readonly container: Container;
+  readonly limits: ArchiveLimits;
+}
+
+/**
+ * Returns of which source a converted archive was; undefined if this is none. Rejects with
+ * `UnreadableArchive` if it cannot be read.
+ */
+export async function convertedFrom({
+  container,
+  limits,
+}: ConvertedOptions): Promise<ArchiveSource | undefined> {
+  const manifest = await readDocument(container, CONVERTED.manifest, limits);
+  const { object, format, source } = 'value' in manifest ? fields(manifest.value) : {};
+  if (object !== CONVERTED.object) return undefined;
+  const known = ARCHIVE_SOURCES.find((it) => it === source);
+  if (format === CONVERTED.format && known !== undefined && container.entries.has(CONVERTED.records)) {
+    return known;
+  }
+  throw new UnreadableArchive('unsupported', 'A later version has converted this archive, or it is damaged.');
+}
+
+/**
+ * Walks through the records of a converted archive (`convert/`). They are given again, so that what
+ * a file without scruples says of people and counts is as true as that of any other archive.
+ */
+export function convertedWalk({
+  container,
+  limits,
+}: ConvertedOptions): (walk: Walk) => AsyncGenerator<ArchiveRecord[]> {
+  return async function* (walk) {
+    walk.progress.total = container.entries.get(CONVERTED.records)!.size;
+    const conversations = new Set<string>();
+    for await (const lines of jsonLines(CONVERTED.records, { container, limits, walk, read: asRecord })) {
+      for (const { value } of lines) give(value, { container, conversations, walk });
+      yield walk.take();
+    }
+  };
+}
+
+interface Giving {
+  readonly container: Container;
+  /** The refs of those that have come. */
+  readonly conversations: Set<string>;
+  readonly walk: Walk;
+}
+
+function give(record: ArchiveRecord, giving: Giving): void {
+  const { container, walk } = giving;
+  const where = 'where' in record ? record.where : 'ref' in record ? record.ref : record.conversation;
+  const counts = record.type === 'skipped' ? { [record.of]: record.count } : countsOf(record);
+  const skip = ({ reason, detail }: Pick<SkippedRecord, 'reason' | 'detail'>) => {
+    for (const [of, count] of Object.entries(counts)) walk.skip(of as Counted, reason, detail, where, count);
+  };
+  for (const [of, count] of Object.entries(counts)) walk.meet(of as Counted, count);
+  if (record.type === 'note') walk.note(record.reason, record.detail, where);
+  else if (record.type === 'skipped') skip(record);
+  else if (!isExpected(record, giving)) skip(UNEXPECTED);
+  else if (record.type === 'person' && record.kind === 'placeholder') {
+    walk.hint(record.ref, record.name);
+    walk.refer(record.ref);
+  } else if (record.type === 'person') walk.person(record);
+  else if (record.type === 'conversation') walk.conversation(record);
+  else if (record.type === 'read_position') walk.readPosition(record);
+  else {
+    const { client_message_id: id, type: _, counted, ...same } = record;
+    const files = record.files.filter(({ name, source }) => {
+      if ('url' in source || container.entries.has(source.entry)) return true;
+      walk.skip('files', 'missing_file', `${name} is not in the archive.`, where);
+      return false;
+    });
+    walk.message({ ...same, ...(!counted && { counted }), id, files });
+  }
+}
+
+const UNEXPECTED = {
+  reason: 'unexpected',
+  detail: 'It has the id of another one, or its conversation is missing.',
+};
+
+/** Whether the record is the first one of its refs, or of a conversation that has come. */
+function isExpected(
+  record: Exclude<ArchiveRecord, SkippedRecord | NoteRecord>,
+  { conversations, walk }: Giving,
+): boolean {
+  if (record.type === 'person') return !walk.knows(record.ref);
+  if (record.type !== 'conversation') return conversations.has(record.conversation);
+  const refs = [record.ref, ...record.merged];
+  if (new Set(refs).size < refs.length || refs.some((ref) => conversations.has(ref))) return false;
+  for (const ref of refs) conversations.add(ref);
+  return true;
+}
