@@ -30,7 +30,7 @@ export async function buildArchives(): Promise<void> {
     });
     const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
     await copyFile(join(ROOT, 'LICENSE'), join(stage, 'LICENSE'));
-    await writeFile(join(stage, 'LICENSES-OF-OTHERS'), await licencesOf(modules));
+    await writeFile(join(stage, 'LICENSE-OF-OTHERS'), await licencesOf(modules));
     await rm(DIST, { recursive: true, force: true });
     await rename(stage, DIST);
   } finally {

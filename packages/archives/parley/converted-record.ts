@@ -3,11 +3,12 @@ import { INCOMPLETE_REASONS } from '@parley/protocol/resources/agent-run.ts';
 import { Body, Nullable, OneOf } from '@parley/protocol/schema/schema.ts';
 import { type TSchema, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { fields } from '../content/values.ts';
 import { type ArchiveRecord, COUNTED } from '../record.ts';
 
 /** Returns the value as the record that it is, or undefined: anyone may have written it. */
 export function asRecord(value: unknown): ArchiveRecord | undefined {
-  const { type } = value as { type?: unknown };
+  const { type } = fields(value);
   if (typeof type !== 'string' || !Object.hasOwn(RECORDS, type)) return undefined;
   if (!RECORDS[type as ArchiveRecord['type']].Check(value)) return undefined;
   const record = value as ArchiveRecord;
