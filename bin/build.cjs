@@ -1,8 +1,9 @@
 'use strict';
 // `npm run build`: makes the package of the SDK, which users install and servers offer, the package
-// that converts archives, and the pages. The code is in build/, and packages/client/ has only what is in the package, which
-// knows nothing of the server. `npm ci` runs it with --optional: without the tools, or with a Node
-// that cannot run them, the installation succeeds, and a server says why it has neither.
+// that converts archives, and the pages. The code is in build/, and packages/client/ has only what
+// is in the package, which knows nothing of the server. `npm ci` runs it with --optional: without
+// the tools, or with a Node that cannot run them, the installation succeeds, and a server says why
+// it has neither.
 //
 // Plain JavaScript that old releases of Node parse too: it has to answer there as well.
 

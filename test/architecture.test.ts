@@ -75,6 +75,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
  */
 const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'packages/archives': [
+    ['convert'],
     ['process'],
     ['open-archive'],
     ['mattermost', 'parley', 'slack', 'zulip'],

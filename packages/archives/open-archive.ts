@@ -55,9 +55,9 @@ const FORMATS: Readonly<Record<ArchiveSource, Format>> = {
 };
 
 /**
- * Opens an archive at a path of this machine; a converted one is of the source that it was converted
- * from. Rejects with `UnreadableArchive` if it is none of the
- * source, which is known within moments, except that a packed tar is unpacked first.
+ * Opens an archive at a path of this machine; a converted one is of the source that it was
+ * converted from. Rejects with `UnreadableArchive` if it is none of the source, which is known
+ * within moments, except that a packed tar is unpacked first.
  */
 export async function openArchive(
   source: ArchiveSource,

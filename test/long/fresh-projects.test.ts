@@ -1,8 +1,8 @@
 /**
  * The package of the SDK in projects as users begin them: each is installed from its lock file
  * (test/fresh-projects/), gets the tarball that a server offers, is type-checked, built, and run
- * against that server. And a page without any of that, and the checkout itself, by other releases
- * of npm.
+ * against that server. And a page without any of that, the checkout itself, by other releases
+ * of npm, and the package that converts archives.
  *
  * Without influence: OPERATION, PAGES, ANSWERS, src/core/installation, src/features/cells,
  * src/features/compliance, src/features/identity, src/features/import, src/features/mail,
@@ -13,6 +13,7 @@ import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync
 import { delimiter, dirname, join } from 'node:path';
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
+import { tarred, zulipContents } from '../import/samples.ts';
 import { freshDirectory, ROOT, runProgram, startParley } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
 import { startChromium } from '../support/chromium.ts';
@@ -114,6 +115,24 @@ t.test('plain Node 20 and 22', async (t) => {
     t.strictSame(JSON.parse(ran.stdout), { isSent: true, refused: 'resource_not_found' });
     t.equal(await answer(conversation), `Node ${version} read: ahoy`);
   }
+});
+
+t.test('the package that converts archives, by plain Node 20 and 22', async (t) => {
+  const directory = freshDirectory(t);
+  writeFileSync(join(directory, 'zulip.tar.gz'), await tarred(zulipContents(9)));
+  const pack = ['pack', '--pack-destination', directory, join(ROOT, 'packages/archives/npm')];
+  const packed = (await npm(directory, pack)).trim().split('\n').at(-1);
+  await npm(directory, ['install', `./${packed}`]);
+  const command = 'node_modules/.bin/parley-archives';
+  const made = ['20.20.2', process.versions.node].map(async (version) => {
+    const node = version === process.versions.node ? process.execPath : await nodeOf(version);
+    if (node === undefined) throw new Error(`Node ${version} cannot be installed here`);
+    const args = [command, 'convert', 'zulip', 'zulip.tar.gz', `${version}.zip`];
+    t.match(await runProgram(node, args, {}, directory), { code: 0, stderr: '' }, version);
+    return readFileSync(join(directory, `${version}.zip`), 'base64');
+  });
+  const [one, other] = await Promise.all(made);
+  t.equal(one, other, 'the same bytes');
 });
 
 t.test('esbuild, with the oldest TypeScript that reads the declarations', async (t) => {

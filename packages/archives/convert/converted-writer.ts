@@ -29,7 +29,9 @@ interface Remark {
   count: number;
 }
 
-/** Writes all of an archive to a new file at `path`. Rejects with an error of the reader or file. */
+/**
+ * Writes all of an archive to a new file at `path`. Rejects with an error of the reader or file.
+ */
 export async function writeConverted(reader: ArchiveReader, path: string): Promise<Converted> {
   const writer = new ConvertedWriter(reader);
   await writer.write(path);

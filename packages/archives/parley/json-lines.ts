@@ -11,7 +11,9 @@ interface Reading<Value> {
   readonly read: (value: unknown) => Value | undefined;
 }
 
-/** Returns the values of a file of JSON Lines, many at a time, and counts each line as a document. */
+/**
+ * Returns the values of a file of JSON Lines, many at a time, and counts each line as a document.
+ */
 export async function* jsonLines<Value>(path: string, { container, limits, walk, read }: Reading<Value>) {
   const content = await container.open(path);
   if (content === undefined) return;
