@@ -26,7 +26,10 @@ export async function buildArchives(): Promise<void> {
   });
   try {
     const { output } = await build.write({
-      ...{ dir: stage, format: 'es', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name].js' },
+      dir: stage,
+      format: 'es',
+      entryFileNames: '[name].js',
+      chunkFileNames: 'chunks/[name].js',
     });
     const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
     await copyFile(join(ROOT, 'LICENSE'), join(stage, 'LICENSE'));

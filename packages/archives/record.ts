@@ -1,4 +1,6 @@
-import type { IncompleteReason } from '@parley/protocol/resources/agent-run.ts';
+import { INCOMPLETE_REASONS } from '@parley/protocol/resources/agent-run.ts';
+import { Body, Nullable, OneOf } from '@parley/protocol/schema/schema.ts';
+import { type Static, Type } from 'typebox';
 
 /**
  * What an archive of another chat, or of Parley, contains, in one form for all sources. Readers
@@ -59,143 +61,156 @@ export function countsOf(record: ArchiveRecord): Partial<Counts> {
   };
 }
 
-export interface PersonRecord {
-  readonly type: 'person';
-  readonly ref: string;
+/** What follows are schemas, since anyone may have written the records of a converted archive. */
+type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
+
+/** Text without control characters and halves of characters. */
+function line(characters: number, not = '') {
+  return Type.String({ pattern: `^[^\\p{Cc}\\p{Cs}${not}]{1,${characters}}$` });
+}
+
+/** Some sources make ids of several. */
+const Ref = line(1_500);
+const Name = line(500, '\\p{Zl}\\p{Zp}');
+const TextOrNone = Nullable(Type.String());
+const Time = Type.String({ format: 'date-time', pattern: '^(19[7-9]|20\\d)\\d-.*\\.\\d{6}Z$' });
+const TimeOrNone = Nullable(Time);
+const MessageId = line(255);
+
+export const PersonRecord = Body({
+  type: Type.Literal('person'),
+  ref: Ref,
   /**
    * `placeholder`: other records refer to the person and the archive does not describe it. It is
    * not counted under `people`.
    */
-  readonly kind: 'user' | 'guest' | 'bot' | 'customer' | 'placeholder';
-  /** One line, 1 to 200 characters. */
-  readonly name: string;
+  kind: OneOf(['user', 'guest', 'bot', 'customer', 'placeholder']),
+  name: Name,
   /** The name after an `@` in the source. */
-  readonly handle: string | null;
+  handle: TextOrNone,
   /** In lower case. Null where there is none, and where several active people have the same. */
-  readonly email: string | null;
+  email: Nullable(Type.String({ maxLength: 254, pattern: '^[^\\s@\\p{Cc}]+@[^\\s@\\p{Cc}]+$' })),
   /** False where the source says that the address was not confirmed. */
-  readonly email_verified: boolean;
+  email_verified: Type.Boolean(),
   /** Whether the source had deleted or deactivated the person. */
-  readonly deactivated: boolean;
-}
+  deactivated: Type.Boolean(),
+});
+export type PersonRecord = Frozen<Static<typeof PersonRecord>>;
 
-export interface ConversationRecord {
-  readonly type: 'conversation';
-  readonly ref: string;
+const ArchivedMember = Body({ person: Ref, role: OneOf(['owner', 'admin', 'member', 'viewer']) });
+export type ArchivedMember = Frozen<Static<typeof ArchivedMember>>;
+
+export const ConversationRecord = Body({
+  type: Type.Literal('conversation'),
+  ref: Ref,
   /**
    * Other ids of the same conversation: direct messages of the same people are one conversation.
    */
-  readonly merged: readonly string[];
+  merged: Type.Array(Ref),
   /** `direct` has one or two members, `group` some without a name, `channel` has a name. */
-  readonly kind: 'direct' | 'group' | 'channel';
-  readonly private: boolean;
+  kind: OneOf(['direct', 'group', 'channel']),
+  private: Type.Boolean(),
   /** `customer` for a case of Parley, of which customers see some of the messages. */
-  readonly audience: 'internal' | 'customer';
-  /** One line, 200 characters at most. Null for `direct` and `group`. */
-  readonly title: string | null;
+  audience: OneOf(['internal', 'customer']),
+  /** Null for `direct` and `group`. */
+  title: Nullable(Name),
   /** What the conversation is about, in the words of its members. */
-  readonly description: string | null;
-  readonly archived: boolean;
+  description: TextOrNone,
+  archived: Type.Boolean(),
   /** Null where the source does not say, or says 0. */
-  readonly created_at: string | null;
-  readonly creator: string | null;
+  created_at: TimeOrNone,
+  creator: Nullable(Ref),
   /** Each person once. Authors who had left are not among them. */
-  readonly members: readonly ArchivedMember[];
-}
+  members: Type.Array(ArchivedMember),
+});
+export type ConversationRecord = Frozen<Static<typeof ConversationRecord>>;
 
-export interface ArchivedMember {
-  readonly person: string;
-  readonly role: 'owner' | 'admin' | 'member' | 'viewer';
-}
+/** `created_at` is null where the source does not say when. */
+const ArchivedReaction = Body({ emoji: Type.String(), person: Ref, created_at: TimeOrNone });
+export type ArchivedReaction = Frozen<Static<typeof ArchivedReaction>>;
 
-export interface MessageRecord {
-  readonly type: 'message';
-  /** Unique in the archive, 255 characters at most: `slack:C024BE91L:1405895017.000506`. */
-  readonly client_message_id: string;
+const ArchivedFile = Body({
+  /** Id of the source, unique in the message. */
+  id: Ref,
+  name: line(255, '/\\\\\\p{Zl}\\p{Zp}'),
+  /** As the source says; null if it does not. */
+  content_type: Nullable(Type.String({ pattern: '^[\\w.+-]{1,60}/[\\w.+-]{1,60}$' })),
+  /** In bytes, as the source says; null if it does not. */
+  size: Nullable(Type.Integer()),
+  /** `entry` is read with `ArchiveReader.openFile`. A `url` may contain the token that opens it. */
+  source: Type.Union([Body({ entry: Type.String() }), Body({ url: Type.String({ pattern: '^https?://' }) })]),
+});
+export type ArchivedFile = Frozen<Static<typeof ArchivedFile>>;
+
+const ArchivedPin = Body({ by: Nullable(Ref), at: TimeOrNone });
+export type ArchivedPin = Frozen<Static<typeof ArchivedPin>>;
+
+export const MessageRecord = Body({
+  type: Type.Literal('message'),
+  /** Unique in the archive: `slack:C024BE91L:1405895017.000506`. */
+  client_message_id: MessageId,
   /**
    * Whether it is a message of the archive. False for what the reader adds: a further part of a
    * message that is too long or has too many files, and the tombstone of a missing thread root.
    */
-  readonly counted: boolean;
-  readonly conversation: string;
-  readonly author: string;
-  readonly created_at: string;
+  counted: Type.Boolean(),
+  conversation: Ref,
+  author: Ref,
+  created_at: Time,
   /** Markdown of 40,000 characters at most. Null for messages of files alone, and tombstones. */
-  readonly body: string | null;
+  body: TextOrNone,
   /** `client_message_id` of the root of the thread, or of the message that is replied to. */
-  readonly reply_to: string | null;
-  readonly edited_at: string | null;
+  reply_to: Nullable(MessageId),
+  edited_at: TimeOrNone,
   /** Set for a tombstone. */
-  readonly deleted_at: string | null;
+  deleted_at: TimeOrNone,
   /** People, each once, 50 at most. */
-  readonly mentions: readonly string[];
+  mentions: Type.Array(Ref),
   /** 20 different emojis at most, in the form of `toEmoji`; an emoji and person at most once. */
-  readonly reactions: readonly ArchivedReaction[];
+  reactions: Type.Array(ArchivedReaction),
   /** 20 at most. */
-  readonly files: readonly ArchivedFile[];
-  readonly pin: ArchivedPin | null;
+  files: Type.Array(ArchivedFile),
+  pin: Nullable(ArchivedPin),
   /** Whether the customers of a case were shown it; `internal` in all other conversations. */
-  readonly audience: 'internal' | 'customer';
+  audience: OneOf(['internal', 'customer']),
   /** A sentence of the source about the conversation, such as a change of its topic. */
-  readonly system: boolean;
+  system: Type.Boolean(),
   /** Why the text of an agent is not whole, where the source says so. */
-  readonly incomplete?: IncompleteReason | null | undefined;
+  incomplete: Nullable(OneOf(INCOMPLETE_REASONS)),
   /** The place in the archive, for people: `general/2024-01-31.json[12]`. */
-  readonly where: string;
-}
-
-export interface ArchivedReaction {
-  readonly emoji: string;
-  readonly person: string;
-  /** Null where the source does not say. */
-  readonly created_at: string | null;
-}
-
-export interface ArchivedFile {
-  /** Id of the source, unique in the message. */
-  readonly id: string;
-  /** One line without `/` and `\`, 1 to 255 characters. */
-  readonly name: string;
-  /** As the source says; null if it does not. */
-  readonly content_type: string | null;
-  /** In bytes, as the source says; null if it does not. */
-  readonly size: number | null;
-  /** `entry` is read with `ArchiveReader.openFile`. A `url` may contain the token that opens it. */
-  readonly source: { readonly entry: string } | { readonly url: string };
-}
-
-export interface ArchivedPin {
-  readonly by: string | null;
-  readonly at: string | null;
-}
+  where: Type.String(),
+});
+export type MessageRecord = Frozen<Static<typeof MessageRecord>>;
 
 /** How far a person has read. It comes after the messages of which it says that they were read. */
-export interface ReadPositionRecord {
-  readonly type: 'read_position';
-  readonly conversation: string;
-  readonly person: string;
+export const ReadPositionRecord = Body({
+  type: Type.Literal('read_position'),
+  conversation: Ref,
+  person: Ref,
   /**
    * `message` is the `client_message_id` of the last one that was read; `at` the time of reading.
    */
-  readonly through: { readonly message: string } | { readonly at: string };
-}
+  through: Type.Union([Body({ message: MessageId }), Body({ at: Time })]),
+});
+export type ReadPositionRecord = Frozen<Static<typeof ReadPositionRecord>>;
+
+const Remark = {
+  /** A stable word, to count by: `unknown_emoji`. */
+  reason: Type.String({ pattern: '^[a-z_]{1,50}$' }),
+  /** The same for people, with the name or value in question; a whole sentence. */
+  detail: Type.String(),
+  where: Type.String(),
+};
 
 /** Something of the archive that no record contains. */
-export interface SkippedRecord {
-  readonly type: 'skipped';
-  readonly of: Counted;
-  readonly count: number;
-  /** A stable word, to count by: `unknown_emoji`. */
-  readonly reason: string;
-  /** The same for people, with the name or value in question; a whole sentence. */
-  readonly detail: string;
-  readonly where: string;
-}
+export const SkippedRecord = Body({
+  type: Type.Literal('skipped'),
+  of: OneOf(COUNTED),
+  count: Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 }),
+  ...Remark,
+});
+export type SkippedRecord = Frozen<Static<typeof SkippedRecord>>;
 
 /** Something that was imported, but not as it was. */
-export interface NoteRecord {
-  readonly type: 'note';
-  readonly reason: string;
-  readonly detail: string;
-  readonly where: string;
-}
+export const NoteRecord = Body({ type: Type.Literal('note'), ...Remark });
+export type NoteRecord = Frozen<Static<typeof NoteRecord>>;

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { UnreadableArchive } from '../reader.ts';
-import { ARCHIVE_SOURCES, COUNTED } from '../record.ts';
+import { ARCHIVE_SOURCES, COUNTED, type Counts } from '../record.ts';
 import { convertArchive } from './convert-archive.ts';
-import type { Converted } from './converted-writer.ts';
+import type { Remark } from './converted-writer.ts';
 
 const HELP = `Usage: parley-archives convert <source> <archive> <new file>
 
@@ -12,7 +12,7 @@ The source is slack, mattermost, zulip or parley, and the new file is a zip.
 
   parley-archives convert slack slack-export.zip parley.zip
 
-Prints what the new file has, and what was left out or changed. Ends with 0; with 1 if the archive
+Prints what is left out or changed, and what the new file has. Ends with 0; with 1 if the archive
 cannot be converted; with 2 if the command is another one.
 `;
 
@@ -26,7 +26,7 @@ async function run(args: readonly string[]): Promise<number> {
   const onSignal = () => stop.abort(new Error('It was stopped, and nothing is left of it.'));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, onSignal);
   try {
-    return print(reportOf(await convertArchive({ source, from, to, signal: stop.signal }), to));
+    return print(reportOf(await convertArchive({ source, from, to, tell, signal: stop.signal }), to));
   } catch (error) {
     return complain(stop.signal.aborted ? stop.signal.reason : error, 1);
   }
@@ -53,13 +53,16 @@ function parsed(args: readonly string[]) {
   }
 }
 
-function reportOf({ counts, remarks }: Converted, to: string): string {
-  const lines = COUNTED.flatMap((of) => (counts[of] > 0 ? [`${of}: ${counts[of]}`] : []));
-  for (const { of, reason, count, detail, where } of remarks) {
-    const what = of === 'note' ? `changed: ${count}` : `left out: ${count} of ${of}`;
-    lines.push(`${what}, ${reason}. ${count > 1 ? 'The first: ' : ''}${detail} (${where})`);
-  }
-  return `${[...lines, `${to} is complete.`].join('\n')}\n`;
+/** Each remark has a line, as in the list of an import. */
+function tell(remark: Remark): void {
+  const { reason, detail, where } = remark;
+  const what = remark.type === 'note' ? 'changed' : `left out: ${remark.count} of ${remark.of}`;
+  print(`${what}, ${reason}: ${detail} (${where})\n`);
+}
+
+function reportOf(counts: Counts, to: string): string {
+  const lines = COUNTED.flatMap((of) => (counts[of] > 0 ? [`${of}: ${counts[of]}\n`] : []));
+  return `${lines.join('')}${to} is complete.\n`;
 }
 
 function print(text: string): number {

@@ -10,52 +10,40 @@ import {
   type Counts,
   countsOf,
   type MessageRecord,
+  type NoteRecord,
   noCounts,
+  type SkippedRecord,
 } from '../record.ts';
 
-export interface Converted {
-  /** How much the converted archive has. */
-  readonly counts: Counts;
-  /** What was left out or changed, one for each kind and reason. */
-  readonly remarks: readonly Remark[];
-}
-
-interface Remark {
-  readonly of: Counted | 'note';
-  readonly reason: string;
-  /** Of the first one. */
-  readonly detail: string;
-  readonly where: string;
-  count: number;
-}
+export type Remark = SkippedRecord | NoteRecord;
 
 /**
- * Writes all of an archive to a new file at `path`. Rejects with an error of the reader or file.
+ * Writes all of an archive to a new file at `path`, and tells what is left out or changed. Resolves
+ * with what was written. Rejects with an error of the reader or the file.
  */
-export async function writeConverted(reader: ArchiveReader, path: string): Promise<Converted> {
-  const writer = new ConvertedWriter(reader);
-  await writer.write(path);
-  return writer.converted;
+export function writeConverted(
+  reader: ArchiveReader,
+  path: string,
+  tell: (remark: Remark) => void = () => undefined,
+): Promise<Counts> {
+  return new ConvertedWriter(reader, tell).write(path);
 }
 
 class ConvertedWriter {
   readonly #reader: ArchiveReader;
+  readonly #tell: (remark: Remark) => void;
   readonly #zip = new ZipFile();
   /** The files that messages name, or why they are left out, by their names in the archive. */
   readonly #files = new Map<string, { readonly entry: string } | { readonly problem: string }>();
   readonly #counts = noCounts();
-  readonly #remarks = new Map<string, Remark>();
 
-  constructor(reader: ArchiveReader) {
+  constructor(reader: ArchiveReader, tell: (remark: Remark) => void) {
     this.#reader = reader;
+    this.#tell = tell;
     this.#zip.on('error', this.#fail);
   }
 
-  get converted(): Converted {
-    return { counts: this.#counts, remarks: [...this.#remarks.values()] };
-  }
-
-  async write(path: string): Promise<void> {
+  async write(path: string): Promise<Counts> {
     const { object, format, manifest, records } = CONVERTED;
     const { source } = this.#reader;
     this.#zip.addBuffer(Buffer.from(`${JSON.stringify({ object, format, source })}\n`), manifest, FIXED);
@@ -65,6 +53,7 @@ class ConvertedWriter {
       this.#zip.outputStream,
       createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true }),
     );
+    return this.#counts;
   }
 
   #add(path: string, read: () => AsyncIterable<Buffer>, compress: boolean): void {
@@ -81,7 +70,8 @@ class ConvertedWriter {
     for await (const record of this.#reader.records()) {
       const written = record.type === 'message' ? await this.#withFiles(record) : [record];
       for (const one of written) {
-        this.#count(one);
+        for (const [of, count] of Object.entries(countsOf(one))) this.#counts[of as Counted] += count;
+        if (one.type === 'skipped' || one.type === 'note') this.#tell(one);
         lines += `${JSON.stringify(one)}\n`;
       }
       if (lines.length < PIECE_CHARACTERS) continue;
@@ -126,17 +116,6 @@ class ConvertedWriter {
       this.#files.set(name, found);
     }
     return found;
-  }
-
-  #count(record: ArchiveRecord): void {
-    for (const [of, count] of Object.entries(countsOf(record))) this.#counts[of as Counted] += count;
-    if (record.type !== 'skipped' && record.type !== 'note') return;
-    const { of, count } = record.type === 'note' ? ({ of: 'note', count: 1 } as const) : record;
-    const { reason, detail, where } = record;
-    const key = `${of} ${reason}`;
-    const remark = this.#remarks.get(key) ?? { of, reason, detail, where, count: 0 };
-    remark.count += count;
-    this.#remarks.set(key, remark);
   }
 }
 

@@ -1,3 +1,5 @@
+import { toEmoji } from '@parley/protocol/emoji.ts';
+import { Compile } from 'typebox/compile';
 import type { Container } from '../container/container.ts';
 import { readDocument } from '../content/documents.ts';
 import { fields } from '../content/values.ts';
@@ -7,13 +9,16 @@ import {
   ARCHIVE_SOURCES,
   type ArchiveRecord,
   type ArchiveSource,
+  ConversationRecord,
   type Counted,
   countsOf,
-  type NoteRecord,
-  type SkippedRecord,
+  MessageRecord,
+  NoteRecord,
+  PersonRecord,
+  ReadPositionRecord,
+  SkippedRecord,
 } from '../record.ts';
-import { asRecord } from './converted-record.ts';
-import { jsonLines } from './json-lines.ts';
+import { jsonLines } from './parley-reader.ts';
 
 /** How a converted archive names itself, and its files; those of messages have numbers. */
 export const CONVERTED = {
@@ -62,6 +67,26 @@ export function convertedWalk({
       yield walk.take();
     }
   };
+}
+
+const FORMS = [
+  MessageRecord,
+  PersonRecord,
+  ConversationRecord,
+  ReadPositionRecord,
+  SkippedRecord,
+  NoteRecord,
+];
+const RECORDS = new Map(FORMS.map((form) => [form.properties.type.const as string, Compile(form)]));
+
+/** Returns the value as the record that it is, or undefined: anyone may have written it. */
+function asRecord(value: unknown): ArchiveRecord | undefined {
+  const { type } = fields(value);
+  if (typeof type !== 'string' || RECORDS.get(type)?.Check(value) !== true) return undefined;
+  const record = value as ArchiveRecord;
+  const isSound =
+    record.type !== 'message' || record.reactions.every(({ emoji }) => toEmoji(emoji) === emoji);
+  return isSound ? record : undefined;
 }
 
 interface Giving {

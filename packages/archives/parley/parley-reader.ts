@@ -1,7 +1,7 @@
 import { toEmoji } from '@parley/protocol/emoji.ts';
 import { INCOMPLETE_REASONS } from '@parley/protocol/resources/agent-run.ts';
 import type { Container } from '../container/container.ts';
-import { readDocument } from '../content/documents.ts';
+import { linesOf, parse, readDocument } from '../content/documents.ts';
 import { fileName } from '../content/file-name.ts';
 import { emailOf, givePeople, type ListedPerson } from '../content/people.ts';
 import { rfcMicros, wireTime, wireTimeOrNull } from '../content/times.ts';
@@ -9,7 +9,6 @@ import { contentType, type Fields, fields, idOf, list, text, whole } from '../co
 import { nameOf, type Walk } from '../content/walk.ts';
 import { type ArchiveLimits, UnreadableArchive } from '../reader.ts';
 import type { ArchivedFile, ArchivedReaction, ArchiveRecord, ConversationRecord } from '../record.ts';
-import { jsonLines } from './json-lines.ts';
 
 interface ParleyOptions {
   readonly container: Container;
@@ -74,6 +73,44 @@ async function requireExport(container: Container, limits: ArchiveLimits): Promi
       'unsupported',
       'This is the export of a person. Exports of conversations can be imported.',
     );
+  }
+}
+
+interface Reading<Value> extends ParleyOptions {
+  readonly walk: Walk;
+  /** Returns undefined for what is none of the values that the file has. */
+  readonly read: (value: unknown) => Value | undefined;
+}
+
+/**
+ * Returns the values of a file of JSON Lines, many at a time, and counts each line as a document.
+ */
+export async function* jsonLines<Value>(path: string, { container, limits, walk, read }: Reading<Value>) {
+  const content = await container.open(path);
+  if (content === undefined) return;
+  try {
+    for await (const lines of linesOf(content, limits.documentBytes)) {
+      const values: { value: Value; where: string }[] = [];
+      for (const { number, bytes } of lines) {
+        const where = `${path}:${number}`;
+        walk.meet('documents');
+        walk.progress.done += (bytes?.length ?? 0) + 1;
+        const parsed = bytes === undefined ? { problem: 'The line is too long.' } : parse(bytes, limits);
+        const value = 'value' in parsed ? read(parsed.value) : undefined;
+        if (value !== undefined) {
+          walk.readDocument();
+          values.push({ value, where });
+        } else {
+          const problem = 'problem' in parsed ? parsed.problem : 'The line has another form.';
+          walk.skip('documents', 'unreadable', problem, where);
+        }
+      }
+      yield values;
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadableArchive)) throw error;
+    walk.meet('documents');
+    walk.skip('documents', 'unreadable', error.message, path);
   }
 }
 
