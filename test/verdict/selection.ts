@@ -38,6 +38,8 @@ const SHARED_WITH_EARLIER: readonly RegExp[] = [
   /^src\/app\/left-out\.ts/,
   /^src\/edge\/gateway\/((stream|catch-up|changes)\/|session\/heartbeat-cursor\.ts)/,
   /^src\/features\/(search|webhooks|mail|compliance)\//,
+  // Payloads of jobs.
+  /^src\/(core\/attachments\/uploads\.ts|features\/(import\/imports|widgets\/visitors)\/)/,
   /^packages\/(client|embedded-postgres|mail-reader)\//,
   /^packages\/protocol\/(versions|schema|validation|forms|socket\/|resources\/)/,
 ];
