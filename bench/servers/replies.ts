@@ -190,7 +190,7 @@ async function write({ paced, tokens, gapMs, seed }: Block): Promise<void> {
     };
     turn();
   });
-  // Not all at once, which no two hundred models do: the pool has ten connections.
+  // Not all at once, which no two hundred models do: the pool has nine connections.
   const ended = writing.values();
   const finishSome = async () => {
     for (const { run, reply } of ended) await finish(run, reply);

@@ -18,9 +18,7 @@ export const TOPICS_OF_FEATURES: readonly string[] = [
   'messages.email_due',
   'platform_events.raised',
 ];
-export const TASKS_OF_FEATURES: readonly string[] = [
-  ...['compliance_job', 'finish_redaction', 'import', 'visitor_claimed'],
-];
+export const TASKS_OF_FEATURES: readonly string[] = ['finish_redaction', 'visitor_claimed'];
 /**
  * The settings by which triggers know that a node has their feature; `feature_search` is that of
  * nodes of the version before.

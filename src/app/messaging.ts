@@ -5,7 +5,7 @@ import { Sealer } from '../core/audit/sealer.ts';
 import { committedHandlers } from '../core/committed/handlers.ts';
 import { SentEffects } from '../core/committed/sent-effects.ts';
 import { announceWritten, InboxWriter, type WrittenConversation } from '../core/inbox/writer.ts';
-import { REMINDED_MESSAGES, SEND_SCHEDULED } from '../core/messages/schedules/scheduled.ts';
+import { SEND_SCHEDULED } from '../core/messages/schedules/schedule-store.ts';
 import { ScheduledDelivery } from '../core/messages/schedules/scheduled-delivery.ts';
 import { Sender } from '../core/messages/sending/send.ts';
 import { ImportedWrites } from '../core/messages/timeline/imported-write.ts';
@@ -20,7 +20,6 @@ import { MESSAGES } from '../core/resources/message.ts';
 import { NOTIFICATIONS } from '../core/resources/notification.ts';
 import { InFlightRows } from '../platform/db/queue/in-flight-rows.ts';
 import { OutboxWorker } from '../platform/db/queue/outbox-worker.ts';
-import { Reminders } from '../platform/db/queue/reminders.ts';
 import { handle } from '../platform/db/queue/topic.ts';
 import type { Access } from './access.ts';
 import type { Data, PartOptions } from './data.ts';
@@ -90,8 +89,6 @@ export async function openMessaging(
     log,
     limiter: rateLimits.deferred,
   });
-  const reminders = new Reminders(REMINDED_MESSAGES, { database, watch, log });
-  disposer.add('reminders of scheduled messages', reminders, (it) => it.close());
   const encoded = {
     messages: new EncodedRows(MESSAGES, { rights, metrics }),
     notifications: new EncodedRows(NOTIFICATIONS, { rights, metrics }),

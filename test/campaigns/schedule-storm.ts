@@ -109,10 +109,7 @@ async function schedule(
   return ids;
 }
 
-/**
- * Longer than the two seconds after which nodes look for jobs whose times were changed behind their
- * backs.
- */
+/** Longer than nodes take to notice times that were changed behind their backs. */
 const LEAD_MS = 3_000;
 
 /**
@@ -128,9 +125,11 @@ async function setTimes(
     `WITH moved AS (
        UPDATE messages m SET scheduled_at = to_timestamp(t.ms / 1000.0)
        FROM unnest($1::text[], $2::bigint[]) AS t(id, ms) WHERE m.id = t.id
-       RETURNING m.id, m.scheduled_at
+       RETURNING m.conversation_id, m.scheduled_at
+     ), firsts AS (
+       SELECT conversation_id, min(scheduled_at) AS scheduled_at FROM moved GROUP BY conversation_id
      )
-     UPDATE graphile_worker._private_jobs j SET run_at = moved.scheduled_at FROM moved WHERE j.key = moved.id`,
+     UPDATE jobs j SET due_at = firsts.scheduled_at FROM firsts WHERE j.key = firsts.conversation_id`,
     [ids, ids.map(() => firstMs + random.below(spreadMs))],
   );
 }

@@ -181,8 +181,7 @@ async function exerciseNode(t: Teardown, { copy, options, random }: Use) {
     problems.push(`${rowCount} of ${quiet.acknowledged.length} acknowledged messages are stored`);
   }
 
-  const waiting = async () =>
-    (await pool.query('SELECT FROM outbox UNION ALL SELECT FROM graphile_worker._private_jobs')).rowCount;
+  const waiting = async () => (await pool.query('SELECT FROM outbox UNION ALL SELECT FROM jobs')).rowCount;
   await until(async () => (await waiting()) === 0, { what: 'an empty outbox and an empty queue' }).catch(
     async () => problems.push(`${await waiting()} rows wait in the outbox and the queue`),
   );
@@ -215,7 +214,7 @@ async function exerciseNode(t: Teardown, { copy, options, random }: Use) {
 async function countRows(pool: pg.Pool): Promise<Map<string, number>> {
   const { rows: tables } = await pool.query<{ name: string }>(`
     SELECT quote_ident(table_schema) || '.' || quote_ident(table_name) AS name FROM information_schema.tables
-    WHERE table_type = 'BASE TABLE' AND table_schema IN ('public', 'graphile_worker')`);
+    WHERE table_type = 'BASE TABLE' AND table_schema = 'public'`);
   const counts = new Map<string, number>();
   for (const { name } of tables) {
     const { rows } = await pool.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${name}`);

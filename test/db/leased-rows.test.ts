@@ -8,7 +8,7 @@ import t, { type Test } from 'tap';
 import { RUNS } from '../../src/features/agents/runs/state/lease-store.ts';
 import { startRun } from '../../src/features/agents/runs/state/start.ts';
 import { insertAgent } from '../../src/features/agents/store.ts';
-import { addComplianceJob, JOBS } from '../../src/features/compliance/jobs/job-store.ts';
+import { addComplianceJob, JOBS as COMPLIANCE_JOBS } from '../../src/features/compliance/jobs/job-store.ts';
 import { IMPORTS, insertImport } from '../../src/features/import/imports/import-store.ts';
 import { OUTGOING } from '../../src/features/mail/outgoing/outgoing-store.ts';
 import { DELIVERIES as PUSHES } from '../../src/features/push/pushes.ts';
@@ -20,6 +20,8 @@ import {
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Value } from '../../src/platform/db/connection/statement.ts';
 import type { LeasedRows } from '../../src/platform/db/queue/leased-rows.ts';
+import { addJob, JOBS } from '../../src/platform/db/queue/queue.ts';
+import { defineTopic } from '../../src/platform/db/queue/topic.ts';
 import { addMail } from '../mail/fixture.ts';
 import { createGround, log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
@@ -88,7 +90,10 @@ function kind<Key extends object, Row extends Key, By extends readonly Value[], 
   };
 }
 
-const QUEUES = [await webhooks(), await pushes(), await mails(), await jobs(), await imports(), await runs()];
+const QUEUES = [
+  ...[await webhooks(), await pushes(), await mails(), await jobs()],
+  ...[await complianceJobs(), await imports(), await runs()],
+];
 
 for (const queue of QUEUES) {
   const { isFenced, refusesLate, isTakenAgain } = queue;
@@ -219,6 +224,20 @@ async function mails() {
 }
 
 async function jobs() {
+  const topic = defineTopic<{ n: number }>('test');
+  await one.transaction(async (tx) => {
+    for (let n = 0; n < COUNT; n++) await addJob(tx, topic, { n });
+  });
+  const { rows } = await one.pool.query<{ id: string }>("SELECT id FROM jobs WHERE topic = 'test'");
+  return kind(JOBS, {
+    ...{ name: 'jobs', ids: rows.map(({ id }) => id), isFenced: true, refusesLate: true, isTakenAgain: true },
+    idOf: (row) => row.id,
+    by: [['test'], COUNT],
+    settled: () => ({}),
+  });
+}
+
+async function complianceJobs() {
   const ids = Array.from({ length: COUNT }, () => newId('export'));
   await one.transaction(async (tx) => {
     for (const id of ids) {
@@ -226,12 +245,11 @@ async function jobs() {
       await addComplianceJob(tx, { id, kind: 'user_export', ...about });
     }
   });
-  // A job that waits has no time: it is taken by its id, which a job of the queue names. What ends
-  // it has more to say than a row of settle (exports.test.ts).
-  return kind(JOBS, {
+  // What ends a job has more to say than a row of settle (exports.test.ts).
+  return kind(COMPLIANCE_JOBS, {
     ...{ name: 'compliance jobs', ids, isFenced: true, refusesLate: true, isTakenAgain: true },
     idOf: (row) => row.id,
-    by: [ids],
+    by: [null, COUNT],
     settled: (_, isDone) => ({ status: isDone ? ('complete' as const) : ('queued' as const) }),
   });
 }
@@ -252,7 +270,7 @@ async function imports() {
   return kind(IMPORTS, {
     ...{ name: 'imports', ids, isFenced: true, refusesLate: true, isTakenAgain: true },
     idOf: (row) => row.id,
-    by: [ids],
+    by: [ids, COUNT],
     settled: (_, isDone) => ({ status: isDone ? ('completed' as const) : ('queued' as const) }),
   });
 }

@@ -5,14 +5,14 @@ import type { Tx } from '../../src/platform/db/connection/handle.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { DueWatch } from '../../src/platform/db/queue/due-watch.ts';
-import { JobWorker } from '../../src/platform/db/queue/job-worker.ts';
-import { addJob, purgeJobs, removeJob } from '../../src/platform/db/queue/queue.ts';
+import { JobWorker, type JobWorkerOptions } from '../../src/platform/db/queue/job-worker.ts';
+import { addJob } from '../../src/platform/db/queue/queue.ts';
 import { defineTopic, handle } from '../../src/platform/db/queue/topic.ts';
-import type { Logger } from '../../src/platform/log.ts';
+import { startChild } from '../support/child.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
-import { log, NO_WATCH } from '../support/timeline.ts';
-import { PATIENCE_MS, until } from '../support/until.ts';
+import { log } from '../support/timeline.ts';
+import { until } from '../support/until.ts';
 
 interface Note {
   readonly note: string;
@@ -32,79 +32,138 @@ t.test('a job runs once its transaction has committed, and not before its time',
       throw new Error('no');
     }),
   );
-  const start = Date.parse(await now(database));
-  const runAt = new Date(start + 400).toISOString();
+  const runAt = await timeIn(database, 400);
   await database.transaction(async (tx) => {
     await addJob(tx, NOTE, { note: 'at its time' }, { runAt });
+    await addJob(tx, NOTE, { note: 'after a while' }, { afterMs: 400 });
     await addJob(tx, NOTE, { note: 'replaced' }, { key: 'k', runAt });
     await addJob(tx, NOTE, { note: 'replacing' }, { key: 'k', runAt });
-    await addJob(tx, NOTE, { note: 'removed' }, { key: 'r', runAt });
-    await removeJob(tx, 'r');
     await addJob(tx, NOTE, { note: 'at once' });
   });
-  await until(() => done.length === 3, { what: 'three jobs' });
-  t.same(done.map(({ note }) => note).sort(), ['at its time', 'at once', 'replacing']);
+  await until(() => done.length === 4, { what: 'four jobs' });
+  t.same(done.map(({ note }) => note).sort(), ['after a while', 'at its time', 'at once', 'replacing']);
   for (const { note, at } of done) if (note !== 'at once') t.ok(at >= runAt, `${note}: ${at} >= ${runAt}`);
-  await until(async () => (await count(database)) === 0, { what: 'an empty queue' });
+  await until(async () => (await rows(database)).length === 0, { what: 'an empty queue' });
 });
 
-t.test('a job begins when it is due, whatever the interval of polling', async (t) => {
+t.test('a job of a key that keeps the earlier time', async (t) => {
   const database = await open(t, (await createTestDatabase(t)).url);
-  await database.query({
-    name: 'of-a-later-version',
-    text: `SELECT graphile_worker.add_job('later', '{}'::json, run_at => now() - interval '1 hour')`,
-  });
+  const [first, second, third] = [
+    await timeIn(database, 60_000),
+    await timeIn(database, 120_000),
+    await timeIn(database, 180_000),
+  ];
+  const add = async (note: string, runAt: string, keepsEarlier?: true) => {
+    const options = { key: 'k', runAt, ...(keepsEarlier && { keepsEarlier }) };
+    await database.transaction((tx) => addJob(tx, NOTE, { note }, options));
+    const [job, ...others] = await rows(database);
+    t.same(others, []);
+    return job!;
+  };
+  const before = await add('one', second);
+  t.same(await add('two', third, true), before, 'one that comes in time is left alone');
+  t.match(await add('three', first, true), { due_at: first, payload: { note: 'three' } }, 'brought forward');
+  t.match(await add('four', third), { due_at: third, payload: { note: 'four' } }, 'without: replaced');
+  await database.pool.query('UPDATE jobs SET attempts = 1, due_at = $1', [first]);
+  const taken = await rows(database);
+  const replacing = await add('five', second, true);
+  t.match(replacing, { due_at: first, attempts: 0 }, 'a job that a node has is replaced');
+  t.not(replacing.id, taken[0]!.id);
+});
+
+t.test('a job begins when it is due, at once or later, and those of later versions are left', async (t) => {
+  const database = await open(t, (await createTestDatabase(t)).url);
+  await database.pool.query(`
+    INSERT INTO jobs (topic, payload, due_at)
+    SELECT 'later', '{}', now() - interval '1 hour' FROM generate_series(1, 500)`);
   const done: string[] = [];
-  const worker = new JobWorker({
-    database,
-    watch: NO_WATCH,
-    handlers: [
-      handle(NOTE, async ({ note }) => {
-        done.push(note);
-        if (note === 'failing' && done.filter((other) => other === note).length === 1) throw new Error('no');
-      }),
-    ],
-    log,
-    pollEveryMs: 3_600_000,
+  work(t, database, async ({ note }) => {
+    done.push(note);
+    if (note === 'failing' && done.filter((other) => other === note).length === 1) throw new Error('no');
   });
-  t.teardown(() => worker.close());
   await database.transaction((tx) => addJob(tx, NOTE, { note: 'at once' }));
   await until(() => done.length === 1, { what: 'the workers to work' });
   for (const note of ['first', 'second']) {
-    const runAt = new Date(Date.parse(await now(database)) + 300).toISOString();
+    const runAt = await timeIn(database, 300);
     await database.transaction((tx) => addJob(tx, NOTE, { note }, { runAt }));
     await until(() => done.includes(note), { what: note });
   }
   await database.transaction((tx) => addJob(tx, NOTE, { note: 'failing' }));
   await until(() => done.filter((note) => note === 'failing').length === 2, { what: 'the retry' });
+  const others = (await rows(database)).filter(({ topic }) => topic === 'later');
+  t.equal(others.length, 500);
+  t.ok(others.every(({ attempts }) => attempts === 0));
 });
 
-t.test('a job that fails is retried; one without attempts left is purged', async (t) => {
+t.test('a job that another node adds is found, and none of many runs on two nodes', async (t) => {
+  const { url } = await createTestDatabase(t);
+  const [adding, one, other] = [await open(t, url), await open(t, url), await open(t, url)];
+  const runs = new Map<string, string[]>();
+  for (const [node, database] of Object.entries({ one, other })) {
+    work(t, database, async ({ note }) => void runs.set(note, [...(runs.get(note) ?? []), node]));
+  }
+  await adding.transaction(async (tx) => {
+    for (let n = 0; n < 200; n++) await addJob(tx, NOTE, { note: `${n}` }, { afterMs: 100 });
+  });
+  await until(async () => (await rows(adding)).length === 0, { what: 'an empty queue' });
+  t.equal(runs.size, 200);
+  t.same(
+    [...runs.values()].filter(({ length }) => length > 1),
+    [],
+  );
+  t.same([...new Set([...runs.values()].flat())].sort(), ['one', 'other'], 'both have had some');
+});
+
+t.test('the job of a node that is killed runs on another one after its lease, and not before', async (t) => {
+  const { url } = await createTestDatabase(t);
+  const database = await open(t, url);
+  const child = startChild(t, 'job-worker-child.ts', [url, '1000']);
+  await database.transaction((tx) => addJob(tx, NOTE, { note: 'taken' }));
+  t.same(await child.output, { note: 'taken' });
+  const ran: boolean[] = [];
+  work(t, database, async (_payload, isRepeated) => void ran.push(isRepeated));
+  const [{ due_at: end }] = (await rows(database)) as [Row];
+  await until(async () => (await now(database)) > end, { what: 'the first lease to be over' });
+  await until(async () => (await rows(database))[0]!.due_at > end, { what: 'a renewed lease' });
+  t.same(ran, []);
+  await child.kill('SIGKILL');
+  const [{ due_at: over }] = (await rows(database)) as [Row];
+  await until(() => ran.length > 0, { what: 'the other node' });
+  t.ok((await now(database)) >= over);
+  t.same(ran, [true], 'it is told that the job may have run');
+  await until(async () => (await rows(database)).length === 0, { what: 'an empty queue' });
+});
+
+t.test('a job that fails is retried; after the last attempt it is kept for an hour', async (t) => {
   const database = await open(t, (await createTestDatabase(t)).url);
   let attempts = 0;
-  work(t, database, async () => {
-    attempts += 1;
-    throw new Error('not yet');
+  const errors: string[] = [];
+  const heard = Object.assign(Object.create(log) as typeof log, {
+    error: (_about: unknown, message: string) => void errors.push(message),
   });
+  work(
+    t,
+    database,
+    async () => {
+      attempts += 1;
+      throw new Error('not yet');
+    },
+    { log: heard },
+  );
   await database.transaction((tx) => addJob(tx, NOTE, { note: 'once' }));
-  await until(() => attempts === 1, { what: 'an attempt' });
-  const waits = {
-    name: 'waits',
-    text: 'SELECT FROM graphile_worker.jobs WHERE locked_at IS NULL AND attempts = 1',
+  const waits = async (inMs: number) => {
+    const [job] = await rows(database);
+    return job !== undefined && job.attempts === attempts && job.due_at > (await timeIn(database, inMs));
   };
-  await until(async () => (await database.query(waits)).length === 1, { what: 'the job to wait' });
-  await database.query({
-    name: 'exhaust',
-    text: 'UPDATE graphile_worker._private_jobs SET attempts = max_attempts',
-  });
-  await purgeJobs(database);
-  t.equal(await count(database), 1, 'it is shown for an hour');
-  await database.query({
-    name: 'age',
-    text: "UPDATE graphile_worker._private_jobs SET updated_at = now() - interval '2 hours'",
-  });
-  await purgeJobs(database);
-  t.equal(await count(database), 0);
+  await until(() => attempts === 1, { what: 'an attempt' });
+  await database.pool.query('UPDATE jobs SET attempts = 24, due_at = now()');
+  await until(() => attempts === 2, { what: 'the last attempt' });
+  attempts = 25;
+  await until(() => waits(3_500_000), { what: 'an hour' });
+  t.same(errors, ['a job failed and is not tried any more']);
+  await database.pool.query('UPDATE jobs SET due_at = now()');
+  await until(async () => (await rows(database)).length === 0, { what: 'the job to go' });
+  t.equal(attempts, 25, 'it does not run again');
 });
 
 t.test('closing waits for the job that runs', async (t) => {
@@ -123,7 +182,7 @@ t.test('closing waits for the job that runs', async (t) => {
   resolve();
   await closing;
   t.ok(ended);
-  t.equal(await count(database), 0, 'and said that it is done');
+  t.same(await rows(database), [], 'and said that it is done');
 });
 
 t.test('closing waits for a limited time, and then releases the jobs to other nodes', async (t) => {
@@ -131,61 +190,43 @@ t.test('closing waits for a limited time, and then releases the jobs to other no
   const { promise: goOn, resolve } = Promise.withResolvers<void>();
   t.teardown(resolve);
   let running = false;
-  const worker = new JobWorker({
-    database,
-    watch: NO_WATCH,
-    handlers: [
-      handle(NOTE, () => {
-        running = true;
-        return goOn;
-      }),
-    ],
-    log,
-    patienceMs: 50,
-  });
+  const hanging = () => {
+    running = true;
+    return goOn;
+  };
+  const worker = work(t, database, hanging, { patienceMs: 50, leaseMs: 3_600_000 });
   await database.transaction((tx) => addJob(tx, NOTE, { note: 'once' }));
   await until(() => running, { what: 'the job to run' });
   await worker.close();
-  const [job] = await database.query(
-    statement<[], { locked_at: string | null; attempts: number }>('job')`
-    SELECT locked_at, attempts FROM graphile_worker.jobs`,
-  );
-  t.match(job, { locked_at: null, attempts: 1 });
+  const [job] = await rows(database);
+  t.match(job, { attempts: 0 });
+  t.ok(job!.due_at <= (await now(database)));
 });
 
-// The library's worker ends with an unhandled rejection if it cannot mark a job as done, stops
-// waiting for jobs if its first query fails, and never ends if several such failures overlap.
 t.test('Postgres unavailable: the worker continues when it is back', async (t) => {
   const postgres = await startPostgres(t);
   const database = await open(t, postgres.url);
   await migrate(database, INDEXES, log);
   const done: string[] = [];
-  let begun = 0;
-  let failures = 0;
+  const begun: string[] = [];
   const { promise: killed, resolve: onKilled } = Promise.withResolvers<void>();
-  const task = async ({ note }: Note) => {
-    const index = FATAL.indexOf(note);
-    if (index !== -1) {
-      begun++;
-      if (begun === FATAL.length) onKilled(postgres.kill());
+  const run = async ({ note }: Note) => {
+    begun.push(note);
+    if (SIDE_BY_SIDE.includes(note) && !done.includes(note)) {
+      if (SIDE_BY_SIDE.every((one) => begun.includes(one))) onKilled(postgres.kill());
       await killed;
-      // Each is marked as done once this has failed for the one before it.
-      await until(() => failures >= index, { what: `failure ${index}` });
     }
     done.push(note);
   };
-  const counting = Object.assign(Object.create(log) as Logger, {
-    error(_about: unknown, message: string) {
-      if (message.startsWith('Failed to complete jobs')) failures++;
-    },
-  });
   await postgres.stop();
-  work(t, database, task, counting);
+  work(t, database, run);
   await postgres.start();
   await perform('begun while it was away');
-  await perform(...FATAL);
+  // None of their ends can be written.
+  await perform(...SIDE_BY_SIDE);
   await postgres.start();
   await perform('afterwards');
+  await until(async () => (await rows(database)).length === 0, { what: 'an empty queue' });
 
   async function perform(...notes: string[]): Promise<void> {
     const add = async (tx: Tx) => {
@@ -199,14 +240,14 @@ t.test('Postgres unavailable: the worker continues when it is back', async (t) =
         ),
       { what: 'Postgres' },
     );
-    // A worker that misses what wakes it looks again after a minute (POLL_EVERY_MS).
-    const isDone = () => notes.every((note) => done.includes(note));
-    await until(isDone, { what: notes.join(), timeoutMs: 2 * PATIENCE_MS });
+    await until(() => notes.every((note) => done.includes(note)), { what: notes.join() });
   }
 });
 
 /** As many as run at once. */
-const FATAL = ['first', 'second', 'third', 'fourth'];
+const SIDE_BY_SIDE = ['first', 'second', 'third', 'fourth'];
+
+type Row = Awaited<ReturnType<typeof rows>>[number];
 
 async function open(t: Teardown, url: string): Promise<Database> {
   const database = await openDatabase({ url, log });
@@ -217,11 +258,11 @@ async function open(t: Teardown, url: string): Promise<Database> {
 function work(
   t: Teardown,
   database: Database,
-  note: (payload: Note) => Promise<void>,
-  workerLog = log,
+  note: (payload: Note, isRepeated: boolean) => Promise<void>,
+  options: Partial<JobWorkerOptions> = {},
 ): JobWorker {
   const watch = new DueWatch({ database, log });
-  const worker = new JobWorker({ database, watch, handlers: [handle(NOTE, note)], log: workerLog });
+  const worker = new JobWorker({ database, watch, handlers: [handle(NOTE, note)], log, ...options });
   watch.start();
   t.teardown(async () => {
     await watch.close();
@@ -230,12 +271,20 @@ function work(
   return worker;
 }
 
-async function now(database: Database): Promise<string> {
-  const [row] = await database.query(statement<[], { now: string }>('now')`SELECT clock_timestamp() AS now`);
-  return row!.now;
+function now(database: Database): Promise<string> {
+  return timeIn(database, 0);
 }
 
-async function count(database: Database): Promise<number> {
-  const rows = await database.query({ name: 'jobs', text: 'SELECT FROM graphile_worker.jobs' });
-  return rows.length;
+/** By Postgres' clock. */
+async function timeIn(database: Database, ms: number): Promise<string> {
+  const [row] = await database.query(
+    statement<[ms: number], { at: string }>('test-time')`
+    SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at`,
+    ms,
+  );
+  return row!.at;
+}
+
+function rows(database: Database) {
+  return database.kysely.selectFrom('jobs').selectAll().execute();
 }

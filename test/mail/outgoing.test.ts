@@ -31,6 +31,7 @@ import { asNeighbour } from '../agents/bodies.ts';
 import { insertRow, newReader } from '../notifications/readers.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { featuresWith } from '../support/features-with.ts';
+import { hastenJobs } from '../support/hasten-jobs.ts';
 import { MailServer, type ReceivedMail } from '../support/mail-server.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
@@ -284,15 +285,8 @@ t.test('every way into the timeline is one mail; what an agent decided alone is 
   await app.call('POST', `/v1/messaging/messages/${scheduled.id}/actions/send-now`, NEWEST);
   t.strictSame(await marks(scheduled.id), [1, false, undefined, undefined], 'sent before its time');
   const timely = await send(one, later);
-  await database.pool.query(
-    'SELECT graphile_worker.reschedule_jobs(ARRAY[id], run_at => now()) FROM graphile_worker.jobs WHERE key = $1',
-    [timely.id],
-  );
-  await database.kysely
-    .updateTable('messages')
-    .set({ scheduled_at: new Date().toISOString() })
-    .where('id', '=', timely.id)
-    .execute();
+  await database.pool.query('UPDATE messages SET scheduled_at = now() WHERE id = $1', [timely.id]);
+  await hastenJobs(database, { key: one.id });
   t.strictSame(await marks(timely.id), [1, false, undefined, undefined], 'a schedule');
 
   const own = await send(one, {}, agent.token);

@@ -16,6 +16,7 @@ import { WebSocket } from 'ws';
 import { createdAgent } from '../agents/bodies.ts';
 import { Client } from '../gateway/fixture.ts';
 import { borrowTestApp, type CallAnswer, type CallOptions, type Refusal, refusalOf } from '../support/app.ts';
+import { hastenJobs } from '../support/hasten-jobs.ts';
 import { until } from '../support/until.ts';
 import { Cases, message, shownActor, user } from './cases.ts';
 
@@ -1065,19 +1066,11 @@ async function removeNow(s3_key: string): Promise<void> {
     },
     s3_key,
   );
-  await database.query({
-    name: 'test-run-jobs',
-    text: `SELECT count(*) FROM graphile_worker.reschedule_jobs(ARRAY(
-      SELECT id FROM graphile_worker.jobs WHERE task_identifier = 'remove_withdrawn_uploads'), run_at := now())`,
-  });
+  await hastenJobs(database, { topic: 'remove_withdrawn_uploads' });
 }
 
-async function jobsOf(task: string): Promise<number> {
-  const rows = await database.query(
-    { name: 'test-jobs', text: 'SELECT FROM graphile_worker.jobs WHERE task_identifier = $1' },
-    task,
-  );
-  return rows.length;
+async function jobsOf(topic: string): Promise<number> {
+  return (await database.kysely.selectFrom('jobs').select('id').where('topic', '=', topic).execute()).length;
 }
 
 function files(messageId: string) {

@@ -13,6 +13,7 @@ import { statement } from '../../src/platform/db/connection/statement.ts';
 import { personWith } from '../accounts/fixture.ts';
 import { Client } from '../gateway/fixture.ts';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
+import { hastenJobs } from '../support/hasten-jobs.ts';
 import { until } from '../support/until.ts';
 import { Cases, message, shownActor, user } from './cases.ts';
 
@@ -346,12 +347,8 @@ t.test('sent now: in the timeline at once, once', async (t) => {
   for (const action of ['send-now', 'cancel'] as const) {
     t.equal(refusalOf(await cases.act(action, waiting.id, NEWEST)), '409 resource_conflict null', action);
   }
-  const [job] = await database.query(
-    statement<[key: string], { key: string }>('test-job')`
-    SELECT key FROM graphile_worker.jobs WHERE key = $1`,
-    waiting.id,
-  );
-  t.equal(job, undefined, 'its job is gone');
+  await hastenJobs(database, { key: conversationId });
+  t.match(await outcomeOf(waiting.id), { status: 'sent', result: 'sent' }, 'a job finds nothing to send');
   t.match((await cases.audited(conversationId)).at(-1), {
     action: 'scheduled.sent_now',
     actor_id: grace.id,
@@ -459,13 +456,7 @@ t.test('its author is notified that it was not sent, once', async (t) => {
     },
     row.id,
   );
-  await database.query(
-    {
-      name: 'test-due',
-      text: 'SELECT graphile_worker.reschedule_jobs(ARRAY(SELECT id FROM graphile_worker.jobs WHERE key = $1), now())',
-    },
-    row.id,
-  );
+  await hastenJobs(database, { key: conversationId });
   const told = await feed.frame(({ event }) => event === 'notification.created');
   t.match(told.data, {
     category: 'system.broadcast',

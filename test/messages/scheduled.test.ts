@@ -9,20 +9,15 @@ import { addParticipant } from '../../src/core/conversations/rows/participant-st
 import type { Frame } from '../../src/core/frames/frame.ts';
 import { lockMessage } from '../../src/core/messages/rows/message-store.ts';
 import type { NewMessage } from '../../src/core/messages/rows/new-message.ts';
-import type { ScheduledJob } from '../../src/core/messages/schedules/schedule-store.ts';
-import {
-  cancelScheduled,
-  REMINDED_MESSAGES,
-  reschedule,
-  SEND_SCHEDULED,
-  scheduleMessage,
-} from '../../src/core/messages/schedules/scheduled.ts';
+import { type ScheduledJob, SEND_SCHEDULED } from '../../src/core/messages/schedules/schedule-store.ts';
+import { cancelScheduled, reschedule, scheduleMessage } from '../../src/core/messages/schedules/scheduled.ts';
 import { ScheduledDelivery } from '../../src/core/messages/schedules/scheduled-delivery.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Tx } from '../../src/platform/db/connection/handle.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
+import { DueWatch } from '../../src/platform/db/queue/due-watch.ts';
 import { JobWorker } from '../../src/platform/db/queue/job-worker.ts';
-import { Reminders } from '../../src/platform/db/queue/reminders.ts';
+import { JOBS } from '../../src/platform/db/queue/queue.ts';
 import { handle } from '../../src/platform/db/queue/topic.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -31,7 +26,6 @@ import {
   createGround,
   type Ground,
   log,
-  NO_WATCH,
   newMessage,
   numbers,
   openWritePath,
@@ -150,11 +144,7 @@ t.test('canceled, put off or brought forward', async (t) => {
     outcome: { result: 'canceled', reason: null },
   });
   t.match(await read(ground, later.id), { status: 'scheduled', sequence: null, outcome: null });
-  // The queue takes note of a job's end behind it.
-  await until(async () => (await jobs(ground)).every(({ key }) => key !== earlier.id), {
-    what: 'its job to go',
-  });
-  t.match(await jobs(ground), [{ key: later.id, run_at: putOff }]);
+  t.match(await jobs(ground), [{ due_at: putOff }], 'the job waits for the one that was put off');
   for (const row of [canceled, earlier]) {
     t.equal(
       await refusalOf(change(ground, row.id, (tx, it) => cancelScheduled(tx, it))),
@@ -330,13 +320,14 @@ t.test('a scheduled message that is over a day late is canceled', async (t) => {
   const { delivery, metrics } = openNode(ground);
   const row = await schedule(ground, await timeIn(ground, 60_000));
   await makeDue(ground, row.id, '25 hours');
+  const before = await jobs(ground);
   await delivery.deliver(jobOf(row));
   t.match(await read(ground, row.id), {
     status: 'canceled',
     sequence: null,
     outcome: { result: 'canceled', reason: 'too_late' },
   });
-  t.equal((await jobs(ground)).length, 0);
+  t.same(await jobs(ground), before, 'no other job');
   t.match((await metrics.scheduledEnded.get()).values, [{ labels: { result: 'canceled' }, value: 1 }]);
 });
 
@@ -353,7 +344,7 @@ t.test('in the order of their times, then of their creation, together', async (t
     await run(ground, 'UPDATE messages SET scheduled_at = $2 WHERE id = $1', [id, at]);
   }
   const last = await schedule(ground, await timeIn(ground, 60_000), { body: 'not due' });
-  await delivery.deliver({ message_id: ids.get('third')!, conversation_id: ground.conversationId });
+  await delivery.deliver(jobOf({ conversation_id: ground.conversationId }));
   const sent = await Promise.all(
     ['first', 'second', 'third', 'fourth'].map((it) => read(ground, ids.get(it)!)),
   );
@@ -369,9 +360,9 @@ t.test('in the order of their times, then of their creation, together', async (t
   );
   t.equal(committed.length, 1);
   t.same(
-    (await jobs(ground)).map(({ key }) => key),
-    [last.id],
-    'no job remains of what was sent',
+    (await jobs(ground)).map(({ due_at }) => due_at),
+    [last.scheduled_at],
+    'the job waits for what is not due',
   );
 });
 
@@ -392,16 +383,20 @@ t.test('what is refused is not overtaken until it is given up', async (t) => {
     await delivery.deliver(jobOf(behind[0]!));
     t.match(await numbers(ground), [{ sequence: 1, client_message_id: before.client_message_id }]);
     for (const { id } of refused) t.match(await read(ground, id), { attempts: attempt });
-    const dueNow = (await jobs(ground)).filter(({ key }) => key === refused[0]!.id);
-    t.equal(dueNow.length, 1, 'the first of them is tried again');
+    const soon = await timeIn(ground, 0);
+    t.ok(
+      (await jobs(ground)).every(({ due_at }) => due_at <= soon),
+      'the first of them is tried again',
+    );
   }
+  const last = await jobs(ground);
   await delivery.deliver(jobOf(behind[0]!));
   for (const { id } of refused) t.match(await read(ground, id), { status: 'failed', attempts: 5 });
   t.same(
     (await numbers(ground)).map(({ client_message_id }) => client_message_id),
     [before, ...behind].map(({ client_message_id }) => client_message_id),
   );
-  t.equal((await jobs(ground)).length, 0);
+  t.same(await jobs(ground), last, 'no other job');
 });
 
 t.test('an author sends no more than a credential may, the rest later and in order', async (t) => {
@@ -432,8 +427,8 @@ t.test('an author sends no more than a credential may, the rest later and in ord
   await makeDue(elsewhere, free.id);
   await delivery.deliver(jobOf(rows[0]!));
   t.equal((await numbers(ground)).length, 4, 'the other author waits behind the first');
-  const job = (await jobs(ground)).find(({ key }) => key === rows[4]!.id)!;
-  t.ok(job.run_at > (await timeIn(ground, 0)) && job.run_at < (await timeIn(ground, 11_000)), job.run_at);
+  const [job] = await jobs(ground);
+  t.ok(job!.due_at > (await timeIn(ground, 0)) && job!.due_at < (await timeIn(ground, 11_000)), job!.due_at);
   t.match(await read(ground, rows[4]!.id), { attempts: 0 }, 'which is no refusal');
   await delivery.deliver(jobOf(free));
   t.match(await read(ground, free.id), { status: 'sent' });
@@ -478,7 +473,7 @@ t.test('a message that cannot be written is given up alone', async (t) => {
   );
 });
 
-t.test('more than one transaction sends: the rest has a job at once', async (t) => {
+t.test('more than one transaction sends: the rest has its job at once', async (t) => {
   const ground = await newGround();
   const { delivery } = openNode(ground);
   const later = await timeIn(ground, 60_000);
@@ -489,10 +484,11 @@ t.test('more than one transaction sends: the rest has a job at once', async (t) 
   await delivery.deliver(jobOf(rows[0]!));
   t.equal((await numbers(ground)).length, 100);
   const soon = await timeIn(ground, 0);
-  t.equal((await jobs(ground)).filter(({ run_at }) => run_at <= soon).length, 1);
+  const rest = await jobs(ground);
+  t.ok(rest.length === 1 && rest[0]!.due_at <= soon);
   await delivery.deliver(jobOf(rows[0]!));
   t.equal((await numbers(ground)).length, 103);
-  t.equal((await jobs(ground)).length, 0);
+  t.same(await jobs(ground), rest, 'no other job');
 });
 
 t.test('a node without its lock waits: no attempt is counted', async (t) => {
@@ -504,49 +500,73 @@ t.test('a node without its lock waits: no attempt is counted', async (t) => {
   await delivery.deliver(jobOf(row));
   t.match(await read(ground, row.id), { status: 'scheduled', attempts: 0 });
   const [job] = await jobs(ground);
-  t.ok(job!.run_at < (await timeIn(ground, 2_000)), 'asked again within a second');
+  t.ok(job!.due_at < (await timeIn(ground, 2_000)), 'asked again within a second');
   held = true;
   await delivery.deliver(jobOf(row));
   t.match(await read(ground, row.id), { status: 'sent', sequence: 1 });
 });
 
-t.test('a lost job is made again, one that lives is left alone', async (t) => {
+t.test('what waits behind a message that is canceled or put off goes on', async (t) => {
+  for (const act of ['cancel', 'put off'] as const) {
+    const ground = await newGround();
+    const { delivery } = openNode(ground, { backoffMs: SOON_MS });
+    const other = await addAuthor(ground);
+    const ahead = await schedule(ground, await timeIn(ground, 60_000));
+    const behind = await schedule(ground, await timeIn(ground, 60_000), {
+      author_id: other,
+      sender_id: other,
+    });
+    await makeDue(ground, behind.id, '1 second');
+    await makeDue(ground, ahead.id, '2 seconds');
+    await update(ground, 'actors', ground.authorId, { deactivated_at: sql`now()` });
+    await delivery.deliver(jobOf(ahead));
+    t.match(await read(ground, behind.id), { status: 'scheduled', attempts: 0 }, act);
+    await work(t, ground.database, delivery);
+    await change(ground, ahead.id, async (tx, row) =>
+      act === 'cancel' ? cancelScheduled(tx, row) : reschedule(tx, row, await timeIn(ground, 3_600_000)),
+    );
+    await until(async () => (await read(ground, behind.id)).status === 'sent', { what: 'the other one' });
+  }
+});
+
+t.test('a job that ends while another message is scheduled leaves one for it', async (t) => {
   const ground = await newGround();
-  const conversations: string[] = [];
-  const overdue = async (late = '4 seconds', conversationId?: string) => {
-    const conversation_id = conversationId ?? (await addConversation(ground));
-    conversations.push(conversation_id);
-    const { id } = await schedule(ground, await timeIn(ground, 60_000), { conversation_id });
-    await makeDue(ground, id, late);
-    return id;
-  };
-  const [lost, dead, running, soonDone, putOff] = [
-    await overdue(),
-    await overdue(),
-    await overdue(),
-    await overdue(),
-    await overdue(),
-  ];
-  const fresh = await overdue('1 second');
-  const behind = await overdue('3.5 seconds', conversations[3]);
-  const none = [lost, fresh, behind];
-  await run(ground, 'DELETE FROM graphile_worker._private_jobs WHERE key = ANY($1)', [none]);
-  const lock = `UPDATE graphile_worker._private_jobs SET locked_by = 'a node', locked_at = now() - $2::interval WHERE key = $1`;
-  await run(ground, lock, [dead, '4 seconds']);
-  await run(ground, lock, [running, '1 second']);
-  const wait = `UPDATE graphile_worker._private_jobs SET run_at = now() + $2::interval WHERE key = $1`;
-  await run(ground, wait, [soonDone, '8 seconds']);
-  await run(ground, wait, [putOff, '3 hours']);
-  const reminders = new Reminders(REMINDED_MESSAGES, { ...ground, watch: { add: () => {} }, log });
-  t.teardown(() => reminders.close());
-  t.equal(await reminders.look(), 3);
-  t.equal(await reminders.look(), 0);
-  const soon = await timeIn(ground, 0);
-  const waiting = (
-    await Promise.all(conversations.map((id) => jobs({ ...ground, conversationId: id })))
-  ).flat();
-  const dueNow = waiting.filter(({ locked_at, run_at }) => locked_at === null && run_at <= soon);
-  t.same(dueNow.map(({ key }) => key).sort(), [lost, dead, putOff].sort());
+  const { delivery } = openNode(ground);
+  const { database, conversationId } = ground;
+  const scheduling = Promise.withResolvers<void>();
+  const committing = Promise.withResolvers<void>();
+  t.teardown(() => committing.resolve());
+  const first = await schedule(ground, await timeIn(ground, 60_000));
+  await change(ground, first.id, (tx, row) => cancelScheduled(tx, row));
+  // The job that waits comes no later than the new message, and is left alone.
+  const at = await timeIn(ground, 120_000);
+  const scheduled = database.transaction(async (tx) => {
+    await scheduleMessage(tx, newMessage(ground, {}), at);
+    scheduling.resolve();
+    await committing.promise;
+  });
+  await scheduling.promise;
+  await makeDue(ground, first.id);
+  const [taken] = await JOBS.take(database, 60_000, [SEND_SCHEDULED.name], 1);
+  t.match(taken, { payload: { conversation_id: conversationId } });
+  const delivered = delivery.deliver(jobOf(first));
+  committing.resolve();
+  await Promise.all([scheduled, delivered]);
+  await JOBS.settle(database, [{ ...taken!, due_in_ms: null }]);
+  t.match(await jobs(ground), [{ due_at: at }]);
+});
+
+t.test('a job of the version before has the key of a message', async (t) => {
+  const ground = await newGround();
+  const { delivery } = openNode(ground);
+  const row = await schedule(ground, await timeIn(ground, 60_000));
+  await run(ground, 'UPDATE jobs SET key = $1, due_at = now() WHERE key = $2', [
+    row.id,
+    ground.conversationId,
+  ]);
+  await run(ground, 'UPDATE messages SET scheduled_at = now() WHERE id = $1', [row.id]);
+  await work(t, ground.database, delivery);
+  await until(async () => (await read(ground, row.id)).status === 'sent', { what: 'the delivery' });
 });
 
 t.test('on a case: the workflow moves when it is sent, not before', async (t) => {
@@ -641,8 +661,13 @@ function openNode(
 
 async function work(t: Teardown, database: Database, delivery: ScheduledDelivery): Promise<void> {
   const handlers = [handle(SEND_SCHEDULED, (job) => delivery.deliver(job))];
-  const worker = new JobWorker({ database, watch: NO_WATCH, handlers, log });
-  t.teardown(() => worker.close());
+  const watch = new DueWatch({ database, log });
+  const worker = new JobWorker({ database, watch, handlers, log });
+  watch.start();
+  t.teardown(async () => {
+    await watch.close();
+    await worker.close();
+  });
 }
 
 function schedule(ground: Ground, at: string, fields: Partial<NewMessage> = {}) {
@@ -667,8 +692,8 @@ async function refusalOf(refused: Promise<unknown>): Promise<string> {
   );
 }
 
-function jobOf({ id, conversation_id }: { id: string; conversation_id: string }): ScheduledJob {
-  return { message_id: id, conversation_id };
+function jobOf({ conversation_id }: { conversation_id: string }): ScheduledJob {
+  return { conversation_id };
 }
 
 /** By Postgres' clock. */
@@ -686,23 +711,20 @@ async function makeDue(ground: Ground, id: string, late = '1 second'): Promise<v
     id,
     late,
   ]);
-  await run(ground, 'UPDATE graphile_worker._private_jobs SET run_at = now() WHERE key = $1', [id]);
+  await run(
+    ground,
+    'UPDATE jobs SET due_at = now() WHERE key = (SELECT conversation_id FROM messages WHERE id = $1)',
+    [id],
+  );
 }
 
 function read({ database }: Ground, id: string) {
   return database.kysely.selectFrom('messages').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 }
 
-/** Those of the ground's messages. */
+/** The one of the ground's conversation, if it has one. */
 function jobs({ database, conversationId }: Ground) {
-  return database.query(
-    statement<[conversationId: string], { key: string; run_at: string; locked_at: string | null }>(
-      'test-jobs',
-    )`
-        SELECT j.key, j.run_at, j.locked_at FROM graphile_worker.jobs j
-        JOIN messages m ON m.id = j.key WHERE m.conversation_id = $1`,
-    conversationId,
-  );
+  return database.kysely.selectFrom('jobs').selectAll().where('key', '=', conversationId).execute();
 }
 
 /** The messages of every `scheduled.updated` in the outbox. */

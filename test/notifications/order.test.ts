@@ -14,6 +14,7 @@ import { readMessage } from '../../src/core/resources/message.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { Cases, message } from '../messages/cases.ts';
 import { borrowTestApp } from '../support/app.ts';
+import { hastenJobs } from '../support/hasten-jobs.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { newReader, type Reader } from './readers.ts';
@@ -75,8 +76,7 @@ t.test('a schedule that was not sent stands where it ended', async (t) => {
   await sql`UPDATE messages SET scheduled_at = now() - interval '25 hours' WHERE id = ${scheduled.id}`.execute(
     database.kysely,
   );
-  await sql`SELECT graphile_worker.reschedule_jobs(
-    ARRAY(SELECT id FROM graphile_worker.jobs WHERE key = ${scheduled.id}), now())`.execute(database.kysely);
+  await hastenJobs(database, { key: id });
   await arrived(reader, ['schedule', 'first']);
   await cases.sent(id, { body: 'second' });
   const [, { title } = { title: '' }] = await arrived(reader, ['second', 'schedule', 'first']);

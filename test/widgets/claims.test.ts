@@ -151,7 +151,7 @@ t.test(
       { what: 'the actor of the visitor is removed' },
     );
     const places = async () =>
-      (await storedText(database, a.customer_id)).filter((place) => !place.startsWith('graphile_worker.'));
+      (await storedText(database, a.customer_id)).filter((place) => !place.startsWith('public.jobs.'));
     // Search indexes what moved in the background.
     await until(async () => !(await places()).some((place) => place.startsWith('public.search_')), {
       what: 'the words are indexed again',

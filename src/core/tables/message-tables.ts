@@ -55,6 +55,8 @@ interface MessageTables {
     outcome: ColumnType<MessageOutcome | null, string | null | undefined, string | null>;
     metadata: MetadataColumn;
     attempts: Generated<number>;
+    /** Until when a scheduled message that was refused waits for its next attempt. */
+    retry_at: string | null;
     /** The time of its notifications (entry into the timeline, or end); null for `created_at`. */
     notified_at: string | null;
     /** Null for a message that was sent here. */

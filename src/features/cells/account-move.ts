@@ -7,6 +7,7 @@ import { enqueueRightsChanged } from '../../core/accounts/rights/rights-changed.
 import { readHead } from '../../core/audit/chain-store.ts';
 import { handOver, saveHandover } from '../../core/audit/handover.ts';
 import type { CellParts, MovedAccount, MoveOptions } from '../../core/features/feature.ts';
+import { addDeliveriesOf } from '../../core/messages/schedules/schedule-store.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { isUnavailable, isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import { Cell } from './cell.ts';
@@ -277,6 +278,7 @@ class Move {
       await this.#target.transaction(async (here) => {
         for (const copy of copies) this.#done.rows += await copy.finish(there, here, accountId);
         await enqueuePending(here, await readPending(there, accountId));
+        await addDeliveriesOf(here.tx, accountId);
         await writeMove(here.tx, { account_id: accountId, state: 'arrived', cell: source.url, number });
         await changeListeners(here.tx);
         const chain = await readHead(there.tx, accountId);

@@ -109,6 +109,7 @@ export const MOVED_TABLES: Readonly<Record<string, MovedTable>> = {
 /** Tables that stay, each with the reason. */
 export const STAYING_TABLES: Readonly<Record<string, string>> = {
   inbox_due: 'as `outbox`',
+  jobs: 'those of scheduled messages are added at the target (account-move.ts)',
   account_moves: 'says where the account is',
   operators: 'of the installation: the operators of the target name theirs',
   outbox: 'what is left of it is enqueued at the target (pending-events.ts)',

@@ -12,11 +12,9 @@ import {
 } from '../../core/conversations/rows/conversation-store.ts';
 import { allHoldings } from '../../core/features/all-holdings.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
-import { lockWaiting } from '../../core/messages/rows/message-store.ts';
 import { BackgroundWork } from '../../platform/background.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { removeJob } from '../../platform/db/queue/queue.ts';
 import { purgeConversation } from './purge.ts';
 import { removeRowsOfAccount } from './remove-rows.ts';
 
@@ -110,9 +108,6 @@ async function removeConversations(
 }
 
 async function removeSome(tx: Tx, conversationId: string): Promise<'more' | 'gone' | 'held'> {
-  for (const { id, status } of await lockWaiting(tx, conversationId)) {
-    if (status === 'scheduled') await removeJob(tx, id);
-  }
   const batch = await purgeConversation(tx, conversationId);
   if (batch === undefined) return 'held';
   if (batch.more) return 'more';

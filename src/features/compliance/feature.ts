@@ -10,7 +10,7 @@ import { erasureRoutes } from './erasure-routes.ts';
 import { exportRoutes } from './exports/export-routes.ts';
 import { Exporter } from './exports/exporter.ts';
 import { verifyArchive } from './exports/verify-archive.ts';
-import { COMPLIANCE_JOB_DUE, endExportsOf, tidyJobs } from './jobs/job-store.ts';
+import { endExportsOf, tidyJobs } from './jobs/job-store.ts';
 import { complianceJobs, type JobWork } from './jobs/runner.ts';
 import { complianceMetrics } from './metrics.ts';
 import { policyRoutes } from './policy-routes.ts';
@@ -71,12 +71,9 @@ export const compliance: Feature = {
             messages: removalRoutes(node),
             attachments: [...exportRoutes(database, store), ...erasureRoutes(database)],
           },
-          jobs: [
-            handle(FINISH_REDACTION, (removed) => finishRedaction(database, removed)),
-            handle(COMPLIANCE_JOB_DUE, ({ job_id }) => runner.due(job_id)),
-          ],
+          jobs: [handle(FINISH_REDACTION, (removed) => finishRedaction(database, removed))],
           tidy: () => tidyJobs(database),
-          // The running job is given back before the queue's workers wait for it.
+          // The running job is given back before the node waits for what it works on.
           drain: () => runner.close(),
         };
       },

@@ -1,10 +1,9 @@
 import type { Feature } from '../../core/features/feature.ts';
 import { JobRunner } from '../../platform/db/queue/leased-jobs.ts';
-import { handle } from '../../platform/db/queue/topic.ts';
 import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
 import { importCheck } from './import-check.ts';
 import { importRoutes } from './imports/import-routes.ts';
-import { endImportsOf, IMPORT_DUE, tidyImports } from './imports/import-store.ts';
+import { endImportsOf, tidyImports } from './imports/import-store.ts';
 import { importJobs } from './job/import-jobs.ts';
 import { importLocally } from './local-import.ts';
 import { messageImportRoutes } from './messages/message-import-routes.ts';
@@ -42,9 +41,8 @@ export const imports: Feature = {
             attachments: importRoutes({ database, store, maxBytes: config.importMaxBytes }),
           },
           checks: [importCheck(database)],
-          jobs: [handle(IMPORT_DUE, ({ import_id }) => runner.due(import_id))],
           tidy: () => tidyImports(database),
-          // The running import is given back before the queue's workers wait for it.
+          // The running import is given back before the node waits for what it works on.
           drain: () => runner.close(),
         };
       },

@@ -2,13 +2,24 @@ import type { ActorType } from '@parley/protocol/resources/actor.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
+import { addJob, type JobOptions } from '../../../platform/db/queue/queue.ts';
+import { defineTopic } from '../../../platform/db/queue/topic.ts';
 import { touched } from '../../../platform/db/tables/touched.ts';
 import { isBlockedByTeam } from '../../resources/actor.ts';
 import { MESSAGE_COLUMNS, type MessageKey, type MessageRow } from '../../resources/message.ts';
 import { IS_MEMBER } from '../../resources/participant.ts';
 
-/** A scheduled message that is overdue by this many milliseconds has lost its job. */
-const LOST_AFTER_MS = 3_000;
+/**
+ * The job that delivers the scheduled messages of a conversation which are due
+ * (scheduled-delivery.ts). Its key is the conversation's id; it comes no later than the first of
+ * the messages that wait is due, or may be tried again. Jobs of the version before have the key of
+ * a message.
+ */
+export const SEND_SCHEDULED = defineTopic<ScheduledJob>('send_scheduled');
+
+export interface ScheduledJob {
+  readonly conversation_id: string;
+}
 
 export interface AuthorRow {
   readonly id: string;
@@ -42,16 +53,46 @@ export function updateSchedule(
 }
 
 /**
- * Counts an attempt to deliver for each of these locked messages. No event shows attempts, so their
- * times do not change.
+ * Counts an attempt to deliver for each of these locked messages. The one of `next`, if it is among
+ * them, waits so many milliseconds. No event shows attempts, so their times do not change.
  */
-export async function countAttempts(tx: Tx, messageIds: readonly string[]): Promise<void> {
-  if (messageIds.length === 0) return;
-  await tx.kysely
-    .updateTable('messages')
-    .set((eb) => ({ attempts: eb('attempts', '+', 1) }))
-    .where('id', 'in', messageIds)
-    .execute();
+export async function countAttempts(
+  tx: Tx,
+  messageIds: readonly string[],
+  next?: { readonly row: MessageKey; readonly afterMs: number },
+): Promise<void> {
+  if (messageIds.length > 0)
+    await tx.query(COUNT_ATTEMPTS, messageIds, next?.row.id ?? '', next?.afterMs ?? 0);
+}
+
+/**
+ * Has what waits in the conversation delivered no later than at this time. Where it is because of
+ * a message, the transaction has locked the conversation.
+ */
+export function addDelivery(
+  tx: Tx,
+  conversationId: string,
+  when: Pick<JobOptions, 'runAt' | 'afterMs'>,
+): Promise<void> {
+  const job = { conversation_id: conversationId };
+  return addJob(tx, SEND_SCHEDULED, job, { key: conversationId, keepsEarlier: true, ...when });
+}
+
+/** Adds the deliveries of an account that has arrived from another installation. */
+export async function addDeliveriesOf(tx: Tx, accountId: string): Promise<void> {
+  await tx.query(ADD_DELIVERIES, accountId);
+}
+
+/**
+ * Replaces the job of the conversation, which is locked for this transaction alone: it comes in
+ * `afterMs`, or when the first message that waits is due. Does nothing if none waits.
+ */
+export async function leaveDelivery(tx: Tx, conversationId: string, afterMs?: number): Promise<void> {
+  const job = { conversation_id: conversationId };
+  if (afterMs !== undefined) return addJob(tx, SEND_SCHEDULED, job, { key: conversationId, afterMs });
+  const [first] = await tx.query(READ_FIRST, conversationId);
+  if (first === undefined) return;
+  await addJob(tx, SEND_SCHEDULED, job, { key: conversationId, runAt: first.scheduled_at });
 }
 
 /** Returns the current rights of actors in the conversation by id, without unknown actors. */
@@ -65,22 +106,23 @@ export async function readAuthors(
   return new Map(authors.map((author) => [author.id, author]));
 }
 
-const LOST_BEFORE = `statement_timestamp() - interval '${LOST_AFTER_MS} ms'`;
+const COUNT_ATTEMPTS = statement<[ids: readonly string[], nextId: string, afterMs: number]>(
+  'count-attempts-of-scheduled',
+)`
+    UPDATE messages SET attempts = attempts + 1,
+      retry_at = CASE WHEN id = $2 THEN clock_timestamp() + $3::float8 * interval '1 ms' END
+    WHERE id = ANY($1)`;
 
-/**
- * SQL after FROM: messages that should have been sent by now. Only the first that waits in each
- * conversation counts, because the others wait for it (scheduled-delivery.ts).
- */
-export const OVERDUE = `messages q WHERE q.status = 'scheduled' AND q.scheduled_at < ${LOST_BEFORE}
-      AND NOT EXISTS (
-        SELECT FROM messages e WHERE e.conversation_id = q.conversation_id AND e.status = 'scheduled'
-          AND (e.scheduled_at, e.created_at, e.id) < (q.scheduled_at, q.created_at, q.id)
-      )`;
+const ADD_DELIVERIES = statement<[accountId: string]>('add-deliveries-of-account')`
+    INSERT INTO jobs AS j (key, topic, payload, due_at)
+    SELECT c.id, '${SEND_SCHEDULED.name}', jsonb_build_object('conversation_id', c.id), min(m.scheduled_at)
+    FROM conversations c JOIN messages m ON m.conversation_id = c.id AND m.status = 'scheduled'
+    WHERE c.account_id = $1 GROUP BY c.id
+    ON CONFLICT (key) DO UPDATE SET id = excluded.id, due_at = least(j.due_at, excluded.due_at), attempts = 0`;
 
-/** SQL: whether a message is overdue. Its job need not be lost: it may be tried again later. */
-export const HAS_OVERDUE = `(
-    SELECT scheduled_at FROM messages WHERE status = 'scheduled' ORDER BY scheduled_at LIMIT 1
-  ) < ${LOST_BEFORE}`;
+const READ_FIRST = statement<[conversationId: string], { scheduled_at: string }>('first-scheduled')`
+    SELECT scheduled_at FROM messages WHERE conversation_id = $1 AND status = 'scheduled'
+    ORDER BY scheduled_at LIMIT 1`;
 
 const READ_AUTHORS = statement<[authorIds: readonly string[], conversationId: string], AuthorRow>(
   'read-scheduled-authors',
@@ -99,12 +141,3 @@ const READ_AUTHORS = statement<[authorIds: readonly string[], conversationId: st
     LEFT JOIN participants p ON p.actor_id = a.id AND p.conversation_id = $2
       AND p.${IS_MEMBER}
     WHERE a.id = ANY($1)`;
-
-/**
- * A message has at most one waiting job, whose key is the message's id. The job delivers all due
- * messages of the conversation.
- */
-export interface ScheduledJob {
-  readonly message_id: string;
-  readonly conversation_id: string;
-}

@@ -5,8 +5,8 @@ import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { enqueue } from '../../../platform/db/queue/outbox.ts';
-import { jobWaitsMs, removeJobs } from '../../../platform/db/queue/queue.ts';
 import type { Logger } from '../../../platform/log.ts';
+import { lockConversations } from '../../conversations/rows/conversation-store.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { CoreMetrics } from '../../metrics.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
@@ -17,8 +17,14 @@ import type { WaitingPlan } from '../timeline/entering-store.ts';
 import { followExternal } from '../timeline/external-message.ts';
 import type { LockedWrites } from '../timeline/locked-write.ts';
 import { asUnavailable, type CommittedMessage } from '../timeline/outgoing.ts';
-import { type AuthorRow, countAttempts, readAuthors, type ScheduledJob } from './schedule-store.ts';
-import { addDelivery } from './scheduled.ts';
+import {
+  type AuthorRow,
+  addDelivery,
+  countAttempts,
+  leaveDelivery,
+  readAuthors,
+  type ScheduledJob,
+} from './schedule-store.ts';
 import { refusalOf } from './scheduled-author.ts';
 
 export interface ScheduledDeliveryOptions {
@@ -38,7 +44,7 @@ const RETRIES: Backoff = { delaysMs: [0, 1_000, 2_000, 4_000, 8_000] };
 /** Pause before a retry while Postgres or the counters are unavailable, which is not a refusal. */
 const RETRY_MS = 1_000;
 
-/** Longest pause for an author over the limit, because a job that waits longer counts as lost. */
+/** Longest pause for an author over the limit, who may have other limits by then. */
 const MAX_PAUSE_MS = 10_000;
 
 /** Maximum of messages in one transaction, which locks the conversation for about 50 ms. */
@@ -47,9 +53,9 @@ const MAX_TOGETHER = 100;
 /**
  * Delivers scheduled messages when they are due (docs/contract.md#scheduled-messages). The rows
  * guarantee that each is sent once, whatever the queue does and however many nodes try: under the
- * conversation's lock, only a message that is still scheduled, and due, enters the timeline. The
- * queue's jobs are reminders, which may be lost, late or duplicated. Each delivers the due messages
- * of its conversation, in order, and leaves a job for the first message that remains
+ * conversation's lock, only a message that is still scheduled, and due, enters the timeline. A job
+ * of the queue, which may be late or repeated, delivers the due messages of its conversation, in
+ * order, and leaves a job for the first message that remains
  * (docs/decisions.md#order-of-scheduled-messages).
  */
 export class ScheduledDelivery {
@@ -71,7 +77,13 @@ export class ScheduledDelivery {
     const { database, lockedWrites } = this.#options;
     const seen = await database.query(READ_DUE, conversationId, limit);
     const [first] = seen;
-    if (first === undefined) return;
+    if (first === undefined) {
+      await database.transaction(async (tx) => {
+        await lockConversations(tx, [conversationId]);
+        await leaveDelivery(tx, conversationId);
+      });
+      return;
+    }
     try {
       const admitted = await this.#admit(seen);
       const ended = await lockedWrites.enterWaiting(
@@ -84,7 +96,7 @@ export class ScheduledDelivery {
       const known = asUnavailable(error);
       const isRefusal = known instanceof ApiError;
       if (isRefusal && ERRORS[known.condition].transient) {
-        await database.transaction((tx) => addDelivery(tx, first, { afterMs: RETRY_MS }));
+        await database.transaction((tx) => addDelivery(tx, conversationId, { afterMs: RETRY_MS }));
         return;
       }
       if (blamed !== undefined) throw error;
@@ -136,7 +148,8 @@ export class ScheduledDelivery {
     const due = await tx.query(LOCK_DUE, conversation.id, limit + 1);
     const authorIds = due.map(({ author_id }) => author_id);
     const authors = await readAuthors(tx, authorIds, conversation.id);
-    const plan: Plan = { status: 'scheduled', entries: [], late: [], refused: [], failed: [], authors };
+    const ends = { entries: [], late: [], refused: [], failed: [] };
+    const plan: Plan = { status: 'scheduled', conversation, ...ends, authors };
     for (const row of due.slice(0, limit)) {
       if (row.is_too_late) {
         plan.late.push(row);
@@ -178,7 +191,7 @@ export class ScheduledDelivery {
 interface DueRow extends MessageRow {
   readonly attempts: number;
   readonly is_too_late: boolean;
-  /** Milliseconds until its job runs; null if the job is running or due, or there is none. */
+  /** Milliseconds until it may be tried again; null if it may be now. */
   readonly waits_ms: number | null;
 }
 
@@ -200,6 +213,7 @@ interface Refusal {
 
 /** The decision about the due messages of a conversation. */
 interface Plan extends WaitingPlan {
+  readonly conversation: ConversationRow;
   readonly entries: WaitingPlan['entries'][number][];
   readonly late: DueRow[];
   /** Ids of the messages that count an attempt, including the last attempt. */
@@ -214,7 +228,7 @@ interface Plan extends WaitingPlan {
 async function follow(
   tx: Tx,
   written: readonly CommittedMessage[],
-  { late, refused, failed, authors, next }: Plan,
+  { conversation, late, refused, failed, authors, next }: Plan,
 ) {
   const sent = written.map(({ row }) => row);
   await enqueueRowsChanged(tx, 'scheduled.updated', sent);
@@ -223,12 +237,10 @@ async function follow(
     if (visibility !== 'external') continue;
     await followExternal(tx, message, authors.get(author_id!)!.customer ? null : author_id);
   }
-  await countAttempts(tx, refused);
+  await countAttempts(tx, refused, next);
   for (const row of late) await endUnsent(tx, row, 'cancel', 'too_late');
   for (const { row, reason } of failed) await endUnsent(tx, row, 'fail', reason);
-  const ended = [...sent, ...late, ...failed.map(({ row }) => row)].map(({ id }) => id);
-  await removeJobs(tx, ended);
-  if (next !== undefined) await addDelivery(tx, next.row, next);
+  await leaveDelivery(tx, conversation.id, next?.afterMs);
   return { sent, canceled: late, failed };
 }
 
@@ -262,7 +274,8 @@ function secondsBetween(from: string, to: string): number {
 const READ_DUE = statement<[conversationId: string, limit: number], DueRow>('read-due-messages')`
     SELECT ${messageColumns('m')}, m.attempts,
       m.scheduled_at < statement_timestamp() - interval '1 day' AS is_too_late,
-      ${jobWaitsMs('m.id')} AS waits_ms
+      CASE WHEN m.retry_at > clock_timestamp()
+        THEN ceil(extract(epoch FROM m.retry_at - clock_timestamp()) * 1000)::int8 END AS waits_ms
     FROM messages m
     WHERE m.conversation_id = $1 AND m.status = 'scheduled' AND m.scheduled_at <= statement_timestamp()
     ORDER BY m.scheduled_at, m.created_at, m.id LIMIT $2`;

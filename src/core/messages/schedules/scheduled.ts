@@ -2,21 +2,15 @@ import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { MESSAGE_MOVES } from '@parley/protocol/states/message-states.ts';
 import { transition } from '@parley/protocol/states/transitions.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { addJob, type JobOptions, removeJob } from '../../../platform/db/queue/queue.ts';
-import type { RemindedRows } from '../../../platform/db/queue/reminders.ts';
-import { defineTopic } from '../../../platform/db/queue/topic.ts';
 import { requireComing } from '../../conversations/participants/own-state.ts';
 import { shareConversation } from '../../conversations/rows/conversation-store.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
-import type { MessageKey, MessageRow } from '../../resources/message.ts';
+import type { MessageRow } from '../../resources/message.ts';
 import { conclude } from '../rows/message-outcome.ts';
 import { readOriginal } from '../rows/message-store.ts';
 import type { NewMessage } from '../rows/new-message.ts';
 import { insertWaiting } from '../rows/waiting-store.ts';
-import { HAS_OVERDUE, OVERDUE, type ScheduledJob, updateSchedule } from './schedule-store.ts';
-
-/** The queue's task that delivers one scheduled message (scheduled-delivery.ts). */
-export const SEND_SCHEDULED = defineTopic<ScheduledJob>('send_scheduled');
+import { addDelivery, updateSchedule } from './schedule-store.ts';
 
 /**
  * Queues a message, checked like any other, for `scheduledAt` (RFC 3339); it gets its number when
@@ -35,7 +29,7 @@ export async function scheduleMessage(tx: Tx, message: NewMessage, scheduledAt: 
     { status, scheduled_at: scheduledAt },
   );
   if (row === undefined) return (await readOriginal(tx, message))!;
-  await addDelivery(tx, row, { runAt: scheduledAt });
+  await addDelivery(tx, row.conversation_id, { runAt: scheduledAt });
   await enqueueRowsChanged(tx, 'scheduled.updated', [row]);
   return row;
 }
@@ -53,7 +47,7 @@ export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): 
   // The time is the same, perhaps in another notation.
   if (moved === undefined) return row;
   await requireComing(tx, scheduledAt, 'scheduled_at');
-  await addDelivery(tx, moved, { runAt: scheduledAt });
+  await addDelivery(tx, moved.conversation_id, { runAt: scheduledAt });
   await enqueueRowsChanged(tx, 'scheduled.updated', [moved]);
   return moved;
 }
@@ -62,31 +56,6 @@ export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): 
  * Cancels a scheduled message (`row` is locked and current). `reason` becomes part of its outcome,
  * null for a person's decision. Throws ApiError `resource_conflict` if it does not wait any more.
  */
-export async function cancelScheduled(
-  tx: Tx,
-  row: MessageRow,
-  reason: string | null = null,
-): Promise<MessageRow> {
-  const canceled = await conclude(tx, row, 'cancel', reason);
-  await removeJob(tx, row.id);
-  return canceled;
+export function cancelScheduled(tx: Tx, row: MessageRow, reason: string | null = null): Promise<MessageRow> {
+  return conclude(tx, row, 'cancel', reason);
 }
-
-/** Schedules the delivery, by default at once, and replaces any earlier job. */
-export function addDelivery(
-  tx: Tx,
-  { id, conversation_id }: MessageKey,
-  when: Pick<JobOptions, 'runAt' | 'afterMs'> = {},
-): Promise<void> {
-  const job = { message_id: id, conversation_id };
-  return addJob(tx, SEND_SCHEDULED, job, { key: id, ...when });
-}
-
-export const REMINDED_MESSAGES: RemindedRows<MessageKey> = {
-  name: 'scheduled_messages',
-  overdue: OVERDUE,
-  hasOverdue: HAS_OVERDUE,
-  order: 'q.scheduled_at',
-  returning: 'q.id, q.conversation_id',
-  remind: (tx, row) => addDelivery(tx, row),
-};

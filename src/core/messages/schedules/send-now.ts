@@ -2,7 +2,6 @@ import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { MESSAGE_MOVES } from '@parley/protocol/states/message-states.ts';
 import { transition } from '@parley/protocol/states/transitions.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { removeJob } from '../../../platform/db/queue/queue.ts';
 import { auditMessage } from '../../audit/audit.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
@@ -45,7 +44,6 @@ export function sendNow<Followed>(
     },
     async (tx, [written], { isByCustomer }) => {
       const { row: sent } = written!;
-      await removeJob(tx, sent.id);
       await enqueueRowsChanged(tx, 'scheduled.updated', [sent]);
       const by = isByCustomer ? null : principal.actor.id;
       if (sent.visibility === 'external') await followExternal(tx, written!, by);

@@ -3,20 +3,11 @@ import { addRemoval } from '../../../core/attachments/uploads.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
+import type { JobKind } from '../../../platform/db/queue/leased-jobs.ts';
 import { LeasedRows } from '../../../platform/db/queue/leased-rows.ts';
-import { addJob } from '../../../platform/db/queue/queue.ts';
-import type { RemindedRows } from '../../../platform/db/queue/reminders.ts';
-import { defineTopic } from '../../../platform/db/queue/topic.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 
 export type ComplianceJobRow = Selectable<Schema['compliance_jobs']>;
-
-/** A queue job that runs a row of compliance_jobs. */
-export const COMPLIANCE_JOB_DUE = defineTopic<JobDue>('compliance_job');
-
-export interface JobDue {
-  readonly job_id: string;
-}
 
 /** The claim of a node on a job. */
 type JobTaken = Pick<ComplianceJobRow, 'id' | 'fence'>;
@@ -27,13 +18,15 @@ export async function addComplianceJob(
   job: Pick<ComplianceJobRow, 'id' | 'account_id' | 'kind' | 'subject_id' | 'requested_by'>,
   { afterMs = 0, options = {} }: { readonly afterMs?: number; readonly options?: object } = {},
 ): Promise<ComplianceJobRow> {
-  const row = await tx.kysely
+  return tx.kysely
     .insertInto('compliance_jobs')
-    .values({ ...job, options: JSON.stringify(options) })
+    .values({
+      ...job,
+      options: JSON.stringify(options),
+      lease_until: sql<string>`clock_timestamp() + ${afterMs}::float8 * interval '1 ms'`,
+    })
     .returningAll()
     .executeTakeFirstOrThrow();
-  await addDue(tx, row.id, afterMs);
-  return row;
 }
 
 export function findComplianceJob(
@@ -111,7 +104,6 @@ export async function endExportsOf(tx: Tx, subjectIds: readonly string[]): Promi
   const ended = await tx.query(END_EXPORTS, subjectIds);
   if (ended.length === 0) return;
   await addRemoval(tx);
-  for (const { id, status } of ended) if (status === 'queued') await addDue(tx, id);
 }
 
 /** Returns the names that erasures of the person have yet to find, or left where a hold is. */
@@ -129,10 +121,6 @@ export async function forgetNames(tx: Tx, subjectId: string): Promise<void> {
 export async function tidyJobs(db: Db): Promise<void> {
   await db.query(EXPIRE);
   await db.query(REMOVE_OLD);
-}
-
-function addDue(tx: Tx, id: string, afterMs = 0): Promise<void> {
-  return addJob(tx, COMPLIANCE_JOB_DUE, { job_id: id }, { key: id, ...(afterMs > 0 && { afterMs }) });
 }
 
 /** Days for which a job that has ended, and an export whose file is gone, can still be read. */
@@ -155,11 +143,22 @@ const COUNT_OPEN = statement<[accountId: string], { open: number }>('count-open-
     SELECT count(*) AS open FROM compliance_jobs
     WHERE account_id = $1 AND ${OPEN} AND kind IN ('conversation_export', 'user_export')`;
 
-/** Jobs are taken by id: waiting jobs, and jobs whose node is gone. */
+/**
+ * SQL: jobs `q` that no node holds. In a waiting one of the version before `lease_until` is null;
+ * that version begins it within two seconds, or when its own `afterMs` is over.
+ */
+const DUE = `q.${OPEN} AND coalesce(q.lease_until, q.updated_at + interval '2 seconds') <= statement_timestamp()`;
+
+export const WATCHED_JOBS: JobKind<ComplianceJobRow>['watched'] = {
+  name: 'compliance_jobs',
+  condition: `EXISTS (SELECT FROM compliance_jobs q WHERE ${DUE})`,
+};
+
+/** Those of some ids, or all: waiting jobs, and jobs whose node is gone. */
 export const JOBS = new LeasedRows<
   JobTaken,
   ComplianceJobRow,
-  [ids: readonly string[]],
+  [ids: readonly string[] | null, limit: number],
   Pick<ComplianceJobRow, 'status'>
 >({
   name: 'compliance-jobs',
@@ -169,8 +168,7 @@ export const JOBS = new LeasedRows<
   fence: 'fence',
   open: `q.${OPEN}`,
   take: {
-    from: `compliance_jobs q WHERE q.id = ANY($2) AND q.${OPEN}
-      AND (q.lease_until IS NULL OR q.lease_until <= clock_timestamp())`,
+    from: `compliance_jobs q WHERE ${DUE} AND (q.id = ANY($2) OR $2 IS NULL) ORDER BY q.created_at LIMIT $3`,
     set: `status = 'running', attempts = q.attempts + 1, updated_at = clock_timestamp()`,
     returning: 'q.*',
   },
@@ -187,27 +185,15 @@ export const JOBS = new LeasedRows<
 const SET_FILE = statement<[id: string, fence: number, key: string]>('set-file-of-compliance-job')`
     UPDATE compliance_jobs SET s3_key = $3 WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING id`;
 
-/**
- * Jobs that no node holds and that did not begin in time, because their node was killed, was busy,
- * or gave them back. A worker locks a queue job a moment after its commit.
- */
-export const REMINDED_JOBS: RemindedRows<Pick<ComplianceJobRow, 'id'>> = {
-  name: 'compliance_jobs',
-  overdue: `compliance_jobs q WHERE q.${OPEN}
-    AND coalesce(q.lease_until, q.updated_at + interval '2 seconds') < statement_timestamp()`,
-  order: 'q.created_at',
-  returning: 'q.id',
-  remind: (tx, { id }) => addDue(tx, id),
-};
-
-const END_EXPORTS = statement<[subjectIds: readonly string[]], { id: string; status: string }>('end-exports')`
+const END_EXPORTS = statement<[subjectIds: readonly string[]], { id: string }>('end-exports')`
     UPDATE compliance_jobs SET
       status = CASE WHEN status = 'complete' THEN 'expired' ELSE 'queued' END,
-      fence = fence + 1, lease_until = NULL, updated_at = clock_timestamp(),
+      fence = fence + 1, updated_at = clock_timestamp(),
+      lease_until = CASE WHEN status = 'complete' THEN NULL ELSE clock_timestamp() END,
       s3_key = CASE WHEN status = 'complete' THEN NULL ELSE s3_key END
     WHERE subject_id = ANY($1) AND kind IN ('conversation_export', 'user_export')
       AND status IN ('queued', 'running', 'complete')
-    RETURNING id, status`;
+    RETURNING id`;
 
 const READ_NAMES = statement<[subjectId: string], { names: string[] }>('read-names-of-erasures')`
     SELECT options -> 'names' AS names FROM compliance_jobs

@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { JobContext, JobKind } from '../../../platform/db/queue/leased-jobs.ts';
-import { type ComplianceJobRow, endJob, JOBS, REMINDED_JOBS } from './job-store.ts';
+import { type ComplianceJobRow, endJob, JOBS, WATCHED_JOBS } from './job-store.ts';
 
 /** Does the whole work of a job and ends it with `endJob`. It starts over after a failure. */
 export type JobWork = (job: ComplianceJobRow, context: JobContext) => Promise<void>;
@@ -13,7 +13,7 @@ export function complianceJobs(
   return {
     name: 'a compliance job',
     rows: JOBS,
-    reminded: REMINDED_JOBS,
+    watched: WATCHED_JOBS,
     run: (job, context) => work[job.kind](job, context),
     async fail(job, error) {
       const failed = { status: 'failed', error, s3_key: null } as const;

@@ -8,19 +8,16 @@ import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { isUniqueViolation } from '../../../platform/db/connection/unavailable.ts';
+import type { JobKind } from '../../../platform/db/queue/leased-jobs.ts';
 import { LeasedRows } from '../../../platform/db/queue/leased-rows.ts';
-import { addJob } from '../../../platform/db/queue/queue.ts';
-import type { RemindedRows } from '../../../platform/db/queue/reminders.ts';
-import { defineTopic } from '../../../platform/db/queue/topic.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 
 export type ImportRow = Selectable<Schema['imports']>;
 
-/** A queue job that runs a row of imports. */
-export const IMPORT_DUE = defineTopic<{ readonly import_id: string }>('import');
-
 /** The claim of a node, or of the operator's command, on an import. */
 export type ImportTaken = Pick<ImportRow, 'id' | 'fence'>;
+
+const NOW = sql<string>`clock_timestamp()`;
 
 interface NewImport {
   readonly accountId: string;
@@ -49,6 +46,7 @@ export async function insertImport(tx: Tx, input: NewImport): Promise<ImportRow>
       options: JSON.stringify(input.options),
       is_local: isLocal,
       status: isLocal ? 'queued' : 'awaiting_upload',
+      lease_until: isLocal ? NOW : null,
       size_bytes: input.sizeBytes,
       part_bytes: input.partBytes,
       sha256: input.sha256,
@@ -106,12 +104,8 @@ export function readImports(db: Db, accountId: string, page: KeysetPage): Promis
  * Queues a locked import to begin, or to go on where it stopped. `options` replaces its own. Throws
  * ApiError `resource_conflict` if the account has another one that has not ended.
  */
-export async function queueImport(
-  tx: Tx,
-  { id, is_local }: ImportRow,
-  options?: ImportOptions,
-): Promise<ImportRow> {
-  const row = await tx.kysely
+export async function queueImport(tx: Tx, { id }: ImportRow, options?: ImportOptions): Promise<ImportRow> {
+  return await tx.kysely
     .updateTable('imports')
     .set({
       status: 'queued',
@@ -119,7 +113,7 @@ export async function queueImport(
       error: null,
       error_message: null,
       completed_at: null,
-      lease_until: null,
+      lease_until: NOW,
       ...(options !== undefined && { options: JSON.stringify(options) }),
       updated_at: sql<string>`clock_timestamp()`,
     })
@@ -127,8 +121,6 @@ export async function queueImport(
     .returningAll()
     .executeTakeFirstOrThrow()
     .catch(asConflict);
-  if (!is_local) await addDue(tx, id);
-  return row;
 }
 
 /** Ends a locked import that has not ended; a node that runs it stops within a second. */
@@ -234,10 +226,6 @@ async function removeParts(tx: Tx, importIds: readonly string[]): Promise<void> 
   if ((await tx.query(REMOVE_PARTS, importIds)).length > 0) await addRemoval(tx);
 }
 
-function addDue(tx: Tx, id: string): Promise<void> {
-  return addJob(tx, IMPORT_DUE, { import_id: id }, { key: id });
-}
-
 function asConflict(error: unknown): never {
   if (!isUniqueViolation(error, 'imports_open')) throw error;
   throw new ApiError(
@@ -262,11 +250,25 @@ const LIST = keysetList<[accountId: string], ImportRow>({
 
 const OPEN = `status IN ('queued', 'running')`;
 
-/** Imports are taken by id: waiting ones, and those whose node is gone. */
+/**
+ * SQL: imports `q` that no process holds. In a waiting one of the version before `lease_until` is
+ * null; that version begins it within two seconds.
+ */
+const DUE = `q.${OPEN} AND coalesce(q.lease_until, q.updated_at + interval '2 seconds') <= statement_timestamp()`;
+
+export const WATCHED_IMPORTS: JobKind<ImportRow>['watched'] = {
+  name: 'imports',
+  condition: `EXISTS (SELECT FROM imports q WHERE ${DUE} AND NOT q.is_local)`,
+};
+
+/**
+ * Those of some ids, or all but local ones, which the command runs itself: waiting ones, and those
+ * whose process is gone.
+ */
 export const IMPORTS = new LeasedRows<
   ImportTaken,
   ImportRow,
-  [ids: readonly string[]],
+  [ids: readonly string[] | null, limit: number],
   Pick<ImportRow, 'status'>
 >({
   name: 'imports',
@@ -276,8 +278,8 @@ export const IMPORTS = new LeasedRows<
   fence: 'fence',
   open: `q.${OPEN}`,
   take: {
-    from: `imports q WHERE q.id = ANY($2) AND q.${OPEN}
-      AND (q.lease_until IS NULL OR q.lease_until <= clock_timestamp())`,
+    from: `imports q WHERE ${DUE} AND (q.id = ANY($2) OR $2 IS NULL AND NOT q.is_local)
+      ORDER BY q.created_at LIMIT $3`,
     set: `status = 'running', attempts = q.attempts + 1, updated_at = clock_timestamp(),
       started_at = coalesce(q.started_at, clock_timestamp())`,
     returning: 'q.*',
@@ -291,18 +293,6 @@ export const IMPORTS = new LeasedRows<
   },
   since: 'q.created_at',
 });
-
-/**
- * Imports that no node holds and that did not begin in time; the command runs local ones itself.
- */
-export const REMINDED_IMPORTS: RemindedRows<Pick<ImportRow, 'id'>> = {
-  name: 'imports',
-  overdue: `imports q WHERE q.${OPEN} AND NOT q.is_local
-    AND coalesce(q.lease_until, q.updated_at + interval '2 seconds') < statement_timestamp()`,
-  order: 'q.created_at',
-  returning: 'q.id',
-  remind: (tx, { id }) => addDue(tx, id),
-};
 
 // An import that goes on has not failed as often as its attempts say.
 const SAVE_STATE = statement<

@@ -35,7 +35,7 @@ export interface DatabaseOptions {
   readonly log: Logger;
   /** Metrics of statements and errors. */
   readonly metrics?: Pick<Metrics, 'statements' | 'postgresErrors' | 'postgresPoolWait'>;
-  /** Size of the pool; the pipelined connections come in addition. Default 10. */
+  /** Size of the pool; the pipelined connections come in addition. Default 9. */
   readonly maxConnections?: number | undefined;
   /** Processes of one machine that share the connections of one. Default 1. */
   readonly processes?: number | undefined;
@@ -99,10 +99,6 @@ export class Database implements Db {
   /** How busy this node is, for work that no request waits for. */
   readonly load = new Load();
   readonly pool: pg.Pool;
-  /**
-   * `pool`, or with a direct URL one of real sessions: for LISTEN, and the library that uses it.
-   */
-  readonly sessions: pg.Pool;
   readonly kysely: Kysely<Schema>;
   readonly pipeline: PipelinedConnection;
   /**
@@ -127,6 +123,7 @@ export class Database implements Db {
   readonly direct: Primary;
   readonly #primary: Primary;
   #onCommitted: ((rows: readonly OutboxRow[]) => void) | undefined;
+  #onJobAdded: ((inMs: number) => void) | undefined;
   readonly #clients = new Set<pg.Client>();
   readonly #shortage = new Shortage();
   readonly #metrics: DatabaseOptions['metrics'];
@@ -140,7 +137,6 @@ export class Database implements Db {
     this.#primary = new Primary({ url, log, isPooled, isChecked, latest });
     this.direct = isPooled ? new Primary({ url: directUrl, log, isChecked, latest }) : this.#primary;
     this.pool = this.#openPool(options, this.#primary);
-    this.sessions = isPooled ? this.#openPool(options, this.direct) : this.pool;
     this.kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: this.pool }) });
     const connect = (settings?: Readonly<Record<string, string>>, gather?: number) =>
       new PipelinedConnection({
@@ -166,7 +162,7 @@ export class Database implements Db {
   }
 
   #openPool(
-    { log, maxConnections = 10, processes = 1, queryTimeoutMs = 10_000 }: DatabaseOptions,
+    { log, maxConnections = 9, processes = 1, queryTimeoutMs = 10_000 }: DatabaseOptions,
     primary: Primary,
   ): pg.Pool {
     const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
@@ -273,7 +269,7 @@ export class Database implements Db {
    * that `work` wrote before this resolves.
    */
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const outbox = { rows: [] as OutboxRow[], isHandledHere: this.#onCommitted !== undefined };
+    const outbox: OutboxRecord = { rows: [], isHandledHere: this.#onCommitted !== undefined };
     let result: T;
     try {
       result = await this.kysely.transaction().execute((kysely) => work(new OpenTransaction(kysely, outbox)));
@@ -282,12 +278,21 @@ export class Database implements Db {
       throw error instanceof pg.DatabaseError || isUnavailable(error) ? this.#failed(error) : error;
     }
     if (outbox.rows.length > 0) this.#onCommitted?.(outbox.rows);
+    if (outbox.jobInMs !== undefined) this.#onJobAdded?.(outbox.jobInMs);
     return result;
   }
 
   /** Calls `listener`, which must not throw, with outbox rows, synchronously after their commit. */
   onCommitted(listener: (rows: readonly OutboxRow[]) => void): void {
     this.#onCommitted = listener;
+  }
+
+  /**
+   * Calls `listener`, which must not throw, after the commit of a transaction that has added jobs,
+   * with the milliseconds until the first is due.
+   */
+  onJobAdded(listener: (inMs: number) => void): void {
+    this.#onJobAdded = listener;
   }
 
   /** Runs Kysely on a separate connection without a time limit, for migrations. */
@@ -312,14 +317,10 @@ export class Database implements Db {
     }, 2_000);
     // A client that is held but unused would keep the pool from ending: it is not awaited.
     const patience = new AbortController();
-    const pools = [...new Set([this.pool, this.sessions])];
     await Promise.all([
       ...this.primaries.map((primary) => primary.close()),
       ...this.pipelines.map((pipeline) => pipeline.close()),
-      Promise.race([
-        Promise.all(pools.map((pool) => pool.end())),
-        delay(2_500, undefined, { signal: patience.signal }).catch(() => {}),
-      ]),
+      Promise.race([this.pool.end(), delay(2_500, undefined, { signal: patience.signal }).catch(() => {})]),
     ]);
     patience.abort();
     clearTimeout(timer);
@@ -331,8 +332,8 @@ function shareOf(connections: number, processes: number, least = 1): number {
   return Math.max(Math.min(least, connections), Math.ceil(connections / processes));
 }
 
-/** One listens for jobs, one is in a transaction, and one runs a statement beside it. */
-const LEAST_POOL = 3;
+/** One is in a transaction, and one runs a statement beside it. */
+const LEAST_POOL = 2;
 /** Enough for Postgres to use a second processor. */
 const READERS = 2;
 /** With two, 100 large pages raised the p99 of other requests from 54 to 127 ms on two cores. */

@@ -37,9 +37,11 @@ export interface OutboxRow {
   readonly attempts: number;
 }
 
-/** The outbox rows of an open transaction. */
+/** What an open transaction leaves to be done after its commit. */
 export interface OutboxRecord {
   readonly rows: OutboxRow[];
+  /** Milliseconds until the first of its jobs (queue.ts) is due; undefined: it has added none. */
+  jobInMs?: number;
   /** Whether this process handles the rows after the commit; else (in a command) a sweep does. */
   readonly isHandledHere: boolean;
 }

@@ -1,6 +1,7 @@
-import type pg from 'pg';
+import pg from 'pg';
 import type { Logger } from '../../log.ts';
 import type { Querier } from './handle.ts';
+import type { Primary } from './primary.ts';
 import { placeOf } from './servers.ts';
 import { type Statement, statement } from './statement.ts';
 import { codeOf } from './unavailable.ts';
@@ -11,7 +12,7 @@ export const LEAST_POSTGRES = 15;
 export interface RequiredServer {
   readonly pipeline: Querier;
   readonly relaxed: Querier;
-  readonly sessions: pg.Pool;
+  readonly direct: Pick<Primary, 'connectionOptions'>;
 }
 
 /**
@@ -21,7 +22,7 @@ export interface RequiredServer {
  * direct URL the others may share them, if the pooler keeps each client's statements apart.
  */
 export async function requireServer(
-  { pipeline, relaxed, sessions }: RequiredServer,
+  { pipeline, relaxed, direct }: RequiredServer,
   {
     url,
     directUrl,
@@ -42,12 +43,18 @@ export async function requireServer(
     if (server.isShared) throw sharedSessions(place);
   } else {
     if (!server.has_settings) log.warn({ place }, LACKS_SETTINGS);
-    await requireSessions(sessions, placeOf(directUrl), server.database);
+    await requireSessions(direct, placeOf(directUrl), server.database);
   }
   return version;
 }
 
-async function requireSessions(pool: pg.Pool, place: string, database: string): Promise<void> {
+async function requireSessions(
+  direct: RequiredServer['direct'],
+  place: string,
+  database: string,
+): Promise<void> {
+  const limits = { statementTimeoutMs: ANSWER_MS, queryTimeoutMs: ANSWER_MS };
+  const pool = new pg.Pool({ ...direct.connectionOptions(limits), max: 2 });
   const clients: pg.PoolClient[] = [];
   try {
     for (let n = 0; n < 2; n++) clients.push(await pool.connect());
@@ -61,8 +68,11 @@ async function requireSessions(pool: pg.Pool, place: string, database: string): 
     throw new Error(`cannot reach Postgres at ${place}: ${(cause as Error).message}`, { cause });
   } finally {
     for (const client of clients) client.release();
+    await pool.end();
   }
 }
+
+const ANSWER_MS = 8_000;
 
 function querierOf(client: pg.PoolClient): Querier {
   return {

@@ -1,14 +1,12 @@
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { runMigrations } from 'graphile-worker';
 import type { Kysely } from 'kysely';
 import { FileMigrationProvider, type MigrationProvider, Migrator } from 'kysely/migration';
 import { type Backoff, delayAfter } from '../../backoff.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../connection/database.ts';
 import { codeOf } from '../connection/unavailable.ts';
-import { jobLogger } from '../queue/queue.ts';
 import type { Schema } from '../tables/schema.ts';
 import { buildIndexes, type Indexes } from './indexes.ts';
 import { MIGRATIONS_DIR } from './migrated.ts';
@@ -22,7 +20,6 @@ import { readNewer, recordingUsability } from './usable-schema.ts';
  * 2. Rows of a restored dump are brought into the count of this cluster's transactions
  *    (renewed-rows.ts).
  * 3. Indexes of tables that may be large (indexes.ts), outside of a transaction, repeatable.
- * 4. The tables of the job queue (queue.ts), by its own library.
  *
  * A database that a newer release has migrated keeps its schema and indexes. It is used if the
  * migrations of that release allow it (usable-schema.ts); otherwise migrate() rejects with an Error
@@ -49,7 +46,6 @@ export async function migrate(
     if (changed.length > 0) log.info({ indexes: changed.length }, 'built or removed indexes');
     for (const index of changed) log.debug({ index }, 'built or removed an index');
   });
-  await runMigrations({ pgPool: database.sessions, logger: jobLogger(log) });
 }
 
 async function migrateToLatest(db: Kysely<Schema>, log: Logger, provider: MigrationProvider): Promise<void> {

@@ -3,10 +3,7 @@ import path from 'node:path';
 import type { Querier } from '../connection/handle.ts';
 import { statement } from '../connection/statement.ts';
 
-/**
- * Returns whether the database has exactly this version's migrations. Unlike migrate(), it does not
- * load the job queue's library, which takes longer than the rest of a short command.
- */
+/** Returns whether the database has exactly this version's migrations. */
 export async function isMigrated(db: Querier): Promise<boolean> {
   const [applied, files] = await Promise.all([appliedMigrations(db), readdir(MIGRATIONS_DIR)]);
   const known = files.filter((name) => name.endsWith('.ts')).map((name) => path.parse(name).name);

@@ -1,227 +1,187 @@
-import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { runTaskList, type Task, type TaskList, type WorkerPool } from 'graphile-worker';
+import { type Backoff, delayAfter } from '../../backoff.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../connection/database.ts';
-import type { DueWatch } from './due-watch.ts';
-import { HAS_DUE_JOB, jobLogger, nextJobDueMs, purgeJobs } from './queue.ts';
+import { statement } from '../connection/statement.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from './due-watch.ts';
+import { moveEarlierJobs } from './earlier-jobs.ts';
+import { JOBS, type Job, nextJobInMs } from './queue.ts';
 import { byTopic, type TopicHandler } from './topic.ts';
 
 export interface JobWorkerOptions {
   readonly database: Database;
   readonly watch: Pick<DueWatch, 'add'>;
-  /** One handler for each task. A job whose handler rejects is retried later. */
+  /** One handler for each topic. A job whose handler rejects is retried later. */
   readonly handlers: readonly TopicHandler[];
   readonly log: Logger;
   /** Milliseconds for running jobs at a stop; then other nodes may take them. Default 5,000. */
   readonly patienceMs?: number;
-  /** Milliseconds between each worker's polls for jobs not noticed otherwise. Default 60,000. */
-  readonly pollEveryMs?: number;
+  /** Milliseconds after which a node that has not renewed its lease counts as gone. */
+  readonly leaseMs?: number;
+  /** Milliseconds between looks for jobs of the version before. Default 60,000. */
+  readonly earlierEveryMs?: number;
 }
 
-/** Most concurrent jobs, each with a session of the pool; one more connection listens. */
+/** Most concurrent jobs. */
 const CONCURRENCY = 4;
 
-/**
- * Postgres announces a job when it is added, and `DueTimer` wakes the workers when it is due. The
- * poll finds jobs that both miss: those added while the listening connection was lost, and retries
- * of a node that died. More frequent polling, by each worker, would take two statements a second.
- */
-const POLL_EVERY_MS = 60_000;
+const LEASE_MS = 4_000;
+const RENEWALS_A_LEASE = 4;
 
-/** Least milliseconds between wake-ups by the watch, as a job of an unknown task may be left. */
-const WOKEN_EVERY_MS = 2_000;
+/** From 3 seconds to 6 hours, for three days in all. */
+const RETRIES: Backoff = {
+  delaysMs: Array.from({ length: 25 }, (_, tries) => Math.exp(Math.min(tries, 10)) * 1_000),
+};
 
-/** Milliseconds until the workers look again for a due job that none of them took. */
-const AGAIN_MS = 200;
+/** Milliseconds for which a job that has failed as often as it may is kept. */
+const KEPT_MS = 60 * 60 * 1_000;
 
-/** Milliseconds in which workers that find nothing count as asking together. */
-const GATHER_MS = 20;
+/** A job that is due later is left to a later look of the watch. */
+const SOON_MS = 1_000;
 
-const RESTART_AFTER_MS = 500;
+/** Milliseconds until another look for a job that is due and that another transaction has. */
+const AGAIN_MS = 25;
 
 const PATIENCE_MS = 5_000;
 
 /** Time limit in milliseconds for releasing jobs, in case Postgres does not respond. */
 const RELEASE_MS = 1_000;
-const PURGE_EVERY_MS = 10 * 60 * 1_000;
+
+const EARLIER_EVERY_MS = 60_000;
 
 /**
- * Runs the jobs of the queue (queue.ts) on this node. The library's workers
- * survive an absence of Postgres except in two cases: they end if they cannot mark a job as done,
- * and never repeat a failed first query. Therefore they are watched, and restarted until the node
- * stops.
+ * Runs the jobs of the queue (queue.ts) on this node. It learns of a job from the commit of its own
+ * node, or from the watch, which says when the first is due; a timer takes it at its time. A job of
+ * a node that was killed is taken by another one after its lease.
  */
 export class JobWorker {
   readonly #options: JobWorkerOptions;
-  readonly #workers: Loop;
-  readonly #purge: Loop;
-  /** Wakes the workers; undefined while none run. */
-  #nudge: (() => void) | undefined;
+  readonly #handlers: ReadonlyMap<string, TopicHandler['run']>;
+  readonly #topics: readonly string[];
+  readonly #leaseMs: number;
+  readonly #running = new Map<Job, Promise<void>>();
+  readonly #taking: Loop;
+  readonly #renewals: Loop;
+  readonly #earlier: Loop;
+  #timer: { readonly atMs: number; readonly timeout: NodeJS.Timeout } | undefined;
+  #isClosed = false;
 
   constructor(options: JobWorkerOptions) {
+    const { database, watch, handlers, log, leaseMs = LEASE_MS, earlierEveryMs = EARLIER_EVERY_MS } = options;
     this.#options = options;
-    this.#workers = new Loop({
-      intervalMs: RESTART_AFTER_MS,
-      run: (signal) => this.#work(signal),
-      onError: (error) => options.log.warn({ err: error }, 'job queue workers failed, restarting them'),
+    this.#handlers = byTopic(handlers);
+    this.#topics = [...this.#handlers.keys()];
+    this.#leaseMs = leaseMs;
+    this.#taking = new Loop({
+      intervalMs: UNWOKEN_EVERY_MS,
+      run: () => this.#take(),
+      onError: (error) => log.warn({ err: error }, 'taking jobs failed'),
     });
-    this.#workers.wake();
-    options.watch.add({
-      name: 'jobs',
-      condition: HAS_DUE_JOB,
-      everyMs: WOKEN_EVERY_MS,
-      onDue: () => this.#nudge?.(),
+    this.#taking.wake();
+    this.#renewals = new Loop({
+      intervalMs: leaseMs / RENEWALS_A_LEASE,
+      run: async () => void (await JOBS.renew(database.relaxed, [...this.#running.keys()], leaseMs)),
+      onError: (error) => log.warn({ err: error }, 'renewing the leases of jobs failed'),
+      rests: () => this.#running.size === 0,
     });
-    this.#purge = new Loop({
-      intervalMs: PURGE_EVERY_MS,
-      run: () => purgeJobs(options.database),
-      onError: (error) => options.log.warn({ err: error }, 'purging finished jobs failed'),
-    });
-  }
-
-  /** Takes no more jobs and waits for running ones, up to its time limit. */
-  async close(): Promise<void> {
-    await Promise.all([this.#workers.close(), this.#purge.close()]);
-  }
-
-  /** Ends with the workers: resolves after the signal, rejects if they fail. */
-  async #work(signal: AbortSignal): Promise<void> {
-    const { database, handlers, log, patienceMs = PATIENCE_MS, pollEveryMs = POLL_EVERY_MS } = this.#options;
-    // Rejects while Postgres is unavailable: starting workers would be useless then.
-    await purgeJobs(database);
-    const events = new EventEmitter();
-    const pool = runTaskList(
-      {
-        concurrency: CONCURRENCY,
-        pollInterval: pollEveryMs,
-        noHandleSignals: true,
-        schema: 'graphile_worker',
-        logger: jobLogger(log),
-        events,
-        // Without a batch the library does not await the statement that marks a job as done: its
-        // failure becomes an unhandled rejection, which ends the process.
-        preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+    this.#earlier = new Loop({
+      intervalMs: earlierEveryMs,
+      run: async () => {
+        if ((await moveEarlierJobs(database, this.#topics)) > 0) this.#taking.wake();
       },
-      tasksOf(handlers),
-      database.sessions,
-    );
-    const nudge = () => {
-      try {
-        pool.nudge(CONCURRENCY);
-      } catch {
-        // An ending worker refuses. The pool's promise reports why it ends.
-      }
-    };
-    this.#nudge = nudge;
-    const timer = new DueTimer(database, pollEveryMs, nudge);
-    const stopped = Promise.withResolvers<void>();
-    let isStopping = false;
-    const stop = () => {
-      if (isStopping) return;
-      isStopping = true;
-      timer.close();
-      void stopPool(pool, patienceMs);
-    };
-    // The pool also ends by itself, and never resolves if several jobs could not be marked as done.
-    events.once('pool:gracefulShutdown', () => {
-      void settles(pool.promise, patienceMs + RELEASE_MS).then(() => stopped.resolve());
+      onError: (error) => log.warn({ err: error }, 'taking over jobs of the version before failed'),
     });
-    signal.addEventListener('abort', stop);
-    if (signal.aborted) stop();
-    let hasAsked = false;
-    for (const answered of ['worker:getJob:empty', 'job:start']) {
-      events.once(answered, () => {
-        hasAsked = true;
-      });
-    }
-    events.on('worker:getJob:empty', () => timer.look());
-    events.on('worker:getJob:error', () => {
-      if (!hasAsked) stop();
+    this.#earlier.wake();
+    watch.add({
+      name: 'jobs',
+      condition: nextJobInMs(`'{${this.#topics.join()}}'`),
+      onDue: () => this.#taking.wake(),
+      onLook: (_isDue, _beganMs, found) => this.#expect(found),
     });
-    try {
-      await Promise.race([pool.promise, stopped.promise]);
-    } finally {
-      this.#nudge = undefined;
-      timer.close();
-      signal.removeEventListener('abort', stop);
-    }
-  }
-}
-
-/** Wakes the workers when the next job is due, so that they need not poll for it. */
-class DueTimer {
-  readonly #database: Database;
-  readonly #horizonMs: number;
-  readonly #wake: () => void;
-  #timer: NodeJS.Timeout | undefined;
-  #gathering: NodeJS.Timeout | undefined;
-  /** Whether woken workers left a due job, as one of a later version. */
-  #isLeft = false;
-  #closed = false;
-
-  constructor(database: Database, horizonMs: number, wake: () => void) {
-    this.#database = database;
-    this.#horizonMs = horizonMs;
-    this.#wake = wake;
+    database.onJobAdded((inMs) => this.#expect(inMs));
   }
 
   /**
-   * Must be called whenever a worker found no job, because one may have been added meanwhile. One
-   * look serves workers that ask together.
+   * Takes no more jobs, waits for running ones, up to its time limit, and leaves the others to
+   * other nodes at once.
    */
-  look(): void {
-    if (this.#closed) return;
-    this.#gathering ??= setTimeout(() => {
-      this.#gathering = undefined;
-      // Without an answer the next poll looks again.
-      nextJobDueMs(this.#database.pipeline).then(
-        (dueMs) => this.#set(dueMs),
-        () => undefined,
-      );
-    }, GATHER_MS);
+  async close(): Promise<void> {
+    const { database, log, patienceMs = PATIENCE_MS } = this.#options;
+    this.#isClosed = true;
+    clearTimeout(this.#timer?.timeout);
+    await Promise.all([this.#taking.close(), this.#earlier.close()]);
+    await within(patienceMs, Promise.all(this.#running.values()));
+    await this.#renewals.close();
+    const released = JOBS.release(database.relaxed, [...this.#running.keys()]).catch((error: unknown) =>
+      log.warn({ err: error }, 'releasing jobs failed: other nodes take them after their leases'),
+    );
+    await within(RELEASE_MS, released);
   }
 
-  close(): void {
-    this.#closed = true;
-    clearTimeout(this.#gathering);
-    clearTimeout(this.#timer);
+  async #take(): Promise<void> {
+    const room = CONCURRENCY - this.#running.size;
+    if (room === 0) return;
+    // A lease or an outcome that a crash of Postgres loses only repeats a job.
+    const { relaxed } = this.#options.database;
+    for (const job of await JOBS.take(relaxed, this.#leaseMs, this.#topics, room)) this.#begin(job);
+    const [next] = await relaxed.query(NEXT, this.#topics);
+    if (next !== undefined) this.#expect(next.due_in_ms <= 0 ? AGAIN_MS : next.due_in_ms);
   }
 
-  /** Later jobs are left to a later look. */
-  #set(dueMs: number | undefined): void {
-    if (this.#closed) return;
-    clearTimeout(this.#timer);
-    const isDue = dueMs !== undefined && dueMs <= 0;
-    const waitMs = isDue && this.#isLeft ? AGAIN_MS : dueMs;
-    this.#isLeft = isDue;
-    if (waitMs !== undefined && waitMs <= this.#horizonMs) this.#timer = setTimeout(this.#wake, waitMs);
+  #begin(job: Job): void {
+    const done = this.#run(job).finally(() => {
+      this.#running.delete(job);
+      this.#taking.wake();
+    });
+    this.#running.set(job, done);
+    this.#renewals.stir();
+  }
+
+  /** Never rejects. */
+  async #run(job: Job): Promise<void> {
+    const { database, log } = this.#options;
+    const { id, topic, payload, attempts } = job;
+    let due_in_ms: number | null = null;
+    // Beyond the last attempt it was kept for a while, or each of its nodes died.
+    if (attempts <= RETRIES.delaysMs.length) {
+      try {
+        await this.#handlers.get(topic)!(payload, attempts > 1);
+      } catch (error) {
+        const retryMs = delayAfter(RETRIES, attempts);
+        const about = { err: error, job: id, topic, attempts };
+        if (retryMs === null) log.error(about, 'a job failed and is not tried any more');
+        else log.warn(about, 'a job failed');
+        due_in_ms = retryMs ?? KEPT_MS;
+      }
+    }
+    try {
+      await JOBS.settle(database.relaxed, [{ ...job, due_in_ms }]);
+    } catch (error) {
+      log.warn({ err: error, job: id, topic }, 'the end of a job was not written: it runs again');
+    }
+  }
+
+  /** Takes jobs in so many milliseconds, if that is soon. Anything but a number is ignored. */
+  #expect(inMs: unknown): void {
+    if (typeof inMs !== 'number' || inMs > SOON_MS || this.#isClosed) return;
+    const atMs = performance.now() + inMs;
+    if (this.#timer !== undefined && this.#timer.atMs <= atMs) return;
+    clearTimeout(this.#timer?.timeout);
+    const wake = () => {
+      this.#timer = undefined;
+      this.#taking.wake();
+    };
+    this.#timer = { atMs, timeout: setTimeout(wake, Math.max(inMs, 0)) };
   }
 }
 
-/** Never rejects: failures are reported by the pool's own promise. */
-async function stopPool(pool: WorkerPool, patienceMs: number): Promise<void> {
-  if (await settles(pool.gracefulShutdown(), patienceMs)) return;
-  await settles(pool.forcefulShutdown('the node stops'), RELEASE_MS);
-}
+const NEXT = statement<[topics: readonly string[]], { due_in_ms: number }>('next-job')`
+    SELECT due_in_ms FROM ${nextJobInMs('$1')} AS next`;
 
-async function settles(work: unknown, withinMs: number): Promise<boolean> {
+/** Resolves when `work` has, and after `ms` at the latest. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
   const patience = new AbortController();
-  const over = delay(withinMs, false, { signal: patience.signal }).catch(() => false);
-  const done = Promise.resolve(work).then(
-    () => true,
-    () => true,
-  );
-  const settled = await Promise.race([done, over]);
+  await Promise.race([work, delay(ms, undefined, { signal: patience.signal }).catch(() => undefined)]);
   patience.abort();
-  return settled;
-}
-
-function tasksOf(handlers: readonly TopicHandler[]): TaskList {
-  const tasks = [...byTopic(handlers)].map(([name, run]): [string, Task] => [
-    name,
-    (payload, { job }) => run(payload, job.attempts > 1),
-  ]);
-  return Object.fromEntries(tasks);
 }

@@ -1,10 +1,10 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { type Backoff, delayAfter } from '../../backoff.ts';
+import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../connection/database.ts';
-import type { DueWatch } from './due-watch.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from './due-watch.ts';
 import type { LeasedRows } from './leased-rows.ts';
-import { type RemindedRows, Reminders } from './reminders.ts';
 
 /** A row of work that takes longer than a request. */
 export interface LeasedJob {
@@ -28,10 +28,11 @@ export interface JobKind<Row extends LeasedJob> {
   readonly rows: LeasedRows<
     Pick<Row, 'id' | 'fence'>,
     Row,
-    [ids: readonly string[]],
+    [ids: readonly string[] | null, limit: number],
     { readonly status: 'queued' }
   >;
-  readonly reminded: RemindedRows<Pick<Row, 'id'>>;
+  /** For the watch: the name in snake_case, and SQL for whether a row is due. */
+  readonly watched: { readonly name: string; readonly condition: string };
   /** Does the whole work of a job and ends its row. It is called again after it has rejected. */
   run(job: Row, context: JobContext): Promise<void>;
   /** Ends a job that has failed as often as it may. `error` is the code of an error. */
@@ -44,59 +45,45 @@ interface RunsOn {
 }
 
 /**
- * Runs jobs of a kind, one at a time per node, so that they never keep the queue's workers from due
- * messages. The job of a killed node starts over on another node after its lease; writes of an
- * attempt that lost its job have no effect.
+ * Runs jobs of a kind, one at a time per node, the oldest first. The job of a killed node starts
+ * over on another node after its lease; writes of an attempt that lost its job have no effect.
  */
 export class JobRunner<Row extends LeasedJob> {
-  readonly #kind: JobKind<Row>;
-  readonly #options: RunsOn;
-  readonly #reminders: Reminders<Pick<Row, 'id'>>;
+  readonly #loop: Loop;
   readonly #stop = new AbortController();
-  #current: Promise<void> | undefined;
 
   constructor(kind: JobKind<Row>, options: RunsOn & { readonly watch: Pick<DueWatch, 'add'> }) {
-    this.#kind = kind;
-    this.#options = options;
-    this.#reminders = new Reminders(kind.reminded, options);
-  }
-
-  /** Runs a job that is due. If this node is busy, a reminder adds the job again later. */
-  async due(id: string): Promise<void> {
-    if (this.#current !== undefined || this.#stop.signal.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#current = promise;
-    try {
-      await runJob(this.#kind, this.#options, id, this.#stop.signal);
-    } finally {
-      this.#current = undefined;
-      resolve();
-      this.#reminders.wake();
-    }
+    this.#loop = new Loop({
+      intervalMs: UNWOKEN_EVERY_MS,
+      run: async () => {
+        while (!this.#stop.signal.aborted && (await runJob(kind, options, null, this.#stop.signal)));
+      },
+      onError: (error) => options.log.warn({ err: error }, `running ${kind.name} failed`),
+    });
+    options.watch.add({ ...kind.watched, onDue: () => this.#loop.wake() });
   }
 
   /** Gives the running job back, so that another node takes it at once. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#stop.abort(new Error('the node stops'));
-    await this.#current;
-    await this.#reminders.close();
+    return this.#loop.close();
   }
 }
 
 /**
- * Takes a job, if no other node has it, and runs it once with its lease renewed. Gives it back when
- * `stop` aborts. Returns whether it was taken.
+ * Takes the job of this id, or the oldest one that is due, if no other node has it, and runs it
+ * once with its lease renewed. Gives it back when `stop` aborts. Returns whether one was taken.
  */
 export async function runJob<Row extends LeasedJob>(
   kind: JobKind<Row>,
   { database, log }: RunsOn,
-  id: string,
+  wantedId: string | null,
   stop: AbortSignal,
 ): Promise<boolean> {
   const { name, rows, run, fail } = kind;
-  const [job] = await rows.take(database, LEASE_MS, [id]);
+  const [job] = await rows.take(database, LEASE_MS, wantedId === null ? null : [wantedId], 1);
   if (job === undefined) return false;
-  const { fence, attempts } = job;
+  const { id, fence, attempts } = job;
   if (attempts > RETRIES.delaysMs.length) {
     // Nodes died, or its work was undone again and again.
     await fail(job, 'resource_conflict');

@@ -1,8 +1,6 @@
-import { Logger as JobLogger } from 'graphile-worker';
 import { sql } from 'kysely';
-import type { Logger } from '../../log.ts';
-import type { Querier, Tx } from '../connection/handle.ts';
-import { statement } from '../connection/statement.ts';
+import type { Tx } from '../connection/handle.ts';
+import { LeasedRows } from './leased-rows.ts';
 import type { Topic } from './topic.ts';
 
 export interface JobOptions {
@@ -10,8 +8,13 @@ export interface JobOptions {
   readonly runAt?: string;
   /** Milliseconds from now, instead of `runAt`. */
   readonly afterMs?: number;
-  /** A key has at most one waiting job: a later job replaces it. */
+  /** A key has at most one waiting job: a later job replaces it. One that is running continues. */
   readonly key?: string;
+  /**
+   * The job that it replaces keeps its time if that is earlier. Callers must exclude, by a lock,
+   * that the job of the key ends without regard to what this one is about.
+   */
+  readonly keepsEarlier?: true;
 }
 
 /**
@@ -19,92 +22,62 @@ export interface JobOptions {
  */
 export async function addJob<Payload extends object>(
   tx: Tx,
-  { name: task }: Topic<Payload>,
+  { name: topic }: Topic<Payload>,
   payload: NoInfer<Payload>,
-  { runAt, afterMs, key }: JobOptions = {},
+  { runAt, afterMs, key, keepsEarlier }: JobOptions = {},
 ): Promise<void> {
   const at =
-    afterMs === undefined
-      ? sql`${runAt ?? null}::timestamptz`
-      : sql`clock_timestamp() + ${afterMs}::float8 * interval '1 millisecond'`;
+    runAt === undefined
+      ? sql`clock_timestamp() + ${afterMs ?? 0}::float8 * interval '1 millisecond'`
+      : sql`${runAt}::timestamptz`;
+  // A job that no node has taken will find what this one is about. It is left alone, because jobs
+  // of one key would otherwise commit one after another.
+  const unless = sql`WHERE NOT EXISTS (
+      SELECT FROM jobs WHERE key = ${key ?? null} AND attempts = 0 AND due_at <= ${at})`;
+  // The new id takes the row from a node that runs it.
   await sql`
-    SELECT graphile_worker.add_job(${task}, payload => ${JSON.stringify(payload)}::json,
-      run_at => ${at}, job_key => ${key ?? null})`.execute(tx.kysely);
+    INSERT INTO jobs AS j (key, topic, payload, due_at)
+    SELECT ${key ?? null}, ${topic}, ${JSON.stringify(payload)}::jsonb, ${at} ${keepsEarlier ? unless : sql``}
+    ON CONFLICT (key) DO UPDATE SET id = excluded.id, topic = excluded.topic, payload = excluded.payload,
+      due_at = ${keepsEarlier ? sql`least(j.due_at, excluded.due_at)` : sql`excluded.due_at`},
+      attempts = 0`.execute(tx.kysely);
+  tx.outbox.jobInMs = Math.min(
+    tx.outbox.jobInMs ?? Number.POSITIVE_INFINITY,
+    runAt === undefined ? (afterMs ?? 0) : Date.parse(runAt) - Date.now(),
+  );
 }
 
-/** Removes the waiting job of a key; one that is running continues. */
-export async function removeJob(tx: Tx, key: string): Promise<void> {
-  await sql`SELECT graphile_worker.remove_job(${key})`.execute(tx.kysely);
+/** A job that this node has. */
+export interface Job {
+  readonly id: string;
+  readonly fence: number;
+  readonly topic: string;
+  readonly payload: unknown;
+  /** With this one. */
+  readonly attempts: number;
 }
 
-/** Removes the waiting jobs of several keys in one statement; those that are running continue. */
-export async function removeJobs(tx: Tx, keys: readonly string[]): Promise<void> {
-  if (keys.length > 0) await tx.query(REMOVE_JOBS, keys);
-}
+/** Jobs of these topics, those due first. Jobs of other topics are of a later version. */
+export const JOBS = new LeasedRows<
+  Pick<Job, 'id' | 'fence'>,
+  Job,
+  [topics: readonly string[], limit: number]
+>({
+  name: 'jobs',
+  table: 'jobs',
+  key: ['id'],
+  due: 'due_at',
+  fence: 'fence',
+  tries: 'attempts',
+  take: {
+    from: `jobs q WHERE q.due_at <= statement_timestamp() AND q.topic = ANY($2) ORDER BY q.due_at LIMIT $3`,
+    returning: 'q.id, q.fence, q.topic, q.payload, q.attempts',
+  },
+  settle: { removes: true },
+});
 
-const REMOVE_JOBS = statement<[keys: readonly string[]]>('remove-jobs')`
-    SELECT count(*) FROM graphile_worker.complete_jobs(ARRAY(
-      SELECT id FROM graphile_worker.jobs WHERE key = ANY($1) AND locked_at IS NULL))`;
-
-/** Returns the ms until the first job is due by Postgres' clock (0 or less: now), or undefined. */
-export async function nextJobDueMs(db: Querier): Promise<number | undefined> {
-  const [next] = await db.query(NEXT_DUE);
-  return next?.due_ms;
-}
-
-/** SQL: whether a job is due. */
-export const HAS_DUE_JOB = `(
-    SELECT run_at FROM graphile_worker._private_jobs WHERE is_available ORDER BY priority, run_at LIMIT 1
-  ) <= statement_timestamp()`;
-
-// Straight off the index that workers use: all our jobs have the same priority.
-const NEXT_DUE = statement<[], { due_ms: number }>('next-job-due')`
-    SELECT ceil(extract(epoch FROM run_at - clock_timestamp()) * 1000)::int8 AS due_ms
-    FROM graphile_worker._private_jobs WHERE is_available ORDER BY priority, run_at LIMIT 1`;
-
-/**
- * Returns SQL for whether a job of this key (an expression) will run soon. A worker that holds a
- * job longer than DEAD_AFTER_MS counts as dead here, which the library itself assumes only after
- * four hours; a failed job may be delayed for as long.
- */
-export function hasLiveJob(key: string): string {
-  return `EXISTS (
-    SELECT FROM graphile_worker.jobs j WHERE j.key = ${key} AND CASE
-      WHEN j.locked_at IS NULL
-        THEN j.attempts < j.max_attempts AND j.run_at < clock_timestamp() + interval '${SOON_MS} ms'
-      ELSE j.locked_at > clock_timestamp() - interval '${DEAD_AFTER_MS} ms'
-    END)`;
-}
-
-/**
- * Returns SQL for the milliseconds until the waiting job of this key (an expression) runs; null if
- * there is none, or it is running or due.
- */
-export function jobWaitsMs(key: string): string {
-  return `(
-    SELECT ceil(extract(epoch FROM j.run_at - clock_timestamp()) * 1000)::int8 FROM graphile_worker.jobs j
-    WHERE j.key = ${key} AND j.locked_at IS NULL AND j.run_at > clock_timestamp())`;
-}
-
-/** A job that takes longer may run twice at once: callers of `hasLiveJob` must tolerate that. */
-const DEAD_AFTER_MS = 3_000;
-const SOON_MS = 15_000;
-
-/** Removes jobs that have no attempts left, an hour after their last attempt. */
-export async function purgeJobs(db: Querier): Promise<void> {
-  await db.query(PURGE);
-}
-
-const PURGE = statement('purge-jobs')`
-    SELECT count(*) FROM graphile_worker.complete_jobs(ARRAY(
-      SELECT id FROM graphile_worker.jobs
-      WHERE locked_at IS NULL AND attempts >= max_attempts AND updated_at < now() - interval '1 hour'))`;
-
-/** Returns a logger for the queue's library that writes to our log; its info lines become debug. */
-export function jobLogger(log: Logger): JobLogger {
-  return new JobLogger(() => (level, message, meta) => {
-    if (level === 'error') log.error({ err: meta?.error }, message);
-    else if (level === 'warning') log.warn({ err: meta?.error }, message);
-    else log.debug(message);
-  });
+/** Returns SQL: milliseconds until the first job of these topics is due, null if none waits. */
+export function nextJobInMs(topics: string): string {
+  return `(SELECT ceil(extract(epoch FROM q.due_at - clock_timestamp()) * 1000)::int8 AS due_in_ms
+    FROM jobs q WHERE q.topic = ANY(${topics}) ORDER BY q.due_at LIMIT 1)`;
 }

@@ -23,4 +23,16 @@ export interface Schema {
     created_at: Time;
     due_at: Time;
   };
+
+  jobs: {
+    id: Generated<string>;
+    key: string | null;
+    topic: string;
+    payload: JSONColumnType<object>;
+    /** When it is due, or when the lease of the node that runs it ends. */
+    due_at: string;
+    attempts: Generated<number>;
+    fence: Generated<number>;
+    created_at: Time;
+  };
 }
