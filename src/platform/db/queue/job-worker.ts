@@ -26,7 +26,7 @@ export interface JobWorkerOptions {
 /** Most concurrent jobs. */
 const CONCURRENCY = 4;
 
-const LEASE_MS = 4_000;
+const LEASE_MS = 2_000;
 const RENEWALS_A_LEASE = 4;
 
 /** From 3 seconds to 6 hours, for three days in all. */
