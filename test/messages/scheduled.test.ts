@@ -549,7 +549,14 @@ t.test('a job that ends while another message is scheduled leaves one for it', a
   await makeDue(ground, first.id);
   const [taken] = await JOBS.take(database, 60_000, [SEND_SCHEDULED.name], 1);
   t.match(taken, { payload: { conversation_id: conversationId } });
-  const delivered = delivery.deliver(jobOf(first));
+  let isOver = false;
+  const delivered = delivery.deliver(jobOf(first)).finally(() => {
+    isOver = true;
+  });
+  const blocked = `
+    SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+  const waits = async () => isOver || (await database.pool.query(blocked)).rowCount === 1;
+  await until(waits, { what: 'the delivery to wait for the other transaction' });
   committing.resolve();
   await Promise.all([scheduled, delivered]);
   await JOBS.settle(database, [{ ...taken!, due_in_ms: null }]);
