@@ -6,7 +6,7 @@ import { statement } from '../../src/platform/db/connection/statement.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { DueWatch } from '../../src/platform/db/queue/due-watch.ts';
 import { JobWorker, type JobWorkerOptions } from '../../src/platform/db/queue/job-worker.ts';
-import { addJob } from '../../src/platform/db/queue/queue.ts';
+import { addJob, removeJob } from '../../src/platform/db/queue/queue.ts';
 import { defineTopic, handle } from '../../src/platform/db/queue/topic.ts';
 import { startChild } from '../support/child.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
@@ -38,6 +38,8 @@ t.test('a job runs once its transaction has committed, and not before its time',
     await addJob(tx, NOTE, { note: 'after a while' }, { afterMs: 400 });
     await addJob(tx, NOTE, { note: 'replaced' }, { key: 'k', runAt });
     await addJob(tx, NOTE, { note: 'replacing' }, { key: 'k', runAt });
+    await addJob(tx, NOTE, { note: 'removed' }, { key: 'r', runAt });
+    await removeJob(tx, 'r');
     await addJob(tx, NOTE, { note: 'at once' });
   });
   await until(() => done.length === 4, { what: 'four jobs' });

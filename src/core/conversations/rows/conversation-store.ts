@@ -5,6 +5,7 @@ import { sql, type UpdateObject } from 'kysely';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { isUniqueViolation } from '../../../platform/db/connection/unavailable.ts';
+import { removeJob } from '../../../platform/db/queue/queue.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { touched } from '../../../platform/db/tables/touched.ts';
 import { externalIdTaken } from '../../accounts/actors/actors.ts';
@@ -242,6 +243,8 @@ export async function lockExpired(
 export async function deleteEmptyConversation(tx: Tx, id: string): Promise<void> {
   await tx.kysely.deleteFrom('participants').where('conversation_id', '=', id).execute();
   await tx.kysely.deleteFrom('conversations').where('id', '=', id).execute();
+  // What its scheduled messages have left, which names it.
+  await removeJob(tx, id);
 }
 
 /**

@@ -47,6 +47,11 @@ export async function addJob<Payload extends object>(
   );
 }
 
+/** Removes the waiting job of a key; one that is running continues, and is not tried again. */
+export async function removeJob(tx: Tx, key: string): Promise<void> {
+  await tx.kysely.deleteFrom('jobs').where('key', '=', key).execute();
+}
+
 /** A job that this node has. */
 export interface Job {
   readonly id: string;
