@@ -6,11 +6,14 @@ import { FileMigrationProvider, type Migration, Migrator } from 'kysely/migratio
 import pg from 'pg';
 import { pino } from 'pino';
 import t from 'tap';
+import { makeBaseline } from '../../migrations/baseline/make-baseline.ts';
 import { INDEXES } from '../../src/core/tables/indexes.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
+import { recordingUsability } from '../../src/platform/db/migration/usable-schema.ts';
 import { createLog } from '../../src/platform/log.ts';
+import { describeSchema } from '../support/described-schema.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
@@ -89,6 +92,21 @@ t.test('a new read position stays in the page of its participant', async (t) => 
         pg_stat_get_xact_tuples_hot_updated('participants'::regclass) AS in_place`.execute(kysely);
     t.strictSame(rows, [{ updated: 40, in_place: 40 }]);
   });
+});
+
+t.test('the baseline makes what the files made one by one', async (t) => {
+  const { database: byFiles } = await create(t, 'by_files');
+  const provider = recordingUsability({ getMigrations: migrationsOfToday });
+  const { error } = await new Migrator({ db: byFiles.kysely, provider }).migrateToLatest();
+  t.equal(error, undefined);
+  const { database: byBaseline } = await create(t, 'by_baseline');
+  await makeBaseline(byBaseline.kysely as unknown as Kysely<unknown>);
+  await sql`INSERT INTO settings (name, value) VALUES ('schema_usable_from', '0031_replaying')`.execute(
+    byBaseline.kysely,
+  );
+  const expected = await describeSchema(byFiles.kysely);
+  t.ok(expected.length > 2_000);
+  t.strictSame(await describeSchema(byBaseline.kysely), expected);
 });
 
 t.test('every earlier state migrates to the schema of a new database', async (t) => {
@@ -233,7 +251,7 @@ t.test('a first start logs one line for migrations and one for indexes', async (
   const kept = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) });
   const { database } = await create(t, 'quiet');
   await migrate(database, INDEXES, kept);
-  const names = Object.keys(RELEASED).map((file) => file.replace(/\.ts$/, ''));
+  const names = Object.keys(await migrationsOfToday());
   const migrated = {
     msg: 'migrated the database',
     migrations: names.length,

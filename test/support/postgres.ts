@@ -153,9 +153,10 @@ async function sharedDirectory(): Promise<string> {
   const root = resolve(import.meta.dirname, '../..');
   const hash = createHash('sha256');
   const migrations = join(root, 'migrations');
-  const files = (await readdir(migrations)).sort().map((name) => join(migrations, name));
+  const paths = await readdir(migrations, { recursive: true });
+  const files = paths.filter((path) => /\.\w+$/.test(path)).sort();
   for (const file of [
-    ...files,
+    ...files.map((path) => join(migrations, path)),
     join(root, 'src/platform/db/migration/migrate.ts'),
     join(root, 'src/platform/db/migration/indexes.ts'),
     join(root, 'src/core/tables/indexes.ts'),

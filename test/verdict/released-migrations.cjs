@@ -9,12 +9,12 @@ const { join } = require('node:path');
 
 const FOLDER = join(__dirname, '../../migrations');
 
-/** Name of each file of migrations/ → the start of its SHA-256. A new migration adds its line. */
+/** Path of each file in migrations/ → the start of its SHA-256. A new migration adds its line. */
 const RELEASED = require('../db/released-migrations.json');
 
 /** Returns a sentence for each migration that is not as it was released; none if all are. */
 function changedMigrations(released = RELEASED) {
-  const names = readdirSync(FOLDER).sort();
+  const names = filesIn(FOLDER).sort();
   const gone = Object.keys(released).filter((name) => !names.includes(name));
   const problems = gone.map((name) => `migrations/${name} was released and is gone: databases have run it.`);
   for (const name of names) {
@@ -33,6 +33,16 @@ function changedMigrations(released = RELEASED) {
     }
   }
   return problems;
+}
+
+/** Returns the paths of the files in a folder and the folders in it. */
+function filesIn(folder, under = '') {
+  const entries = readdirSync(join(folder, under), { withFileTypes: true });
+  return [].concat(
+    ...entries.map((entry) =>
+      entry.isDirectory() ? filesIn(folder, `${under}${entry.name}/`) : [`${under}${entry.name}`],
+    ),
+  );
 }
 
 module.exports = { RELEASED, changedMigrations };
