@@ -7,7 +7,6 @@ import { randomUUID } from 'node:crypto';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
-import type { Kysely } from 'kysely';
 import t from 'tap';
 import { borrowTestApp, type CallOptions, refusalOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
@@ -28,6 +27,7 @@ t.test('both users of a direct message are members, whichever of them began it',
     both.map(({ role }) => role),
     ['member', 'member'],
   );
+  t.strictSame(await roles(demo.conversations.direct), ['member', 'member'], 'the demo has no owners');
   const [own, other] = both as [Participant, Participant];
   for (const participant of [own, other]) {
     const path = `${PATH}/${id}/participants/${participant.id}`;
@@ -43,19 +43,6 @@ t.test('both users of a direct message are members, whichever of them began it',
   t.equal(refusalOf(answer), '404 resource_not_found id', 'and nobody else is in it');
   const muted = await mute(id, own.id, ada.access_token);
   t.equal(muted.notifications, 'muted', 'a setting of its own is no role');
-});
-
-t.test('the migration turns the owners of direct messages into members', async (t) => {
-  t.strictSame(await roles(demo.conversations.direct), ['member', 'member'], 'the demo has none');
-  const { up } = await import('../../migrations/0008_conversations.ts');
-  const { id } = await conversations.create();
-  await database.kysely.transaction().execute(async (tx) => {
-    await tx.updateTable('participants').set({ role: 'owner' }).execute();
-    await tx.schema.alterTable('participants').dropColumn('hidden_after').execute();
-    await up(tx as unknown as Kysely<unknown>);
-  });
-  t.strictSame(await roles(demo.conversations.direct), ['member', 'member']);
-  t.strictSame(await roles(id), ['owner'], 'groups keep theirs');
 });
 
 t.test('an archived direct message is active again when either user opens it', async (t) => {

@@ -2,23 +2,21 @@ import { promises as fs } from 'node:fs';
 import { createRequire } from 'node:module';
 import path, { resolve } from 'node:path';
 import { type Kysely, sql } from 'kysely';
-import { FileMigrationProvider, type Migration, Migrator } from 'kysely/migration';
+import { FileMigrationProvider, type Migration } from 'kysely/migration';
 import pg from 'pg';
 import { pino } from 'pino';
 import t from 'tap';
-import { makeBaseline } from '../../migrations/baseline/make-baseline.ts';
+import { replaces } from '../../migrations/0048_incomplete.ts';
 import { INDEXES } from '../../src/core/tables/indexes.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
-import { recordingUsability } from '../../src/platform/db/migration/usable-schema.ts';
+import { appliedMigrations, isMigrated } from '../../src/platform/db/migration/migrated.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { describeSchema } from '../support/described-schema.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
-import * as first from './earlier/0001_first_30e0873.ts';
-import * as agentRuns from './earlier/0004_agent_runs_b6ebaf0.ts';
 
 /** Plain JavaScript: `.ci/run` asks it first, before anything is installed. */
 const { RELEASED, changedMigrations } = createRequire(import.meta.url)(
@@ -29,27 +27,6 @@ const { RELEASED, changedMigrations } = createRequire(import.meta.url)(
 };
 const log = createLog('silent');
 const FOLDER = resolve(import.meta.dirname, '../../migrations');
-
-/**
- * States that databases of earlier commits are in: the migrations that they have run, where they
- * differ from today's.
- */
-const EARLIER: Readonly<Record<string, Readonly<Record<string, Migration | 'today'>>>> = {
-  '30e0873': { '0001_first': first, '0002_agents': 'today' },
-  '9f9779f': { '0001_first': 'today', '0002_agents': 'today', '0003_contract': 'today' },
-  b6ebaf0: {
-    '0001_first': 'today',
-    '0002_agents': 'today',
-    '0003_contract': 'today',
-    '0004_agent_runs': agentRuns,
-  },
-  c40134b: {
-    '0001_first': 'today',
-    '0002_agents': 'today',
-    '0003_contract': 'today',
-    '0004_agent_runs': 'today',
-  },
-};
 
 t.test('released migrations are frozen', async (t) => {
   t.strictSame(changedMigrations(), []);
@@ -94,124 +71,31 @@ t.test('a new read position stays in the page of its participant', async (t) => 
   });
 });
 
-t.test('the baseline makes what the files made one by one', async (t) => {
-  const { database: byFiles } = await create(t, 'by_files');
-  const provider = recordingUsability({ getMigrations: migrationsOfToday });
-  const { error } = await new Migrator({ db: byFiles.kysely, provider }).migrateToLatest();
-  t.equal(error, undefined);
-  const { database: byBaseline } = await create(t, 'by_baseline');
-  await makeBaseline(byBaseline.kysely as unknown as Kysely<unknown>);
-  await sql`INSERT INTO settings (name, value) VALUES ('schema_usable_from', '0031_replaying')`.execute(
-    byBaseline.kysely,
-  );
-  const expected = await describeSchema(byFiles.kysely);
-  t.ok(expected.length > 2_000);
-  t.strictSame(await describeSchema(byBaseline.kysely), expected);
-});
-
-t.test('every earlier state migrates to the schema of a new database', async (t) => {
-  const fresh = await create(t, 'fresh');
-  await migrate(fresh.database, INDEXES, log);
-  const expected = await schemaOf(fresh.database);
+t.test('a new database has all indexes, and is the same after another start', async (t) => {
+  const { database } = await create(t, 'fresh');
+  await migrate(database, INDEXES, log);
+  const expected = await describeSchema(database.kysely);
   t.strictSame(
-    Object.keys(INDEXES.built).filter((name) => !expected.some((line) => line.startsWith(`index ${name}:`))),
+    Object.keys(INDEXES.built).filter((name) => !expected.some((line) => line.startsWith(`index ${name} `))),
     [],
-    'every index that is built apart is in a new database too',
   );
-  for (const [commit, migrations] of Object.entries(EARLIER)) {
-    const { database } = await create(t, `from_${commit}`);
-    await runEarlier(database, migrations);
-    await insertDraft(database, 'msg_1');
-    await migrate(database, INDEXES, log);
-    t.same(await schemaOf(database), expected, commit);
-    t.same(await database.query({ name: 'kept', text: 'SELECT id FROM messages' }), [{ id: 'msg_1' }]);
-    await migrate(database, INDEXES, log);
-    t.same(await schemaOf(database), expected, `${commit}, migrated twice`);
-  }
+  await migrate(database, INDEXES, log);
+  t.strictSame(await describeSchema(database.kysely), expected);
 });
 
-t.test(
-  'notifications of before 0010 keep their order, and get the ids that are made again from their causes',
-  async (t) => {
-    const { database } = await create(t, 'with_notifications');
-    const migrations = Object.keys(RELEASED).filter((name) => name < '0010');
-    await runEarlier(
-      database,
-      Object.fromEntries(migrations.map((name) => [name.replace('.ts', ''), 'today'])),
-    );
-    await sql
-      .raw(
-        `
-    INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, author_id,
-      streaming_state, created_at, updated_at, outcome)
-    SELECT id, 'acc_1', 'cnv_1', sequence, kind, status, 'external', 'act_author', streaming, day(made), day(made),
-      CASE WHEN ended IS NOT NULL THEN jsonb_build_object('result', status, 'reason', NULL, 'at', day(ended)) END
-    FROM (VALUES
-      -- One statement wrote these three.
-      ('msg_c', 1, 'chat', 'sent', NULL, 1, NULL), ('msg_a', 2, 'chat', 'sent', NULL, 1, NULL),
-      ('msg_b', 3, 'chat', 'sent', NULL, 1, NULL),
-      ('msg_draft', 4, 'agent', 'sent', NULL, 1, 4), ('msg_schedule', 5, 'scheduled', 'sent', NULL, 2, 6),
-      ('msg_stream', 6, 'agent', 'sent', 'complete', 3, NULL),
-      ('msg_failed', NULL, 'scheduled', 'failed', NULL, 2, 7)
-    ) AS m(id, sequence, kind, status, streaming, made, ended);
-    INSERT INTO notifications (id, account_id, recipient_id, category, title, resource_id, message_id, created_at, updated_at)
-    SELECT id, 'acc_1', 'act_reader', 'chat.message', 'Ada', 'cnv_1', message_id, at, at
-    FROM (VALUES
-      ('ntf_1', 'msg_c', day(1) + interval '11 us'), ('ntf_2', 'msg_a', day(1) + interval '12 us'),
-      ('ntf_3', 'msg_b', day(1) + interval '13 us'), ('ntf_4', NULL, day(2)), ('ntf_5', 'msg_draft', day(4) + interval '1 s'),
-      ('ntf_6', 'msg_stream', day(5)), ('ntf_7', 'msg_schedule', day(6) + interval '1 s'),
-      ('ntf_8', 'msg_failed', day(7) + interval '1 s'), ('ntf_9', NULL, now())
-    ) AS n(id, message_id, at);
-    UPDATE notifications SET status = 'read', updated_at = day(8) WHERE id = 'ntf_2';
-    INSERT INTO outbox (topic, payload, created_at)
-    VALUES ('participants.added', '{"notification_id": "ntf_x", "participant_id": "prt_x", "by": null}', day(9))`.replaceAll(
-          /day\((\w+)\)/g,
-          "(timestamptz '2026-01-01 00:00Z' + $1 * interval '1 day')",
-        ),
-      )
-      .execute(database.kysely);
-    const { rows: before } = await sql<{ id: string; changed_in: string }>`
-    SELECT coalesce(message_id, id) AS id, changed_in FROM notifications ORDER BY created_at`.execute(
-      database.kysely,
-    );
-    await migrate(database, INDEXES, log);
-
-    const { rows } = await sql<{
-      cause: string;
-      changed_in: string | null;
-      is_new: boolean;
-      in_order: boolean;
-    }>`
-    SELECT coalesce(n.message_id, o.id) AS cause, n.changed_in, n.updated_at = n.created_at AS is_new,
-      n.id = notification_id(n.created_at, coalesce(n.message_id, o.id), n.recipient_id)
-        AND n.created_at = coalesce(m.notified_at, m.created_at, n.created_at) AS in_order
-    FROM notifications n
-      LEFT JOIN messages m ON m.id = n.message_id
-      LEFT JOIN unnest(ARRAY['ntf_4', 'ntf_9']) AS o(id) ON notification_id(n.created_at, o.id, 'act_reader') = n.id
-    ORDER BY n.id`.execute(database.kysely);
-    t.strictSame(
-      rows.map(({ cause }) => cause),
-      before.map(({ id }) => id),
-    );
-    t.ok(rows.every(({ in_order }) => in_order));
-    t.strictSame(
-      rows.filter(({ is_new }) => !is_new).map(({ cause }) => cause),
-      ['msg_a'],
-    );
-    const kept = before.filter(({ id }) => id === 'msg_a' || id === 'ntf_9');
-    t.strictSame(
-      rows
-        .filter(({ changed_in }) => changed_in !== null)
-        .map(({ cause: id, changed_in }) => ({ id, changed_in })),
-      kept,
-      'cursors that are younger than seven days find what they found before',
-    );
-    const { rows: outbox } = await sql<{ payload: object }>`SELECT payload FROM outbox`.execute(
-      database.kysely,
-    );
-    t.match(outbox, [{ payload: { participant_id: 'prt_x', by: null, at: /^2026-01-10T00:00:00/ } }]);
-  },
-);
+t.test('a database from before the baseline is refused, and stays as it is', async (t) => {
+  const { database } = await migrated(t);
+  await sql`DELETE FROM kysely_migration WHERE name >= '0048'`.execute(database.kysely);
+  const state = async () => [await describeSchema(database.kysely), await appliedMigrations(database)];
+  const before = await state();
+  t.equal(before[1]!.at(-1), '0047_cells');
+  const refusal = new RegExp(
+    `is 0047_cells, .* begins at 0048_incomplete: .* commit ${replaces.commit} on it`,
+  );
+  await t.rejects(migrate(database, INDEXES, log), { message: refusal });
+  t.strictSame(await state(), before);
+  t.equal(await isMigrated(database), false);
+});
 
 t.test('an index build blocks no writes, and is repeated after a kill', async (t) => {
   const { database, url } = await migrated(t);
@@ -240,9 +124,9 @@ t.test('an index build blocks no writes, and is repeated after a kill', async (t
 
 t.test('a new migration declares from which one on nodes may use its schema', async (t) => {
   for (const [name, migration] of Object.entries(await migrationsOfToday())) {
-    if (name <= '0031_replaying') continue;
     const { usableFrom = 'no declaration' } = migration as { readonly usableFrom?: string };
-    t.ok(`${usableFrom}.ts` in RELEASED && usableFrom <= name, `${name}: ${usableFrom}`);
+    const isKnown = replaces.names.includes(usableFrom) || `${usableFrom}.ts` in RELEASED;
+    t.ok(isKnown && usableFrom <= name, `${name}: ${usableFrom}`);
   }
 });
 
@@ -251,7 +135,7 @@ t.test('a first start logs one line for migrations and one for indexes', async (
   const kept = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) });
   const { database } = await create(t, 'quiet');
   await migrate(database, INDEXES, kept);
-  const names = Object.keys(await migrationsOfToday());
+  const names = [...replaces.names, ...Object.keys(await migrationsOfToday())];
   const migrated = {
     msg: 'migrated the database',
     migrations: names.length,
@@ -285,9 +169,13 @@ t.test('a node starts on the schema of a newer release where that release allows
   const additive = { '9998_next': next('added', last) };
   await upgrade(database, additive);
   await sql`DROP INDEX messages_changed`.execute(database.kysely);
-  const expected = await schemaOf(database);
+  const expected = await describeSchema(database.kysely);
   await migrate(database, INDEXES, log);
-  t.same(await schemaOf(database), expected, 'what the newer release has made of the schema stays');
+  t.same(
+    await describeSchema(database.kysely),
+    expected,
+    'what the newer release has made of the schema stays',
+  );
   await upgrade(database, additive);
   t.same(await validity(database), [{ indisvalid: true }], 'the newer release goes on');
 
@@ -305,7 +193,8 @@ t.test('a node starts on the schema of a newer release where that release allows
   await upgrade(database, breaking);
 
   const { database: other } = await create(t, 'branch');
-  await upgrade(other, { '0030_another': next('another', '0030_another'), '9998_next': next('added', last) });
+  await upgrade(other, additive);
+  await sql`INSERT INTO kysely_migration (name, timestamp) VALUES ('0030_another', '')`.execute(other.kysely);
   await t.rejects(
     migrate(other, INDEXES, log),
     refusal('0030_another, 9998_next'),
@@ -384,20 +273,6 @@ async function connect(t: Teardown, url: string): Promise<pg.Client> {
   return client;
 }
 
-async function runEarlier(
-  { kysely }: Database,
-  migrations: Readonly<Record<string, Migration | 'today'>>,
-): Promise<void> {
-  const today = await migrationsOfToday();
-  const chosen = Object.entries(migrations).map(([name, migration]) => [
-    name,
-    migration === 'today' ? today[name] : migration,
-  ]);
-  const provider = { getMigrations: async () => Object.fromEntries(chosen) };
-  const { error } = await new Migrator({ db: kysely, provider }).migrateToLatest();
-  if (error !== undefined) throw error;
-}
-
 function migrationsOfToday(): Promise<Record<string, Migration>> {
   return new FileMigrationProvider({ fs, path, migrationFolder: FOLDER }).getMigrations();
 }
@@ -424,33 +299,4 @@ async function buildOf(database: Database): Promise<number | undefined> {
       AND to_regclass('messages_changed') IS NOT NULL`,
   );
   return row?.pid;
-}
-
-/**
- * A line for each thing of the schema that Parley's own migrations make. The order of columns does
- * not count.
- */
-async function schemaOf({ kysely }: Database): Promise<string[]> {
-  const { rows } = await sql<{ line: string }>`
-    SELECT 'column ' || c.relname || '.' || a.attname || ': ' || format_type(a.atttypid, a.atttypmod)
-      || coalesce(' collate ' || l.collname, '') || CASE WHEN a.attnotnull THEN ' not null' ELSE '' END
-      || coalesce(' default ' || pg_get_expr(d.adbin, d.adrelid), '') AS line
-    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-    LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-    LEFT JOIN pg_collation l ON l.oid = a.attcollation
-    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
-    UNION ALL
-    SELECT 'index ' || indexrelid::regclass || ': ' || pg_get_indexdef(indexrelid) || ' valid ' || indisvalid
-    FROM pg_index JOIN pg_class c ON c.oid = indrelid WHERE c.relnamespace = 'public'::regnamespace
-    UNION ALL
-    SELECT 'constraint ' || conname || ' of ' || conrelid::regclass || ': ' || pg_get_constraintdef(oid)
-    FROM pg_constraint WHERE connamespace = 'public'::regnamespace
-    UNION ALL
-    SELECT 'trigger ' || tgname || ': ' || pg_get_triggerdef(t.oid)
-    FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid
-    WHERE NOT tgisinternal AND c.relnamespace = 'public'::regnamespace
-    UNION ALL
-    SELECT 'function ' || pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
-    ORDER BY line`.execute(kysely);
-  return rows.map(({ line }) => line);
 }

@@ -43,9 +43,9 @@ const EXPECTED: Readonly<Record<string, readonly [runs: readonly string[], rests
   ],
   'src/platform/db/connection/primary.ts': [['postgres-failover', 'poolers', 'restore'], 'faults/links'],
   'src/features/mail/incoming/accept.ts': [['mail-in', 'imap-poller', 'by-folder/console-1'], 'restore'],
-  'src/features/import/job/walk.ts': [['import-kills', 'by-folder/console-1'], 'search-versions'],
+  'src/features/import/job/walk.ts': [['import-kills', 'by-folder/console-1'], 'version-before'],
   'src/app/supervisor/supervisor.ts': [['supervisor'], 'client/store'],
-  'src/features/cells/account-move.ts': [['cells'], 'search-versions'],
+  'src/features/cells/account-move.ts': [['cells'], 'version-before'],
 };
 
 const pathOf = (name: string) => `test/long/${name}.test.ts`;

@@ -108,7 +108,7 @@ interface AccountTables {
     used_at: string | null;
     revoked_at: string | null;
     created_at: Time;
-    /** When the first token of the family was issued; null in tokens from before migration 0027. */
+    /** When the first token of the family was issued; null in tokens from before the column. */
     began_at: string | null;
     /** The widget by which the visitor of this session came. */
     widget_id: string | null;

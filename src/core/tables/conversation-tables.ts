@@ -44,7 +44,8 @@ interface ConversationTables {
     /** The direct key while the conversation is deleted. */
     deleted_direct_key: string | null;
     /**
-     * Raised by Postgres when who is notified or what starts an agent changes (migrations/0011).
+     * Raised by Postgres when who is notified or what starts an agent changes
+     * (migrations/baseline/conversations.sql).
      */
     roster_version: Generated<number>;
     /** The messages up to this number were purged. */

@@ -3,7 +3,7 @@ import { metadataIndex } from '../../platform/db/tables/metadata-column.ts';
 
 /** The indexes of tables that may be large. They are built without blocking writes. */
 export const INDEXES: Indexes = {
-  // The first group is what a database of an early version may lack after migration 0005.
+  // A new database has some of them from its baseline.
   built: {
     messages_sequence: {
       unique: true,

@@ -97,7 +97,7 @@ interface MessageTables {
     replaced_at: Time;
   };
 
-  // Parts of messages, which change without them (migrations/0028_reactions.ts).
+  // Parts of messages, which change without them (migrations/baseline/messages.sql).
   reactions: {
     message_id: string;
     emoji: string;

@@ -7,9 +7,9 @@ import { MOVED_TABLES } from './moved-tables.ts';
 
 /**
  * The fence of an account that leaves: triggers on every table with rows of it, which refuse all
- * writes (migrations/0047_cells.ts). Making a trigger waits for the writers of its table, so once
- * all are there nothing of the account changes any more, whatever a node still believes. Plain
- * installations pay nothing, since there is no trigger on them.
+ * writes (migrations/baseline/compliance.sql). Making a trigger waits for the writers of its table,
+ * so once all are there nothing of the account changes any more, whatever a node still believes.
+ * Plain installations pay nothing, since there is no trigger on them.
  */
 export async function raiseFence(cell: Cell, accountId: string): Promise<void> {
   for (const [table, { by, of }] of Object.entries(MOVED_TABLES)) {

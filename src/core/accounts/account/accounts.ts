@@ -15,7 +15,7 @@ import { createRole, type NewRole } from '../rights/roles.ts';
 
 /**
  * Creates an account with the roles below and the 'Customer Service' persona. A trigger adds the
- * roles of stations and representatives (migrations/0027).
+ * roles of stations and representatives (migrations/baseline/accounts.sql).
  */
 export async function createAccount(
   tx: Tx,

@@ -16,14 +16,16 @@ import { readNewer, recordingUsability } from './usable-schema.ts';
 /**
  * Brings the database to the newest schema, in steps that nodes may start together:
  * 1. `migrations/NNNN_name.ts`, all in one transaction, under Kysely's advisory lock. If one fails,
- *    the database is unchanged, and the Error names it. If a table is in use, all begin again.
+ *    the database is unchanged, and the Error names it. If a table is in use, all begin again. The
+ *    first one makes the schema of all that it replaces.
  * 2. Rows of a restored dump are brought into the count of this cluster's transactions
  *    (renewed-rows.ts).
  * 3. Indexes of tables that may be large (indexes.ts), outside of a transaction, repeatable.
  *
  * A database that a newer release has migrated keeps its schema and indexes. It is used if the
  * migrations of that release allow it (usable-schema.ts); otherwise migrate() rejects with an Error
- * that says what to do. `provider` is for tests of other states.
+ * that says what to do, as it does for a database from before the first one. `provider` is for
+ * tests of other states.
  */
 export async function migrate(
   database: Database,
@@ -32,7 +34,7 @@ export async function migrate(
   provider: MigrationProvider = new FileMigrationProvider({ fs, path, migrationFolder: MIGRATIONS_DIR }),
 ): Promise<void> {
   await database.withoutTimeLimit(async (db) => {
-    const newer = await readNewer(db, Object.keys(await provider.getMigrations()));
+    const newer = await readNewer(db, provider);
     if (newer.length === 0) await migrateToLatest(db, log, provider);
     else
       log.info(

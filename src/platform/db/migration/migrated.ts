@@ -6,8 +6,10 @@ import { statement } from '../connection/statement.ts';
 /** Returns whether the database has exactly this version's migrations. */
 export async function isMigrated(db: Querier): Promise<boolean> {
   const [applied, files] = await Promise.all([appliedMigrations(db), readdir(MIGRATIONS_DIR)]);
-  const known = files.filter((name) => name.endsWith('.ts')).map((name) => path.parse(name).name);
-  return known.sort().join() === applied.join();
+  const named = files.filter((name) => name.endsWith('.ts')).map((name) => path.parse(name).name);
+  // What is before the first file was replaced by it.
+  const first = named.sort()[0]!;
+  return named.join() === applied.filter((name) => name >= first).join();
 }
 
 /** Returns the applied migrations in order; none for a database that Parley never used. */
