@@ -186,9 +186,7 @@ function blockOf(count: number, elapsedMs: number, used: ReturnType<typeof start
 
 async function empty({ database }: BenchDatabase): Promise<void> {
   await database.withoutTimeLimit(async (db) => {
-    await sql`TRUNCATE messages, bare, outbox, audit_events, inbox_due, search_changes, search_notes`.execute(
-      db,
-    );
+    await sql`TRUNCATE messages, bare, outbox, audit_events, inbox_due, search_notes`.execute(db);
     await sql`UPDATE participants SET read_sequence = 0`.execute(db);
   });
 }

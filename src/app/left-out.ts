@@ -19,11 +19,8 @@ export const TOPICS_OF_FEATURES: readonly string[] = [
   'platform_events.raised',
 ];
 export const TASKS_OF_FEATURES: readonly string[] = ['finish_redaction', 'visitor_claimed'];
-/**
- * The settings by which triggers know that a node has their feature; `feature_search` is that of
- * nodes of the version before.
- */
-export const SETTINGS_OF_FEATURES: readonly string[] = ['feature_search', 'feature_search_entries'];
+/** The settings by which triggers know that a node has their feature. */
+export const SETTINGS_OF_FEATURES: readonly string[] = ['feature_search_entries'];
 
 /** Adds handlers for names that have none: they drop the rows, with one log line each. */
 export function withDropped(
@@ -61,7 +58,7 @@ const NOTE_THERE = statement<[setting: string]>('note-feature-there')`
     INSERT INTO settings (name, value) VALUES ($1, 'there')
     ON CONFLICT (name) DO UPDATE SET value = 'there', created_at = clock_timestamp()`;
 
-// Nodes of the previous version write no row, so a new row first says that the feature is there.
+// A node that has the feature may be starting, so a new row first says that it is there.
 const NOTE_LEFT_OUT = statement<[setting: string]>('note-feature-left-out')`
     INSERT INTO settings AS s (name, value) VALUES ($1, 'there')
     ON CONFLICT (name) DO UPDATE SET value = 'left out'

@@ -59,8 +59,7 @@ t.test('what a feature handles is dropped by name in a build without it', async 
   // The core enqueues them.
   const expected = [...defined, 'addresses.confirmation_due', 'messages.email_due'];
   t.strictSame([...TOPICS_OF_FEATURES, ...TASKS_OF_FEATURES].sort(), expected.sort());
-  // The search of nodes of the version before, which this version has under another name.
-  const settings = ['feature_search', ...FEATURES.flatMap(({ setting }) => setting ?? [])];
+  const settings = FEATURES.flatMap(({ setting }) => setting ?? []);
   t.strictSame(settings, SETTINGS_OF_FEATURES);
 });
 

@@ -89,7 +89,7 @@ t.test('a message has an entry while it can be found, whatever is noted about it
   t.equal(await entriesAfter(`body = repeat('long ', 4000)`), 40);
   t.equal(await entriesAfter('deleted_at = CASE WHEN sequence > 10 THEN now() END'), 10);
   await database.pool.query(
-    'INSERT INTO search_changes (sent_ids, sent_of) SELECT array_agg(id), array_agg(conversation_id) FROM messages',
+    'SELECT add_search_notes(array_agg(id), array_agg(conversation_id)) FROM messages',
   );
   t.equal(await entriesAfter('body = body'), 10);
 });
@@ -223,15 +223,21 @@ t.test('purged messages leave the index with the commit', async (t) => {
 });
 
 t.test('the conversations of an actor with a new name are noted, in small parts', async (t) => {
+  await Promise.all(Array.from({ length: 70 }, () => addConversation(ground)));
+  await indexAll();
   const { rows } = await database.pool.query<{ id: string }>(
     `UPDATE actors SET name = 'Renamed' WHERE id = $1 RETURNING id`,
     [ground.authorId],
   );
   t.equal(rows.length, 1);
-  const noted = await database.pool.query<{ most: number; all: number }>(
-    'SELECT max(cardinality(entry_ids))::int AS most, sum(cardinality(entry_ids))::int AS all FROM search_notes',
+  const noted = await database.pool.query<{ most: number; all: number; members: number }>(
+    `SELECT max(cardinality(entry_ids))::int AS most, sum(cardinality(entry_ids))::int AS all,
+       (SELECT count(*)::int FROM participants WHERE actor_id = $1) AS members FROM search_notes`,
+    [ground.authorId],
   );
-  t.ok(noted.rows[0]!.most <= 64 && noted.rows[0]!.all >= 10);
+  const [{ most, all, members } = { most: 0, all: 0, members: 0 }] = noted.rows;
+  t.ok(members > 70);
+  t.strictSame([most, all], [64, members]);
   await indexAll();
   t.equal(await entriesWith(ground.conversationId, 'renamed', '^'), 1);
 });

@@ -5,7 +5,7 @@ export async function settingsOf({ kysely }: Pick<Database, 'kysely'>): Promise<
   const rows = await kysely
     .selectFrom('settings')
     .select('name')
-    .where('name', 'not in', ['schema_usable_from', 'feature_search'])
+    .where('name', '<>', 'schema_usable_from')
     .orderBy('name')
     .execute();
   return rows.map(({ name }) => name);

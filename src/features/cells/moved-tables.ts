@@ -115,10 +115,8 @@ export const STAYING_TABLES: Readonly<Record<string, string>> = {
   outbox: 'what is left of it is enqueued at the target (pending-events.ts)',
   presence_nodes: 'of nodes',
   presences: 'of nodes',
-  search_blocks: 'of nodes of the version before',
-  search_changes: 'of nodes of the version before',
+  search_changes: 'keeps nothing',
   search_notes: 'as `outbox`',
-  search_progress: 'of nodes of the version before',
   search_state: 'of the installation',
   settings: 'of the installation',
 };

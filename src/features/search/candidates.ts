@@ -18,24 +18,19 @@ export type CandidateStatements<Item extends Candidate> = ReturnType<typeof cand
 
 /**
  * Yields the candidates of a period that the caller may find, with the time down to which there are
- * no others: those that may not be indexed yet, then the indexed ones, newest first. Unless the
- * period `isWhole`, it is shortened to what can be read at once, which matters while the index is
- * filled. Throws SearchTooLongError.
+ * no others: those that may not be indexed yet, then the indexed ones, newest first. Throws
+ * SearchTooLongError.
  */
 export async function* readCandidates<Item extends Candidate>(
   db: Querier,
   statements: CandidateStatements<Item>,
   scope: Scope,
   { upper, lower }: Period,
-  isWhole: boolean,
 ): AsyncGenerator<{ readonly items: readonly Item[]; readonly lower: string }> {
-  const { values, few, isFilled } = scope;
+  const { values, few } = scope;
   const terms = indexQuery(statements.type, scope);
-  const ways = isFilled ? statements : statements.unfilled;
-  const [reach] = isFilled || isWhole ? [] : await db.query(READ_REACH, values[0], upper, terms);
-  if (reach !== undefined && reach.at > lower) lower = reach.at;
   // Only messages are so many that the newest of them are worth a look.
-  const mayBeFrequent = isFilled ? few === undefined && statements.type === 'messages' : reach !== undefined;
+  const mayBeFrequent = few === undefined && statements.type === 'messages';
   let way: 'newest' | 'words' = mayBeFrequent ? 'newest' : 'words';
   // Read before the entries: what is indexed in between is in both, not in neither.
   yield { items: await db.query(statements.recent, ...values, upper, lower), lower: upper };
@@ -43,10 +38,10 @@ export async function* readCandidates<Item extends Candidate>(
   for (let limit = FIRST; ; limit = Math.min(limit * GROWTH, MAX_READ)) {
     if (performance.now() > scope.deadlineMs) throw new SearchTooLongError();
     const indexed = [...values, upper, lower, terms, limit, after.at, after.id] as const;
-    let items = await db.query(ways[way], ...indexed);
-    if (isFilled && way === 'newest' && items.length < limit) {
+    let items = await db.query(statements[way], ...indexed);
+    if (way === 'newest' && items.length < limit) {
       way = 'words';
-      items = await db.query(ways.words, ...indexed);
+      items = await db.query(statements.words, ...indexed);
     }
     if (items.length < limit) return yield { items, lower };
     after = items.at(-1)!;
@@ -97,11 +92,6 @@ export function candidateStatements<Item extends Candidate>(type: SearchType, it
     // The index of the words must be the only path to the rows: the planner cannot estimate their
     // number and prefers the order for a rare word (860 ms instead of 0.2 ms among 5 M rows).
     words: indexed('words', `MATERIALIZED (${WORDS})`),
-    /** Both look into the blocks of the version before too. */
-    unfilled: {
-      newest: indexed('newest-unfilled', `MATERIALIZED (${NEWEST} UNION ALL ${UNFILLED})`),
-      words: indexed('words-unfilled', `MATERIALIZED (${WORDS} UNION ALL ${UNFILLED})`),
-    },
     recent: statement<RecentValues, Item>(`search-${type}-recent`)`
     WITH noted AS (
       SELECT n.id, n.conversation_id
@@ -136,11 +126,3 @@ const WORDS = `SELECT ${COLUMNS} FROM search_entries WHERE terms @@ $10::tsquery
 const NEWEST = `SELECT ${COLUMNS} FROM (
         SELECT * FROM search_entries WHERE id <> conversation_id AND ${IN_PERIOD} LIMIT ${MAX_NEWEST}
       ) e WHERE terms @@ $10::tsquery`;
-const UNFILLED = `SELECT ${COLUMNS} FROM search_unfilled
-      WHERE terms @@ $10::tsquery AND from_at <= $8::timestamptz AND to_at > $9::timestamptz`;
-
-// There is no row where the words have few blocks (migration 0036).
-const READ_REACH = statement<[accountId: string, upper: string, terms: string], { at: string }>(
-  'search-read-reach',
-)`
-    SELECT at FROM search_reach($1, $2::timestamptz, $3::tsquery, ${MAX_NEWEST}) AS at WHERE at IS NOT NULL`;

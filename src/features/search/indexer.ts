@@ -179,7 +179,7 @@ const READ_UNFILLED = statement<[through: string, limit: number], { id: string; 
     (SELECT id, conversation_id FROM messages WHERE id > $1 ORDER BY id LIMIT $2)
     ORDER BY id LIMIT $2`;
 
-// Changes hold one of these locks until they commit (migration 0034), so that no message changes
+// Changes hold one of these locks until they commit (migrations/0050), so that no message changes
 // between reading and writing.
 const LOCK_CONVERSATIONS = statement<[conversationIds: readonly string[]]>('search-lock-conversations')`
     SELECT count(pg_advisory_xact_lock(29, key)) FROM (

@@ -8,7 +8,8 @@ export async function moveEntries(tx: Tx, { to, conversationIds }: PersonMove): 
 }
 
 const NOTE = statement<[author: string, conversationIds: readonly string[]]>('note-moved-for-search')`
-    INSERT INTO search_changes (changed_ids, changed_of, conversation_ids)
-    SELECT coalesce(array_agg(m.id), '{}'), coalesce(array_agg(m.conversation_id), '{}'), $2
-    FROM messages m WHERE m.conversation_id = ANY($2) AND m.sequence IS NOT NULL
-      AND $1 IN (m.author_id, m.sender_id)`;
+    WITH moved AS (
+      SELECT m.id, m.conversation_id FROM messages m WHERE m.conversation_id = ANY($2) AND m.sequence IS NOT NULL
+        AND $1 IN (m.author_id, m.sender_id)
+    ), gone AS (DELETE FROM search_entries e USING moved m WHERE e.id = m.id)
+    SELECT add_search_notes(array_agg(id) || $2, array_agg(conversation_id) || $2) FROM moved`;

@@ -106,8 +106,7 @@ async function readWindow<Item extends Candidate, Row extends { readonly id: str
 ): Promise<Window<Item>> {
   const hits = new Map<string, Window<Item>['hits'][number]>();
   let window: Window<Item> = { lower: period.upper, hits: [] };
-  const isWhole = !Number.isFinite(enough);
-  for await (const { items, lower } of readCandidates(db, candidates, scope, period, isWhole)) {
+  for await (const { items, lower } of readCandidates(db, candidates, scope, period)) {
     let pausedMs = performance.now();
     for (const item of items) {
       const match = matchFields(scope.phrases, fieldsOf(item));

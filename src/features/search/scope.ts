@@ -27,8 +27,6 @@ export interface Scope extends Search, Period {
   readonly few: readonly string[] | undefined;
   /** The time of Postgres before the search began. */
   readonly now: string;
-  /** Whether everything that is older than the index is in it. */
-  readonly isFilled: boolean;
 }
 
 export type ScopeValues = readonly [
@@ -79,10 +77,10 @@ const FEW = 64;
 
 const READ_SCOPE = statement<
   [actorId: string | null, before: string | null, after: string | null],
-  Pick<Scope, 'now' | 'lower' | 'upper' | 'isFilled'> & { readonly own: readonly string[] }
+  Pick<Scope, 'now' | 'lower' | 'upper'> & { readonly own: readonly string[] }
 >('search-read-scope')`
     SELECT now, coalesce($3::timestamptz, '0001-01-01T00:00:00Z') AS lower,
       least($2::timestamptz - interval '1 microsecond', now) AS upper, ARRAY(
         SELECT conversation_id FROM participants WHERE actor_id = $1 AND ${IS_MEMBER} LIMIT ${FEW + 1}
-      ) AS own, s.filled_through IS NULL AS "isFilled"
-    FROM search_state s, clock_timestamp() AS now`;
+      ) AS own
+    FROM clock_timestamp() AS now`;
