@@ -193,7 +193,7 @@ const DAY_S = 86_400;
 const DEFAULT_DATA_DIR = './.data';
 const SETTING = 'demo';
 
-/** The rows of the first release. */
+/** The rows of people and conversations. */
 type FirstRows = Awaited<ReturnType<typeof insertRows>>;
 
 type RowOfUser = FirstRows['users']['ada'];
@@ -208,51 +208,38 @@ export interface DemoRows extends FirstRows {
   readonly shop?: { readonly widget: string };
 }
 
-/** The rows as any earlier release may have left them. */
-type StoredRows = FirstRows &
-  Partial<Pick<DemoRows, 'inbox' | 'day' | 'shop'>> & { readonly hasTools?: true };
-
 async function demoRows(tx: Tx): Promise<DemoRows> {
-  const known = await lockStored(tx);
-  if (known?.hasTools === true && known.inbox !== undefined) return { ...known, inbox: known.inbox };
-  const first = known ?? (await insertRows(tx));
-  if (known !== undefined && known.hasTools !== true) await demoParts().attachTools?.(tx, known.agent.id);
-  const rows = { ...first, inbox: known?.inbox ?? (await addInbox(tx, first)) };
-  await writeStored(tx, { ...rows, hasTools: true });
+  const known = await lockDemo(tx);
+  if (known !== undefined) return known;
+  const first = await insertRows(tx);
+  const rows = { ...first, inbox: await addInbox(tx, first) };
+  await extendDemo(tx, rows);
   return rows;
 }
 
 /**
- * Returns the rows of a complete demo account, for one-time additions, or undefined. Nodes that
- * start together wait here for one another until `tx` ends.
+ * Returns the rows of the demo account, or undefined. Makes nodes that start together wait for the
+ * first one, and then read its rows: they wait here until `tx` ends.
  */
 export async function lockDemo(tx: Tx): Promise<DemoRows | undefined> {
-  const known = await lockStored(tx);
-  return known?.inbox && { ...known, inbox: known.inbox };
-}
-
-/** Records what was added. Requires `lockDemo`. */
-export function extendDemo(tx: Tx, rows: DemoRows): Promise<void> {
-  return writeStored(tx, { ...rows, hasTools: true });
-}
-
-/** Makes nodes that start together wait for the first one, and then read its rows. */
-async function lockStored(tx: Tx): Promise<StoredRows | undefined> {
   await tx.query(LOCK_DEMO);
   const stored = await readStored(tx);
   return stored && (await areThere(tx, [stored.accountId, stored.otherAccountId])) ? stored : undefined;
 }
 
-async function readStored(db: Db): Promise<StoredRows | undefined> {
+/** Rows without an inbox are of an account that its release did not complete: it is left alone. */
+async function readStored(db: Db): Promise<DemoRows | undefined> {
   const seeded = await db.kysely
     .selectFrom('settings')
     .select('value')
     .where('name', '=', SETTING)
     .executeTakeFirst();
-  return seeded && JSON.parse(seeded.value);
+  const stored: DemoRows | undefined = seeded && JSON.parse(seeded.value);
+  return stored?.inbox && stored;
 }
 
-async function writeStored(tx: Tx, rows: StoredRows): Promise<void> {
+/** Records what was added. Requires `lockDemo`. */
+export async function extendDemo(tx: Tx, rows: DemoRows): Promise<void> {
   const value = JSON.stringify(rows);
   await tx.kysely
     .insertInto('settings')
@@ -341,7 +328,6 @@ async function demoAgent(tx: Tx, accountId: string, roleId: string) {
   return { id: newId('agent'), actorId: (await createActor(tx, actor)).id, slug: agent.slug };
 }
 
-/** Runs once, also for demo accounts of earlier releases. */
 async function addInbox(tx: Tx, { accountId, users }: FirstRows) {
   const name = 'Demo support';
   const insert = async (address: string) => {

@@ -129,35 +129,20 @@ t.test('a second start keeps rows and keys, and issues new tokens', async (t) =>
   t.not(second.users.ada.access_token, first.users.ada.access_token);
 });
 
-t.test('an agent of a release before gets its tool once, and keeps what was changed since', async (t) => {
+t.test('another start leaves an agent without the tools that were taken away', async (t) => {
   const { database, tokens } = await open(t);
   const path = demoFilePath(t.testdir());
   const { kysely } = database;
   const { agent } = await seedDemo({ database, tokens, path });
-  const toolsOf = async () => {
-    const { tools } = await kysely
-      .selectFrom('agent_definitions')
-      .select('tools')
-      .where('id', '=', agent.id)
-      .executeTakeFirstOrThrow();
-    return tools.map(({ tool }) => tool);
-  };
-  const removeTools = () =>
-    kysely.updateTable('agent_definitions').set({ tools: '[]' }).where('id', '=', agent.id).execute();
-  await removeTools();
+  const ofAgent = kysely.selectFrom('agent_definitions').select('tools').where('id', '=', agent.id);
+  const toolsOf = async () => (await ofAgent.executeTakeFirstOrThrow()).tools.map(({ tool }) => tool);
+  t.strictSame(await toolsOf(), ['create_artifact']);
+  await kysely.updateTable('agent_definitions').set({ tools: '[]' }).where('id', '=', agent.id).execute();
   await seedDemo({ database, tokens, path });
-  t.strictSame(await toolsOf(), [], 'taken away by somebody');
-
-  await kysely
-    .updateTable('settings')
-    .set({ value: sql<string>`(value::jsonb - 'hasTools')::text` })
-    .where('name', '=', 'demo')
-    .execute();
-  await seedDemo({ database, tokens, path });
-  t.strictSame(await toolsOf(), ['create_artifact'], 'made by a release before');
+  t.strictSame(await toolsOf(), []);
 });
 
-t.test('the demo account of a release before gets an inbox once', async (t) => {
+t.test('a demo account that its release did not complete is left alone, beside a new one', async (t) => {
   const { database, tokens } = await open(t);
   const path = demoFilePath(t.testdir());
   const first = await seedDemo({ database, tokens, path });
@@ -167,8 +152,8 @@ t.test('the demo account of a release before gets an inbox once', async (t) => {
     .where('name', '=', 'demo')
     .execute();
   const second = await seedDemo({ database, tokens, path });
+  t.not(second.account_id, first.account_id);
   t.match(second.inbox.address, /^support-\w{8}@demo\.example$/, 'beside one that has its address');
-  t.strictSame({ ...second.conversations, ...second.agent }, { ...first.conversations, ...first.agent });
   t.strictSame((await seedDemo({ database, tokens, path })).inbox, second.inbox);
 });
 

@@ -30,7 +30,7 @@ import {
 /**
  * Adds a day of conversations to the demo account, once in a database, however many nodes start on
  * it, in one transaction. The statements used everywhere else write the messages, reactions and the
- * others, and their outbox rows have the same effects: notifications, rows of the inbox, blocks of
+ * others, and their outbox rows have the same effects: notifications, rows of the inbox, entries of
  * the search. Only the times are set back, before the commit, so that no reader ever sees others.
  */
 export async function seedDay({ database, store }: Pick<NodeParts, 'database' | 'store'>): Promise<void> {

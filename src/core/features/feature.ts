@@ -275,8 +275,6 @@ export interface MailText {
 /** The parts that features add to the demo account; without them it has ids that name nothing. */
 export interface DemoParts {
   agent?(tx: Tx, agent: DemoAgent): Promise<{ readonly id: string; readonly actorId: string }>;
-  /** Attaches the tools to an agent that has none. */
-  attachTools?(tx: Tx, agentId: string): Promise<void>;
   /** Adds an inbox; rejects if its address is taken. */
   inbox?(
     tx: Tx,

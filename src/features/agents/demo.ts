@@ -1,7 +1,7 @@
 import type { DemoParts } from '../../core/features/feature.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { RUN_ENDED } from './runs/state/outbox-topics.ts';
-import { insertAgent, updateAgent } from './store.ts';
+import { insertAgent } from './store.ts';
 import type { ToolSetting } from './tools/rules.ts';
 
 /** A mutating tool, so that each call waits for an approval. */
@@ -23,15 +23,6 @@ export const demo: DemoParts = {
       tools: TOOLS,
     });
     return { id, actorId };
-  },
-  async attachTools(tx, agentId) {
-    const agent = await tx.kysely
-      .selectFrom('agent_definitions')
-      .selectAll()
-      .where('id', '=', agentId)
-      .forUpdate()
-      .executeTakeFirst();
-    if (agent?.tools.length === 0) await updateAgent(tx, agent, { fields: {}, tools: TOOLS });
   },
   ended: (tx, runId) => enqueue(tx, RUN_ENDED, { run_id: runId }),
 };

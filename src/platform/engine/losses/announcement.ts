@@ -50,8 +50,7 @@ export function decodeAnnouncement(bytes: Buffer): Announcement {
   return {
     serial,
     isLast,
-    // `sent` is absent from nodes of an older version.
-    channels: rows.map(([channel, incarnation, before, beganAtUs, last, lastAtUs, sent = last]) => ({
+    channels: rows.map(([channel, incarnation, before, beganAtUs, last, lastAtUs, sent]) => ({
       channel,
       incarnation,
       before,
