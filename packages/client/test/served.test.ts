@@ -112,7 +112,7 @@ t.test('a server without a build starts, and says why it has no package', async 
   t.equal(built.code, 0, built.stderr);
   t.match(
     built.stderr,
-    /^parley: the package of the SDK and the pages were not built: Cannot find package 'rolldown'/,
+    /^parley: the packages for users and the pages were not built: Cannot find package 'rolldown'/,
   );
   const why = /because its build failed: Cannot find package 'rolldown' imported from bin\/build\/build\.ts/;
   t.match(await answer('client.js'), { status: 404, error: { message: why } });
