@@ -173,7 +173,9 @@ export const JOBS = new LeasedRows<
     returning: 'q.*',
   },
   renew: { columns: { done: 'integer', total: 'integer' }, set: 'updated_at = clock_timestamp()' },
-  release: { set: `status = 'queued', updated_at = clock_timestamp()` },
+  release: {
+    set: `status = 'queued', attempts = greatest(q.attempts - 1, 0), updated_at = clock_timestamp()`,
+  },
   settle: {
     columns: { status: 'text' },
     set: 'updated_at = clock_timestamp()',

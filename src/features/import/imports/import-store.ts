@@ -285,7 +285,9 @@ export const IMPORTS = new LeasedRows<
     returning: 'q.*',
   },
   renew: { columns: { done: 'bigint', total: 'bigint' }, set: 'updated_at = clock_timestamp()' },
-  release: { set: `status = 'queued', updated_at = clock_timestamp()` },
+  release: {
+    set: `status = 'queued', attempts = greatest(q.attempts - 1, 0), updated_at = clock_timestamp()`,
+  },
   settle: {
     columns: { status: 'text' },
     set: 'updated_at = clock_timestamp()',

@@ -103,7 +103,7 @@ export async function runJob<Row extends LeasedJob>(
     [done, total] = [nowDone, nowTotal];
   };
   try {
-    await run(job, { signal, progress });
+    await run(job, { signal, progress }).finally(() => clearInterval(heartbeat));
   } catch (error) {
     if (lost.signal.aborted) return true;
     if (stop.aborted) {
@@ -114,8 +114,6 @@ export async function runJob<Row extends LeasedJob>(
     if (due_in_ms === null) await fail(job, error instanceof ApiError ? error.condition : 'internal_error');
     else await rows.settle(database, [{ id, fence, due_in_ms, status: 'queued' } as const]);
     log.warn({ err: error, job: id, attempts }, `${name} failed`);
-  } finally {
-    clearInterval(heartbeat);
   }
   return true;
 }
