@@ -6,7 +6,7 @@ import { statement } from '../../src/platform/db/connection/statement.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { DueWatch } from '../../src/platform/db/queue/due-watch.ts';
 import { JobWorker, type JobWorkerOptions } from '../../src/platform/db/queue/job-worker.ts';
-import { addJob, removeJob } from '../../src/platform/db/queue/queue.ts';
+import { addJob, JOBS, removeJob } from '../../src/platform/db/queue/queue.ts';
 import { defineTopic, handle } from '../../src/platform/db/queue/topic.ts';
 import { startChild } from '../support/child.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
@@ -203,6 +203,34 @@ t.test('closing waits for a limited time, and then releases the jobs to other no
   const [job] = await rows(database);
   t.match(job, { attempts: 0 });
   t.ok(job!.due_at <= (await now(database)));
+  const ran: boolean[] = [];
+  work(t, database, async (_payload, isRepeated) => void ran.push(isRepeated));
+  await until(() => ran.length > 0, { what: 'the other node' });
+  t.same(ran, [true], 'it is told that the job may have run');
+});
+
+t.test('a job that was released is not ended by the node that had it', async (t) => {
+  const database = await open(t, (await createTestDatabase(t)).url);
+  const { promise: goOn, resolve } = Promise.withResolvers<void>();
+  const { promise: running, resolve: begin } = Promise.withResolvers<void>();
+  const hanging = () => {
+    begin();
+    return goOn;
+  };
+  const add = (note: string, afterMs: number) =>
+    database.transaction((tx) => addJob(tx, NOTE, { note }, { key: 'k', keepsEarlier: true, afterMs }));
+  const worker = work(t, database, hanging, { patienceMs: 50 });
+  await add('one', 0);
+  await running;
+  const { promise: settled, resolve: onSettled } = Promise.withResolvers<void>();
+  const { settle } = JOBS;
+  t.teardown(() => Object.assign(JOBS, { settle }));
+  JOBS.settle = (...outcome) => settle.apply(JOBS, outcome).finally(onSettled);
+  await worker.close();
+  await add('two', 3_600_000);
+  resolve();
+  await settled;
+  t.match(await rows(database), [{ payload: { note: 'one' } }], 'it is still there for both');
 });
 
 t.test('Postgres unavailable: the worker continues when it is back', async (t) => {
@@ -246,13 +274,46 @@ t.test('Postgres unavailable: the worker continues when it is back', async (t) =
   }
 });
 
+t.test('a transaction that replaces a running job holds up no other', async (t) => {
+  const { url } = await createTestDatabase(t);
+  // Longer than the test, which would otherwise pass once the wait for the row has timed out.
+  const database = await open(t, url, 600_000);
+  const { promise: goOn, resolve } = Promise.withResolvers<void>();
+  t.teardown(resolve);
+  const begun: string[] = [];
+  const worker = work(
+    t,
+    database,
+    async ({ note }) => {
+      begun.push(note);
+      if (note === 'hanging') await goOn;
+    },
+    { leaseMs: 400, patienceMs: 50 },
+  );
+  await database.transaction((tx) => addJob(tx, NOTE, { note: 'hanging' }, { key: 'k' }));
+  await until(() => begun.length === 1, { what: 'the job to run' });
+  const [taken] = await rows(database);
+  await database.transaction(async (tx) => {
+    await addJob(tx, NOTE, { note: 'replacing' }, { key: 'k', afterMs: 3_600_000 });
+    await until(async () => (await now(database)) > taken!.due_at, { what: 'several renewals' });
+    await database.transaction((other) => addJob(other, NOTE, { note: 'other' }));
+    await until(() => begun.includes('other'), { what: 'a job beside the one that runs' });
+    resolve();
+    await database.transaction((other) => addJob(other, NOTE, { note: 'third' }));
+    await until(() => begun.includes('third'), { what: 'a job after its end' });
+  });
+  await worker.close();
+  t.same(begun, ['hanging', 'other', 'third']);
+  t.match(await rows(database), [{ payload: { note: 'replacing' } }]);
+});
+
 /** As many as run at once. */
 const SIDE_BY_SIDE = ['first', 'second', 'third', 'fourth'];
 
 type Row = Awaited<ReturnType<typeof rows>>[number];
 
-async function open(t: Teardown, url: string): Promise<Database> {
-  const database = await openDatabase({ url, log });
+async function open(t: Teardown, url: string, queryTimeoutMs?: number): Promise<Database> {
+  const database = await openDatabase({ url, log, queryTimeoutMs });
   t.teardown(() => database.close());
   return database;
 }

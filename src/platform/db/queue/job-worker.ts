@@ -122,7 +122,7 @@ export class JobWorker {
   async #take(): Promise<void> {
     const room = CONCURRENCY - this.#running.size;
     if (room === 0) return;
-    // A lease or an outcome that a crash of Postgres loses only repeats a job.
+    // A lease that a crash of Postgres loses only repeats a job.
     const { relaxed } = this.#options.database;
     for (const job of await JOBS.take(relaxed, this.#leaseMs, this.#topics, room)) this.#begin(job);
     const [next] = await relaxed.query(NEXT, this.#topics);
@@ -141,12 +141,12 @@ export class JobWorker {
   /** Never rejects. */
   async #run(job: Job): Promise<void> {
     const { database, log } = this.#options;
-    const { id, topic, payload, attempts } = job;
+    const { id, fence, topic, payload, attempts } = job;
     let due_in_ms: number | null = null;
     // Beyond the last attempt it was kept for a while, or each of its nodes died.
     if (attempts <= RETRIES.delaysMs.length) {
       try {
-        await this.#handlers.get(topic)!(payload, attempts > 1);
+        await this.#handlers.get(topic)!(payload, fence > 1);
       } catch (error) {
         const retryMs = delayAfter(RETRIES, attempts);
         const about = { err: error, job: id, topic, attempts };
@@ -156,7 +156,8 @@ export class JobWorker {
       }
     }
     try {
-      await JOBS.settle(database.relaxed, [{ ...job, due_in_ms }]);
+      // Not on a connection of several: it waits for a transaction that replaces the job.
+      await JOBS.settle(database, [{ ...job, due_in_ms }]);
     } catch (error) {
       log.warn({ err: error, job: id, topic }, 'the end of a job was not written: it runs again');
     }

@@ -37,6 +37,11 @@ export interface LeasedRowsOptions {
     /** The columns that it sets beside the lease, each with its SQL type. */
     readonly columns?: Readonly<Record<string, string>>;
     readonly set?: string;
+    /**
+     * Whether it leaves out rows that another transaction has locked, for which the statements
+     * behind it on the same connection would wait. Requires a key of one column.
+     */
+    readonly passesLocked?: true;
   };
   /** SQL: what a release sets beside the time. */
   readonly release?: { readonly set: string };
@@ -127,6 +132,8 @@ export class LeasedRows<
     WHERE ${key.map((column) => `q.${column} = due.${column}`).join(' AND ')}
     RETURNING ${take.returning}`;
     this.#renewed = Object.keys(renew.columns ?? {});
+    const isFree = `q.${key[0]} IN (
+      SELECT q.${key[0]} FROM ${table} q WHERE q.${key[0]} = ANY($2::text[]) FOR NO KEY UPDATE SKIP LOCKED)`;
     // A row that was settled has no time, or a later one.
     this.#renew = statement<readonly Value[], Key & Shown>(`renew-${name}`)`
     UPDATE ${table} q SET ${[
@@ -135,7 +142,7 @@ export class LeasedRows<
       ...present(renew.set),
     ].join(', ')}
     FROM ${rowsOf([...typed(this.#held), ...Object.entries(renew.columns ?? {})], 2)}
-    WHERE ${isSame(this.#held)} AND ${open} AND q.${due} < ${leased}
+    WHERE ${isSame(this.#held)} AND ${open} AND q.${due} < ${leased}${renew.passesLocked ? ` AND ${isFree}` : ''}
     RETURNING ${shown}`;
     this.#release = statement<readonly Value[]>(`release-${name}`)`
     UPDATE ${table} q SET ${[

@@ -78,6 +78,10 @@ export const JOBS = new LeasedRows<
     from: `jobs q WHERE q.due_at <= statement_timestamp() AND q.topic = ANY($2) ORDER BY q.due_at LIMIT $3`,
     returning: 'q.id, q.fence, q.topic, q.payload, q.attempts',
   },
+  // Locked by a transaction that replaces or removes it.
+  renew: { passesLocked: true },
+  // A job that was left out for this one (`keepsEarlier`) must not end with its former node's work.
+  release: { set: 'fence = q.fence + 1' },
   settle: { removes: true },
 });
 
