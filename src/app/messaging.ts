@@ -5,6 +5,7 @@ import { Sealer } from '../core/audit/sealer.ts';
 import { committedHandlers } from '../core/committed/handlers.ts';
 import { SentEffects } from '../core/committed/sent-effects.ts';
 import { announceWritten, InboxWriter, type WrittenConversation } from '../core/inbox/writer.ts';
+import { openMissingDeliveries } from '../core/messages/schedules/missing-deliveries.ts';
 import { SEND_SCHEDULED } from '../core/messages/schedules/schedule-store.ts';
 import { ScheduledDelivery } from '../core/messages/schedules/scheduled-delivery.ts';
 import { Sender } from '../core/messages/sending/send.ts';
@@ -89,6 +90,7 @@ export async function openMessaging(
     log,
     limiter: rateLimits.deferred,
   });
+  disposer.add('missing deliveries', openMissingDeliveries(database, log), (it) => it.close());
   const encoded = {
     messages: new EncodedRows(MESSAGES, { rights, metrics }),
     notifications: new EncodedRows(NOTIFICATIONS, { rights, metrics }),

@@ -9,6 +9,7 @@ import { addParticipant } from '../../src/core/conversations/rows/participant-st
 import type { Frame } from '../../src/core/frames/frame.ts';
 import { lockMessage } from '../../src/core/messages/rows/message-store.ts';
 import type { NewMessage } from '../../src/core/messages/rows/new-message.ts';
+import { openMissingDeliveries } from '../../src/core/messages/schedules/missing-deliveries.ts';
 import { type ScheduledJob, SEND_SCHEDULED } from '../../src/core/messages/schedules/schedule-store.ts';
 import { cancelScheduled, reschedule, scheduleMessage } from '../../src/core/messages/schedules/scheduled.ts';
 import { ScheduledDelivery } from '../../src/core/messages/schedules/scheduled-delivery.ts';
@@ -574,6 +575,22 @@ t.test('a job of the version before has the key of a message', async (t) => {
   await run(ground, 'UPDATE messages SET scheduled_at = now() WHERE id = $1', [row.id]);
   await work(t, ground.database, delivery);
   await until(async () => (await read(ground, row.id)).status === 'sent', { what: 'the delivery' });
+});
+
+t.test('an overdue message without a job is sent', async (t) => {
+  const ground = await newGround();
+  const { delivery } = openNode(ground);
+  const row = await schedule(ground, await timeIn(ground, 60_000));
+  const later = await schedule(ground, await timeIn(ground, 60_000));
+  await run(ground, 'DELETE FROM jobs WHERE key = $1', [ground.conversationId]);
+  await run(ground, "UPDATE messages SET scheduled_at = now() - interval '2 minutes' WHERE id = $1", [
+    row.id,
+  ]);
+  await work(t, ground.database, delivery);
+  const missing = openMissingDeliveries(ground.database, log);
+  t.teardown(() => missing.close());
+  await until(async () => (await read(ground, row.id)).status === 'sent', { what: 'the delivery' });
+  t.match(await jobs(ground), [{ due_at: later.scheduled_at! }], 'which leaves the job of the next one');
 });
 
 t.test('on a case: the workflow moves when it is sent, not before', async (t) => {
