@@ -369,10 +369,7 @@ export const COMMANDS: Commands<AdminContext> = {
   'import slack': importOf('slack', 'Import the zip file that Slack exports'),
   'import mattermost': importOf('mattermost', 'Import a bulk export of Mattermost: a zip, or its JSONL file'),
   'import zulip': importOf('zulip', 'Import the .tar.gz file that Zulip exports'),
-  'import parley': importOf(
-    'parley',
-    'Import the zip file of an export of a conversation of Parley, or of a converted archive',
-  ),
+  'import parley': importOf('parley', 'Import an exported conversation of Parley, or a converted archive'),
   'redis use': {
     help: 'Have all running nodes use the Redis of REDIS_URL, which each was restarted with before',
     options: {},
