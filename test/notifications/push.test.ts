@@ -17,10 +17,12 @@ import {
 import t from 'tap';
 import { Rights } from '../../src/api/access/rights.ts';
 import { updateAccount } from '../../src/core/accounts/account/accounts.ts';
+import type { Feature } from '../../src/core/features/feature.ts';
 import type { Frame } from '../../src/core/frames/frame.ts';
 import { SettingsOfUsers } from '../../src/core/notifications/settings/settings.ts';
 import { readNotifications } from '../../src/core/resources/notification.ts';
 import { readSubscribers } from '../../src/features/push/audience.ts';
+import { push } from '../../src/features/push/feature.ts';
 import { pushMetrics } from '../../src/features/push/metrics.ts';
 import { MAX_PAYLOAD_BYTES, type Pushed, payloadOf } from '../../src/features/push/payload.ts';
 import { pushCheck } from '../../src/features/push/push-check.ts';
@@ -35,6 +37,7 @@ import { GuardedPost } from '../../src/platform/outbound/guarded-post.ts';
 import { Lanes } from '../../src/platform/outbound/lanes.ts';
 import { Cases, user } from '../messages/cases.ts';
 import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { featuresWith } from '../support/features-with.ts';
 import { type Browser, decryptPush, startPushService } from '../support/push-service.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { NO_WATCH } from '../support/timeline.ts';
@@ -42,10 +45,14 @@ import { until } from '../support/until.ts';
 import { insertRow, newReader, type Reader } from './readers.ts';
 
 const service = await startPushService(t);
-const app = await startTestApp(t, {
-  PARLEY_FETCH_ALLOW: '127.0.0.1',
-  PARLEY_VAPID_SUBJECT: 'mailto:ops@example.com',
-});
+/** The node under test takes no retries of `otherNode`, whose delays are shorter. */
+const withoutSweep: Feature = { ...push, open: (node) => push.open({ ...node, watch: NO_WATCH as never }) };
+const app = await startTestApp(
+  t,
+  { PARLEY_FETCH_ALLOW: '127.0.0.1', PARLEY_VAPID_SUBJECT: 'mailto:ops@example.com' },
+  createLog('silent'),
+  { features: featuresWith(push, withoutSweep) },
+);
 const { demo, database } = app;
 const cases = new Cases(app);
 const PATH = '/v1/messaging/push-subscriptions';

@@ -7,7 +7,7 @@ import { BUSY_FILES, busy } from '../campaigns/busy.ts';
 import { campaign, type Seeded } from '../campaigns/campaign.ts';
 import { ROOT, runProgram } from './parley.ts';
 
-const PIECES = ['account', 'campaign', 'run'];
+const PIECES = ['account', 'campaign', 'queued-jobs', 'run', 'scheduled-messages'];
 
 t.test('npm run campaign lists every file that exports a campaign', async (t) => {
   const { code, stderr } = await runProgram(process.execPath, ['test/campaigns/run.ts', 'unknown'], {});
