@@ -20,9 +20,9 @@ module.registerHooks({
     url === ADDON ? { format: 'module', source: stub(), shortCircuit: true } : next(url, context),
 });
 
-// Modules that run something when they are loaded: the command, and the workers, which get some
+// Modules that run something when they are loaded: the commands, and the workers, which get some
 // input.
-const MAIN = 'src/app/main.ts';
+const COMMANDS = ['src/app/main.ts', 'packages/archives/convert/command.ts'];
 const HTML_WORKER = 'src/features/agents/tools/page-worker.ts';
 const MAIL_WORKER = 'packages/mail-reader/thread/reader-worker.ts';
 const ARCHIVE_CHILD = 'packages/archives/process/reader-child.ts';
@@ -31,7 +31,7 @@ const ARCHIVE_CHILD = 'packages/archives/process/reader-child.ts';
 const OTHERS = ['packages/{console,ui,widget}/**', 'packages/*/{npm,test}/**'];
 
 const paths = globSync('{src,packages,migrations}/**/*.ts', { exclude: OTHERS }).filter(
-  (path) => path !== MAIN,
+  (path) => !COMMANDS.includes(path),
 );
 const workers = [HTML_WORKER, MAIL_WORKER, ARCHIVE_CHILD];
 for (const path of paths.filter((path) => !workers.includes(path))) await import(pathToFileURL(path).href);
