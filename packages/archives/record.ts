@@ -61,7 +61,7 @@ export function countsOf(record: ArchiveRecord): Partial<Counts> {
   };
 }
 
-/** What follows are schemas, since anyone may have written the records of a converted archive. */
+/** The records are schemas, since anyone may have written those of a converted archive. */
 type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
 
 /** Text without control characters and halves of characters. */

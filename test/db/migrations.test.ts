@@ -14,7 +14,7 @@ import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { appliedMigrations, isMigrated } from '../../src/platform/db/migration/migrated.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { describeSchema } from '../support/described-schema.ts';
-import { createTestDatabase, startPostgres } from '../support/postgres.ts';
+import { createEmptyDatabase, createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
@@ -248,11 +248,7 @@ interface Opened {
 
 /** Returns an empty database of that name. */
 async function create(t: Teardown, name: string): Promise<Opened> {
-  const admin = await connect(t, server.url);
-  await admin.query(`CREATE DATABASE "${name}"`);
-  const url = new URL(server.url);
-  url.pathname = `/${name}`;
-  return opened(t, url.href);
+  return opened(t, await createEmptyDatabase(server, name));
 }
 
 async function migrated(t: Teardown): Promise<Opened> {

@@ -5,7 +5,7 @@ import * as withoutBlocks from '../../migrations/0050_search_without_blocks.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { startPostgres, WAITING_LOCKS } from '../support/postgres.ts';
+import { createEmptyDatabase, startPostgres, WAITING_LOCKS } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 
 const log = createLog('silent');
@@ -92,11 +92,7 @@ async function insertMessage(run: Run): Promise<void> {
 
 /** Returns an empty database of that name. */
 async function open(t: Test, name: string) {
-  const admin = new pg.Client({ connectionString: server.url });
-  await admin.connect();
-  await admin.query(`CREATE DATABASE ${name}`);
-  await admin.end();
-  const url = Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
+  const url = await createEmptyDatabase(server, name);
   const database = await openDatabase({ url, log });
   t.teardown(() => database.close());
   const connect = async () => {

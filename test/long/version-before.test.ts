@@ -12,7 +12,6 @@ import { randomUUID } from 'node:crypto';
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { FileMigrationProvider, type MigrationProvider, Migrator } from 'kysely/migration';
-import pg from 'pg';
 import t, { type Test } from 'tap';
 import * as baseline from '../../migrations/0048_incomplete.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
@@ -23,7 +22,7 @@ import { Load } from '../support/cluster.ts';
 import { describeSchema } from '../support/described-schema.ts';
 import { checkOutEarlier } from '../support/earlier-checkout.ts';
 import { startNode, type TestNode } from '../support/node.ts';
-import { startPostgres } from '../support/postgres.ts';
+import { createEmptyDatabase, startPostgres } from '../support/postgres.ts';
 import { startRedis } from '../support/redis.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
@@ -194,11 +193,7 @@ class Searches {
 
 /** Returns an empty database of that name. */
 async function create(t: Test, name: string): Promise<Database & { readonly url: string }> {
-  const admin = new pg.Client({ connectionString: server.url });
-  await admin.connect();
-  await admin.query(`CREATE DATABASE ${name}`);
-  await admin.end();
-  const url = Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
+  const url = await createEmptyDatabase(server, name);
   const database = await openDatabase({ url, log });
   t.teardown(() => database.close());
   return Object.assign(database, { url });

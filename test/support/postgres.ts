@@ -13,6 +13,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/embedded-postgres/embedded-postgres.ts';
+import pg from 'pg';
 import { createLog } from '../../src/platform/log.ts';
 import { hangTree, resumeTree } from './process-tree.ts';
 import { seedCluster } from './seed-cluster.ts';
@@ -29,6 +30,15 @@ export async function createTestDatabase(t: Teardown): Promise<{ url: string }> 
   // On a busy machine, opening a connection may take longer than the second that a request waits
   // for one.
   return { url: `${url}?connect_timeout=60` };
+}
+
+/** Creates an empty database of this name on the server, and returns its URL. */
+export async function createEmptyDatabase(server: Pick<TestPostgres, 'url'>, name: string): Promise<string> {
+  const admin = new pg.Client({ connectionString: server.url });
+  await admin.connect();
+  await admin.query(`CREATE DATABASE "${name}"`);
+  await admin.end();
+  return Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
 }
 
 export interface TestPostgres {

@@ -26,7 +26,9 @@ async function run(args: readonly string[]): Promise<number> {
   const onSignal = () => stop.abort(new Error('It was stopped, and nothing is left of it.'));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, onSignal);
   try {
-    return print(reportOf(await convertArchive({ source, from, to, tell, signal: stop.signal }), to));
+    return print(
+      reportOf(await convertArchive({ source, from, to, onRemark: printRemark, signal: stop.signal }), to),
+    );
   } catch (error) {
     return complain(stop.signal.aborted ? stop.signal.reason : error, 1);
   }
@@ -54,7 +56,7 @@ function parsed(args: readonly string[]) {
 }
 
 /** Each remark has a line, as in the list of an import. */
-function tell(remark: Remark): void {
+function printRemark(remark: Remark): void {
   const { reason, detail, where } = remark;
   const what = remark.type === 'note' ? 'changed' : `left out: ${remark.count} of ${remark.of}`;
   print(`${what}, ${reason}: ${detail} (${where})\n`);

@@ -11,8 +11,8 @@ export interface Conversion {
   readonly from: string;
   /** The path of a file that does not exist. */
   readonly to: string;
-  /** Gets each thing that is left out or changed. */
-  readonly tell?: (remark: Remark) => void;
+  /** Called with each thing that is left out or changed. */
+  readonly onRemark?: (remark: Remark) => void;
   /** Ends the conversion with its reason. */
   readonly signal?: AbortSignal;
 }
@@ -23,7 +23,7 @@ export interface Conversion {
  * complete; before, all is in a folder beside it, which a killed process leaves. Rejects with
  * `UnreadableArchive`, and with the error of a file.
  */
-export async function convertArchive({ source, from, to, tell, signal }: Conversion): Promise<Counts> {
+export async function convertArchive({ source, from, to, onRemark, signal }: Conversion): Promise<Counts> {
   if ((await stat(to).catch(() => undefined)) !== undefined) {
     throw new Error(`${to} is there already. Name a new file.`);
   }
@@ -32,8 +32,8 @@ export async function convertArchive({ source, from, to, tell, signal }: Convers
     const options = { scratch: stage, ...(signal && { signal }) };
     const path = join(stage, 'converted.zip');
     const reader = await openInProcess(source, from, options);
-    const counts = await writeConverted(reader, path, tell).finally(() => reader.close());
-    // What is beyond the limits of an import is refused here already.
+    const counts = await writeConverted(reader, path, onRemark).finally(() => reader.close());
+    // Archives beyond the limits of an import are refused here already.
     await (await openArchive('parley', path, options)).close();
     signal?.throwIfAborted();
     await rename(path, to);

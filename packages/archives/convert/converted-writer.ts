@@ -18,28 +18,29 @@ import {
 export type Remark = SkippedRecord | NoteRecord;
 
 /**
- * Writes all of an archive to a new file at `path`, and tells what is left out or changed. Resolves
- * with what was written. Rejects with an error of the reader or the file.
+ * Writes all of an archive to a new file at `path`, and calls `onRemark` with each thing that is
+ * left out or changed. Resolves with the counts of the written records. Rejects with an error of
+ * the reader or the file.
  */
 export function writeConverted(
   reader: ArchiveReader,
   path: string,
-  tell: (remark: Remark) => void = () => undefined,
+  onRemark: (remark: Remark) => void = () => undefined,
 ): Promise<Counts> {
-  return new ConvertedWriter(reader, tell).write(path);
+  return new ConvertedWriter(reader, onRemark).write(path);
 }
 
 class ConvertedWriter {
   readonly #reader: ArchiveReader;
-  readonly #tell: (remark: Remark) => void;
+  readonly #onRemark: (remark: Remark) => void;
   readonly #zip = new ZipFile();
   /** The files that messages name, or why they are left out, by their names in the archive. */
   readonly #files = new Map<string, { readonly entry: string } | { readonly problem: string }>();
   readonly #counts = noCounts();
 
-  constructor(reader: ArchiveReader, tell: (remark: Remark) => void) {
+  constructor(reader: ArchiveReader, onRemark: (remark: Remark) => void) {
     this.#reader = reader;
-    this.#tell = tell;
+    this.#onRemark = onRemark;
     this.#zip.on('error', this.#fail);
   }
 
@@ -71,7 +72,7 @@ class ConvertedWriter {
       const written = record.type === 'message' ? await this.#withFiles(record) : [record];
       for (const one of written) {
         for (const [of, count] of Object.entries(countsOf(one))) this.#counts[of as Counted] += count;
-        if (one.type === 'skipped' || one.type === 'note') this.#tell(one);
+        if (one.type === 'skipped' || one.type === 'note') this.#onRemark(one);
         lines += `${JSON.stringify(one)}\n`;
       }
       if (lines.length < PIECE_CHARACTERS) continue;

@@ -34,9 +34,9 @@ t.test('an archive and what it became give the same bytes', async (t) => {
   ] as const) {
     const to = freshDirectory(t);
     const [first, again] = [join(to, 'first.zip'), join(to, 'again.zip')];
-    const told: Remark[] = [];
-    const tell = (remark: Remark) => told.push(remark);
-    const counts = await convertArchive({ source, from, to: first, tell });
+    const remarks: Remark[] = [];
+    const onRemark = (remark: Remark) => remarks.push(remark);
+    const counts = await convertArchive({ source, from, to: first, onRemark });
     t.strictSame(await convertArchive({ source: 'parley', from: first, to: again }), counts);
     t.equal(hashOfFile(again), hashOfFile(first), source);
     t.strictSame(readdirSync(to).sort(), ['again.zip', 'first.zip'], 'and nothing else is left');
@@ -46,7 +46,7 @@ t.test('an archive and what it became give the same bytes', async (t) => {
       t.equal(counts[type], found[type] - lost, `${source} ${type}`);
     }
     t.strictSame(
-      told,
+      remarks,
       records.filter(({ type }) => type === 'skipped' || type === 'note'),
     );
   }
@@ -65,10 +65,15 @@ t.test('a file that is damaged is left out, with its reason and place', async (t
   bytes.writeUInt32LE((bytes.readUInt32LE(at) ^ 1) >>> 0, at);
   writeFileSync(from, bytes);
   const to = join(freshDirectory(t), 'parley.zip');
-  const told: Remark[] = [];
-  const counts = await convertArchive({ source: 'slack', from, to, tell: (remark) => told.push(remark) });
+  const remarks: Remark[] = [];
+  const counts = await convertArchive({
+    source: 'slack',
+    from,
+    to,
+    onRemark: (remark) => remarks.push(remark),
+  });
   t.match(counts, { messages: 2, files: 1 });
-  t.match(told, [{ of: 'files', reason: 'file_damaged', count: 1, detail: /"F1" \(F1\).*CRC-32/ }]);
+  t.match(remarks, [{ of: 'files', reason: 'file_damaged', count: 1, detail: /"F1" \(F1\).*CRC-32/ }]);
   const { messages, skipped } = await given('parley', to, { scratch });
   t.match(messages[1], { body: 'see', files: [{ id: 'F2', source: { entry: 'files/2' } }] });
   t.match(skipped, [{ of: 'files', reason: 'file_damaged', where: 'pier/2024-01-02.json[0]' }]);

@@ -1,6 +1,6 @@
 import { withSameParts } from './same-parts.ts';
 
-/** How the entries of a list are told apart and ordered, where that is not as usual. */
+/** The identity and order of a list's entries, where they are not as usual. */
 export interface ListOrder<T> {
   /** Returns the id of an entry: its `id` by default. */
   readonly idOf?: (item: T) => string;

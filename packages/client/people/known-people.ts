@@ -33,7 +33,7 @@ export class KnownPeople {
     this.#reads = new ReadLoop({
       timing: host.timing,
       read: () => this.#ask(),
-      // What failed for a passing reason is asked for when it is read again.
+      // A transient failure is repeated when the actor is read again.
       failed: ({ isTransient }) => {
         this.#wanted.clear();
         this.#isRefused = !isTransient;

@@ -1,6 +1,6 @@
 /** Collects the text of an HTML document from its tags and texts in order. Quotes get `> `. */
 export class HtmlText {
-  /** What stands before a cell that is not the first of its line. */
+  /** The separator before every cell of a line but the first. */
   readonly #cellMark: string;
   readonly #lines: string[] = [];
   /** The pieces of the last line, joined once: reading a growing text copies it each time. */

@@ -66,7 +66,7 @@ const LENGTHS = [
 /** Without parentheses, and so without URLs. */
 const WORDS = [/^[\w\s#.,%-]{1,100}$/];
 
-/** Elements whose text nobody sees. */
+/** Elements whose text is not shown. */
 export const NO_TEXT_TAGS = wordsOf(`
     script style textarea option select xmp title noscript iframe object embed applet svg math
     template noframes noembed`);

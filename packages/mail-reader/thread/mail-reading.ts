@@ -120,7 +120,7 @@ export class MailReading {
 
 const WHOLE_MAIL = { filename: 'mail.eml', contentType: 'message/rfc822' };
 
-/** What the message of such a mail says. */
+/** The texts of such a mail's message. */
 const UNREAD: Readonly<Record<UnreadCause, string>> = {
   time: 'This mail could not be read, because that took too long.',
   memory: 'This mail could not be read, because that took too much memory.',

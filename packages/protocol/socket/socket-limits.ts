@@ -1,4 +1,4 @@
-/** Those that clients know too. */
+/** Limits that clients know too. */
 export const REQUESTS_PER_SECOND = 20;
 export const POLLS_PER_SECOND = 10;
 export const AUTHENTICATE_MS = 10_000;

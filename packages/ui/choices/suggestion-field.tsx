@@ -11,7 +11,7 @@ export interface SuggestionFieldProps {
   /** Returns those that fit the words, in their order; for no words, the first ones. */
   readonly find: (words: string) => Promise<readonly Choice[]>;
   readonly onChoose: (choice: Choice) => void;
-  /** What was chosen before, until something is typed. A click on it shows the first choices. */
+  /** The earlier choice, shown until something is typed. A click on it shows the first choices. */
   readonly chosen?: string;
   /** Called when the text is removed. */
   readonly onEmpty?: () => void;

@@ -5,7 +5,7 @@ import { pressedKey } from '../typing/pressed-key.ts';
 import { type Choice, ChoiceLine } from './choice-line.tsx';
 
 export interface SuggestionsOptions<Item extends Choice> {
-  /** What stands in the field; null while nothing is suggested. */
+  /** The text of the field; null while nothing is suggested. */
   readonly words: string | null;
   readonly items: readonly Item[];
   /** Whether the items are for these words. Until then Enter waits, or takes what arrow keys led to. */

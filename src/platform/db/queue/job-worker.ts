@@ -154,7 +154,7 @@ export class JobWorker {
         else log.warn(about, 'a job failed');
         due_in_ms = retryMs ?? KEPT_MS;
       }
-    }
+    } else log.warn({ job: id, topic, attempts }, 'a job was begun as often as it may be, and is removed');
     try {
       // Not on a connection of several: it waits for a transaction that replaces the job.
       await JOBS.settle(database, [{ ...job, due_in_ms }]);

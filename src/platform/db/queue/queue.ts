@@ -11,8 +11,8 @@ export interface JobOptions {
   /** A key has at most one waiting job: a later job replaces it. One that is running continues. */
   readonly key?: string;
   /**
-   * The job that it replaces keeps its time if that is earlier. Callers must exclude, by a lock,
-   * that the job of the key ends without regard to what this one is about.
+   * Whether the replaced job's time stays if it is earlier. The caller must hold a lock that the
+   * handler of the job takes too before it ends, so that no job ends without this one's work.
    */
   readonly keepsEarlier?: true;
 }
@@ -30,8 +30,8 @@ export async function addJob<Payload extends object>(
     runAt === undefined
       ? sql`clock_timestamp() + ${afterMs ?? 0}::float8 * interval '1 millisecond'`
       : sql`${runAt}::timestamptz`;
-  // A job that no node has taken will find what this one is about. It is left alone, because jobs
-  // of one key would otherwise commit one after another.
+  // A waiting job that no node has taken will do this one's work. It is left alone, because jobs of
+  // one key would otherwise commit one after another.
   const unless = sql`WHERE NOT EXISTS (
       SELECT FROM jobs WHERE key = ${key ?? null} AND attempts = 0 AND due_at <= ${at})`;
   // The new id takes the row from a node that runs it.
@@ -58,7 +58,7 @@ export interface Job {
   readonly fence: number;
   readonly topic: string;
   readonly payload: unknown;
-  /** With this one. */
+  /** The number of attempts, with this one. */
   readonly attempts: number;
 }
 
