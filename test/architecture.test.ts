@@ -269,12 +269,13 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   preact: BROWSER,
 };
 
+/** The rule of Kysely and statements (src/platform/db/README.md) holds above the folder of both. */
+const NOT_DB = /^src\/(?!platform\/db\/)/;
+
 /**
  * Patterns that must not occur; `pattern` applies to the code, or with `comments` to the whole
  * text.
  */
-/** The rule of Kysely and statements (src/platform/db/README.md) holds above the folder of both. */
-const NOT_DB = /^src\/(?!platform\/db\/)/;
 const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; pattern: RegExp }[] = [
   { what: 'a type switched off', where: /./, pattern: /(:|\bas|<|[|&])\s*any\b|\bany\s*(\[\]|>)/ },
   {
@@ -300,7 +301,7 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
   },
   {
     what: 'a row type asserted at a query: statement() types it beside the SQL',
-    where: /^src\/(?!platform\/db\/)/,
+    where: NOT_DB,
     pattern: /\.query</,
   },
   {
@@ -328,7 +329,7 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
   },
   {
     what: 'a statement for others: export a function',
-    where: /^src\/(?!platform\/db\/)/,
+    where: NOT_DB,
     pattern: /^export const \w+ = statement\b/m,
   },
   {
