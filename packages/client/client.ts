@@ -69,7 +69,7 @@ export class Client extends LiveApi {
       this.connection.set({ error });
       this.#listeners.emit('error', error);
     };
-    credential.onFailed = (error) => failed(clientError('token_source', true, error));
+    credential.onFailed = (error) => this.#isClosed || failed(clientError('token_source', true, error));
     this.#rest = new Rest(options, { closing, failed, answered: (answer) => this.answered(answer) });
     this.#outboxHost = {
       ...{ timing, closing, rest: this.#rest, failed },

@@ -79,9 +79,7 @@ export class Connection {
     this.#allowance = transport === 'websocket' ? BURST : Number.POSITIVE_INFINITY;
     this.#silenceMs = openingMs;
     this.#socket.addEventListener('message', ({ data }) => this.#receive(data));
-    this.#socket.addEventListener('close', ({ code, reason, error }) => {
-      this.#end({ code, reason, ...(error && { error }) });
-    });
+    this.#socket.addEventListener('close', (end) => this.#end(end));
     // Node's WebSocket reports a failed handshake only here; others close without a code too.
     this.#socket.addEventListener('error', () => this.#end({ code: 1006, reason: 'The connection failed.' }));
     this.#watch();
@@ -169,15 +167,14 @@ export class Connection {
     });
   }
 
-  #end(end: ConnectionEnd): void {
+  #end({ code, reason, error = this.#refusal }: ConnectionEnd): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#stopWatch();
     this.#stopPace?.();
     for (const answered of this.#replies.values()) answered(LOST);
     this.#replies.clear();
-    const error = this.#refusal;
-    this.#options.listener.ended(this, { ...end, ...(error && { error }) });
+    this.#options.listener.ended(this, { code, reason, ...(error && { error }) });
   }
 }
 

@@ -6,13 +6,37 @@ import { ParleyError } from '../errors/parley-error.ts';
 import {
   afterClose,
   Connection,
-  type ConnectionListener,
   FIRST_FRAME_MS,
   type Incoming,
   type SocketConstructor,
   type SocketLike,
 } from './connection.ts';
 import type { HttpSocketOptions } from './http/http-socket.ts';
+import {
+  BID,
+  CLIMB,
+  CLOSE,
+  DIAL,
+  DOWN,
+  DUE,
+  FAILED,
+  FALLS,
+  LINK_TABLE,
+  type LinkEvent,
+  type LinkMove,
+  type LinkState,
+  LOST,
+  MOVED,
+  NEXT,
+  OPENS,
+  PAUSE,
+  READY,
+  RELAY,
+  RUNGS,
+  STUCK,
+  WAKE,
+  YIELD,
+} from './link-table.ts';
 import { Backoff } from './pauses.ts';
 import type { Server } from './server.ts';
 import type { Transport } from './transport.ts';
@@ -46,30 +70,26 @@ export interface LinkListener {
 /**
  * Keeps a client connected: retries by close code (docs/realtime.md#close-codes) and by transport,
  * moves to another connection before a node closes the current one or where a better transport
- * works, and keeps the credential fresh.
+ * works, and keeps the credential fresh. LINK_TABLE says when.
  */
 export class SocketLink {
   readonly #options: LinkOptions;
   readonly #listener: LinkListener;
   readonly #backoff: Backoff;
   readonly #climbs: Backoff;
-  #opening: Connection | undefined;
+  #state: LinkState = DOWN;
+  /** The try that is under way; a placeholder until it has a socket. */
+  #opening: Pick<Connection, 'close'> | undefined;
   #current: Connection | undefined;
   /** The previous connection, kept until the current one has caught up. */
   #leaving: Connection | undefined;
-  /** Where the opening connection stands among the better transports, if it is to find one. */
-  #climbing: number | undefined;
-  #stopClimbing: (() => void) | undefined;
-  /** The server of the newest connection. */
-  #base = '';
-  /** Cancels the next try. */
-  #stopWaiting: (() => void) | undefined;
-  /** Whether the wait is our own and may be cut short, unlike one that the server asked for. */
-  #mayWake = false;
-  #attempts = 0;
+  /** How many of the better transports the present climb has tried. */
+  #rung = 0;
   /** Successive failures to leave the current connection. */
   #failedMoves = 0;
-  #over = false;
+  #stopWaiting = () => {};
+  #stopClimbing = () => {};
+  #stopRefreshing = () => {};
 
   constructor(options: LinkOptions, listener: LinkListener) {
     this.#options = options;
@@ -89,30 +109,16 @@ export class SocketLink {
 
   get phase(): 'open' | 'opening' | 'waiting' {
     if (this.#current !== undefined) return 'open';
-    return this.#over || this.#stopWaiting !== undefined ? 'waiting' : 'opening';
+    return this.#state <= DIAL ? 'opening' : 'waiting';
   }
 
   open(): void {
-    if (this.#over) return;
-    const attempt = ++this.#attempts;
-    this.#stopWaiting?.();
-    this.#stopWaiting = undefined;
-    this.#abandonClimb();
-    const isNeeded = () => attempt === this.#attempts && this.#opening === undefined;
-    this.#connect(isNeeded).catch((error: unknown) => {
-      if (this.#over || attempt !== this.#attempts) return;
-      this.#wait(this.#backoff.next(), true);
-      if (error instanceof ParleyError && error.code === 'url_source') {
-        this.#listener.failed(clientError('url_source', true, error));
-      }
-      this.#listener.changed();
-    });
-    this.#listener.changed();
+    this.#try(NEXT);
   }
 
   /** Tries now, as the network is back or the page visible, but keeps a wait from the server. */
   wake(): void {
-    if (this.#stopWaiting !== undefined && this.#mayWake) this.open();
+    this.#try(WAKE);
   }
 
   /** Closes the previous connection, because everything has arrived. */
@@ -127,86 +133,120 @@ export class SocketLink {
   }
 
   close(): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#stopWaiting?.();
-    this.#stopClimbing?.();
-    for (const connection of [this.#opening, this.#leaving, this.#current]) connection?.close();
+    if (!this.#on(CLOSE)) return;
+    this.#release();
+    this.#stopClimbing();
+    this.#stopRefreshing();
+    this.#leaving?.close();
+    this.#current?.close();
     this.#listener.changed();
   }
 
-  /** Returns whether a connection is being opened: over `climb`, one of the better transports. */
-  async #connect(isNeeded: () => boolean, climb?: number): Promise<boolean> {
-    const { origin, account, version, credential, choice, timing } = this.#options;
+  /** Goes to the next state. Returns the move, for which the caller cares: 0 is none. */
+  #on(event: LinkEvent): LinkMove {
+    const move = LINK_TABLE[this.#state][event];
+    if (move !== 0) this.#state = (move % 10) as LinkState;
+    return move;
+  }
+
+  #try(event: typeof NEXT | typeof DUE | typeof WAKE): void {
+    if (!this.#on(event)) return;
+    this.#dial();
+    this.#listener.changed();
+  }
+
+  #plan(event: typeof PAUSE | typeof BID, ms: number): void {
+    const move = this.#on(event);
+    if (!move) return;
+    this.#release();
+    if (move === YIELD) this.#climbLater();
+    this.#stopWaiting = this.#options.timing.after(ms, () => this.#try(DUE));
+  }
+
+  /** Ends the wait or the try of the state before. */
+  #release(): void {
+    this.#stopWaiting();
+    const connection = this.#opening;
+    this.#opening = undefined;
+    connection?.close();
+  }
+
+  /** Begins a try: over the current transport, or a better one beside the current connection. */
+  #dial(better?: Transport): void {
+    this.#release();
+    const begun = { close() {} };
+    this.#opening = begun;
+    this.#connect(begun, better).catch((error: unknown) => {
+      if (this.#opening !== begun) return;
+      this.#opening = undefined;
+      if (this.#on(FAILED) === RUNGS) return void this.#climbLater();
+      this.#plan(PAUSE, this.#backoff.next());
+      if (error instanceof ParleyError && error.code === 'url_source') {
+        this.#listener.failed(clientError('url_source', true, error));
+      }
+      this.#listener.changed();
+    });
+  }
+
+  /** Rejects if there will be no connection. */
+  async #connect(begun: object, better: Transport | undefined): Promise<void> {
+    const { origin, account, version, credential, choice, timing, WebSocket } = this.#options;
     const [base, token] = await Promise.all([origin(), credential.current()]);
     choice.recall(base);
-    const transport = climb === undefined ? choice.current : choice.better[climb];
-    if (transport === undefined) return false;
-    const dial = await this.#dialer(transport);
-    if (this.#over || !isNeeded()) return false;
-    const listener: ConnectionListener = {
-      received: (connection, frame) => this.#received(connection, frame),
-      ended: (connection, end) => this.#ended(connection, end),
-    };
+    const transport = better ?? choice.current;
+    let dial = (): SocketLike =>
+      new WebSocket!(`${base.replace(/^http/, 'ws')}/v1/realtime?account=${account}`);
+    if (transport !== 'websocket') {
+      const { HttpSocket } = await import('./http/http-socket.ts');
+      dial = () => new HttpSocket({ ...this.#options, transport, base, token });
+    }
+    if (this.#opening !== begun) return;
     try {
-      const socket = dial(base, token);
-      const openingMs = choice.hasNext ? FIRST_FRAME_MS : LAST_FRAME_MS;
-      const fields = { token, account, version };
-      this.#base = base;
-      this.#climbing = climb;
-      this.#opening = new Connection({ transport, socket, openingMs, credential: fields, timing, listener });
+      this.#opening = new Connection({
+        transport,
+        socket: dial(),
+        openingMs: choice.hasNext ? FIRST_FRAME_MS : LAST_FRAME_MS,
+        credential: { token, account, version },
+        timing,
+        listener: {
+          received: (connection, frame) => this.#received(connection, frame),
+          ended: (connection, end) => this.#ended(connection, end),
+        },
+      });
     } catch (error) {
-      if (climb !== undefined) return false;
+      if (better !== undefined) throw error;
       // The platform refuses the URL, such as ws: on a page that was loaded over https:.
       this.#finish({ code: 1006, reason: String(error) }, 'url_rejected');
     }
-    return true;
-  }
-
-  /** Loads what the transport needs. Rejects if that fails. */
-  async #dialer(transport: Transport): Promise<(base: string, token: string) => SocketLike> {
-    const { WebSocket, account } = this.#options;
-    if (transport === 'websocket' && WebSocket !== undefined) {
-      return (base) => new WebSocket(`${base.replace(/^http/, 'ws')}/v1/realtime?account=${account}`);
-    }
-    const { HttpSocket } = await import('./http/http-socket.ts');
-    const kind = transport === 'poll' ? 'poll' : 'stream';
-    return (base, token) => new HttpSocket({ ...this.#options, transport: kind, base, token });
   }
 
   #received(connection: Connection, frame: Incoming): void {
     if (frame.type === 'ready' && connection === this.#opening) {
-      this.#leaving?.close();
-      this.#leaving = this.#current;
-      this.#failedMoves = 0;
-      this.#opening = undefined;
-      this.#current = connection;
-      this.#settle(connection);
-      this.#listener.attached(connection, frame);
+      this.#adopt(connection, frame);
       return;
     }
     if (frame.type === 'ping') this.#options.choice.proved(connection.transport);
     if (connection === this.#current) {
-      if (frame.type === 'goaway') this.#wait(frame.reconnect_in_ms, false);
+      if (frame.type === 'goaway') this.#plan(BID, frame.reconnect_in_ms);
       if (frame.type === 'auth_expiring') this.#refresh(connection);
     }
     this.#listener.received(connection, frame);
   }
 
-  /** The connection is ready: what was planned before is void. */
-  #settle({ transport }: Connection): void {
-    const { choice } = this.#options;
-    this.#climbing = undefined;
-    this.#stopWaiting?.();
-    this.#stopWaiting = undefined;
-    choice.opened(transport, this.#base);
-    if (this.#leaving === undefined) {
-      // Perhaps in another network.
-      this.#climbs.reset();
-      this.#stopClimbing?.();
-      this.#stopClimbing = undefined;
-    }
-    if (this.#stopClimbing === undefined) this.#climbLater();
+  #adopt(connection: Connection, frame: ReadyFrame): void {
+    this.#leaving?.close();
+    // The application may have closed the link.
+    if (connection !== this.#opening) return;
+    const move = this.#on(READY);
+    this.#leaving = this.#current;
+    this.#failedMoves = 0;
+    this.#opening = undefined;
+    this.#current = connection;
+    this.#options.choice.opened(connection.transport);
+    // Perhaps in another network.
+    if (move === OPENS) this.#climbs.reset();
+    if (move !== MOVED) this.#climbLater();
+    this.#listener.attached(connection, frame);
   }
 
   #ended(connection: Connection, end: ConnectionEnd): void {
@@ -215,25 +255,17 @@ export class SocketLink {
       this.#listener.changed();
       return;
     }
-    if (connection !== this.#opening && connection !== this.#current) return;
-    const isMove = connection === this.#opening && this.#current !== undefined;
-    const climb = connection === this.#opening ? this.#climbing : undefined;
-    if (connection === this.#opening) this.#opening = this.#climbing = undefined;
-    if (connection === this.#current) this.#current = undefined;
-    if (this.#over) return;
-    if (isMove && climb !== undefined) {
-      this.#climb(climb + 1);
-      return;
-    }
-    this.#goOn(connection, end, isMove);
-    // There is no other node, and this one waits for the client before it stops.
-    if (isMove && ++this.#failedMoves % MAX_MOVES === 0) this.reopen();
-    this.#listener.changed();
-  }
-
-  #goOn({ transport, progress }: Connection, end: ConnectionEnd, isMove: boolean): void {
+    const event = connection === this.#current ? LOST : FAILED;
+    if (event === LOST) {
+      this.#current = undefined;
+      this.#stopClimbing();
+    } else if (connection === this.#opening) this.#opening = undefined;
+    else return;
     const { next, waitMs } = afterClose(end);
     const { credential, choice, follow } = this.#options;
+    const move = this.#on(event);
+    if (move === RUNGS) return void this.#climb();
+    if (!move) return;
     follow(end.error);
     if (next === 'stop' || (next === 'authenticate' && !credential.renewable)) {
       this.#finish(end, reasonOfEnd(end) ?? 'protocol');
@@ -241,55 +273,46 @@ export class SocketLink {
     }
     const reason = reasonOfEnd(end);
     // While the current connection lasts, nothing is lost.
-    if (reason !== undefined && !isMove) this.#listener.failed(clientError(reason, true, end.error ?? end));
+    if (reason !== undefined && move !== STUCK) {
+      this.#listener.failed(clientError(reason, true, end.error ?? end));
+    }
     if (next === 'authenticate') credential.expired();
     if (next === 'start_afresh') this.#listener.cursorRefused();
-    // A move to another connection is already under way.
-    if (this.#opening !== undefined && this.#climbing === undefined) return;
-    if (!isMove && isOfNetwork(end) && choice.failed(transport, progress)) this.open();
-    else this.#wait(waitMs + this.#backoff.next(), waitMs === 0);
+    // The network ended it: servers close with codes of their own, the client itself with 1000.
+    const isOfNetwork = end.code < 4000 && end.code !== 1000;
+    if (move === FALLS && isOfNetwork && choice.failed(connection.transport, connection.progress))
+      this.open();
+    else if (move !== RELAY) this.#plan(waitMs === 0 ? PAUSE : BID, waitMs + this.#backoff.next());
+    // There is no other node, and this one waits for the client before it stops.
+    if (move === STUCK && ++this.#failedMoves % MAX_MOVES === 0) this.reopen();
+    this.#listener.changed();
   }
 
-  /** Tries the better transports from this one on while the current connection lasts. */
-  #climb(index: number): void {
-    this.#stopClimbing = undefined;
-    const isNeeded = () => this.#current !== undefined && this.#opening === undefined;
-    const later = () => {
-      if (this.#stopClimbing === undefined) this.#climbLater();
-    };
-    if (!isNeeded() || index >= this.#options.choice.better.length) later();
-    else this.#connect(isNeeded, index).then((isOpening) => isOpening || later(), later);
+  /** Tries the next of the better transports while the current connection lasts. */
+  #climb(): void {
+    const better = this.#options.choice.better[this.#rung++];
+    if (better !== undefined && this.#on(CLIMB)) this.#dial(better);
+    else this.#climbLater();
   }
 
   /** Networks change, and so does what they block. */
   #climbLater(): void {
     const { choice, timing } = this.#options;
-    if (this.#over || choice.better.length === 0) return;
-    this.#stopClimbing = timing.after(this.#climbs.next(), () => this.#climb(0));
-  }
-
-  #abandonClimb(): void {
-    if (this.#climbing === undefined) return;
-    const connection = this.#opening;
-    this.#opening = this.#climbing = undefined;
-    connection?.close();
-    this.#climbLater();
-  }
-
-  #wait(ms: number, mayWake: boolean): void {
-    this.#stopWaiting?.();
-    this.#mayWake = mayWake;
-    this.#stopWaiting = this.#options.timing.after(ms, () => this.open());
+    if (choice.better.length === 0) return;
+    this.#stopClimbing = timing.after(this.#climbs.next(), () => {
+      this.#rung = 0;
+      this.#climb();
+    });
   }
 
   /** Retries until it succeeds, or the server closes the socket for it. */
   #refresh(connection: Connection): void {
     const { credential, timing } = this.#options;
-    if (!credential.renewable) return;
+    if (connection !== this.#current || !credential.renewable) return;
     const again = () => {
-      timing.after(REFRESH_AGAIN_MS, () => {
-        if (connection === this.#current) this.#refresh(connection);
-      });
+      if (connection !== this.#current) return;
+      this.#stopRefreshing();
+      this.#stopRefreshing = timing.after(REFRESH_AGAIN_MS, () => this.#refresh(connection));
     };
     credential.expired();
     credential.current().then(
@@ -308,13 +331,6 @@ export class SocketLink {
     this.#listener.failed(clientError(reason, false, end.error ?? end));
     this.#listener.finished(end);
   }
-}
-
-/**
- * The network ended the connection: the server closes with codes of its own, the client with 1000.
- */
-function isOfNetwork({ code }: ConnectionEnd): boolean {
-  return code < 4000 && code !== 1000;
 }
 
 const REFRESH_AGAIN_MS = 5_000;

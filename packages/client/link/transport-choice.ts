@@ -22,7 +22,8 @@ export class TransportChoice {
   readonly #proven = new Set<Transport>();
   #current: Transport;
   #spent = 0;
-  #isRecalled = false;
+  /** The server of the newest try. */
+  #origin = '';
 
   /** Throws TypeError unless `allowed` names one transport or more. */
   constructor(allowed: readonly Transport[], memory: TransportMemory) {
@@ -50,22 +51,23 @@ export class TransportChoice {
     return this.#next !== undefined;
   }
 
-  /** Begins with the transport that worked for this server before. Does nothing the second time. */
+  /**
+   * Notes the server of a try. The first one begins with the transport that worked for it before.
+   */
   recall(origin: string): void {
-    if (this.#isRecalled) return;
-    this.#isRecalled = true;
-    const known = this.#memory.read(origin);
+    const known = this.#origin === '' ? this.#memory.read(origin) : undefined;
+    this.#origin = origin;
     if (known !== undefined && this.#allowed.includes(known)) this.#current = known;
   }
 
-  /** Notes that a connection over this transport is ready. */
-  opened(transport: Transport, origin: string): void {
+  /** Notes that a connection to that server, over this transport, is ready. */
+  opened(transport: Transport): void {
     if (transport !== this.#current) {
       this.#current = transport;
       // The former transport works: one failure of this one leads back to it.
       this.#spent = BUDGET;
     }
-    this.#memory.write(origin, transport === this.#allowed[0] ? undefined : transport);
+    this.#memory.write(this.#origin, transport === this.#allowed[0] ? undefined : transport);
   }
 
   /** Notes that a heartbeat arrived over this transport. */

@@ -29,10 +29,10 @@ t.test('connections that end early share one budget', async (t) => {
   t.equal(choice.current, 'websocket', 'one may be chance');
   t.equal(choice.failed('websocket', 'answered'), true);
   t.equal(choice.current, 'stream');
-  choice.opened('stream', ORIGIN);
+  choice.opened('stream');
   t.equal(choice.failed('stream', 'answered'), true, 'nothing is left for the next transport');
   t.equal(choice.current, 'poll');
-  choice.opened('poll', ORIGIN);
+  choice.opened('poll');
   choice.proved('poll');
   t.equal(choice.failed('poll', 'answered'), false, 'a heartbeat restores it');
   t.equal(choice.current, 'poll');
@@ -46,7 +46,7 @@ t.test('an end after a heartbeat says nothing about the transport', async (t) =>
 
 t.test('a server that stops does not look like a proxy at once', async (t) => {
   const choice = chooseFrom();
-  choice.opened('websocket', ORIGIN);
+  choice.opened('websocket');
   choice.proved('websocket');
   t.equal(choice.failed('websocket', 'unanswered'), false);
   t.equal(choice.failed('websocket', 'unanswered'), true);
@@ -56,12 +56,12 @@ t.test('a better transport that works, and one that only seemed to', async (t) =
   const choice = chooseFrom();
   choice.failed('websocket', 'unanswered');
   choice.failed('stream', 'unanswered');
-  choice.opened('poll', ORIGIN);
+  choice.opened('poll');
   choice.proved('poll');
   t.strictSame(choice.better, ['websocket', 'stream']);
   t.equal(choice.failed('websocket', 'unanswered'), false, 'a try beside the current one');
   t.equal(choice.current, 'poll');
-  choice.opened('stream', ORIGIN);
+  choice.opened('stream');
   t.equal(choice.current, 'stream');
   t.equal(choice.failed('stream', 'answered'), true, 'it is held back after its first frames');
   t.equal(choice.current, 'poll');
@@ -84,15 +84,16 @@ t.test('an application that names its transports', async (t) => {
 t.test('what works is remembered by server, for a day', async (t) => {
   const storage = new Map<string, string>();
   const first = chooseFrom({ storage });
+  first.recall(ORIGIN);
   first.failed('websocket', 'unanswered');
   t.strictSame([...storage], [], 'not before it works');
-  first.opened('stream', ORIGIN);
+  first.opened('stream');
   const [[key, value] = ['', '']] = storage;
 
   const second = chooseFrom({ storage });
   second.recall(ORIGIN);
   t.equal(second.current, 'stream');
-  second.opened('stream', ORIGIN);
+  second.opened('stream');
   t.equal(storage.get(key), value, 'it keeps its age');
   const elsewhere = chooseFrom({ storage });
   elsewhere.recall('https://other.example');
@@ -106,9 +107,9 @@ t.test('what works is remembered by server, for a day', async (t) => {
   later.recall(ORIGIN);
   t.equal(later.current, 'websocket');
   later.failed('websocket', 'unanswered');
-  later.opened('stream', ORIGIN);
+  later.opened('stream');
   t.not(storage.get(key), undefined);
-  second.opened('websocket', ORIGIN);
+  second.opened('websocket');
   t.strictSame([...storage], [], 'the best one needs no memory');
 });
 
@@ -125,8 +126,8 @@ t.test('a storage with something else in it, or none', async (t) => {
     const choice = chooseFrom({ storage });
     choice.recall(ORIGIN);
     choice.failed('websocket', 'unanswered');
-    choice.opened('stream', ORIGIN);
-    choice.opened('websocket', ORIGIN);
+    choice.opened('stream');
+    choice.opened('websocket');
     t.equal(choice.current, 'websocket');
   }
 });

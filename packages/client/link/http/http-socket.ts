@@ -66,9 +66,8 @@ export class HttpSocket implements SocketLike {
   #token: string;
   /** The token whose expiry was announced. */
   #expiring: string | undefined;
-  #isGreeted = false;
-  #isClosed = false;
-  #request = new AbortController();
+  /** The newest request; undefined once the socket is closed. */
+  #request: AbortController | undefined;
   /** Cancels the next request. */
   #stopWaiting: (() => void) | undefined;
 
@@ -87,8 +86,8 @@ export class HttpSocket implements SocketLike {
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#request.abort();
+    this.#request?.abort();
+    this.#request = undefined;
     this.#stopWaiting?.();
   }
 
@@ -129,7 +128,7 @@ export class HttpSocket implements SocketLike {
         return;
     }
     // What arrives from now on would not be what is followed.
-    this.#request.abort();
+    this.#request?.abort();
     this.#openIn(GATHERING_MS);
   }
 
@@ -138,7 +137,7 @@ export class HttpSocket implements SocketLike {
   }
 
   #openIn(ms: number): void {
-    if (this.#isClosed) return;
+    if (this.#request === undefined) return;
     this.#stopWaiting ??= this.#options.timing.after(ms, () => {
       this.#stopWaiting = undefined;
       this.#open();
@@ -146,7 +145,7 @@ export class HttpSocket implements SocketLike {
   }
 
   #open(): void {
-    this.#request.abort();
+    this.#request?.abort();
     this.#request = new AbortController();
     this.#continued = new Set(this.#followed.keys());
     this.#unsettled = new Set([...this.#followed.keys(), ...this.#joining.keys()]);
@@ -198,14 +197,14 @@ export class HttpSocket implements SocketLike {
 
   #post(path: string, fields: PollBody, signal: AbortSignal): Promise<Response> {
     const { base, fetch } = this.#options;
+    // Fields that are undefined are left out of the JSON.
     const subscribe = [...this.#joining.values()].map(({ conversation_id, after_sequence }) => ({
       conversation_id,
-      ...(after_sequence === undefined ? {} : { after_sequence }),
+      after_sequence,
     }));
-    const conversations = Object.fromEntries(this.#followed);
-    const from = this.#cursor === undefined ? {} : { cursor: this.#cursor, conversations };
-    const presence = this.#presence === undefined ? {} : { presence: this.#presence };
-    const body: PollBody = { subscribe, ...from, ...presence, ...fields };
+    const cursor = this.#cursor;
+    const conversations = cursor === undefined ? undefined : Object.fromEntries(this.#followed);
+    const body = { subscribe, cursor, conversations, presence: this.#presence, ...fields };
     return fetch(`${base}/v1/realtime/${path}`, {
       method: 'POST',
       headers: requestHeaders(this.#options, this.#token),
@@ -217,8 +216,8 @@ export class HttpSocket implements SocketLike {
   #receive(frame: Frame): void {
     switch (frame.type) {
       case 'hello':
-        if (this.#isGreeted) return;
-        this.#isGreeted = true;
+        // Each request begins with a greeting.
+        if (this.#cursor !== undefined) return;
         break;
       case 'ready':
         if (this.#cursor !== undefined) return;
@@ -317,7 +316,7 @@ export class HttpSocket implements SocketLike {
   }
 
   #say(frame: Frame): void {
-    if (!this.#isClosed) this.#listeners.emit('message', { data: frame });
+    if (this.#request !== undefined) this.#listeners.emit('message', { data: frame });
   }
 
   #failed(failure: unknown): void {
@@ -327,10 +326,10 @@ export class HttpSocket implements SocketLike {
     else this.#end(endOf(failure));
   }
 
-  #end({ code, reason, ...rest }: ConnectionEnd): void {
-    if (this.#isClosed) return;
+  #end(end: ConnectionEnd): void {
+    if (this.#request === undefined) return;
     this.close();
-    this.#listeners.emit('close', { code, reason, ...(rest.error && { error: rest.error }) });
+    this.#listeners.emit('close', end);
   }
 }
 
