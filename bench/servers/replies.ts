@@ -5,12 +5,11 @@
  */
 
 import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';
-import { exponential, stamp } from '../lib/tokens.ts';
-import '../../src/app/features.ts';
 import { newId } from '@parley/protocol/ids.ts';
 import { CURRENT_VERSION } from '@parley/protocol/versions.ts';
 import { Rights } from '../../src/api/access/rights.ts';
 import { loadConfig } from '../../src/app/config.ts';
+import { HOOKS } from '../../src/app/features.ts';
 import { createNodeMetrics } from '../../src/app/metrics.ts';
 import { createActor } from '../../src/core/accounts/actors/actors.ts';
 import { publishChanged } from '../../src/core/committed/changed-effects.ts';
@@ -42,6 +41,7 @@ import { OutboxWorker } from '../../src/platform/db/queue/outbox-worker.ts';
 import { handle } from '../../src/platform/db/queue/topic.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createLog } from '../../src/platform/log.ts';
+import { exponential, stamp } from '../lib/tokens.ts';
 
 /** The runner's request: one reply in each conversation. */
 export interface Block {
@@ -56,7 +56,7 @@ const CONVERSATIONS = Number(process.argv[2]);
 const config = loadConfig();
 const log = createLog(config.logLevel);
 const files = { presignDownload: () => Promise.reject(new Error('no message here has a file')) };
-const database = await openDatabase({ url: config.databaseUrl ?? '', log });
+const database = await openDatabase({ url: config.databaseUrl ?? '', log, hooks: HOOKS });
 await migrate(database, INDEXES, log);
 const engine = new MemoryEngine<Frame>();
 const metrics = createNodeMetrics();

@@ -1,7 +1,6 @@
 import { requireDataDirectory } from '@parley/embedded-postgres/embedded-postgres.ts';
 import type { Route } from '../api/pipeline/route.ts';
-import type { Feature } from '../core/features/feature.ts';
-import { install } from '../core/features/installed.ts';
+import { type Feature, hooksOf } from '../core/features/feature.ts';
 import { coreChecks } from '../core/installation/checks.ts';
 import { Figures } from '../core/installation/figures.ts';
 import { Nodes } from '../core/installation/nodes.ts';
@@ -86,15 +85,14 @@ async function start(
   let demo: DemoFile | undefined;
 
   await requireResources(config, supervision !== undefined);
-  const data = await openData(part, urls);
+  const data = await openData(part, urls, hooksOf(list));
   const access = await openAccess(part, data);
   const { database, engine } = data;
   if (rehearses) await rehearse(part, { ...data, urls, guard });
-  install(list);
   const features = await OpenedFeatures.open(list, { ...part, ...data, ...access, urls, guard });
   const noting = new Loop({
     intervalMs: NOTE_EVERY_MS,
-    run: () => noteFeatures(database, list),
+    run: () => noteFeatures(database),
     onError: (error) => log.warn({ err: error }, 'writing which features are there failed'),
   });
   // A loop begins with a pause, in which notes of a feature that is back would still be dropped.

@@ -8,6 +8,7 @@ import { openDatabase } from '../platform/db/connection/database.ts';
 import { acquireNodeLock } from '../platform/db/connection/node-lock.ts';
 import { migrate } from '../platform/db/migration/migrate.ts';
 import { DueWatch } from '../platform/db/queue/due-watch.ts';
+import type { Hooks } from '../platform/hooks.ts';
 import type { Config } from './config.ts';
 import { databaseUrlOf } from './database-url.ts';
 import { openEngineOf } from './engine.ts';
@@ -23,13 +24,14 @@ export interface PartOptions extends Pick<NodeParts, 'log' | 'disposer'> {
 export type Data = Awaited<ReturnType<typeof openData>>;
 
 /** Opens a node's Postgres, its store of files and its engine, which connects it to others. */
-export async function openData({ config, log, metrics, disposer }: PartOptions, urls: Urls) {
+export async function openData({ config, log, metrics, disposer }: PartOptions, urls: Urls, hooks: Hooks) {
   const databaseUrl = await databaseUrlOf(config, log, disposer);
   const directUrl = config.databaseDirectUrl ?? undefined;
   const database = await openDatabase({
     url: databaseUrl,
     directUrl,
     log,
+    hooks,
     metrics,
     processes: config.processes,
   });

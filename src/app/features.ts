@@ -1,5 +1,4 @@
-import type { Feature } from '../core/features/feature.ts';
-import { install } from '../core/features/installed.ts';
+import { type Feature, hooksOf } from '../core/features/feature.ts';
 import { agents } from '../features/agents/feature.ts';
 import { cells } from '../features/cells/feature.ts';
 import { compliance } from '../features/compliance/feature.ts';
@@ -15,8 +14,8 @@ import { widgets } from '../features/widgets/feature.ts';
 /**
  * The features of this build. A feature is its folder, its import and its entry: without them the
  * node starts, but its endpoints are not found. Endpoints, effects and removals follow this order.
- * A feature with settings has the same two lines in config.ts, which is read before any feature is
- * loaded.
+ * A feature with settings or commands has the same two lines in config.ts and admin/commands.ts,
+ * which are read before any feature is loaded.
  */
 export const FEATURES: readonly Feature[] = [
   compliance, // One entry a line, which begins with the name: this comment keeps the lines apart.
@@ -32,4 +31,5 @@ export const FEATURES: readonly Feature[] = [
   cells,
 ];
 
-install(FEATURES);
+/** What they add to others. */
+export const HOOKS = hooksOf(FEATURES);

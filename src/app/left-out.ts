@@ -1,4 +1,4 @@
-import type { Feature } from '../core/features/feature.ts';
+import { SETTING } from '../core/features/node-hooks.ts';
 import type { Database } from '../platform/db/connection/database.ts';
 import { statement } from '../platform/db/connection/statement.ts';
 import type { TopicHandler } from '../platform/db/queue/topic.ts';
@@ -47,10 +47,9 @@ export function withDropped(
  * minute. Its triggers fire as long as any node has it: a feature counts as left out when no node
  * has reported it for three minutes (docs/decisions.md#what-is-left-out-is-said-in-settings).
  */
-export async function noteFeatures(database: Database, features: readonly Feature[]): Promise<void> {
+export async function noteFeatures(database: Database): Promise<void> {
   for (const name of SETTINGS_OF_FEATURES) {
-    const isThere = features.some(({ setting }) => setting === name);
-    await database.query(isThere ? NOTE_THERE : NOTE_LEFT_OUT, name);
+    await database.query(database.hooks.all(SETTING).includes(name) ? NOTE_THERE : NOTE_LEFT_OUT, name);
   }
 }
 

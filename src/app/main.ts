@@ -61,7 +61,8 @@ async function start(args: readonly string[]): Promise<number> {
 
 /** Runs one administrative command; its result is JSON on standard output. */
 async function admin(args: readonly string[]): Promise<number> {
-  const { parseCommand, usageOf, UsageError, wantsHelp } = await import('./admin/command-line.ts');
+  const { parseCommand, usageOf, wantsHelp } = await import('./admin/command-line.ts');
+  const { UsageError } = await import('../core/features/command.ts');
   const { COMMANDS } = await import('./admin/commands.ts');
   try {
     if (wantsHelp(args)) {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { installed } from '../core/features/installed.ts';
+import { MODEL_PROVIDERS } from '../core/features/node-hooks.ts';
 import { BUILD } from '../platform/build.ts';
 import { placeOf } from '../platform/db/connection/servers.ts';
 import type { Config } from './config.ts';
@@ -15,8 +15,9 @@ export function describeNode(config: Config, { database, databaseUrl, engineDesc
     engine: engineDescription,
     files: config.s3 === null ? join(config.dataDir, 'uploads') : `s3://${config.s3.bucket}`,
     /** The providers of models, in the order in which they first occur. */
-    models: installed()
-      .flatMap((feature) => feature.providers?.(config) ?? [])
+    models: database.hooks
+      .all(MODEL_PROVIDERS)
+      .flatMap((providersOf) => providersOf(config))
       .join(', '),
     ...BUILD,
   };

@@ -13,7 +13,6 @@ import { filesOrigin } from '../core/attachments/files-origin.ts';
 import { isDeleted, purgeUploads, requireUpload } from '../core/attachments/uploads.ts';
 import { guidesOf } from '../core/documents/guides.ts';
 import { operationTexts } from '../core/documents/operation-texts.ts';
-import { installed } from '../core/features/installed.ts';
 import { externalIds } from '../core/resources/external-ids.ts';
 import { consolePageRoutes } from '../edge/console/page-routes.ts';
 import { consoleRoutes } from '../edge/console/routes.ts';
@@ -88,9 +87,9 @@ export async function openServing(
     publicRoutes: {
       ...docsRoutes({
         routes,
-        operations: [...operationTexts(installed()), REALTIME_OPERATIONS],
+        operations: [...operationTexts(database.hooks), REALTIME_OPERATIONS],
         docsUrl: urls.docs,
-        guides: guidesOf(installed()),
+        guides: guidesOf(database.hooks),
       }),
       ...clientRoutes(),
       ...consoleRoutes({

@@ -1,4 +1,3 @@
-import '../../src/app/features.ts';
 import { newId } from '@parley/protocol/ids.ts';
 import type { RunTrigger } from '@parley/protocol/resources/agent-run.ts';
 import t from 'tap';

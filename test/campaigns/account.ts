@@ -2,6 +2,7 @@
 
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import pg from 'pg';
+import { HOOKS } from '../../src/app/features.ts';
 import { SigningKey } from '../../src/core/audit/signing-key.ts';
 import { purgeDeleted } from '../../src/features/compliance/purge-deleted.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
@@ -37,7 +38,7 @@ export async function openStage(t: Teardown, { seed, cluster: given }: StageOpti
   const cluster = given ?? (await startCluster(t, SWEEPING_ENV, { sharesFiles: true }));
   const postgres = new pg.Pool({ connectionString: cluster.databaseUrl, max: 8 });
   t.teardown(() => postgres.end());
-  const database = await openDatabase({ url: cluster.databaseUrl, log });
+  const database = await openDatabase({ url: cluster.databaseUrl, log, hooks: HOOKS });
   t.teardown(() => database.close());
   const nodes = [cluster.nodes[0].at(NEWEST_VERSION), cluster.nodes[1].at(NEWEST_VERSION)] as const;
   await setMessagesDays(nodes[0], 1);

@@ -6,7 +6,7 @@
 
 import { sql } from 'kysely';
 import t from 'tap';
-import '../../src/app/features.ts';
+import { HOOKS } from '../../src/app/features.ts';
 import { allHoldings } from '../../src/core/features/all-holdings.ts';
 import type { HeldTable } from '../../src/core/resources/holdings.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
@@ -138,7 +138,7 @@ interface Reference {
 }
 
 const { url } = await createTestDatabase(t);
-const database = await openDatabase({ url, log: createLog('silent') });
+const database = await openDatabase({ url, log: createLog('silent'), hooks: HOOKS });
 t.teardown(() => database.close());
 const { rows: references } = await sql<Reference>`
   SELECT c.table_name AS table, c.column_name AS column, EXISTS (
@@ -152,7 +152,9 @@ const { rows: references } = await sql<Reference>`
       AND k.confrelid::regclass::text IN ('accounts', 'actors', 'users', 'conversations')))
   ORDER BY 1, 2`.execute(database.kysely);
 const held = new Map(
-  allHoldings().flatMap(({ tables }) => Object.entries(tables as Readonly<Record<string, HeldTable>>)),
+  allHoldings(database).flatMap(({ tables }) =>
+    Object.entries(tables as Readonly<Record<string, HeldTable>>),
+  ),
 );
 
 t.test('each row goes with what it refers to, or there is a reason', async (t) => {
@@ -174,7 +176,7 @@ t.test('each table is exported, or there is a reason', async (t) => {
 });
 
 t.test('what the holdings name exists', async (t) => {
-  for (const { tables, ...holdings } of allHoldings()) {
+  for (const { tables, ...holdings } of allHoldings(database)) {
     const nouns = [
       'files',
       ...Object.keys({ ...holdings.exportsOfPerson, ...holdings.exportsOfConversation }),

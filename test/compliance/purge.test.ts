@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { newId } from '@parley/protocol/ids.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
+import { HOOKS } from '../../src/app/features.ts';
 import type { Frame } from '../../src/core/frames/frame.ts';
 import { purgeConversation, purgePrefix } from '../../src/features/compliance/purge.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
@@ -24,7 +25,7 @@ const nodes = [
   await startNode(t, { databaseUrl, redisUrl: redis.url }),
   await startNode(t, { databaseUrl, redisUrl: redis.url }),
 ] as const;
-const database = await openDatabase({ url: databaseUrl, log });
+const database = await openDatabase({ url: databaseUrl, log, hooks: HOOKS });
 t.teardown(() => database.close());
 // `messages.purged` is new in this version.
 for (const { demo } of nodes) Object.assign(demo, { service_version: NEWEST_VERSION });

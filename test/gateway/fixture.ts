@@ -1,7 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import '../../src/app/features.ts';
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
 import { newId } from '@parley/protocol/ids.ts';
 import { SOCKET_LIMITS, type SocketLimits } from '@parley/protocol/socket/socket-limits.ts';
@@ -15,6 +14,7 @@ import { Tokens } from '../../src/api/access/tokens.ts';
 import { createHttp } from '../../src/api/pipeline/pipeline.ts';
 import type { Route } from '../../src/api/pipeline/route.ts';
 import { type Demo, seedDemo } from '../../src/app/demo.ts';
+import { HOOKS } from '../../src/app/features.ts';
 import { createNodeMetrics, type NodeMetrics } from '../../src/app/metrics.ts';
 import { ConversationDirectory } from '../../src/core/conversations/directory/directory.ts';
 import type { Engine } from '../../src/core/frames/engine.ts';
@@ -72,7 +72,7 @@ export class Ground {
   static async start(t: Teardown, options: GroundOptions = {}): Promise<Ground> {
     const { beside } = options;
     const databaseUrl = beside?.databaseUrl ?? (await createTestDatabase(t)).url;
-    const database = await openDatabase({ url: databaseUrl, log });
+    const database = await openDatabase({ url: databaseUrl, log, hooks: HOOKS });
     t.teardown(() => database.close());
     const engine = await openEngine(t, options);
     const metrics = createNodeMetrics();

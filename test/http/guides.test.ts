@@ -11,8 +11,9 @@ import { pathToFileURL } from 'node:url';
 import t from 'tap';
 import { pathOf } from '../../src/api/documents/pages/guides.ts';
 import { docsRoutes } from '../../src/api/documents/pages/routes.ts';
-import { FEATURES } from '../../src/app/features.ts';
+import { HOOKS } from '../../src/app/features.ts';
 import { guidesOf } from '../../src/core/documents/guides.ts';
+import { NO_HOOKS } from '../../src/platform/hooks.ts';
 import { slackContents, zipped } from '../import/samples.ts';
 import { freshDirectory, runProgram } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
@@ -57,7 +58,7 @@ const render = (what) => rendered.push(what);
 const signedInUser = async () => ({ parleyId: '${ada.id}' });
 `;
 
-const GUIDES = guidesOf(FEATURES);
+const GUIDES = guidesOf(HOOKS);
 
 t.test('the guides of features stand between those of the core, and go with their features', async (t) => {
   t.strictSame(
@@ -67,7 +68,7 @@ t.test('the guides of features stand between those of the core, and go with thei
       ...['cases', 'site-chat', 'agent', 'webhooks', 'move-in', 'sdk'],
     ],
   );
-  const served = docsRoutes({ routes: [], operations: [], docsUrl: '', guides: guidesOf([]) });
+  const served = docsRoutes({ routes: [], operations: [], docsUrl: '', guides: guidesOf(NO_HOOKS) });
   t.strictSame(
     Object.keys(served).filter((path) => path.startsWith('/docs/guides/')),
     ['getting-started', 'chat-client', 'tokens-for-pages', 'files', 'notifications', 'cases', 'sdk'].map(

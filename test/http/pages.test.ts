@@ -5,12 +5,12 @@ import { CLOSE_CODES } from '@parley/protocol/socket/close-codes.ts';
 import { SOCKET_LIMITS } from '@parley/protocol/socket/socket-limits.ts';
 import t from 'tap';
 import { pathOf } from '../../src/api/documents/pages/guides.ts';
-import { FEATURES } from '../../src/app/features.ts';
+import { HOOKS } from '../../src/app/features.ts';
 import { guidesOf } from '../../src/core/documents/guides.ts';
 import { borrowTestApp } from '../support/app.ts';
 import { contrast } from '../support/contrast.ts';
 
-const GUIDES = guidesOf(FEATURES).map(pathOf);
+const GUIDES = guidesOf(HOOKS).map(pathOf);
 const PATHS = [
   ...['', '/sdk', '/socket', '/agents', '/api/errors', '/states', '/access', '/guides'].map(
     (path) => `/docs${path}`,

@@ -1,8 +1,8 @@
 /** That no durable event is left out: by its face, or by one half of its source. */
 
-import t from 'tap';
-import '../../src/app/features.ts';
 import { type ChangeEventName, EVENTS } from '@parley/protocol/socket/events.ts';
+import t from 'tap';
+import { HOOKS } from '../../src/app/features.ts';
 import type { conversationEvents } from '../../src/core/conversations/events.ts';
 import type { CompleteSource } from '../../src/core/events/event-source.ts';
 import { eventSources } from '../../src/core/features/event-sources.ts';
@@ -27,7 +27,7 @@ t.test('every durable event has one source', async (t) => {
   const durable = Object.entries(EVENTS).filter(
     ([, { order }]) => order === 'updated' || order === 'durable',
   );
-  const sourced = eventSources().flatMap(({ events }) => [...events]);
+  const sourced = eventSources(HOOKS).flatMap(({ events }) => [...events]);
   t.strictSame(sourced.sort(), durable.map(([event]) => event as ChangeEventName).sort());
 });
 
@@ -35,7 +35,7 @@ t.test('an index leads from each stream to what changed in it', async (t) => {
   const { url } = await createTestDatabase(t);
   const database = await openDatabase({ url, log });
   t.teardown(() => database.close());
-  for (const { arm } of eventSources().flatMap(({ changed }) => Object.values(changed))) {
+  for (const { arm } of eventSources(HOOKS).flatMap(({ changed }) => Object.values(changed))) {
     const rows = arm.rows.replaceAll('s.id', "'a'").replaceAll('$3', "'1'").replaceAll('$5', "'2026-11-22'");
     const client = await database.pool.connect();
     try {

@@ -16,6 +16,7 @@ import type { Route } from '../../src/api/pipeline/route.ts';
 import { FEATURES } from '../../src/app/features.ts';
 import { noteFeatures, TASKS_OF_FEATURES, TOPICS_OF_FEATURES } from '../../src/app/left-out.ts';
 import type { Feature } from '../../src/core/features/feature.ts';
+import { hooksOf } from '../../src/core/features/feature.ts';
 import { beginAccountRemoval } from '../../src/features/compliance/account-removal.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
@@ -112,7 +113,7 @@ t.test('an account with rows of a feature that is left out is not removed', asyn
   });
   const { features } = await without('webhooks');
   const { demo } = await startTestApp(t, env, undefined, { features });
-  const database = await openDatabase({ url, log: createLog('silent') });
+  const database = await openDatabase({ url, log: createLog('silent'), hooks: hooksOf(features) });
   t.teardown(() => database.close());
   const remove = () => database.transaction((tx) => beginAccountRemoval(tx, demo.account_id));
   await t.rejects(remove(), /has rows in webhooks, which no feature of this build removes/);
@@ -124,14 +125,14 @@ t.test('search that was left out leaves no notes, and finds all once it is back'
   const { url } = await createTestDatabase(t);
   const env = { DATABASE_URL: url };
   let conversationId = '';
-  const database = await openDatabase({ url, log: createLog('silent') });
+  const { features } = await without('search');
+  const database = await openDatabase({ url, log: createLog('silent'), hooks: hooksOf(features) });
   t.teardown(() => database.close());
   const { pool } = database;
   const setting = async () =>
     (await pool.query(`SELECT value FROM settings WHERE name = 'feature_search_entries'`)).rows[0]?.value;
 
   await t.test('a node without search accepts sends', async (t) => {
-    const { features } = await without('search');
     const app = await startTestApp(t, env, undefined, { features });
     conversationId = app.demo.conversations.group;
     const path = `/v1/messaging/conversations/${conversationId}/messages`;
@@ -149,7 +150,7 @@ t.test('search that was left out leaves no notes, and finds all once it is back'
     await pool.query(
       `UPDATE settings SET created_at = created_at - interval '4 min' WHERE name = 'feature_search_entries'`,
     );
-    await noteFeatures(database, features);
+    await noteFeatures(database);
     t.equal(await setting(), 'left out');
     await pool.query('DELETE FROM search_notes');
     await send('corvette meanwhile');

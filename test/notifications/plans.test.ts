@@ -4,6 +4,7 @@
 
 import pg from 'pg';
 import t, { type Test } from 'tap';
+import { HOOKS } from '../../src/app/features.ts';
 import { insertDue } from '../../src/core/messages/timeline/notified-store.ts';
 import {
   type FeedFilters,
@@ -42,7 +43,7 @@ const READER = 'act_reader';
 const at = (n: number) => new Date(Date.UTC(2026, 10, 1) + n * 1_000).toISOString();
 
 const { url } = await createTestDatabase(t);
-const database = await openDatabase({ url, log });
+const database = await openDatabase({ url, log, hooks: HOOKS });
 t.teardown(() => database.close());
 const client = await database.pool.connect();
 t.teardown(() => client.release(true));

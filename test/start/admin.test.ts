@@ -4,12 +4,13 @@ import { startEmbeddedPostgres } from '@parley/embedded-postgres/embedded-postgr
 import { PLANS, SUBSCRIPTIONS } from '@parley/protocol/resources/account.ts';
 import t from 'tap';
 import { Tokens } from '../../src/api/access/tokens.ts';
-import { parseCommand, UsageError, usageOf } from '../../src/app/admin/command-line.ts';
+import { parseCommand, usageOf } from '../../src/app/admin/command-line.ts';
 import { COMMANDS } from '../../src/app/admin/commands.ts';
 import { runAdmin } from '../../src/app/admin/run.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { isValidApiKey } from '../../src/core/accounts/keys/keys.ts';
 import { refreshTokenPair } from '../../src/core/accounts/sessions/token-pairs.ts';
+import { UsageError } from '../../src/core/features/command.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
@@ -262,7 +263,7 @@ t.test('a command loads only what it needs', async (t) => {
 t.test('an invalid command line gets an error of one line, before anything is opened', async (t) => {
   const config = readConfig({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
   const wrong: readonly (readonly [string, RegExp])[] = [
-    ['', /no command; there are account create, account set/],
+    ['', /no command; there are account create, account delete/],
     ['account', /no command "account"/],
     ['account destroy', /no command "account destroy"/],
     ['acount list', /no command "acount list"; did you mean "account list"\?/],

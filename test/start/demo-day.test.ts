@@ -15,6 +15,7 @@ import { Tokens } from '../../src/api/access/tokens.ts';
 import { seedDay } from '../../src/app/demo/day.ts';
 import { DAY, LAUNCH } from '../../src/app/demo/day-content.ts';
 import { demoFilePath, seedDemo } from '../../src/app/demo.ts';
+import { HOOKS } from '../../src/app/features.ts';
 import { openObjectStore } from '../../src/core/attachments/open-store.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
@@ -203,7 +204,7 @@ t.test('once in a database, however many nodes write it', async (t) => {
   const directory = t.testdir();
   const nodes = await Promise.all(
     [1, 2].map(async () => {
-      const database = await openDatabase({ url, log: createLog('silent') });
+      const database = await openDatabase({ url, log: createLog('silent'), hooks: HOOKS });
       t.teardown(() => database.close());
       const { store } = await openObjectStore({
         ...{ database, s3: null, dataDir: join(directory, 'files') },

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import t from 'tap';
 import { Tokens } from '../../src/api/access/tokens.ts';
 import { type Demo, demoFilePath, readDemoFile, seedDemo, writeDemoFile } from '../../src/app/demo.ts';
+import { HOOKS } from '../../src/app/features.ts';
 import { isValidApiKey, revokeApiKey } from '../../src/core/accounts/keys/keys.ts';
 import { readMailboxOf } from '../../src/core/resources/mailbox.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
@@ -221,6 +222,7 @@ async function open(t: Teardown, url?: string): Promise<{ database: Database; to
   const database = await openDatabase({
     url: url ?? (await createTestDatabase(t)).url,
     log: createLog('silent'),
+    hooks: HOOKS,
   });
   t.teardown(() => database.close());
   return { database, tokens: await Tokens.open({ database }) };

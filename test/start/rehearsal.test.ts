@@ -7,6 +7,7 @@ import { Tokens } from '../../src/api/access/tokens.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openData, type PartOptions } from '../../src/app/data.ts';
 import { seedDemo } from '../../src/app/demo.ts';
+import { HOOKS } from '../../src/app/features.ts';
 import { createNodeMetrics } from '../../src/app/metrics.ts';
 import { rehearse } from '../../src/app/rehearsal.ts';
 import { Urls } from '../../src/app/urls.ts';
@@ -37,7 +38,7 @@ async function openNode(t: Teardown, redisUrl: string) {
   const log = createLog('debug', { write: (line) => void logged.push(line) });
   const part: PartOptions = { config, log, metrics: createNodeMetrics(), disposer };
   const urls = new Urls(config);
-  const data = await openData(part, urls);
+  const data = await openData(part, urls, HOOKS);
   const { database } = data;
   await seedDemo({ database, tokens: await Tokens.open({ database }), path: `${dataDir}/demo.json` });
   const node = { ...data, urls, guard: new AddressGuard({ allow: config.fetchAllow }) };

@@ -5,6 +5,7 @@ import type { Route } from '../../src/api/pipeline/route.ts';
 import { type AppOptions, startApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { type DemoFile, demoFilePath, readDemoFile, seedDemo } from '../../src/app/demo.ts';
+import { HOOKS } from '../../src/app/features.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog, type Logger } from '../../src/platform/log.ts';
 import { freshDirectory } from '../start/parley.ts';
@@ -76,7 +77,7 @@ export async function startTestApp(
   const app = await withoutWelcome(() => startApp({ rehearses: false, ...options, config, log }));
   t.teardown(() => app.close());
   // As few connections as one of many processes has: each costs the server some 8 ms of a core.
-  const database = await openDatabase({ url, log, processes: 16 });
+  const database = await openDatabase({ url, log, processes: 16, hooks: HOOKS });
   t.teardown(() => database.close());
   const { baseUrl, routes } = app;
   const demo = readDemoFile(demoFilePath(dataDir))!;

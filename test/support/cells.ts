@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runAdmin } from '../../src/app/admin/run.ts';
 import { readConfig } from '../../src/app/config.ts';
+import { HOOKS } from '../../src/app/features.ts';
 import { openObjectStore } from '../../src/core/attachments/open-store.ts';
 import { removeAccounts } from '../../src/features/compliance/account-removal.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
@@ -33,7 +34,7 @@ export async function startCells(
   const first = await startCell(t, (await startPostgres(t)).url, env);
   const { url } = await startPostgres(t);
   await runAdmin(['migrate'], readConfig({ DATABASE_URL: url }), createLog('silent'));
-  const database = await openDatabase({ url, log: createLog('silent') });
+  const database = await openDatabase({ url, log: createLog('silent'), hooks: HOOKS });
   for (const { name, value } of await first.database.query(READ_SECRETS)) {
     await database.query(WRITE_SECRET, name, value);
   }

@@ -8,7 +8,7 @@ import { linkModules } from './link-modules.ts';
 
 /**
  * Copies packages/ and src/, and what else of the checkout is named, without these features:
- * without their folders, and their two lines each in the list and in the configuration. The
+ * without their folders, and their two lines each in the list, in the configuration and in the commands. The
  * dependencies are those of the checkout.
  */
 export function copyWithout(
@@ -26,7 +26,7 @@ export function copyWithout(
 }
 
 /** The files that name features. */
-const LISTS = ['src/app/features.ts', 'src/app/config.ts'];
+const LISTS = ['src/app/features.ts', 'src/app/config.ts', 'src/app/admin/commands.ts'];
 
 /** Removes the import of a feature, and the line that begins with the imported name. */
 function withoutLines(text: string, folder: string): string {

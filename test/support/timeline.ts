@@ -1,5 +1,5 @@
-import '../../src/app/features.ts';
 import { newId } from '@parley/protocol/ids.ts';
+import { HOOKS } from '../../src/app/features.ts';
 import { createNodeMetrics, type NodeMetrics } from '../../src/app/metrics.ts';
 import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import type { Engine } from '../../src/core/frames/engine.ts';
@@ -37,7 +37,7 @@ export interface Ground {
 
 export async function createGround(t: Teardown): Promise<Ground> {
   const { url } = await createTestDatabase(t);
-  const database = await openDatabase({ url, log });
+  const database = await openDatabase({ url, log, hooks: HOOKS });
   t.teardown(() => database.close());
   const accountId = newId('account');
   const authorId = newId('actor');

@@ -1,5 +1,6 @@
 import { timedId } from '@parley/protocol/ids.ts';
 import { Rights } from '../../src/api/access/rights.ts';
+import { HOOKS } from '../../src/app/features.ts';
 import type { Frame } from '../../src/core/frames/frame.ts';
 import { Deliverer } from '../../src/features/webhooks/deliverer.ts';
 import type { FirstTry, ReadData } from '../../src/features/webhooks/delivery.ts';
@@ -48,7 +49,7 @@ export async function openDelivering(
     log: own = log,
   }: DeliveringOptions = {},
 ): Promise<Delivering> {
-  const database = await openDatabase({ url, log });
+  const database = await openDatabase({ url, log, hooks: HOOKS });
   const engine = new MemoryEngine<Frame>();
   const rights = await Rights.open(engine);
   const times: WebhookTimes = {

@@ -2,41 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import { nearestName } from '@parley/protocol/validation/nearest-name.ts';
-
-/** The command line is wrong, and nothing was done. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
-
-export interface Option {
-  /** One line about its meaning. */
-  readonly help: string;
-  /** The value in the usage text. */
-  readonly value: string;
-  readonly required?: true;
-  /** The form of the value; a refusal states `accepts`. */
-  readonly check?: { readonly accepts: string; readonly test: (text: string) => boolean };
-}
-
-export interface Command<Context> {
-  /** One line about the command. */
-  readonly help: string;
-  readonly options: Readonly<Record<string, Option>>;
-  /** The option whose value needs no name. */
-  readonly first?: string;
-  /** It uses only the configuration and files: no database is looked for or started. */
-  readonly offline?: true;
-  /** How many connections to the database it needs. Default: 1. */
-  readonly connections?: number;
-  /**
-   * Resolves with the object to print, or undefined if it has printed by itself. Required options
-   * are present, and every value has passed its check.
-   */
-  readonly run: (context: Context, options: Options) => Promise<object | undefined>;
-}
-
-export type Options = Readonly<Record<string, string>>;
-export type Commands<Context> = Readonly<Record<string, Command<Context>>>;
+import { type Command, type Commands, type Options, UsageError } from '../../core/features/command.ts';
 
 export function wantsHelp(args: readonly string[]): boolean {
   return args[0] === HELP || args.some((arg) => arg === '--help' || arg === '-h');
@@ -84,14 +50,6 @@ export function usageOf<Context>(
   });
   const lines = columns(Object.entries(options).map(([option, { help }]) => [`--${option}`, help]));
   return `usage: ${program} ${name}${words.join('')}\n\n${help}\n${lines === '' ? '' : `\n${lines}\n`}`;
-}
-
-export function oneOf(help: string, values: readonly string[]): Option {
-  return {
-    help,
-    value: values.join('|'),
-    check: { accepts: `one of ${values.join(', ')}`, test: (text) => values.includes(text) },
-  };
 }
 
 const HELP = 'help';

@@ -2,28 +2,30 @@ import type { KeysetList } from '../../platform/db/connection/keyset.ts';
 /** The operator's commands. Each loads its modules when it runs, as each call is a process. */
 
 import type { AccountPlan, Plan } from '@parley/protocol/resources/account.ts';
-import type { ImportSource } from '@parley/protocol/resources/import.ts';
-import type { Feature } from '../../core/features/feature.ts';
+import {
+  ACCOUNT,
+  type Command,
+  type Commands,
+  inTransaction,
+  LIMIT,
+  listOf,
+  MAX_ROWS,
+  type Option,
+  oneOf,
+  USER,
+  UsageError,
+} from '../../core/features/command.ts';
+import { cellCommands } from '../../features/cells/commands.ts';
+import { complianceCommands } from '../../features/compliance/commands.ts';
+import { importCommands } from '../../features/import/commands.ts';
+import { pushCommands } from '../../features/push/commands.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import type { Tx } from '../../platform/db/connection/handle.ts';
 import type { AdminContext } from './admin-context.ts';
-import { type Command, type Commands, type Option, type Options, oneOf, UsageError } from './command-line.ts';
 
-const ACCOUNT: Option = { help: 'id of the account', value: 'acc_…', required: true };
 const NAME: Option = { help: 'name that people see', value: 'N', required: true };
-const USER: Option = { help: 'id of the user', value: 'act_…', required: true };
 const SEARCH: Option = {
   help: 'only those with this text in their name (or e-mail address), case ignored',
   value: 'TEXT',
-};
-const MAX_ROWS = 10_000;
-const LIMIT: Option = {
-  help: 'how many at most, newest first; 100 if left out',
-  value: 'N',
-  check: {
-    accepts: `a whole number from 1 to ${MAX_ROWS}`,
-    test: (text) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= MAX_ROWS,
-  },
 };
 // Repeats packages/protocol/resources/account.ts, which takes a tenth of a second to load; the
 // types check that both are equal.
@@ -52,7 +54,7 @@ const EXPIRES: Option = {
   },
 };
 
-export const COMMANDS: Commands<AdminContext> = {
+const OF_CORE: Commands<AdminContext> = {
   'account create': {
     help: 'Create an account with the roles admin, member, viewer, agent, scanner and sales_rep',
     options: { name: NAME, plan: PLAN },
@@ -104,67 +106,6 @@ export const COMMANDS: Commands<AdminContext> = {
         roles: roles.map(({ id, name, type }) => ({ id, name, type })),
         ...(await countMembers(database, id)),
       };
-    },
-  },
-  'account delete': {
-    help: 'Delete an account for good, unless a conversation of it is under legal hold; running nodes remove it',
-    options: {
-      id: ACCOUNT,
-      confirm: {
-        help: 'the same id again; without it nothing is deleted, and what would be is shown',
-        value: 'acc_…',
-      },
-    },
-    run: inTransaction(async (tx, { id = '', confirm }) => {
-      if (confirm !== undefined && confirm !== id)
-        throw new UsageError(`--confirm must be ${id}, the id of the account`);
-      const { countMembers, findAccount } = await import('../../core/accounts/account/accounts.ts');
-      const { readHead } = await import('../../core/audit/chain-store.ts');
-      const removal = await ofFeature('accountRemoval');
-      const { name } = await findAccount(tx, id);
-      await removal.check(tx, id);
-      const shown = { object: 'account_deletion', account_id: id, name, ...(await countMembers(tx, id)) };
-      if (confirm === undefined)
-        return { ...shown, deleted_at: null, to_delete: `account delete --id ${id} --confirm ${id}` };
-      const { deleted_at } = await removal.begin(tx, id);
-      const { head } = await readHead(tx, id);
-      return { ...shown, deleted_at, audit_head: head };
-    }),
-  },
-  'account move-out': {
-    help: 'Let an account move to another cell, which takes it with "account move-in"; shows how far it is',
-    options: {
-      id: ACCOUNT,
-      to: {
-        help: 'address of the other cell, its PARLEY_PUBLIC_URL',
-        value: 'URL',
-        required: true,
-        check: {
-          accepts: 'an http(s) URL without a path',
-          test: (text) => /^https?:\/\/[^/\s]+$/.test(text),
-        },
-      },
-    },
-    async run(context, { id = '', to = '' }) {
-      const { letMove } = await import('./move-account.ts');
-      return { object: 'account_move', ...(await letMove(context, id, to)) };
-    },
-  },
-  'account move-in': {
-    help: 'Take an account from another cell, which has let it move; run again, it goes on where it stopped',
-    connections: 4,
-    options: {
-      id: ACCOUNT,
-      from: {
-        help: 'file with the environment of the other cell, as NAME=value',
-        value: 'FILE',
-        required: true,
-      },
-      cancel: oneOf('yes: give the move up; the account stays at the other cell', ['yes', 'no']),
-    },
-    async run(context, { id: accountId = '', from = '', cancel }) {
-      const { takeAccount } = await import('./move-account.ts');
-      return takeAccount(context, { accountId, from, isCanceled: cancel === 'yes' });
     },
   },
   'key create': {
@@ -285,54 +226,12 @@ export const COMMANDS: Commands<AdminContext> = {
       return listOf('operator', limit, (fetch) => listOperators(database, fetch));
     },
   },
-  'digest list': {
-    help: 'List the digests of unseen notifications that wait for mail, the oldest first, without their text',
-    options: { limit: LIMIT },
-    run: async ({ database }, { limit }) => {
-      const readDigests = await ofFeature('waitingDigests');
-      return listOf('digest', limit, async (fetch) =>
-        (await readDigests(database, fetch)).map(({ actor_id, notification_ids, ...digest }) => ({
-          user_id: actor_id,
-          notifications: notification_ids.length,
-          ...digest,
-        })),
-      );
-    },
-  },
-  'digest show': {
-    help: 'Show the mail that a digest would be now',
-    options: { user: USER },
-    async run({ database }, { user = '' }) {
-      const digest = await (await ofFeature('digestOf'))(database, user);
-      const mail = await digest?.write();
-      if (mail === undefined) throw new Error(`nothing is to be mailed to the user ${user}`);
-      return { object: 'digest_mail', user_id: user, ...mail };
-    },
-  },
   'audit key': {
     help: 'Show the id and the public key of what signs the audit; makes the key if there is none',
     options: {},
-    async run({ config }) {
-      const { id, publicKey, trusted } = await signingKey(config);
+    async run({ openSigningKey }) {
+      const { id, publicKey, trusted } = await openSigningKey();
       return { object: 'audit_key', key_id: id, public_key: publicKey, trusted_key_ids: trusted.ids };
-    },
-  },
-  'export verify': {
-    first: 'file',
-    help: 'Check an export offline: its signature, every hash, and that nothing was added or is missing',
-    options: {
-      file: { help: 'path of the downloaded export', value: 'exp_….zip', required: true },
-      key: {
-        help: 'public key that must have signed it, from "audit key"; if left out, the keys of this deployment',
-        value: 'K',
-      },
-    },
-    offline: true,
-    async run({ config }, { file = '', key }) {
-      const { TrustedKeys } = await import('../../core/audit/signing-key.ts');
-      const verifyArchive = await ofFeature('verifyExport');
-      const keys = key === undefined ? (await signingKey(config)).trusted : new TrustedKeys([key]);
-      return { object: 'verified_export', valid: true, ...(await verifyArchive(file, keys)) };
     },
   },
   'audit export': {
@@ -366,10 +265,6 @@ export const COMMANDS: Commands<AdminContext> = {
       return verifyFile({ file, headFile: head, publicKeys: key?.split(',') });
     },
   },
-  'import slack': importOf('slack', 'Import the zip file that Slack exports'),
-  'import mattermost': importOf('mattermost', 'Import a bulk export of Mattermost: a zip, or its JSONL file'),
-  'import zulip': importOf('zulip', 'Import the .tar.gz file that Zulip exports'),
-  'import parley': importOf('parley', 'Import an exported conversation of Parley, or a converted archive'),
   'redis use': {
     help: 'Have all running nodes use the Redis of REDIS_URL, which each was restarted with before',
     options: {},
@@ -395,22 +290,17 @@ export const COMMANDS: Commands<AdminContext> = {
   },
 };
 
-/** Returns the part of a feature that a command uses; loads all features. */
-async function ofFeature<Name extends keyof Feature>(name: Name): Promise<NonNullable<Feature[Name]>> {
-  await import('../features.ts');
-  const { provided } = await import('../../core/features/installed.ts');
-  const found = provided(name);
-  if (found === undefined) throw new Error('this build has no such feature');
-  return found;
-}
+/** Those of the core and of the features, by their names. */
+export const COMMANDS: Commands<AdminContext> = sortedByName({
+  ...OF_CORE,
+  ...cellCommands,
+  ...complianceCommands,
+  ...importCommands,
+  ...pushCommands,
+});
 
-async function signingKey({ auditKey: key, auditOldKeys: oldKeys, dataDir }: AdminContext['config']) {
-  const { SigningKey } = await import('../../core/audit/signing-key.ts');
-  return SigningKey.open({ key, oldKeys, dataDir });
-}
-
-function inTransaction(run: (tx: Tx, options: Options) => Promise<object>) {
-  return ({ database }: AdminContext, options: Options) => database.transaction((tx) => run(tx, options));
+function sortedByName<Value>(values: Readonly<Record<string, Value>>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(values).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** Returns the command that lists what an account has. */
@@ -427,29 +317,6 @@ function accountList<Row extends object>(
       const list = await load();
       const { id } = await findAccount(database, account);
       return listOf(object, limit, (fetch) => readPage(list, database, id, search, fetch));
-    },
-  };
-}
-
-function importOf(source: ImportSource, help: string): Command<AdminContext> {
-  return {
-    help: `${help}; run again, it goes on where it stopped`,
-    first: 'archive',
-    connections: 4,
-    options: {
-      archive: { help: 'path of the archive', value: 'FILE', required: true },
-      account: ACCOUNT,
-      'emails-verified': oneOf(
-        'yes: the addresses in the archive belong to their persons, so users with the same address are the same persons',
-        ['yes', 'no'],
-      ),
-      'email-domain': { help: 'makes addresses of user names in archives without addresses', value: 'D' },
-      'file-token': { help: 'token of the service with which files are fetched', value: 'T' },
-      origin: { help: 'name of the server, if the account imports from several of one kind', value: 'N' },
-    },
-    async run(context, options) {
-      const { importArchive } = await import('./import-archive.ts');
-      return importArchive(context, source, options);
     },
   };
 }
@@ -474,15 +341,4 @@ function readPage<Row extends object>(
 ): Promise<Row[]> {
   const page = { direction: 'next', after: null, fetch, search: search ?? null } as const;
   return list.readPage(database, [accountId], page);
-}
-
-/** Reads one row more than it shows, to know whether there are more. */
-async function listOf(
-  object: string,
-  limit = '100',
-  read: (fetch: number) => Promise<object[]>,
-): Promise<object> {
-  const rows = await read(Number(limit) + 1);
-  const data = rows.slice(0, Number(limit)).map((row) => ({ object, ...row }));
-  return { object: 'list', data, has_more: rows.length > data.length };
 }

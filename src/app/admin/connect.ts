@@ -1,5 +1,6 @@
 import { type Database, openDatabase } from '../../platform/db/connection/database.ts';
 import { isMigrated } from '../../platform/db/migration/migrated.ts';
+import type { Hooks } from '../../platform/hooks.ts';
 import type { Disposer } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Config } from '../config.ts';
@@ -13,11 +14,14 @@ export async function connect(
   config: Pick<Config, 'databaseUrl' | 'databaseDirectUrl' | 'dataDir'>,
   log: Logger,
   disposer: Disposer,
-  maxConnections = 1,
+  {
+    connections = 1,
+    hooks,
+  }: { readonly connections?: number | undefined; readonly hooks?: Hooks | undefined } = {},
 ): Promise<Database> {
   const url = config.databaseUrl ?? (await embeddedUrl(config.dataDir, log, disposer));
   const directUrl = config.databaseDirectUrl ?? undefined;
-  const database = await openDatabase({ url, directUrl, log, maxConnections });
+  const database = await openDatabase({ url, directUrl, log, hooks, maxConnections: connections });
   disposer.add('database', database, (it) => it.close());
   // The first account of a new deployment may be made before its first start.
   if (await isMigrated(database)) return database;

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { parseEnv } from 'node:util';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { Disposer } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { Config } from '../config.ts';
+import { type Config, readConfig } from '../config.ts';
 import type { AdminContext } from './admin-context.ts';
 import { parseCommand } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
@@ -21,25 +23,74 @@ export async function runAdmin(
   log: Logger,
 ): Promise<object | undefined> {
   const { command, options } = parseCommand(COMMANDS, args);
-  if (command.offline) return command.run(offline(config, log), options);
   const disposer = new Disposer();
+  const { connections, usesFeatures } = command;
+  const hooks = usesFeatures && (await import('../features.ts')).HOOKS;
   try {
-    const database = await connect(config, log, disposer, command.connections);
-    return await command.run({ database, config, log, print }, options);
+    const database = command.offline
+      ? undefined
+      : await connect(config, log, disposer, { connections, hooks });
+    return await command.run(contextOf({ config, log, database, disposer }), options);
   } finally {
     await disposer.close();
   }
 }
 
-function offline(config: Config, log: Logger): AdminContext {
-  return {
-    config,
-    log,
-    print,
+interface ContextParts {
+  readonly config: Config;
+  readonly log: Logger;
+  /** Undefined for an offline command. */
+  readonly database: Database | undefined;
+  readonly disposer: Disposer;
+}
+
+/** Each part loads its modules when it is opened. */
+function contextOf({ config, log, database, disposer }: ContextParts): AdminContext {
+  const context: AdminContext = {
+    ...{ config, log, print },
     get database(): Database {
-      throw new Error('an offline command has no database');
+      if (database === undefined) throw new Error('an offline command has no database');
+      return database;
+    },
+    async openStore() {
+      const { openObjectStore } = await import('../../core/attachments/open-store.ts');
+      const { s3, dataDir, storedBytesPerAccount: accountBytes, publicUrl } = config;
+      const baseUrl = () => publicUrl ?? '';
+      const opened = await openObjectStore({
+        database: context.database,
+        s3,
+        dataDir,
+        accountBytes,
+        baseUrl,
+      });
+      return disposer.add('object store', opened.store, (it) => it.close());
+    },
+    async openEngine(metrics) {
+      const { FRAME_CODEC } = await import('../../core/frames/frame-codec.ts');
+      const { RedisList } = await import('../../platform/db/notices/redis-list.ts');
+      const { openEngine } = await import('../../platform/engine/open-engine.ts');
+      const { readRedisUrl } = await import('../../platform/engine/redis/redis-address.ts');
+      const addresses = config.redisUrl === null ? [] : readRedisUrl(config.redisUrl)!;
+      const known = addresses.map(({ name }) => name);
+      const hasList = known.length > 0 && addresses[0]?.cluster === undefined;
+      const used = hasList ? (await RedisList.open({ database: context.database, known, log })).names : [];
+      const { engine } = await openEngine({ codec: FRAME_CODEC, addresses, used, log, metrics });
+      return disposer.add('engine', engine, (it) => it.close());
+    },
+    async openSigningKey() {
+      const { SigningKey } = await import('../../core/audit/signing-key.ts');
+      return SigningKey.open({ key: config.auditKey, oldKeys: config.auditOldKeys, dataDir: config.dataDir });
+    },
+    async openGuard() {
+      const { AddressGuard } = await import('../../platform/outbound/address-guard.ts');
+      return new AddressGuard({ allow: config.fetchAllow });
+    },
+    async openOther(file) {
+      const other = readConfig(parseEnv(await readFile(file, 'utf8')));
+      return contextOf({ config: other, log, database: await connect(other, log, disposer), disposer });
     },
   };
+  return context;
 }
 
 async function print(line: object): Promise<void> {

@@ -9,6 +9,7 @@ import { moveWorkflow } from '../../core/conversations/cases/workflow.ts';
 import { announceCreated } from '../../core/conversations/lifecycle/start-conversation.ts';
 import { createConversation } from '../../core/conversations/rows/conversation-store.ts';
 import type { NewParticipant } from '../../core/conversations/rows/participant-store.ts';
+import { DEMO_MAIL, DEMO_RUN_ENDED } from '../../core/features/demo-hooks.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { writePin } from '../../core/messages/pins/pin.ts';
 import { insertReaction, lockReactions } from '../../core/messages/reactions/reactions.ts';
@@ -16,7 +17,7 @@ import type { NewAttachment } from '../../core/messages/rows/new-message.ts';
 import { insertMessages, type NumberedMessage } from '../../core/messages/timeline/insert-store.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { type DemoRows, demoParts, extendDemo, lockDemo } from '../demo.ts';
+import { type DemoRows, extendDemo, lockDemo } from '../demo.ts';
 import {
   CUSTOMERS,
   DAY,
@@ -97,7 +98,7 @@ class DayWriter {
   async #create(said: DayConversation): Promise<string> {
     const tx = this.#tx;
     const { accountId, users, inbox } = this.#demo;
-    const hasMailbox = demoParts().mail !== undefined;
+    const hasMailbox = this.#tx.hooks.first(DEMO_MAIL) !== undefined;
     const participants: NewParticipant[] = [
       { type: 'user', actorId: users.ada.id, role: 'owner' },
       { type: 'user', actorId: users.grace.id },
@@ -236,7 +237,7 @@ class DayWriter {
         ...times,
       })
       .execute();
-    await demoParts().ended?.(tx, id);
+    await tx.hooks.first(DEMO_RUN_ENDED)?.(tx, id);
     return id;
   }
 
@@ -245,7 +246,7 @@ class DayWriter {
     const tx = this.#tx;
     const { id, conversation_id: conversationId } = message;
     if (said.mail !== undefined) {
-      await demoParts().mail?.(tx, {
+      await tx.hooks.first(DEMO_MAIL)?.(tx, {
         id: mailIdOf(id),
         message,
         inbox: this.#demo.inbox,

@@ -24,7 +24,7 @@ export async function publishChanged(
 ): Promise<void> {
   const { engine, onPublished, onFinished } = options;
   for (const [event, ofEvent] of Map.groupBy(changes, (change) => change.event)) {
-    const events = (await sourceOf(event)?.read(options, ofEvent)) ?? [];
+    const events = (await sourceOf(options.database.hooks, event)?.read(options, ofEvent)) ?? [];
     const published = events.map((one) => publish(engine, one));
     await Promise.all([...published, onPublished?.(events, ofEvent, isRepeated)]);
   }

@@ -1,3 +1,8 @@
+import { defineHook, type Hooks } from '../../platform/hooks.ts';
+
+/** The guide of a feature, which a node without the feature does not serve. */
+export const GUIDE = defineHook<PlacedGuide>('documents.guide');
+
 /** A guide as the documents take it (api/documents/pages/guides.ts), with its place. */
 export interface PlacedGuide {
   readonly name: string;
@@ -6,9 +11,9 @@ export interface PlacedGuide {
   readonly place: number;
 }
 
-/** Returns the guides of the core and of these features in reading order. */
-export function guidesOf(features: readonly { readonly guide?: PlacedGuide }[]): PlacedGuide[] {
-  return [...OF_CORE, ...features.flatMap(({ guide = [] }) => guide)].sort((a, b) => a.place - b.place);
+/** Returns the guides of the core and of features in reading order. */
+export function guidesOf(hooks: Hooks): PlacedGuide[] {
+  return [...OF_CORE, ...hooks.all(GUIDE)].sort((a, b) => a.place - b.place);
 }
 
 const OF_CORE: readonly PlacedGuide[] = [

@@ -1,10 +1,15 @@
+import { defineHook, type Hooks } from '../../platform/hooks.ts';
+
+/** The file with the texts of a feature's operations. */
+export const OPERATION_TEXTS = defineHook<URL>('documents.operation_texts');
+
 /**
- * Returns the files with the description of each operation of the core and of these features: the
+ * Returns the files with the description of each operation of the core and of features: the
  * rules of the operation, and the errors that its schemas do not show. The route itself has the
  * permission and the version.
  */
-export function operationTexts(features: readonly { readonly operations?: URL }[]): URL[] {
-  return [...OF_CORE, ...features.flatMap(({ operations = [] }) => operations)];
+export function operationTexts(hooks: Hooks): URL[] {
+  return [...OF_CORE, ...hooks.all(OPERATION_TEXTS)];
 }
 
 const OF_CORE: readonly URL[] = [

@@ -1,3 +1,5 @@
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { defineHook } from '../../platform/hooks.ts';
 import { accountHoldings } from '../accounts/holdings.ts';
 import { uploadHoldings } from '../attachments/uploads.ts';
 import { auditHoldings } from '../audit/holdings.ts';
@@ -6,13 +8,15 @@ import { inboxHoldings } from '../inbox/writer.ts';
 import { messageHoldings } from '../messages/holdings.ts';
 import { notificationHoldings } from '../notifications/holdings.ts';
 import type { Holdings } from '../resources/holdings.ts';
-import { installed } from './installed.ts';
+
+/** What a feature holds. */
+export const HOLDINGS = defineHook<Holdings>('holdings');
 
 /**
  * Returns what all slices hold, in the order in which it is exported and erased. Rows of accounts
  * are removed in the opposite order, since none refers to one of later holdings.
  */
-export function allHoldings(): readonly Holdings[] {
+export function allHoldings({ hooks }: Pick<Db, 'hooks'>): readonly Holdings[] {
   return [
     accountHoldings,
     uploadHoldings,
@@ -21,7 +25,7 @@ export function allHoldings(): readonly Holdings[] {
     notificationHoldings,
     memberHoldings,
     inboxHoldings,
-    ...installed().flatMap(({ holdings = [] }) => holdings),
+    ...hooks.all(HOLDINGS),
     auditHoldings,
   ];
 }

@@ -1,4 +1,5 @@
 import type { ChangeEventName } from '@parley/protocol/socket/events.ts';
+import { defineHook, type Hooks } from '../../platform/hooks.ts';
 import {
   conversationEvents,
   membershipEvents,
@@ -10,7 +11,9 @@ import { messageEvents, unsentEvents } from '../messages/events.ts';
 import { pinEvents } from '../messages/pins/pin.ts';
 import { reactionEvents } from '../messages/reactions/reactions.ts';
 import { notificationEvents } from '../notifications/feed/events.ts';
-import { installed } from './installed.ts';
+
+/** A source of durable events of a feature. Events without a source are not published. */
+export const EVENT_SOURCE = defineHook<EventSource>('events.source');
 
 const OF_CORE: readonly EventSource[] = [
   messageEvents,
@@ -28,11 +31,11 @@ const OF_CORE: readonly EventSource[] = [
  * Returns the sources of every durable event, in the order in which readers catch up. Publishing
  * (core/committed/changed-effects.ts) and catch-up (edge/gateway/changes/changes.ts) both use them.
  */
-export function eventSources(): readonly EventSource[] {
-  return [...OF_CORE, ...installed().flatMap(({ events = [] }) => events)];
+export function eventSources(hooks: Hooks): readonly EventSource[] {
+  return [...OF_CORE, ...hooks.all(EVENT_SOURCE)];
 }
 
 /** Returns undefined for an event of a feature that is not installed. */
-export function sourceOf(event: ChangeEventName): EventSource | undefined {
-  return eventSources().find(({ events }) => events.includes(event));
+export function sourceOf(hooks: Hooks, event: ChangeEventName): EventSource | undefined {
+  return eventSources(hooks).find(({ events }) => events.includes(event));
 }

@@ -4,12 +4,15 @@ import { changeListeners } from '../../core/accounts/account/listeners.ts';
 import { type MoveRow, readMove, writeMove } from '../../core/accounts/account/moves.ts';
 import { Avatars } from '../../core/accounts/avatars/avatars.ts';
 import { enqueueRightsChanged } from '../../core/accounts/rights/rights-changed.ts';
+import type { ObjectStore } from '../../core/attachments/storage.ts';
 import { readHead } from '../../core/audit/chain-store.ts';
 import { handOver, saveHandover } from '../../core/audit/handover.ts';
-import type { CellParts, MovedAccount, MoveOptions } from '../../core/features/feature.ts';
+import type { SigningKey } from '../../core/audit/signing-key.ts';
 import { addDeliveriesOf } from '../../core/messages/schedules/schedule-store.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { isUnavailable, isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
+import type { Logger } from '../../platform/log.ts';
 import { Cell } from './cell.ts';
 import { lowerFence, raiseFence } from './fence.ts';
 import { FileCopy, readFiles } from './file-copy.ts';
@@ -17,6 +20,35 @@ import { leaveSource } from './leave-source.ts';
 import { MOVED_TABLES } from './moved-tables.ts';
 import { enqueuePending, hasPending, readPending } from './pending-events.ts';
 import { RowCopy, removeRows } from './row-copy.ts';
+
+/** What a move uses of an installation. */
+export interface CellParts {
+  readonly database: Database;
+  readonly store: ObjectStore;
+  readonly signingKey: SigningKey;
+  /** The address of the cell, without a trailing slash. */
+  readonly url: string;
+}
+
+interface MoveOptions {
+  readonly source: CellParts;
+  readonly target: CellParts;
+  readonly accountId: string;
+  readonly log: Logger;
+}
+
+interface MovedAccount {
+  readonly account_id: string;
+  /** 1 for the first move of the account. */
+  readonly number: number;
+  /** Addresses of cells. */
+  readonly from: string;
+  readonly to: string;
+  readonly rows: number;
+  readonly files: number;
+  /** Milliseconds in which changes of the account were answered with 503. */
+  readonly refused_ms: number;
+}
 
 /**
  * Moves an account to this installation while it is in use (docs/operations.md#moving-an-account):

@@ -1,12 +1,10 @@
 import type { Feature } from '../../core/features/feature.ts';
 import { sharedSecret } from '../../platform/db/shared-secret.ts';
-import { cancelMove, moveAccount } from './account-move.ts';
 import { arrivalRoutes } from './arrival-routes.ts';
 import { endFormerAccounts } from './arrivals.ts';
 import { lowerForgottenFences } from './fence.ts';
 
 export const cells: Feature = {
-  accountMoves: { move: moveAccount, cancel: cancelMove },
   async open({ config, database, log }) {
     const secret = await sharedSecret(database, 'identity_secret');
     await endFormerAccounts({ database, log, url: config.publicUrl, cells: config.cells, secret });

@@ -38,7 +38,7 @@ export async function requireRemovable(tx: Tx, id: string): Promise<void> {
       `The account ${id} has conversations under legal hold, so it is not deleted. Release them first: ${named}`,
     );
   }
-  const removed = allHoldings().flatMap(({ tables }) => Object.keys(tables));
+  const removed = allHoldings(tx).flatMap(({ tables }) => Object.keys(tables));
   const tables: string[] = [];
   for (const { name, rows } of await tx.query(READ_REFERRING, removed)) {
     if ((await tx.query(composeReadRow(name, rows), id)).length > 0) tables.push(name);
@@ -69,7 +69,7 @@ export async function removeAccounts(options: AccountRemovalOptions, signal: Abo
 async function removeOne(options: AccountRemovalOptions, id: string, signal: AbortSignal): Promise<void> {
   const { database, store, log } = options;
   await removeRowsOfAccount(database, 'first', id, signal);
-  for (const holdings of allHoldings()) {
+  for (const holdings of allHoldings(database)) {
     if (await database.transaction(async (tx) => holdings.endWorkOf?.(tx, id))) return;
   }
   if (!(await removeConversations(options, id, signal))) return;

@@ -88,7 +88,7 @@ export async function afterDeleted(
   database: Database,
   { conversation_id: id, account_id, by }: ConversationDeleted,
 ): Promise<void> {
-  for (const holdings of allHoldings()) await holdings.endWorkIn?.(database, { id, account_id, by });
+  for (const holdings of allHoldings(database)) await holdings.endWorkIn?.(database, { id, account_id, by });
   for (let isMore = true; isMore; ) {
     isMore = await database.transaction(async (tx) => {
       const withdrawn = await withdrawAbout(tx, id, WITHDRAWN_AT_ONCE);

@@ -51,7 +51,7 @@ export async function eraseUser(
     held_conversations: held,
     names: [...new Set(known.flatMap((name) => name || []))],
   };
-  for (const holdings of allHoldings()) {
+  for (const holdings of allHoldings(tx)) {
     await withdrawUploads(tx, await removeRowsOf(tx, holdings, 'person', [id]));
     await holdings.blankPerson?.(tx, person);
   }

@@ -80,7 +80,7 @@ export class Eraser {
     const texts = names.filter(({ length }) => length >= SEARCHED_LENGTH);
     const title = patterns?.title ?? null;
     const person = { accountId, id, names, texts, title, removesMessages: this.#removesMessages, signal };
-    for (const holdings of allHoldings()) await holdings.erasePerson?.(database, person);
+    for (const holdings of allHoldings(database)) await holdings.erasePerson?.(database, person);
     await this.#eraseFromAudit(texts);
     await database.transaction(async (tx) => {
       await rewriteStoredAnswers(tx, accountId, [id], (answer) => withoutPerson(answer, id));

@@ -1,15 +1,17 @@
+import { OPERATION_TEXTS } from '../../core/documents/operation-texts.ts';
+import { HOLDINGS } from '../../core/features/all-holdings.ts';
 import type { Feature } from '../../core/features/feature.ts';
 import { readMessage } from '../../core/resources/message.ts';
 import { JobRunner } from '../../platform/db/queue/leased-jobs.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
+import { implement } from '../../platform/hooks.ts';
 import { Loop } from '../../platform/lifecycle.ts';
-import { beginAccountRemoval, removeAccounts, requireRemovable } from './account-removal.ts';
+import { removeAccounts } from './account-removal.ts';
 import { afterDeleted } from './conversation-removal.ts';
 import { Eraser } from './eraser.ts';
 import { erasureRoutes } from './erasure-routes.ts';
 import { exportRoutes } from './exports/export-routes.ts';
 import { Exporter } from './exports/exporter.ts';
-import { verifyArchive } from './exports/verify-archive.ts';
 import { endExportsOf, tidyJobs } from './jobs/job-store.ts';
 import { complianceJobs, type JobWork } from './jobs/runner.ts';
 import { complianceMetrics } from './metrics.ts';
@@ -20,15 +22,15 @@ import { removalRoutes } from './removal-routes.ts';
 import { RetentionSweep } from './sweep.ts';
 
 export const compliance: Feature = {
-  holdings: {
-    tables: {
-      retention_policies: { account: 'last' },
-      compliance_jobs: { account: 'content', file: 's3_key' },
-    },
-  },
-  accountRemoval: { check: requireRemovable, begin: beginAccountRemoval },
-  verifyExport: verifyArchive,
-  operations: new URL('operations.md', import.meta.url),
+  hooks: [
+    implement(HOLDINGS, {
+      tables: {
+        retention_policies: { account: 'last' },
+        compliance_jobs: { account: 'content', file: 's3_key' },
+      },
+    }),
+    implement(OPERATION_TEXTS, new URL('operations.md', import.meta.url)),
+  ],
   open(node) {
     const { config, database, store, log, disposer } = node;
     return {

@@ -61,7 +61,7 @@ export async function purgeConversation(
   if (through !== undefined) return { purged: sent, more: true };
   const outside = await readOutsideIds(tx, conversationId, PURGE_BATCH);
   if (outside.length > 0) return { purged: await purgeOutside(tx, conversationId, outside), more: true };
-  for (const holdings of allHoldings()) {
+  for (const holdings of allHoldings(tx)) {
     const removed = await holdings.purgeConversation?.(tx, conversationId, PURGE_BATCH);
     if (removed !== undefined && removed.rows > 0) return { purged: await noted(tx, removed), more: true };
   }
@@ -95,7 +95,7 @@ async function purgePartsOf(
   const ids = messages.map(({ id }) => id);
   await forgetAnswers(tx, ids);
   let purged: Purged = { ...NOTHING_PURGED, messages: messages.length };
-  for (const holdings of allHoldings()) {
+  for (const holdings of allHoldings(tx)) {
     const keys = await removeRowsOf(tx, holdings, 'message', ids);
     purged = addPurged(purged, await noted(tx, { rows: 0, keys }));
     const removed = await holdings.purgeMessages?.(tx, conversationId, messages);

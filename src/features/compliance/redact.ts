@@ -41,7 +41,7 @@ export async function redactMessage(
   const by = principal.actor.id;
   const attachmentIds = current.has_attachments ? await readAttachmentIds(tx, current) : [];
   const copies: Copies[] = [];
-  for (const holdings of allHoldings()) copies.push((await holdings.copiesOf?.(tx, id)) ?? NO_COPIES);
+  for (const holdings of allHoldings(tx)) copies.push((await holdings.copiesOf?.(tx, id)) ?? NO_COPIES);
   const copyIds = copies.flatMap(({ ids }) => ids);
   const tombstone = await withdrawContent(tx, current, { by, reason });
   const previews = await withdrawOfMessage(tx, id, conversationId);
@@ -51,7 +51,7 @@ export async function redactMessage(
   const texts = storedFormsOf([current.body, current.subject, ...copies.flatMap(({ texts }) => texts)]);
   const content = { accountId, conversationId, ids, since: current.created_at };
   const withdrawn: WithdrawnTexts[] = [];
-  for (const holdings of allHoldings()) {
+  for (const holdings of allHoldings(tx)) {
     withdrawn.push((await holdings.withdrawTexts?.(tx, content, texts)) ?? NOTHING_WITHDRAWN);
   }
   const notificationIds = withdrawn.flatMap((one) => one.notificationIds);
@@ -93,13 +93,13 @@ export async function finishRedaction(database: Database, removed: RemovedConten
   await database.transaction(async (tx) => {
     await removeFromAnswers(tx, removed);
     let isUnderWay = false;
-    for (const holdings of allHoldings()) {
+    for (const holdings of allHoldings(tx)) {
       if (await holdings.endReaders?.(tx, removed.by, removed.open_runs)) isUnderWay = true;
     }
     if (isUnderWay) await addJob(tx, FINISH_REDACTION, removed, { afterMs: RUNS_END_MS });
   });
   await database.transaction(async (tx) => {
-    for (const holdings of allHoldings()) {
+    for (const holdings of allHoldings(tx)) {
       const changed = (await holdings.withdrawReaders?.(tx, removed.open_runs)) ?? [];
       if (changed.length > 0) await enqueueRightsChanged(tx, changed);
     }

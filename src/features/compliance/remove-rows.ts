@@ -34,7 +34,7 @@ export async function removeRowsOfAccount(
   signal: AbortSignal,
 ): Promise<void> {
   const work = new BackgroundWork(database.load);
-  for (const [table, { account }] of allHoldings().flatMap(tablesOf).reverse()) {
+  for (const [table, { account }] of allHoldings(database).flatMap(tablesOf).reverse()) {
     const [at, rows = 'WHERE t.account_id = $1'] = [account ?? []].flat();
     if (at !== stage) continue;
     for (let isMore = true; isMore && !signal.aborted; ) {

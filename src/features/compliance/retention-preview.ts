@@ -25,7 +25,7 @@ export async function previewPolicy(
   const expired = async (kind: Expiring): Promise<Due> => {
     const days = policy[`${kind}_days`];
     let count = 0;
-    for (const holdings of days === undefined ? [] : allHoldings()) {
+    for (const holdings of days === undefined ? [] : allHoldings(database)) {
       count += (await holdings.count?.[kind]?.(database, accountId, days!, ONE_MORE)) ?? 0;
     }
     return due(count);

@@ -170,7 +170,7 @@ class Round {
   async #expire(kind: Expiring): Promise<void> {
     const { account_id, [`${kind}_days` as const]: days } = this.#policy;
     if (days === null) return;
-    for (const { expire } of allHoldings()) {
+    for (const { expire } of allHoldings(this.#options.database)) {
       const work = expire?.[kind];
       if (work === undefined) continue;
       await this.#purge(async (tx) => noted(tx, await work(tx, account_id, days, PURGE_BATCH)));
@@ -264,7 +264,7 @@ async function removeFiles(tx: Tx, conversationId: string, days: number) {
   const removed = await markFilesRemoved(tx, conversationId, days, PURGE_BATCH);
   if (removed === undefined) return { files: 0, more: false };
   const { keys, messageIds, more } = removed;
-  for (const holdings of allHoldings()) await holdings.forgetFiles?.(tx, keys);
+  for (const holdings of allHoldings(tx)) await holdings.forgetFiles?.(tx, keys);
   await withdrawUploads(tx, keys);
   await enqueueChanged(
     tx,
@@ -291,7 +291,7 @@ async function measureOldest(
     }
   }
   if (EXPIRING.some((kind) => policy[`${kind}_days`] !== null)) {
-    for (const holdings of allHoldings()) {
+    for (const holdings of allHoldings(database)) {
       const ages = await holdings.readAges?.(database, policy.account_id);
       for (const kind of EXPIRING) note(kind, ages?.[kind]);
     }

@@ -1,9 +1,10 @@
-import type { DemoParts } from '../../core/features/feature.ts';
+import { DEMO_ISSUER } from '../../core/features/demo-hooks.ts';
+import { type Implementation, implement } from '../../platform/hooks.ts';
 import { insertProvider, readProviders } from './providers/provider-store.ts';
 
 /** The issuer of the sample shop's tokens. */
-export const demo: DemoParts = {
-  async shopIssuer(tx, { audience, ...provider }) {
+export const demo: readonly Implementation[] = [
+  implement(DEMO_ISSUER, async (tx, { audience, ...provider }) => {
     const known = await readProviders(tx, provider.account_id);
     return (
       known.find(({ issuer }) => issuer === provider.issuer) ??
@@ -12,5 +13,5 @@ export const demo: DemoParts = {
         ...{ audience: [audience], algorithms: ['HS256'], subject: 'external_id', person: 'customer' },
       })
     );
-  },
-};
+  }),
+];

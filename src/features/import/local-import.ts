@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ImportReport, ImportSource } from '@parley/protocol/resources/import.ts';
 import { audit } from '../../core/audit/audit.ts';
-import type { ArchiveToImport, ImportedArchive } from '../../core/features/feature.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { runJob } from '../../platform/db/queue/leased-jobs.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -18,8 +18,27 @@ import {
 } from './imports/import-store.ts';
 import { readReport } from './imports/present-import.ts';
 import { type ImportJobsOptions, importJobs } from './job/import-jobs.ts';
+import type { ImportOptions } from './tables.ts';
 
 export type LocalImportParts = Omit<ImportJobsOptions, 'localPath'> & { readonly log: Logger };
+
+interface ArchiveToImport {
+  readonly accountId: string;
+  readonly source: ImportSource;
+  /** The path of the archive. */
+  readonly archive: string;
+  readonly options: ImportOptions;
+  /** Called with how much of the archive was read, in bytes. */
+  readonly progress: (done: number, total: number) => void;
+  /** Aborts to pause: the same call goes on where it stopped. */
+  readonly signal: AbortSignal;
+}
+
+interface ImportedArchive {
+  readonly report: ImportReport;
+  /** Why it failed, as a sentence; null otherwise. */
+  readonly message: string | null;
+}
 
 /**
  * Imports an archive of this machine in this process, as a node would. An import of the same file

@@ -5,7 +5,6 @@ import type {
   ImportStatus,
 } from '@parley/protocol/resources/import.ts';
 import type { ColumnType, Generated } from 'kysely';
-import type { ImportOptions } from '../../core/features/feature.ts';
 import type { Times } from '../../platform/db/tables/touched.ts';
 
 declare module '../../platform/db/tables/schema.ts' {
@@ -78,4 +77,15 @@ interface ImportTables {
     detail: string;
     place: string;
   };
+}
+
+/** How an archive is imported, as a request or a command says. */
+export interface ImportOptions {
+  /** Tells servers of the same kind apart. */
+  readonly origin?: string;
+  /** Makes addresses of user names in archives without addresses. */
+  readonly email_domain?: string;
+  readonly emails_verified?: boolean;
+  /** A secret; removed when the import ends. */
+  readonly file_token?: string;
 }

@@ -1,10 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { documentRoute } from '../../api/documents/documents.ts';
 import type { PublicRoutes } from '../../api/pipeline/public-routes.ts';
+import { OPERATION_TEXTS } from '../../core/documents/operation-texts.ts';
+import { HOLDINGS } from '../../core/features/all-holdings.ts';
+import { DIGEST_OF } from '../../core/features/digest.ts';
 import type { Feature } from '../../core/features/feature.ts';
+import { implement } from '../../platform/hooks.ts';
 import { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { pushAudience } from './audience.ts';
-import { Digests, readDigest, readDigests, settleDigest, writeDigestMail } from './digests.ts';
+import { Digests, readDigest, settleDigest, writeDigestMail } from './digests.ts';
 import { pushMetrics } from './metrics.ts';
 import { pushCheck } from './push-check.ts';
 import { Pushes } from './pushes.ts';
@@ -23,24 +27,25 @@ const WORKER: PublicRoutes = {
 };
 
 export const push: Feature = {
-  operations: new URL('operations.md', import.meta.url),
-  holdings: {
-    tables: {
-      push_subscriptions: { account: 'content', actor_id: 'removed', exported: 'push_subscriptions' },
-      digests: { account: ['content', OF_USER], actor_id: 'removed' },
-    },
-    exportsOfPerson: { push_subscriptions: (db, _files, { id }) => readSubscriptionsOf(db, id) },
-  },
-  async digestOf(db, userId) {
-    const digest = await readDigest(db, userId);
-    if (digest === undefined) return undefined;
-    return {
-      id: digest.id,
-      write: () => writeDigestMail(db, digest),
-      settle: (tx) => settleDigest(tx, digest),
-    };
-  },
-  waitingDigests: readDigests,
+  hooks: [
+    implement(OPERATION_TEXTS, new URL('operations.md', import.meta.url)),
+    implement(HOLDINGS, {
+      tables: {
+        push_subscriptions: { account: 'content', actor_id: 'removed', exported: 'push_subscriptions' },
+        digests: { account: ['content', OF_USER], actor_id: 'removed' },
+      },
+      exportsOfPerson: { push_subscriptions: (db, _files, { id }) => readSubscriptionsOf(db, id) },
+    }),
+    implement(DIGEST_OF, async (db, userId) => {
+      const digest = await readDigest(db, userId);
+      if (digest === undefined) return undefined;
+      return {
+        id: digest.id,
+        write: () => writeDigestMail(db, digest),
+        settle: (tx) => settleDigest(tx, digest),
+      };
+    }),
+  ],
   async open(node) {
     const { config, database, watch, rights, settings, guard, log, disposer } = node;
     const metrics = pushMetrics(node.metrics);

@@ -1,7 +1,7 @@
 import { CONVERSATION_CREATED } from '../../core/conversations/outbox-topics.ts';
 import { RESOURCES_CHANGED } from '../../core/events/changes.ts';
+import { EVENT_TOPIC } from '../../core/features/account-event.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
-import { installed } from '../../core/features/installed.ts';
 import { MESSAGES_SENT } from '../../core/messages/outbox-topics.ts';
 import type { Timeline } from '../../core/messages/timeline/timeline.ts';
 import { headOf, settledAfter } from '../../core/messages/timeline/timeline-store.ts';
@@ -38,8 +38,9 @@ export class Completeness {
   /** Returns the time before which every event was delivered. */
   async allThrough(webhookId: string): Promise<string> {
     // Those of the outbox rows that become events.
-    const topics = [...CORE_TOPICS, ...installed().flatMap(({ eventTopics = [] }) => eventTopics)];
-    const [row] = await this.#options.database.query(PROVE_ALL, webhookId, topics);
+    const { database } = this.#options;
+    const topics = [...CORE_TOPICS, ...database.hooks.all(EVENT_TOPIC)];
+    const [row] = await database.query(PROVE_ALL, webhookId, topics);
     return row!.all_through;
   }
 

@@ -5,9 +5,8 @@ import type { Version } from '@parley/protocol/versions.ts';
 import { conversationEvents } from '../../core/conversations/events.ts';
 import type { Change } from '../../core/events/changes.ts';
 import type { EventReads } from '../../core/events/event-source.ts';
-import type { EventData, ReadEventData } from '../../core/features/account-event.ts';
+import { EVENT_READERS, type EventData, type ReadEventData } from '../../core/features/account-event.ts';
 import { sourceOf } from '../../core/features/event-sources.ts';
-import { installed } from '../../core/features/installed.ts';
 import { ownerOf } from '../../core/frames/frame.ts';
 import type { DomainEvent } from '../../core/frames/publish.ts';
 import { readSentMessages } from '../../core/messages/rows/message-store.ts';
@@ -62,7 +61,7 @@ async function readAll(
 /** Returns the data of each resource that still exists. */
 type Read = (from: EventReads, deliveries: readonly Delivery[]) => Promise<ReadonlyMap<string, EventData>>;
 
-/** Events of features, and those that applications name, are read by the features' faces. */
+/** Events of features, and those that applications name, are read by the features (EVENT_READERS). */
 const READERS: Readonly<Partial<Record<string, Read>>> = {
   'message.created': async ({ database, files }, deliveries) => {
     const rows = await readSentMessages(database, idsOf(deliveries));
@@ -87,9 +86,11 @@ const READERS: Readonly<Partial<Record<string, Read>>> = {
 /** Nothing is found for events of a feature that is not installed. */
 function readerOf(type: string): Read {
   if (Object.hasOwn(READERS, type)) return READERS[type]!;
-  const all = Object.assign({}, ...installed().map(({ eventData }) => eventData));
-  const read: ReadEventData = all[Object.hasOwn(all, type) ? type : '*'] ?? (async () => new Map());
-  return (from, deliveries) => read(from, idsOf(deliveries));
+  return async (from, deliveries) => {
+    const all = Object.assign({}, ...from.database.hooks.all(EVENT_READERS));
+    const read: ReadEventData | undefined = all[Object.hasOwn(all, type) ? type : '*'];
+    return (await read?.(from, idsOf(deliveries))) ?? new Map();
+  };
 }
 
 /** Returns conversations as the team sees them, by id. */
@@ -111,7 +112,7 @@ function changed(event: ChangeEventName): Read {
         ...change,
       }),
     );
-    return byResource((await sourceOf(event)?.read(from, changes)) ?? []);
+    return byResource((await sourceOf(from.database.hooks, event)?.read(from, changes)) ?? []);
   };
 }
 

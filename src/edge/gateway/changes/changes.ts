@@ -1,8 +1,9 @@
-import type { CatchUp, ChangedArm, EventReads, Since, Stream } from '../../../core/events/event-source.ts';
+import type { ChangedArm, EventReads, Since, Stream } from '../../../core/events/event-source.ts';
 import { eventSources } from '../../../core/features/event-sources.ts';
 import type { CommittedFrame } from '../../../core/frames/frame.ts';
 import { toFrame } from '../../../core/frames/publish.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
+import type { Hooks } from '../../../platform/hooks.ts';
 
 /** The streams whose changes are read. */
 export interface ChangesOf {
@@ -27,7 +28,7 @@ export async function readChanges(
   since: Since,
   limit = NO_LIMIT,
 ): Promise<Changes> {
-  const { catchUps, readChanged } = reading();
+  const { catchUps, readChanged } = reading(from.database.hooks);
   const rows = await from.database.query(
     readChanged,
     conversationIds,
@@ -73,21 +74,23 @@ function streamsWith(stream: Stream, { part, rows, bytes = '0' }: ChangedArm): s
         SELECT ${bytes} AS bytes FROM ${rows} LIMIT $4) AS changed`;
 }
 
-let known:
-  | { readonly catchUps: readonly CatchUp[]; readonly readChanged: ReturnType<typeof readChangedBy> }
-  | undefined;
+const known = new WeakMap<Hooks, ReturnType<typeof readingBy>>();
 
-/** Made at first use, when the features are installed. */
-function reading() {
-  if (known !== undefined) return known;
+/** Made at first use, once for the features of a node. */
+function reading(hooks: Hooks) {
+  const found = known.get(hooks) ?? readingBy(hooks);
+  known.set(hooks, found);
+  return found;
+}
+
+function readingBy(hooks: Hooks) {
   const parts = new Set<string>();
   const catchUps = (['conversation', 'actor'] as const).flatMap((stream) => {
-    const ofStream = eventSources().flatMap(({ changed }) => changed[stream] ?? []);
+    const ofStream = eventSources(hooks).flatMap(({ changed }) => changed[stream] ?? []);
     for (const { arm } of ofStream) parts.add(streamsWith(stream, arm));
     return ofStream;
   });
-  known = { catchUps, readChanged: readChangedBy([...parts]) };
-  return known;
+  return { catchUps, readChanged: readChangedBy([...parts]) };
 }
 
 function readChangedBy(parts: readonly string[]) {

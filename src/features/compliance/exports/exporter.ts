@@ -131,13 +131,13 @@ async function addSubject(
   if (kind === 'user_export') {
     const person = await findPerson(tx, accountId, id);
     if (person === undefined) throw new Error('the person is gone');
-    const exported = allHoldings().flatMap(({ exportsOfPerson = {} }) => Object.entries(exportsOfPerson));
+    const exported = allHoldings(tx).flatMap(({ exportsOfPerson = {} }) => Object.entries(exportsOfPerson));
     for (const [noun, read] of exported) await contents.add(noun, read(tx, contents, person));
     return null;
   }
   const conversation = await findConversation(tx, accountId, id);
   if (conversation === undefined) throw new Error('the conversation is gone');
-  const exported = allHoldings().flatMap((it) => Object.entries(it.exportsOfConversation ?? {}));
+  const exported = allHoldings(tx).flatMap((it) => Object.entries(it.exportsOfConversation ?? {}));
   for (const [noun, read] of exported) await contents.add(noun, read(tx, contents, conversation));
   return conversation.legal_hold;
 }

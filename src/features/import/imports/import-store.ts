@@ -3,7 +3,6 @@ import { newId } from '@parley/protocol/ids.ts';
 import { IMPORT_LIMITS, type ImportCounts, type ImportSource } from '@parley/protocol/resources/import.ts';
 import { type Selectable, sql } from 'kysely';
 import { addRemoval } from '../../../core/attachments/uploads.ts';
-import type { ImportOptions } from '../../../core/features/feature.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
@@ -11,6 +10,7 @@ import { isUniqueViolation } from '../../../platform/db/connection/unavailable.t
 import type { JobKind } from '../../../platform/db/queue/leased-jobs.ts';
 import { LeasedRows } from '../../../platform/db/queue/leased-rows.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
+import type { ImportOptions } from '../tables.ts';
 
 export type ImportRow = Selectable<Schema['imports']>;
 

@@ -97,7 +97,7 @@ export async function settleLate(database: Database): Promise<void> {
 
 async function move(tx: Tx, move: PersonMove): Promise<void> {
   await tx.query(LOCK_CONVERSATIONS, move.conversationIds);
-  for (const holdings of allHoldings()) await holdings.movePerson?.(tx, move);
+  for (const holdings of allHoldings(tx)) await holdings.movePerson?.(tx, move);
 }
 
 /** In the trail of each conversation, also where a hold keeps it as it is. */

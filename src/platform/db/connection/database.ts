@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery, Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
 import { Load } from '../../background.ts';
+import type { Hooks } from '../../hooks.ts';
 import { TurnsByKey } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -33,6 +34,8 @@ export interface DatabaseOptions {
    */
   readonly directUrl?: string | undefined;
   readonly log: Logger;
+  /** What its handles carry. Without it, asking for hooks throws. */
+  readonly hooks?: Hooks | undefined;
   /** Metrics of statements and errors. */
   readonly metrics?: Pick<Metrics, 'statements' | 'postgresErrors' | 'postgresPoolWait'>;
   /** Size of the pool; the pipelined connections come in addition. Default 9. */
@@ -127,10 +130,12 @@ export class Database implements Db {
   readonly #clients = new Set<pg.Client>();
   readonly #shortage = new Shortage();
   readonly #metrics: DatabaseOptions['metrics'];
+  readonly #hooks: Hooks | undefined;
 
   constructor(options: DatabaseOptions) {
     const { url, directUrl, log, metrics, processes = 1, queryTimeoutMs = 10_000 } = options;
     this.#metrics = metrics;
+    this.#hooks = options.hooks;
     const isPooled = directUrl !== undefined;
     const latest = new LatestTimeline();
     const isChecked = [url, directUrl ?? url].some((one) => serversOf(one).isPrimaryWanted);
@@ -191,6 +196,10 @@ export class Database implements Db {
   /** One, or with a direct URL two. */
   get primaries(): readonly Primary[] {
     return [...new Set([this.#primary, this.direct])];
+  }
+
+  get hooks(): Hooks {
+    return given(this.#hooks);
   }
 
   #retryNow(): void {
@@ -272,7 +281,9 @@ export class Database implements Db {
     const outbox: OutboxRecord = { rows: [], isHandledHere: this.#onCommitted !== undefined };
     let result: T;
     try {
-      result = await this.kysely.transaction().execute((kysely) => work(new OpenTransaction(kysely, outbox)));
+      result = await this.kysely
+        .transaction()
+        .execute((kysely) => work(new OpenTransaction(kysely, outbox, this.#hooks)));
     } catch (error) {
       // Errors of the caller's own code, such as refusals, are not counted as errors of Postgres.
       throw error instanceof pg.DatabaseError || isUnavailable(error) ? this.#failed(error) : error;
@@ -373,17 +384,29 @@ function surviveLostClients(pool: pg.Pool): void {
  * it writes.
  */
 export function openTransaction(kysely: Transaction<Schema>): Tx {
-  return new OpenTransaction(kysely, { rows: [], isHandledHere: false });
+  return new OpenTransaction(kysely, { rows: [], isHandledHere: false }, undefined);
+}
+
+/** Throws, so that nothing is done by halves where they were forgotten. */
+function given(hooks: Hooks | undefined): Hooks {
+  if (hooks === undefined) throw new Error('this database was opened without hooks');
+  return hooks;
 }
 
 /** A transaction of Database while its work runs. */
 class OpenTransaction implements Tx {
   readonly kysely: Transaction<Schema>;
   readonly outbox: OutboxRecord;
+  readonly #hooks: Hooks | undefined;
 
-  constructor(kysely: Transaction<Schema>, outbox: OutboxRecord) {
+  constructor(kysely: Transaction<Schema>, outbox: OutboxRecord, hooks: Hooks | undefined) {
     this.kysely = kysely;
     this.outbox = outbox;
+    this.#hooks = hooks;
+  }
+
+  get hooks(): Hooks {
+    return given(this.#hooks);
   }
 
   /** Kysely has no prepared statements: Postgres parses the text each time. */

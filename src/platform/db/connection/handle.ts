@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
+import type { Hooks } from '../../hooks.ts';
 import type { Schema } from '../tables/schema.ts';
 import type { CopyField } from './copy-in.ts';
 import type { Statement, Value } from './statement.ts';
@@ -15,6 +16,8 @@ export interface Querier {
 /** Reads and writes rows: the Database, with a transaction per statement, or a Tx. */
 export interface Db extends Querier {
   readonly kysely: Kysely<Schema>;
+  /** What this process adds to those who work with rows (../../hooks.ts). */
+  readonly hooks: Hooks;
 }
 
 /** An open transaction, made only by Database.transaction. Its statements see its own writes. */

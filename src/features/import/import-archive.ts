@@ -1,22 +1,15 @@
 import { resolve } from 'node:path';
 import type { ImportSource } from '@parley/protocol/resources/import.ts';
 import { findAccount } from '../../core/accounts/account/accounts.ts';
-import { openObjectStore } from '../../core/attachments/open-store.ts';
-import { provided } from '../../core/features/installed.ts';
+import type { CommandContext } from '../../core/features/command.ts';
 import { ImportedWrites } from '../../core/messages/timeline/imported-write.ts';
 import { LockedWrites } from '../../core/messages/timeline/locked-write.ts';
 import { Numbers } from '../../core/messages/timeline/numbers.ts';
 import { Timeline } from '../../core/messages/timeline/timeline.ts';
 import { coreMetrics } from '../../core/metrics.ts';
-import { Disposer } from '../../platform/lifecycle.ts';
 import { createMetrics } from '../../platform/metrics.ts';
-import { AddressGuard } from '../../platform/outbound/address-guard.ts';
-import '../features.ts';
-import { FRAME_CODEC } from '../../core/frames/frame-codec.ts';
-import { RedisList } from '../../platform/db/notices/redis-list.ts';
-import { openEngine } from '../../platform/engine/open-engine.ts';
-import { readRedisUrl } from '../../platform/engine/redis/redis-address.ts';
-import type { AdminContext } from './admin-context.ts';
+import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
+import { importLocally } from './local-import.ts';
 
 /**
  * Imports an archive in this process, with the database, the store of files and the counters of the
@@ -24,14 +17,12 @@ import type { AdminContext } from './admin-context.ts';
  * Rejects if the import did not end as completed, after it has printed the report.
  */
 export async function importArchive(
-  { database, config, log, print }: AdminContext,
+  context: CommandContext,
   source: ImportSource,
   { account = '', archive = '', ...options }: Readonly<Record<string, string>>,
 ): Promise<undefined> {
-  const run = provided('importArchive');
-  if (run === undefined) throw new Error('this build has no such feature');
+  const { database, config, log, print } = context;
   const { id: accountId } = await findAccount(database, account);
-  const disposer = new Disposer();
   const stop = new AbortController();
   const onSignal = () => stop.abort(new Error('the import is paused'));
   for (const signal of SIGNALS) process.once(signal, onSignal);
@@ -39,17 +30,8 @@ export async function importArchive(
   try {
     const metrics = createMetrics();
     const ofCore = coreMetrics(metrics);
-    const addresses = config.redisUrl === null ? [] : readRedisUrl(config.redisUrl)!;
-    const known = addresses.map(({ name }) => name);
-    const hasList = known.length > 0 && addresses[0]?.cluster === undefined;
-    const used = !hasList ? [] : (await RedisList.open({ database, known, log })).names;
-    const { engine } = await openEngine({ codec: FRAME_CODEC, addresses, used, log, metrics });
-    disposer.add('engine', engine, (it) => it.close());
-    const { store } = await openObjectStore({
-      ...{ database, s3: config.s3, dataDir: config.dataDir, accountBytes: config.storedBytesPerAccount },
-      baseUrl: () => '',
-    });
-    disposer.add('object store', store, (it) => it.close());
+    const engine = await context.openEngine(metrics);
+    const store = await context.openStore();
     const timeline = new Timeline(database, engine, ofCore);
     const lockedWrites = new LockedWrites({
       ...{ database, files: store, timeline, metrics: ofCore },
@@ -57,11 +39,11 @@ export async function importArchive(
       maySend: () => true,
       onCommitted: async () => {},
     });
-    const { report, message } = await run(
+    const { report, message } = await importLocally(
       {
-        ...{ database, store, log, config },
-        guard: new AddressGuard({ allow: config.fetchAllow }),
-        importedWrites: new ImportedWrites(lockedWrites),
+        ...{ database, store, log, dataDir: config.dataDir },
+        writes: new ImportedWrites(lockedWrites),
+        web: new GuardedFetch(await context.openGuard()),
       },
       {
         ...{ accountId, source, archive: resolve(archive), signal: stop.signal },
@@ -80,7 +62,6 @@ export async function importArchive(
   } finally {
     line.end();
     for (const signal of SIGNALS) process.off(signal, onSignal);
-    await disposer.close();
   }
 }
 

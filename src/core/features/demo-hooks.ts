@@ -1,0 +1,84 @@
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { defineHook } from '../../platform/hooks.ts';
+import type { MailboxRow } from '../resources/mailbox.ts';
+
+/*
+ * What features add to the demo account (app/demo.ts); without them it has ids that name nothing.
+ */
+
+/** Adds the agent. */
+export const DEMO_AGENT =
+  defineHook<(tx: Tx, agent: DemoAgent) => Promise<{ readonly id: string; readonly actorId: string }>>(
+    'demo.agent',
+  );
+
+/** Called after a run that has ended was written. */
+export const DEMO_RUN_ENDED = defineHook<(tx: Tx, runId: string) => Promise<void>>('demo.run_ended');
+
+/** Adds an inbox; rejects if its address is taken. */
+export const DEMO_INBOX =
+  defineHook<
+    (
+      tx: Tx,
+      inbox: Pick<MailboxRow, 'account_id' | 'created_by' | 'name' | 'address'>,
+    ) => Promise<{ readonly id: string }>
+  >('demo.inbox');
+
+/** Writes the mail of a message. A sent one is complete, so none leaves this server. */
+export const DEMO_MAIL = defineHook<(tx: Tx, mail: DemoMail) => Promise<void>>('demo.mail');
+
+/** Returns the identity provider of customers with this issuer, which it makes if need be. */
+export const DEMO_ISSUER =
+  defineHook<
+    (tx: Tx, issuer: DemoIssuer) => Promise<{ readonly id: string; readonly secret: string | null }>
+  >('demo.issuer');
+
+/** Returns a widget that pages of the site embed: that of this id, while it is there. */
+export const DEMO_WIDGET =
+  defineHook<(tx: Tx, widget: DemoWidget, id: string | undefined) => Promise<{ readonly id: string }>>(
+    'demo.widget',
+  );
+
+export interface DemoAgent {
+  readonly accountId: string;
+  readonly roleId: string;
+  readonly name: string;
+  readonly slug: string;
+}
+
+/** Tokens name customers by their `external_id`, and are signed by HS256. */
+export interface DemoIssuer {
+  readonly account_id: string;
+  readonly created_by: string;
+  readonly name: string;
+  readonly issuer: string;
+  readonly audience: string;
+  /** Of a new one. */
+  readonly secret: string;
+}
+
+export interface DemoWidget {
+  readonly account_id: string;
+  readonly created_by: string;
+  readonly name: string;
+  readonly identity_provider_id: string | null;
+  readonly site: string;
+}
+
+export interface DemoMail {
+  readonly id: string;
+  readonly message: {
+    readonly id: string;
+    readonly account_id: string;
+    readonly conversation_id: string;
+    readonly author_id: string | null;
+  };
+  readonly inbox: { readonly id: string; readonly address: string };
+  readonly customer: { readonly name: string; readonly email: string };
+  /** The subject of the case. */
+  readonly subject: string;
+  readonly text: string;
+  /** Null for our answer; else the mail came in. */
+  readonly html: string | null;
+  readonly minutesAgo: number;
+}
