@@ -17,7 +17,6 @@ import { createApiKey, isValidApiKey } from '../core/accounts/keys/keys.ts';
 import { findRole } from '../core/accounts/rights/roles.ts';
 import { createConversation, directKeyOf } from '../core/conversations/rows/conversation-store.ts';
 import type { NewParticipant } from '../core/conversations/rows/participant-store.ts';
-import { DEMO_AGENT, DEMO_INBOX } from '../core/features/demo-hooks.ts';
 import type { NodeParts } from '../core/features/feature.ts';
 import type { Db, Tx } from '../platform/db/connection/handle.ts';
 import { statement } from '../platform/db/connection/statement.ts';
@@ -317,7 +316,7 @@ async function insertRows(tx: Tx) {
 /** Without the agents feature, the agent is an actor that answers nothing. */
 async function demoAgent(tx: Tx, accountId: string, roleId: string) {
   const agent = { accountId, roleId, name: NAMES.agent, slug: 'assistant' };
-  const made = await tx.hooks.first(DEMO_AGENT)?.(tx, agent);
+  const made = await tx.hooks.first('demoAgent')?.(tx, agent);
   if (made !== undefined) return { ...made, slug: agent.slug };
   const actor = { account_id: accountId, type: 'agent', name: agent.name, role_id: roleId } as const;
   return { id: newId('agent'), actorId: (await createActor(tx, actor)).id, slug: agent.slug };
@@ -327,7 +326,7 @@ async function addInbox(tx: Tx, { accountId, users }: FirstRows) {
   const name = 'Demo support';
   const insert = async (address: string) => {
     const inbox = { account_id: accountId, created_by: users.ada.id, name, address };
-    return { id: (await tx.hooks.first(DEMO_INBOX)?.(tx, inbox))?.id, address };
+    return { id: (await tx.hooks.first('demoInbox')?.(tx, inbox))?.id, address };
   };
   // The inbox of a demo account under removal keeps the address until it is removed.
   const { id, address } = await insert('support@demo.example').catch(() =>

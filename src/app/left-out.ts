@@ -1,4 +1,3 @@
-import { SETTING } from '../core/features/node-hooks.ts';
 import type { Database } from '../platform/db/connection/database.ts';
 import { statement } from '../platform/db/connection/statement.ts';
 import type { TopicHandler } from '../platform/db/queue/topic.ts';
@@ -49,7 +48,7 @@ export function withDropped(
  */
 export async function noteFeatures(database: Database): Promise<void> {
   for (const name of SETTINGS_OF_FEATURES) {
-    await database.query(database.hooks.all(SETTING).includes(name) ? NOTE_THERE : NOTE_LEFT_OUT, name);
+    await database.query(database.hooks.all('setting').includes(name) ? NOTE_THERE : NOTE_LEFT_OUT, name);
   }
 }
 

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { MODEL_PROVIDERS } from '../core/features/node-hooks.ts';
 import { BUILD } from '../platform/build.ts';
 import { placeOf } from '../platform/db/connection/servers.ts';
 import type { Config } from './config.ts';
@@ -16,7 +15,7 @@ export function describeNode(config: Config, { database, databaseUrl, engineDesc
     files: config.s3 === null ? join(config.dataDir, 'uploads') : `s3://${config.s3.bucket}`,
     /** The providers of models, in the order in which they first occur. */
     models: database.hooks
-      .all(MODEL_PROVIDERS)
+      .all('modelProviders')
       .flatMap((providersOf) => providersOf(config))
       .join(', '),
     ...BUILD,

@@ -1,43 +1,30 @@
 /**
- * A point at which others may add something. Who asks for it defines it, with the type of what is
- * added; `implement` makes an entry, and Hooks holds the entries of a process.
+ * What slices ask of others that may be missing: the name of each hook, and the type of an entry.
+ * A slice that asks adds its hooks by `declare module`, and says there what holds without an entry.
  */
-export interface Hook<Value> {
-  readonly name: string;
-  /** Never set: it makes hooks with different values different types, in both directions. */
-  readonly value?: (value: Value) => Value;
+export interface HookTable {
+  /** The name in `settings` by which triggers leave notes only where a node has what reads them. */
+  setting: string;
 }
 
-export function defineHook<Value>(name: string): Hook<Value> {
-  return { name };
-}
+/** Entries of one contributor, one a hook at most. */
+export type Entries = { readonly [Name in keyof HookTable]?: HookTable[Name] };
 
-/** An entry of a hook. Made only by `implement`, which knows the type of the value. */
-export interface Implementation {
-  readonly hook: string;
-  readonly value: unknown;
-}
-
-export function implement<Value>({ name }: Hook<Value>, value: NoInfer<Value>): Implementation {
-  return { hook: name, value };
-}
-
-/** What was added to each hook, in the order in which it was added. */
+/** The entries of a process, in the order of their contributors. */
 export class Hooks {
-  readonly #values: ReadonlyMap<string, readonly Implementation[]>;
+  readonly #entries: readonly Entries[];
 
-  constructor(entries: readonly Implementation[]) {
-    this.#values = Map.groupBy(entries, ({ hook }) => hook);
+  constructor(entries: readonly Entries[]) {
+    this.#entries = entries;
   }
 
-  all<Value>({ name }: Hook<Value>): readonly Value[] {
-    // `implement` has checked the value against the hook of this name.
-    return (this.#values.get(name) ?? []).map(({ value }) => value as Value);
+  all<Name extends keyof HookTable>(name: Name): readonly HookTable[Name][] {
+    return this.#entries.flatMap((entries) => (entries[name] === undefined ? [] : [entries[name]!]));
   }
 
-  /** Returns undefined if nothing was added. */
-  first<Value>(hook: Hook<Value>): Value | undefined {
-    return this.all(hook)[0];
+  /** Returns undefined if nobody has an entry. */
+  first<Name extends keyof HookTable>(name: Name): HookTable[Name] | undefined {
+    return this.all(name)[0];
   }
 }
 

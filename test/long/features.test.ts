@@ -12,8 +12,6 @@ import { WEBHOOK_EVENTS } from '@parley/protocol/event-areas.ts';
 import t from 'tap';
 import { FEATURES, HOOKS } from '../../src/app/features.ts';
 import { SETTINGS_OF_FEATURES, TASKS_OF_FEATURES, TOPICS_OF_FEATURES } from '../../src/app/left-out.ts';
-import { EVENT_READERS } from '../../src/core/features/account-event.ts';
-import { SETTING } from '../../src/core/features/node-hooks.ts';
 import { compile, copyWithout } from '../support/copy-without.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -61,12 +59,12 @@ t.test('what a feature handles is dropped by name in a build without it', async 
   // The core enqueues them.
   const expected = [...defined, 'addresses.confirmation_due', 'messages.email_due'];
   t.strictSame([...TOPICS_OF_FEATURES, ...TASKS_OF_FEATURES].sort(), expected.sort());
-  const settings = HOOKS.all(SETTING);
+  const settings = HOOKS.all('setting');
   t.strictSame(settings, SETTINGS_OF_FEATURES);
 });
 
 t.test('each event of webhooks that is none of a conversation has a feature that reads it', async (t) => {
-  const read = HOOKS.all(EVENT_READERS).flatMap((readers) => Object.keys(readers));
+  const read = HOOKS.all('eventReaders').flatMap((readers) => Object.keys(readers));
   t.strictSame(read.sort(), ['*', 'agent_run.completed', 'email.received']);
   for (const name of read.filter((name) => name !== '*')) t.ok(WEBHOOK_EVENTS.some((it) => it === name));
 });

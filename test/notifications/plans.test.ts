@@ -253,7 +253,11 @@ async function nthStatement(
     sent.push({ text, values });
     return [];
   };
-  const recorder: Database & Tx = Object.assign(Object.create(null), { query, reader: { query } });
+  const recorder: Database & Tx = Object.assign(Object.create(null), {
+    query,
+    reader: { query },
+    hooks: HOOKS,
+  });
   await run(recorder);
   return sent[nth]!;
 }

@@ -9,7 +9,6 @@ import { moveWorkflow } from '../../core/conversations/cases/workflow.ts';
 import { announceCreated } from '../../core/conversations/lifecycle/start-conversation.ts';
 import { createConversation } from '../../core/conversations/rows/conversation-store.ts';
 import type { NewParticipant } from '../../core/conversations/rows/participant-store.ts';
-import { DEMO_MAIL, DEMO_RUN_ENDED } from '../../core/features/demo-hooks.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { writePin } from '../../core/messages/pins/pin.ts';
 import { insertReaction, lockReactions } from '../../core/messages/reactions/reactions.ts';
@@ -98,7 +97,7 @@ class DayWriter {
   async #create(said: DayConversation): Promise<string> {
     const tx = this.#tx;
     const { accountId, users, inbox } = this.#demo;
-    const hasMailbox = this.#tx.hooks.first(DEMO_MAIL) !== undefined;
+    const hasMailbox = this.#tx.hooks.first('demoMail') !== undefined;
     const participants: NewParticipant[] = [
       { type: 'user', actorId: users.ada.id, role: 'owner' },
       { type: 'user', actorId: users.grace.id },
@@ -237,7 +236,7 @@ class DayWriter {
         ...times,
       })
       .execute();
-    await tx.hooks.first(DEMO_RUN_ENDED)?.(tx, id);
+    await tx.hooks.first('demoRunEnded')?.(tx, id);
     return id;
   }
 
@@ -246,7 +245,7 @@ class DayWriter {
     const tx = this.#tx;
     const { id, conversation_id: conversationId } = message;
     if (said.mail !== undefined) {
-      await tx.hooks.first(DEMO_MAIL)?.(tx, {
+      await tx.hooks.first('demoMail')?.(tx, {
         id: mailIdOf(id),
         message,
         inbox: this.#demo.inbox,

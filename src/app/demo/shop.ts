@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { writeActor } from '../../core/accounts/actors/actors.ts';
-import { DEMO_ISSUER, DEMO_WIDGET } from '../../core/features/demo-hooks.ts';
 import type { Shop } from '../../edge/console/shop-page.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
@@ -14,7 +13,7 @@ import { type DemoRows, extendDemo, lockDemo } from '../demo.ts';
 export function openShop(database: Database, site: string): Promise<Shop | undefined> {
   return database.transaction(async (tx) => {
     const demo = await lockDemo(tx);
-    const shopWidget = tx.hooks.first(DEMO_WIDGET);
+    const shopWidget = tx.hooks.first('demoWidget');
     if (demo === undefined || shopWidget === undefined) return undefined;
     const provider = await issuerOf(tx, demo);
     const wanted = { ...ownedBy(demo), identity_provider_id: provider?.id ?? null, site };
@@ -49,7 +48,7 @@ export async function shopToken(database: Database): Promise<string | undefined>
 async function issuerOf(tx: Tx, demo: DemoRows) {
   const secret = randomBytes(32).toString('base64url');
   const wanted = { ...ownedBy(demo), issuer: ISSUER, audience: AUDIENCE, secret };
-  return tx.hooks.first(DEMO_ISSUER)?.(tx, wanted);
+  return tx.hooks.first('demoIssuer')?.(tx, wanted);
 }
 
 function ownedBy({ accountId, users }: DemoRows) {

@@ -1,7 +1,11 @@
-import { defineHook, type Hooks } from '../../platform/hooks.ts';
+import type { Hooks } from '../../platform/hooks.ts';
 
-/** The guide of a feature, which a node without the feature does not serve. */
-export const GUIDE = defineHook<PlacedGuide>('documents.guide');
+declare module '../../platform/hooks.ts' {
+  interface HookTable {
+    /** A node without the feature does not serve its guide. */
+    guide: PlacedGuide;
+  }
+}
 
 /** A guide as the documents take it (api/documents/pages/guides.ts), with its place. */
 export interface PlacedGuide {
@@ -13,7 +17,7 @@ export interface PlacedGuide {
 
 /** Returns the guides of the core and of features in reading order. */
 export function guidesOf(hooks: Hooks): PlacedGuide[] {
-  return [...OF_CORE, ...hooks.all(GUIDE)].sort((a, b) => a.place - b.place);
+  return [...OF_CORE, ...hooks.all('guide')].sort((a, b) => a.place - b.place);
 }
 
 const OF_CORE: readonly PlacedGuide[] = [

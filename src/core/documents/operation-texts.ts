@@ -1,7 +1,11 @@
-import { defineHook, type Hooks } from '../../platform/hooks.ts';
+import type { Hooks } from '../../platform/hooks.ts';
 
-/** The file with the texts of a feature's operations. */
-export const OPERATION_TEXTS = defineHook<URL>('documents.operation_texts');
+declare module '../../platform/hooks.ts' {
+  interface HookTable {
+    /** The file with the texts of its operations. */
+    operationTexts: URL;
+  }
+}
 
 /**
  * Returns the files with the description of each operation of the core and of features: the
@@ -9,7 +13,7 @@ export const OPERATION_TEXTS = defineHook<URL>('documents.operation_texts');
  * permission and the version.
  */
 export function operationTexts(hooks: Hooks): URL[] {
-  return [...OF_CORE, ...hooks.all(OPERATION_TEXTS)];
+  return [...OF_CORE, ...hooks.all('operationTexts')];
 }
 
 const OF_CORE: readonly URL[] = [

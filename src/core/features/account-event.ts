@@ -1,6 +1,5 @@
 import type { TraceContext } from '@parley/protocol/traceparent.ts';
 import type { TSchema } from 'typebox';
-import { defineHook } from '../../platform/hooks.ts';
 import type { EventReads } from '../events/event-source.ts';
 
 /** The data of a resource in the payload of a webhook, in the form of the newest version. */
@@ -41,11 +40,14 @@ export type ReadEventData = (
   resourceIds: readonly string[],
 ) => Promise<ReadonlyMap<string, EventData>>;
 
-/**
- * Reads the data of account events again, by their type; `*` stands for the types that
- * applications name. Events of a type without an entry are not delivered.
- */
-export const EVENT_READERS = defineHook<Readonly<Record<string, ReadEventData>>>('account_events.data');
-
-/** An outbox topic whose rows become account events, for the proof of completeness. */
-export const EVENT_TOPIC = defineHook<string>('account_events.topic');
+declare module '../../platform/hooks.ts' {
+  interface HookTable {
+    /**
+     * Reads the data of account events again, by their type; `*` stands for the types that
+     * applications name. Events of a type without an entry are not delivered.
+     */
+    eventReaders: Readonly<Record<string, ReadEventData>>;
+    /** An outbox topic whose rows become account events, for the proof of completeness. */
+    eventTopic: string;
+  }
+}

@@ -1,5 +1,4 @@
 import type { Db } from '../../platform/db/connection/handle.ts';
-import { defineHook } from '../../platform/hooks.ts';
 import { accountHoldings } from '../accounts/holdings.ts';
 import { uploadHoldings } from '../attachments/uploads.ts';
 import { auditHoldings } from '../audit/holdings.ts';
@@ -9,8 +8,11 @@ import { messageHoldings } from '../messages/holdings.ts';
 import { notificationHoldings } from '../notifications/holdings.ts';
 import type { Holdings } from '../resources/holdings.ts';
 
-/** What a feature holds. */
-export const HOLDINGS = defineHook<Holdings>('holdings');
+declare module '../../platform/hooks.ts' {
+  interface HookTable {
+    holdings: Holdings;
+  }
+}
 
 /**
  * Returns what all slices hold, in the order in which it is exported and erased. Rows of accounts
@@ -25,7 +27,7 @@ export function allHoldings({ hooks }: Pick<Db, 'hooks'>): readonly Holdings[] {
     notificationHoldings,
     memberHoldings,
     inboxHoldings,
-    ...hooks.all(HOLDINGS),
+    ...hooks.all('holdings'),
     auditHoldings,
   ];
 }

@@ -1,5 +1,5 @@
 import type { ChangeEventName } from '@parley/protocol/socket/events.ts';
-import { defineHook, type Hooks } from '../../platform/hooks.ts';
+import type { Hooks } from '../../platform/hooks.ts';
 import {
   conversationEvents,
   membershipEvents,
@@ -12,8 +12,12 @@ import { pinEvents } from '../messages/pins/pin.ts';
 import { reactionEvents } from '../messages/reactions/reactions.ts';
 import { notificationEvents } from '../notifications/feed/events.ts';
 
-/** A source of durable events of a feature. Events without a source are not published. */
-export const EVENT_SOURCE = defineHook<EventSource>('events.source');
+declare module '../../platform/hooks.ts' {
+  interface HookTable {
+    /** A source of durable events. Events without a source are not published. */
+    eventSource: EventSource;
+  }
+}
 
 const OF_CORE: readonly EventSource[] = [
   messageEvents,
@@ -32,7 +36,7 @@ const OF_CORE: readonly EventSource[] = [
  * (core/committed/changed-effects.ts) and catch-up (edge/gateway/changes/changes.ts) both use them.
  */
 export function eventSources(hooks: Hooks): readonly EventSource[] {
-  return [...OF_CORE, ...hooks.all(EVENT_SOURCE)];
+  return [...OF_CORE, ...hooks.all('eventSource')];
 }
 
 /** Returns undefined for an event of a feature that is not installed. */

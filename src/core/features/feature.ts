@@ -10,7 +10,7 @@ import type { Route } from '../../api/pipeline/route.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
 import type { TopicHandler } from '../../platform/db/queue/topic.ts';
-import { Hooks, type Implementation } from '../../platform/hooks.ts';
+import { type Entries, Hooks } from '../../platform/hooks.ts';
 import type { HttpServer } from '../../platform/http/server.ts';
 import type { TlsTexts } from '../../platform/http/tls-files.ts';
 import type { Disposer } from '../../platform/lifecycle.ts';
@@ -45,10 +45,9 @@ import type { NodeSettings } from './node-settings.ts';
  */
 export interface Feature {
   /**
-   * What it adds to others. A slice defines a hook for what it asks of features, and says there
-   * what holds if nothing is added; the handles of the database carry all of them.
+   * What it adds for others (platform/hooks.ts). The handles of the database carry all entries.
    */
-  readonly hooks?: readonly Implementation[];
+  readonly hooks?: Entries;
   /**
    * Opens its part of a node, before anything can write into the outbox; it is closed after the
    * handlers of the outbox.
@@ -58,7 +57,7 @@ export interface Feature {
 
 /** Returns what these features add, in the order of the list. */
 export function hooksOf(features: readonly Feature[]): Hooks {
-  return new Hooks(features.flatMap(({ hooks = [] }) => hooks));
+  return new Hooks(features.map(({ hooks = {} }) => hooks));
 }
 
 /** The parts of a node that exist before anything can be sent. */

@@ -25,6 +25,13 @@ export interface NodeSettings {
   } | null;
 }
 
+declare module '../../platform/hooks.ts' {
+  interface HookTable {
+    /** Returns the providers of models that a node uses, for the log line of its start. */
+    modelProviders(config: NodeSettings): readonly string[];
+  }
+}
+
 /** Returns the domain of addresses that this node has by default. */
 export function mailHostOf(publicUrl: string | null): string {
   const { hostname } = new URL(publicUrl ?? 'http://localhost');

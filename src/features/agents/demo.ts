@@ -1,6 +1,5 @@
-import { DEMO_AGENT, DEMO_RUN_ENDED } from '../../core/features/demo-hooks.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
-import { type Implementation, implement } from '../../platform/hooks.ts';
+import type { Entries } from '../../platform/hooks.ts';
 import { RUN_ENDED } from './runs/state/outbox-topics.ts';
 import { insertAgent } from './store.ts';
 import type { ToolSetting } from './tools/rules.ts';
@@ -11,8 +10,8 @@ const TOOLS: readonly ToolSetting[] = [
 ];
 
 /** The agent of the demo account. */
-export const demo: readonly Implementation[] = [
-  implement(DEMO_AGENT, async (tx, { accountId, roleId, ...agent }) => {
+export const demo: Entries = {
+  demoAgent: async (tx, { accountId, roleId, ...agent }) => {
     const { id, actor_id: actorId } = await insertAgent(tx, {
       ...agent,
       account_id: accountId,
@@ -24,6 +23,6 @@ export const demo: readonly Implementation[] = [
       tools: TOOLS,
     });
     return { id, actorId };
-  }),
-  implement(DEMO_RUN_ENDED, (tx, runId) => enqueue(tx, RUN_ENDED, { run_id: runId })),
-];
+  },
+  demoRunEnded: (tx, runId) => enqueue(tx, RUN_ENDED, { run_id: runId }),
+};

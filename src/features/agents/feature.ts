@@ -1,16 +1,9 @@
 import { AgentRun } from '@parley/protocol/resources/agent-run.ts';
 import { InProcess } from '../../api/pipeline/in-process.ts';
-import { GUIDE } from '../../core/documents/guides.ts';
-import { OPERATION_TEXTS } from '../../core/documents/operation-texts.ts';
 import type { ReadEventData } from '../../core/features/account-event.ts';
-import { EVENT_READERS, EVENT_TOPIC } from '../../core/features/account-event.ts';
-import { HOLDINGS } from '../../core/features/all-holdings.ts';
-import { EVENT_SOURCE } from '../../core/features/event-sources.ts';
 import type { Feature } from '../../core/features/feature.ts';
-import { MODEL_PROVIDERS } from '../../core/features/node-hooks.ts';
 import { readRuns } from '../../core/resources/run.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
-import { implement } from '../../platform/hooks.ts';
 import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
 import { artifactRoutes } from './artifact-routes.ts';
 import { demo } from './demo.ts';
@@ -40,16 +33,16 @@ const readRunData: ReadEventData = async ({ database }, ids) => {
 };
 
 export const agents: Feature = {
-  hooks: [
-    implement(EVENT_SOURCE, runEvents),
-    implement(EVENT_READERS, { 'agent_run.completed': readRunData }),
-    implement(EVENT_TOPIC, RUN_ENDED.name),
-    implement(HOLDINGS, holdings),
-    implement(MODEL_PROVIDERS, ({ models }) => providersOf(models)),
-    implement(OPERATION_TEXTS, new URL('operations.md', import.meta.url)),
-    implement(GUIDE, { name: 'agent', file: new URL('guide.md', import.meta.url), place: 64 }),
+  hooks: {
+    eventSource: runEvents,
+    eventReaders: { 'agent_run.completed': readRunData },
+    eventTopic: RUN_ENDED.name,
+    holdings,
+    modelProviders: ({ models }) => providersOf(models),
+    operationTexts: new URL('operations.md', import.meta.url),
+    guide: { name: 'agent', file: new URL('guide.md', import.meta.url), place: 64 },
     ...demo,
-  ],
+  },
   open(node) {
     const { config, database, directory, watch, engine, store, guard, log, disposer } = node;
     const metrics = agentMetrics(node.metrics);

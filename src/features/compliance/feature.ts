@@ -1,10 +1,7 @@
-import { OPERATION_TEXTS } from '../../core/documents/operation-texts.ts';
-import { HOLDINGS } from '../../core/features/all-holdings.ts';
 import type { Feature } from '../../core/features/feature.ts';
 import { readMessage } from '../../core/resources/message.ts';
 import { JobRunner } from '../../platform/db/queue/leased-jobs.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
-import { implement } from '../../platform/hooks.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import { removeAccounts } from './account-removal.ts';
 import { afterDeleted } from './conversation-removal.ts';
@@ -22,15 +19,15 @@ import { removalRoutes } from './removal-routes.ts';
 import { RetentionSweep } from './sweep.ts';
 
 export const compliance: Feature = {
-  hooks: [
-    implement(HOLDINGS, {
+  hooks: {
+    holdings: {
       tables: {
         retention_policies: { account: 'last' },
         compliance_jobs: { account: 'content', file: 's3_key' },
       },
-    }),
-    implement(OPERATION_TEXTS, new URL('operations.md', import.meta.url)),
-  ],
+    },
+    operationTexts: new URL('operations.md', import.meta.url),
+  },
   open(node) {
     const { config, database, store, log, disposer } = node;
     return {

@@ -1,10 +1,9 @@
-import { DEMO_ISSUER } from '../../core/features/demo-hooks.ts';
-import { type Implementation, implement } from '../../platform/hooks.ts';
+import type { Entries } from '../../platform/hooks.ts';
 import { insertProvider, readProviders } from './providers/provider-store.ts';
 
 /** The issuer of the sample shop's tokens. */
-export const demo: readonly Implementation[] = [
-  implement(DEMO_ISSUER, async (tx, { audience, ...provider }) => {
+export const demo: Entries = {
+  demoIssuer: async (tx, { audience, ...provider }) => {
     const known = await readProviders(tx, provider.account_id);
     return (
       known.find(({ issuer }) => issuer === provider.issuer) ??
@@ -13,5 +12,5 @@ export const demo: readonly Implementation[] = [
         ...{ audience: [audience], algorithms: ['HS256'], subject: 'external_id', person: 'customer' },
       })
     );
-  }),
-];
+  },
+};

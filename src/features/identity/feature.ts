@@ -1,9 +1,5 @@
-import { GUIDE } from '../../core/documents/guides.ts';
-import { OPERATION_TEXTS } from '../../core/documents/operation-texts.ts';
-import { HOLDINGS } from '../../core/features/all-holdings.ts';
 import type { Feature } from '../../core/features/feature.ts';
 import { sharedSecret } from '../../platform/db/shared-secret.ts';
-import { implement } from '../../platform/hooks.ts';
 import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
 import { demo } from './demo.ts';
 import { invitationRoutes } from './invitations/invitation-routes.ts';
@@ -15,12 +11,12 @@ import { openSignIn, signInTables } from './sign-in/sign-in.ts';
 import { TokenVerifier } from './tokens/token-verifier.ts';
 
 export const identity: Feature = {
-  hooks: [
-    implement(HOLDINGS, { ...identityHoldings, tables: { ...signInTables, ...identityHoldings.tables } }),
-    implement(OPERATION_TEXTS, new URL('operations.md', import.meta.url)),
-    implement(GUIDE, { name: 'your-own-tokens', file: new URL('guide.md', import.meta.url), place: 35 }),
+  hooks: {
+    holdings: { ...identityHoldings, tables: { ...signInTables, ...identityHoldings.tables } },
+    operationTexts: new URL('operations.md', import.meta.url),
+    guide: { name: 'your-own-tokens', file: new URL('guide.md', import.meta.url), place: 35 },
     ...demo,
-  ],
+  },
   async open(node) {
     const { database, rights, guard, log, authenticator, disposer } = node;
     const persons = new Persons(database, await sharedSecret(database, IDENTITY_SECRET));

@@ -1,9 +1,5 @@
-import { GUIDE } from '../../core/documents/guides.ts';
-import { OPERATION_TEXTS } from '../../core/documents/operation-texts.ts';
-import { HOLDINGS } from '../../core/features/all-holdings.ts';
 import type { Feature } from '../../core/features/feature.ts';
 import { JobRunner } from '../../platform/db/queue/leased-jobs.ts';
-import { implement } from '../../platform/hooks.ts';
 import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
 import { importCheck } from './import-check.ts';
 import { importRoutes } from './imports/import-routes.ts';
@@ -12,14 +8,14 @@ import { importJobs } from './job/import-jobs.ts';
 import { messageImportRoutes } from './messages/message-import-routes.ts';
 
 export const imports: Feature = {
-  hooks: [
-    implement(HOLDINGS, {
+  hooks: {
+    holdings: {
       tables: { imports: { account: 'content' }, import_refs: { account: 'last' } },
       endWorkOf: endImportsOf,
-    }),
-    implement(OPERATION_TEXTS, new URL('operations.md', import.meta.url)),
-    implement(GUIDE, { name: 'move-in', file: new URL('guide.md', import.meta.url), place: 68 }),
-  ],
+    },
+    operationTexts: new URL('operations.md', import.meta.url),
+    guide: { name: 'move-in', file: new URL('guide.md', import.meta.url), place: 68 },
+  },
   open(node) {
     const { config, database, store, directory, guard, disposer } = node;
     return {

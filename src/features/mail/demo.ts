@@ -1,14 +1,13 @@
 import { sql } from 'kysely';
 import { CUSTOMER_SERVICE } from '../../core/accounts/groups/groups.ts';
-import { DEMO_INBOX, DEMO_MAIL } from '../../core/features/demo-hooks.ts';
-import { type Implementation, implement } from '../../platform/hooks.ts';
+import type { Entries } from '../../platform/hooks.ts';
 import { insertMailbox } from './mailboxes/mailbox-store.ts';
 import { updateThread } from './mails/thread-store.ts';
 
 /** The mails of the demo account. */
-export const demo: readonly Implementation[] = [
-  implement(DEMO_INBOX, insertMailbox),
-  implement(DEMO_MAIL, async (tx, { id, message, inbox, customer, subject, text, html, minutesAgo }) => {
+export const demo: Entries = {
+  demoInbox: insertMailbox,
+  demoMail: async (tx, { id, message, inbox, customer, subject, text, html, minutesAgo }) => {
     const isIn = html !== null;
     // A time before the transaction, which is when the mail is written.
     const at = sql<string>`now() - make_interval(secs => ${minutesAgo * 60})`;
@@ -58,7 +57,7 @@ export const demo: readonly Implementation[] = [
       subject,
       ...(isIn ? { last_in_id: id } : { last_out_id: id }),
     });
-  }),
-];
+  },
+};
 
 const UNPROVEN = { source: 'none', spf: 'none', dkim: 'none', dmarc: 'none', result: 'none' };

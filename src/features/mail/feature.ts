@@ -1,15 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { Email } from '@parley/protocol/resources/email.ts';
-import { OPERATION_TEXTS } from '../../core/documents/operation-texts.ts';
 import type { ReadEventData } from '../../core/features/account-event.ts';
-import { EVENT_READERS } from '../../core/features/account-event.ts';
-import { CONFIRMATION_DUE, SENDS_MAIL } from '../../core/features/address-mail.ts';
-import { HOLDINGS } from '../../core/features/all-holdings.ts';
 import type { Core, Feature, NodeParts } from '../../core/features/feature.ts';
-import { MAIL_CONTENT } from '../../core/features/mail-content.ts';
+import { CONFIRMATION_DUE } from '../../core/features/mails.ts';
 import { EMAIL_DUE } from '../../core/messages/outbox-topics.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
-import { implement } from '../../platform/hooks.ts';
 import { isLoopbackAddress } from '../../platform/http/origins.ts';
 import { readTlsFiles, type TlsTexts } from '../../platform/http/tls-files.ts';
 import { conversationEmailRoutes } from './conversation-email-routes.ts';
@@ -63,14 +58,14 @@ export const mail: Feature = mailBy(SEND_TIMES);
 /** Tests pass shorter times, and another reader. */
 export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
   return {
-    hooks: [
-      implement(EVENT_READERS, { 'email.received': readEmailData }),
-      implement(HOLDINGS, holdings),
-      implement(MAIL_CONTENT, readMail),
-      implement(SENDS_MAIL, ({ smtpUrl }) => smtpUrl !== null),
-      implement(OPERATION_TEXTS, new URL('operations.md', import.meta.url)),
+    hooks: {
+      eventReaders: { 'email.received': readEmailData },
+      holdings,
+      mailContent: readMail,
+      sendsMail: ({ smtpUrl }) => smtpUrl !== null,
+      operationTexts: new URL('operations.md', import.meta.url),
       ...demo,
-    ],
+    },
     open: (node) => ({
       async join(core) {
         const { config, database, store, disposer } = node;

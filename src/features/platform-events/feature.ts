@@ -1,17 +1,13 @@
 import { PlatformEvent } from '@parley/protocol/resources/platform-event.ts';
 import { parseTraceparent } from '@parley/protocol/traceparent.ts';
 import { forgetAnswers } from '../../api/access/idempotency.ts';
-import { OPERATION_TEXTS } from '../../core/documents/operation-texts.ts';
 import type { EventData } from '../../core/features/account-event.ts';
-import { EVENT_READERS, EVENT_TOPIC } from '../../core/features/account-event.ts';
-import { HOLDINGS } from '../../core/features/all-holdings.ts';
 import type { Feature } from '../../core/features/feature.ts';
 import type { ErasedPerson, Holdings } from '../../core/resources/holdings.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { pages } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
-import { implement } from '../../platform/hooks.ts';
 import { eventRoutes } from './event-routes.ts';
 import { purgeEvents, readEvents } from './event-store.ts';
 import { PLATFORM_EVENT, type PlatformEventRow, presentEvent } from './platform-event.ts';
@@ -28,15 +24,15 @@ const holdings: Holdings = {
 };
 
 export const platformEvents: Feature = {
-  hooks: [
-    implement(EVENT_READERS, {
+  hooks: {
+    eventReaders: {
       '*': async ({ database }, ids) =>
         new Map((await readEvents(database, ids)).map((row) => [row.id, dataOf(row)])),
-    }),
-    implement(EVENT_TOPIC, PLATFORM_EVENT.name),
-    implement(HOLDINGS, holdings),
-    implement(OPERATION_TEXTS, new URL('operations.md', import.meta.url)),
-  ],
+    },
+    eventTopic: PLATFORM_EVENT.name,
+    holdings,
+    operationTexts: new URL('operations.md', import.meta.url),
+  },
   open: ({ database }) => ({
     join: ({ happened }) => ({
       routes: { settings: eventRoutes(database) },

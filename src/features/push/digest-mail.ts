@@ -1,5 +1,5 @@
 import { oneLine } from '@parley/protocol/schema/one-line.ts';
-import type { MailText } from '../../core/features/address-mail.ts';
+import type { MailText } from '../../core/features/mails.ts';
 import type { NotificationRow } from '../../core/resources/notification.ts';
 import { escapeHtml } from '../../platform/plain-text.ts';
 

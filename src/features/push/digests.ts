@@ -1,7 +1,7 @@
 import { newId } from '@parley/protocol/ids.ts';
 import type { Selectable } from 'kysely';
-import type { MailText } from '../../core/features/address-mail.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
+import type { MailText } from '../../core/features/mails.ts';
 import { mayInterrupt, readOwnSettings } from '../../core/notifications/settings/settings.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../core/resources/notification.ts';
 import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';

@@ -1,11 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { documentRoute } from '../../api/documents/documents.ts';
 import type { PublicRoutes } from '../../api/pipeline/public-routes.ts';
-import { OPERATION_TEXTS } from '../../core/documents/operation-texts.ts';
-import { HOLDINGS } from '../../core/features/all-holdings.ts';
-import { DIGEST_OF } from '../../core/features/digest.ts';
 import type { Feature } from '../../core/features/feature.ts';
-import { implement } from '../../platform/hooks.ts';
 import { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { pushAudience } from './audience.ts';
 import { Digests, readDigest, settleDigest, writeDigestMail } from './digests.ts';
@@ -27,16 +23,16 @@ const WORKER: PublicRoutes = {
 };
 
 export const push: Feature = {
-  hooks: [
-    implement(OPERATION_TEXTS, new URL('operations.md', import.meta.url)),
-    implement(HOLDINGS, {
+  hooks: {
+    operationTexts: new URL('operations.md', import.meta.url),
+    holdings: {
       tables: {
         push_subscriptions: { account: 'content', actor_id: 'removed', exported: 'push_subscriptions' },
         digests: { account: ['content', OF_USER], actor_id: 'removed' },
       },
       exportsOfPerson: { push_subscriptions: (db, _files, { id }) => readSubscriptionsOf(db, id) },
-    }),
-    implement(DIGEST_OF, async (db, userId) => {
+    },
+    digestOf: async (db, userId) => {
       const digest = await readDigest(db, userId);
       if (digest === undefined) return undefined;
       return {
@@ -44,8 +40,8 @@ export const push: Feature = {
         write: () => writeDigestMail(db, digest),
         settle: (tx) => settleDigest(tx, digest),
       };
-    }),
-  ],
+    },
+  },
   async open(node) {
     const { config, database, watch, rights, settings, guard, log, disposer } = node;
     const metrics = pushMetrics(node.metrics);

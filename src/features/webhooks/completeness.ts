@@ -1,6 +1,5 @@
 import { CONVERSATION_CREATED } from '../../core/conversations/outbox-topics.ts';
 import { RESOURCES_CHANGED } from '../../core/events/changes.ts';
-import { EVENT_TOPIC } from '../../core/features/account-event.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { MESSAGES_SENT } from '../../core/messages/outbox-topics.ts';
 import type { Timeline } from '../../core/messages/timeline/timeline.ts';
@@ -39,7 +38,7 @@ export class Completeness {
   async allThrough(webhookId: string): Promise<string> {
     // Those of the outbox rows that become events.
     const { database } = this.#options;
-    const topics = [...CORE_TOPICS, ...database.hooks.all(EVENT_TOPIC)];
+    const topics = [...CORE_TOPICS, ...database.hooks.all('eventTopic')];
     const [row] = await database.query(PROVE_ALL, webhookId, topics);
     return row!.all_through;
   }

@@ -5,7 +5,7 @@ import type { Version } from '@parley/protocol/versions.ts';
 import { conversationEvents } from '../../core/conversations/events.ts';
 import type { Change } from '../../core/events/changes.ts';
 import type { EventReads } from '../../core/events/event-source.ts';
-import { EVENT_READERS, type EventData, type ReadEventData } from '../../core/features/account-event.ts';
+import type { EventData, ReadEventData } from '../../core/features/account-event.ts';
 import { sourceOf } from '../../core/features/event-sources.ts';
 import { ownerOf } from '../../core/frames/frame.ts';
 import type { DomainEvent } from '../../core/frames/publish.ts';
@@ -61,7 +61,7 @@ async function readAll(
 /** Returns the data of each resource that still exists. */
 type Read = (from: EventReads, deliveries: readonly Delivery[]) => Promise<ReadonlyMap<string, EventData>>;
 
-/** Events of features, and those that applications name, are read by the features (EVENT_READERS). */
+/** Events of features, and those that applications name, are read by the features (`eventReaders`). */
 const READERS: Readonly<Partial<Record<string, Read>>> = {
   'message.created': async ({ database, files }, deliveries) => {
     const rows = await readSentMessages(database, idsOf(deliveries));
@@ -87,7 +87,7 @@ const READERS: Readonly<Partial<Record<string, Read>>> = {
 function readerOf(type: string): Read {
   if (Object.hasOwn(READERS, type)) return READERS[type]!;
   return async (from, deliveries) => {
-    const all = Object.assign({}, ...from.database.hooks.all(EVENT_READERS));
+    const all = Object.assign({}, ...from.database.hooks.all('eventReaders'));
     const read: ReadEventData | undefined = all[Object.hasOwn(all, type) ? type : '*'];
     return (await read?.(from, idsOf(deliveries))) ?? new Map();
   };

@@ -1,8 +1,4 @@
-import { GUIDE } from '../../core/documents/guides.ts';
-import { OPERATION_TEXTS } from '../../core/documents/operation-texts.ts';
-import { HOLDINGS } from '../../core/features/all-holdings.ts';
 import type { Feature } from '../../core/features/feature.ts';
-import { implement } from '../../platform/hooks.ts';
 import { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { Completeness } from './completeness.ts';
 import { completenessRoutes } from './completeness-routes.ts';
@@ -27,16 +23,16 @@ export const webhooks: Feature = webhooksBy(WEBHOOK_TIMES);
 /** Campaigns pass shorter times. */
 export function webhooksBy(times: WebhookTimes): Feature {
   return {
-    hooks: [
-      implement(HOLDINGS, {
+    hooks: {
+      holdings: {
         tables: {
           webhooks: { account: 'content' },
           webhook_deliveries: { account: ['content', OF_WEBHOOK] },
         },
-      }),
-      implement(OPERATION_TEXTS, new URL('operations.md', import.meta.url)),
-      implement(GUIDE, { name: 'webhooks', file: new URL('guide.md', import.meta.url), place: 66 }),
-    ],
+      },
+      operationTexts: new URL('operations.md', import.meta.url),
+      guide: { name: 'webhooks', file: new URL('guide.md', import.meta.url), place: 66 },
+    },
     open(node) {
       const { config, database, watch, store, rights, directory, guard, log, disposer } = node;
       const metrics = webhookMetrics(node.metrics);

@@ -1,11 +1,10 @@
 import { WIDGET_LIMITS } from '@parley/protocol/resources/widget.ts';
-import { DEMO_WIDGET } from '../../core/features/demo-hooks.ts';
-import { type Implementation, implement } from '../../platform/hooks.ts';
+import type { Entries } from '../../platform/hooks.ts';
 import { insertWidget, updateWidget } from './widgets/widget-store.ts';
 
 /** The widget of the sample shop. Each node of the demo account adds the site that it serves. */
-export const demo: readonly Implementation[] = [
-  implement(DEMO_WIDGET, async (tx, { site, ...widget }, id) => {
+export const demo: Entries = {
+  demoWidget: async (tx, { site, ...widget }, id) => {
     const known = await tx.kysely
       .selectFrom('widgets')
       .selectAll()
@@ -15,5 +14,5 @@ export const demo: readonly Implementation[] = [
     if (known === undefined) return insertWidget(tx, { ...widget, sites: [site] });
     if (known.sites.includes(site)) return known;
     return updateWidget(tx, known, { sites: [site, ...known.sites].slice(0, WIDGET_LIMITS.sites) });
-  }),
-];
+  },
+};

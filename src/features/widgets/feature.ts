@@ -1,12 +1,7 @@
 import { filesOrigin } from '../../core/attachments/files-origin.ts';
-import { GUIDE } from '../../core/documents/guides.ts';
-import { OPERATION_TEXTS } from '../../core/documents/operation-texts.ts';
-import { CONFIRMATION_MAIL, SENDS_MAIL } from '../../core/features/address-mail.ts';
-import { HOLDINGS } from '../../core/features/all-holdings.ts';
 import type { Feature } from '../../core/features/feature.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
 import { sharedSecret } from '../../platform/db/shared-secret.ts';
-import { implement } from '../../platform/hooks.ts';
 import { addressRoutes } from './addresses/address-routes.ts';
 import { confirmationMail } from './addresses/confirmation-mail.ts';
 import { CONFIRMATION_SECRET, purgeConfirmations } from './addresses/confirmation-store.ts';
@@ -23,17 +18,17 @@ export const widgets: Feature = widgetsFrom(BUILT);
 /** Tests pass another folder of built files. */
 export function widgetsFrom(built: URL): Feature {
   return {
-    hooks: [
-      implement(HOLDINGS, widgetHoldings),
-      implement(CONFIRMATION_MAIL, confirmationMail),
-      implement(OPERATION_TEXTS, new URL('operations.md', import.meta.url)),
-      implement(GUIDE, { name: 'site-chat', file: new URL('guide.md', import.meta.url), place: 62 }),
+    hooks: {
+      holdings: widgetHoldings,
+      confirmationMail,
+      operationTexts: new URL('operations.md', import.meta.url),
+      guide: { name: 'site-chat', file: new URL('guide.md', import.meta.url), place: 62 },
       ...demo,
-    ],
+    },
     async open(node) {
       const { database, config } = node;
       const secret = await sharedSecret(database, CONFIRMATION_SECRET);
-      const sendsMail = database.hooks.first(SENDS_MAIL)?.(config) ?? false;
+      const sendsMail = database.hooks.first('sendsMail')?.(config) ?? false;
       const routes = [
         ...widgetRoutes({ database, sendsMail }),
         ...visitorRoutes(node),

@@ -1,5 +1,4 @@
 import type { RunTrigger } from '@parley/protocol/resources/agent-run.ts';
-import { MAIL_CONTENT } from '../../../core/features/mail-content.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
@@ -96,7 +95,7 @@ async function mailText(db: Db, { trigger_type, input }: HistoryAsk['run']): Pro
   // The input of a manual run is the caller's own, and may name anything.
   if (trigger_type !== 'event' || input === null || typeof input !== 'object') return undefined;
   const mail =
-    'email_id' in input ? await db.hooks.first(MAIL_CONTENT)?.(db, String(input.email_id)) : undefined;
+    'email_id' in input ? await db.hooks.first('mailContent')?.(db, String(input.email_id)) : undefined;
   if (mail === undefined) return undefined;
   const { from_name, from_address, subject, verdict, body_text: text } = mail;
   return `${MAILED}\n${JSON.stringify({ ...input, from_name, from_address, subject, verdict, text })}`;

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { oneLine } from '@parley/protocol/schema/one-line.ts';
 import type { SendMailOptions } from 'nodemailer';
-import type { MailText } from '../../../core/features/address-mail.ts';
+import type { MailText } from '../../../core/features/mails.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import type { MailRow } from '../mails/mail-store.ts';
 

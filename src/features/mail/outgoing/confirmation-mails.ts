@@ -1,6 +1,6 @@
 import { derivedId } from '@parley/protocol/ids.ts';
-import { CONFIRMATION_MAIL, type ConfirmationDue } from '../../../core/features/address-mail.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
+import type { ConfirmationDue } from '../../../core/features/mails.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { domainOf } from '../mailboxes/mailbox-address.ts';
 import type { MailRow } from '../mails/mail-store.ts';
@@ -32,7 +32,7 @@ export async function makeConfirmationMail(
 /** Writes it at each try, by the feature that knows the confirmation. */
 export async function writeConfirmation(db: Db, publicUrl: string, mail: MailRow): Promise<WrittenMail> {
   const id = mail.rfc_id.slice(PREFIX.length, mail.rfc_id.indexOf('@'));
-  const written = await db.hooks.first(CONFIRMATION_MAIL)?.(db, id, publicUrl);
+  const written = await db.hooks.first('confirmationMail')?.(db, id, publicUrl);
   if (written === undefined) return { unsent: 'canceled', reason: 'link_over' };
   return { ...written, sender: mail.from_address!, attachments: [] };
 }

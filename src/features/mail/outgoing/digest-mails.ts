@@ -1,5 +1,4 @@
 import { derivedId } from '@parley/protocol/ids.ts';
-import { DIGEST_OF } from '../../../core/features/digest.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
@@ -65,7 +64,7 @@ export async function mailDigests(
 
 /** Writes the mail of a digest, to the user's address, about what is unseen now. */
 export async function writeDigest(database: Database, mail: MailRow): Promise<WrittenMail> {
-  const digest = await database.hooks.first(DIGEST_OF)?.(database, mail.actor_id!);
+  const digest = await database.hooks.first('digestOf')?.(database, mail.actor_id!);
   if (digest === undefined || derivedId('mail', digest.id) !== mail.id) return NOTHING_UNSEEN;
   const onEnd: WrittenMail['onEnd'] = (tx) => digest.settle(tx);
   const written = await digest.write();

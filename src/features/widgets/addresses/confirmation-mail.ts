@@ -1,5 +1,5 @@
 import type { WidgetLanguage } from '@parley/protocol/resources/widget.ts';
-import type { MailText } from '../../../core/features/address-mail.ts';
+import type { MailText } from '../../../core/features/mails.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { sharedSecret } from '../../../platform/db/shared-secret.ts';
 import { escapeHtml } from '../../../platform/plain-text.ts';

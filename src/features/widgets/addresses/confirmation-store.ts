@@ -3,7 +3,7 @@ import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { newId } from '@parley/protocol/ids.ts';
 import type { WidgetLanguage } from '@parley/protocol/resources/widget.ts';
 import type { Selectable } from 'kysely';
-import { CONFIRMATION_DUE } from '../../../core/features/address-mail.ts';
+import { CONFIRMATION_DUE } from '../../../core/features/mails.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { enqueue } from '../../../platform/db/queue/outbox.ts';

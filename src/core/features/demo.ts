@@ -1,43 +1,25 @@
 import type { Tx } from '../../platform/db/connection/handle.ts';
-import { defineHook } from '../../platform/hooks.ts';
 import type { MailboxRow } from '../resources/mailbox.ts';
 
-/*
- * What features add to the demo account (app/demo.ts); without them it has ids that name nothing.
- */
-
-/** Adds the agent. */
-export const DEMO_AGENT =
-  defineHook<(tx: Tx, agent: DemoAgent) => Promise<{ readonly id: string; readonly actorId: string }>>(
-    'demo.agent',
-  );
-
-/** Called after a run that has ended was written. */
-export const DEMO_RUN_ENDED = defineHook<(tx: Tx, runId: string) => Promise<void>>('demo.run_ended');
-
-/** Adds an inbox; rejects if its address is taken. */
-export const DEMO_INBOX =
-  defineHook<
-    (
+declare module '../../platform/hooks.ts' {
+  /** What is added to the demo account (app/demo.ts); without it that has ids that name nothing. */
+  interface HookTable {
+    demoAgent(tx: Tx, agent: DemoAgent): Promise<{ readonly id: string; readonly actorId: string }>;
+    /** Called after a run that has ended was written. */
+    demoRunEnded(tx: Tx, runId: string): Promise<void>;
+    /** Adds an inbox; rejects if its address is taken. */
+    demoInbox(
       tx: Tx,
       inbox: Pick<MailboxRow, 'account_id' | 'created_by' | 'name' | 'address'>,
-    ) => Promise<{ readonly id: string }>
-  >('demo.inbox');
-
-/** Writes the mail of a message. A sent one is complete, so none leaves this server. */
-export const DEMO_MAIL = defineHook<(tx: Tx, mail: DemoMail) => Promise<void>>('demo.mail');
-
-/** Returns the identity provider of customers with this issuer, which it makes if need be. */
-export const DEMO_ISSUER =
-  defineHook<
-    (tx: Tx, issuer: DemoIssuer) => Promise<{ readonly id: string; readonly secret: string | null }>
-  >('demo.issuer');
-
-/** Returns a widget that pages of the site embed: that of this id, while it is there. */
-export const DEMO_WIDGET =
-  defineHook<(tx: Tx, widget: DemoWidget, id: string | undefined) => Promise<{ readonly id: string }>>(
-    'demo.widget',
-  );
+    ): Promise<{ readonly id: string }>;
+    /** Writes the mail of a message. A sent one is complete, so none leaves this server. */
+    demoMail(tx: Tx, mail: DemoMail): Promise<void>;
+    /** Returns the identity provider of customers with this issuer, which it makes if need be. */
+    demoIssuer(tx: Tx, issuer: DemoIssuer): Promise<{ readonly id: string; readonly secret: string | null }>;
+    /** Returns a widget that pages of the site embed: that of this id, while it is there. */
+    demoWidget(tx: Tx, widget: DemoWidget, id: string | undefined): Promise<{ readonly id: string }>;
+  }
+}
 
 export interface DemoAgent {
   readonly accountId: string;

@@ -1,0 +1,58 @@
+import type { EmailVerdict } from '@parley/protocol/resources/email.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { defineTopic } from '../../platform/db/queue/topic.ts';
+import type { NodeSettings } from './node-settings.ts';
+
+/**
+ * An address waits for the mail that confirms it. The feature that sends mail makes the mail, whose
+ * text the feature that knows the confirmation writes at each try (`confirmationMail`).
+ */
+export const CONFIRMATION_DUE = defineTopic<ConfirmationDue>('addresses.confirmation_due');
+
+export interface ConfirmationDue {
+  readonly confirmation_id: string;
+  readonly account_id: string;
+  readonly address: string;
+}
+
+declare module '../../platform/hooks.ts' {
+  interface HookTable {
+    /**
+     * Writes the mail that confirms an address, or returns undefined if it is not wanted any more.
+     * Without it such mails are canceled.
+     */
+    confirmationMail(db: Db, confirmationId: string, publicUrl: string): Promise<MailText | undefined>;
+    /** Returns whether a node with this configuration sends mail. Without it none does. */
+    sendsMail(config: NodeSettings): boolean;
+    /** Returns the digest that waits for a user, or undefined. Without it no digest is mailed. */
+    digestOf(db: Db, userId: string): Promise<Digest | undefined>;
+    /** Reads a mail for the model of a run that it started. Without it the run gets the mail's id. */
+    mailContent(db: Db, id: string): Promise<MailContent | undefined>;
+  }
+}
+
+/** A mail without its addresses. */
+export interface MailText {
+  /** A single line. */
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+/** A mail about unseen notifications that waits for its transport. */
+export interface Digest {
+  readonly id: string;
+  /** Returns undefined if nothing in it is unseen. */
+  write(): Promise<MailText | undefined>;
+  /** Removes from the digest what its mail contained. */
+  settle(tx: Tx): Promise<void>;
+}
+
+export interface MailContent {
+  readonly from_name: string | null;
+  readonly from_address: string | null;
+  readonly subject: string | null;
+  readonly verdict: EmailVerdict | null;
+  /** The whole text, quotes and signature included. */
+  readonly body_text: string | null;
+}
