@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { newApiKey } from '../../src/api/access/api-keys.ts';
 import type { MoveState } from '../../src/api/access/tables.ts';
+import { HOOKS } from '../../src/app/features.ts';
 import { writeMove } from '../../src/core/accounts/account/moves.ts';
 import { Cell } from '../../src/features/cells/cell.ts';
 import { lowerFence, raiseFence } from '../../src/features/cells/fence.ts';
@@ -148,7 +149,7 @@ t.test('what Postgres refuses while the account is fenced is no defect', async (
     ...{ ...other, body: { type: 'group', title: 'Dock' } },
   });
   t.equal(made.status, 201);
-  await app.database.withoutTimeLimit((kysely) => raiseFence(new Cell(kysely), demo.account_id));
+  await app.database.withoutTimeLimit((kysely) => raiseFence(new Cell(kysely, HOOKS), demo.account_id));
   const send = (id: string, options: CallOptions = {}) =>
     app.call('POST', `/v1/messaging/conversations/${id}/messages`, {
       body: { body: 'ahoy', client_message_id: randomUUID() },
@@ -161,7 +162,7 @@ t.test('what Postgres refuses while the account is fenced is no defect', async (
   }
   for (const { status } of await Promise.all(others)) t.equal(status, 201, 'in the same flushes');
   t.match(await change(), { status: 503, body: { error: { code: 'service_unavailable' } } });
-  await app.database.withoutTimeLimit((kysely) => lowerFence(new Cell(kysely), demo.account_id));
+  await app.database.withoutTimeLimit((kysely) => lowerFence(new Cell(kysely, HOOKS), demo.account_id));
   t.equal((await change()).status, 201);
   t.equal((await send(demo.conversations.group)).status, 201);
 });

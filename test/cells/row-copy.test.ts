@@ -1,6 +1,7 @@
 /** Rows that differ when an account is opened at the target. */
 
 import t, { type Test } from 'tap';
+import { HOOKS } from '../../src/app/features.ts';
 import { Cell } from '../../src/features/cells/cell.ts';
 import { RowCopy } from '../../src/features/cells/row-copy.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
@@ -43,7 +44,7 @@ async function openCell(t: Test): Promise<(run: (cell: Cell) => Promise<void>) =
   const database = await openDatabase({ url, log: createLog('silent') });
   t.teardown(() => database.close());
   return (run) =>
-    database.withoutTimeLimit((kysely) => kysely.connection().execute((one) => run(new Cell(one))));
+    database.withoutTimeLimit((kysely) => kysely.connection().execute((one) => run(new Cell(one, HOOKS))));
 }
 
 function write(cell: Cell, id: string, sequence: number): Promise<void> {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import type { Database } from '../../platform/db/connection/database.ts';
+import type { Hooks } from '../../platform/hooks.ts';
 import { Disposer } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import { type Config, readConfig } from '../config.ts';
@@ -30,7 +31,7 @@ export async function runAdmin(
     const database = command.offline
       ? undefined
       : await connect(config, log, disposer, { connections, hooks });
-    return await command.run(contextOf({ config, log, database, disposer }), options);
+    return await command.run(contextOf({ config, log, database, hooks, disposer }), options);
   } finally {
     await disposer.close();
   }
@@ -41,11 +42,12 @@ interface ContextParts {
   readonly log: Logger;
   /** Undefined for an offline command. */
   readonly database: Database | undefined;
+  readonly hooks: Hooks | undefined;
   readonly disposer: Disposer;
 }
 
 /** Each part loads its modules when it is opened. */
-function contextOf({ config, log, database, disposer }: ContextParts): AdminContext {
+function contextOf({ config, log, database, hooks, disposer }: ContextParts): AdminContext {
   const context: AdminContext = {
     ...{ config, log, print },
     get database(): Database {
@@ -87,7 +89,8 @@ function contextOf({ config, log, database, disposer }: ContextParts): AdminCont
     },
     async openOther(file) {
       const other = readConfig(parseEnv(await readFile(file, 'utf8')));
-      return contextOf({ config: other, log, database: await connect(other, log, disposer), disposer });
+      const theirs = await connect(other, log, disposer, { hooks });
+      return contextOf({ config: other, log, database: theirs, hooks, disposer });
     },
   };
   return context;

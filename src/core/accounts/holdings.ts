@@ -1,26 +1,32 @@
-import type { Holdings } from '../resources/holdings.ts';
+import { type Holdings, OF_ACTOR } from '../resources/holdings.ts';
 import { blankPerson } from './actors/persons.ts';
 import { readAvatarKey } from './avatars/avatars.ts';
 
 const OF_GROUP = 'JOIN messaging_groups g ON g.id = t.group_id WHERE g.account_id = $1';
 const OF_USER = 'JOIN users u ON u.id = t.user_id WHERE u.account_id = $1';
-const OF_ACTOR = 'JOIN actors a ON a.id = t.actor_id WHERE a.account_id = $1';
+const OF_ITS_ACTOR = 'JOIN actors a ON a.id = t.actor_id WHERE a.account_id = $1';
 
 export const accountHoldings: Holdings = {
   tables: {
-    accounts: { account: ['last', 'WHERE t.id = $1'] },
+    accounts: { account: ['last', 'WHERE t.id = $1'], moved: { by: 'id', last: 'true' } },
     roles: { account: 'last', exported: 'profile' },
     actors: { account: 'last', exported: 'profile' },
     entities: { account: 'last' },
     messaging_groups: { account: 'last' },
-    group_members: { account: ['last', OF_GROUP], actor_id: 'erased' },
+    group_members: { account: ['last', OF_GROUP], actor_id: 'erased', moved: OF_ACTOR },
     users: { account: 'last', exported: 'profile' },
     operators: { account: ['last', OF_USER], user_id: 'removed' },
     api_keys: { account: 'last' },
-    presences: { account: ['last', OF_ACTOR] },
+    presences: { account: ['last', OF_ITS_ACTOR] },
     tickets: { account: 'last', actor_id: 'removed' },
-    refresh_tokens: { account: ['last', OF_ACTOR], actor_id: 'removed' },
-    avatars: { account: 'content', actor_id: 'removed', file: 's3_key', exported: 'profile' },
+    refresh_tokens: { account: ['last', OF_ITS_ACTOR], actor_id: 'removed', moved: {} },
+    avatars: {
+      account: 'content',
+      actor_id: 'removed',
+      file: 's3_key',
+      exported: 'profile',
+      moved: { file: ['s3_key', 't.content_type'] },
+    },
     idempotency_keys: { account: 'content' },
   },
   blankPerson: (tx, { id }) => blankPerson(tx, id),

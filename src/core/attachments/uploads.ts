@@ -89,7 +89,10 @@ export async function removeUnreferenced(
 
 /** Files of rows in other holdings, withdrawn with them (`withdrawUploads`) and removed here. */
 export const uploadHoldings: Holdings = {
-  tables: { stored_bytes: { account: 'last' }, uploads: { exported: 'files' } },
+  tables: {
+    stored_bytes: { account: 'last' },
+    uploads: { exported: 'files', moved: { file: ['s3_key', 't.content_type'] } },
+  },
   movePerson: async (tx, { from, to }) => void (await tx.query(MOVE_UPLOADS, from, to)),
   erasePerson: (database, { id }) =>
     database.transaction(async (tx) => {

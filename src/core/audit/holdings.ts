@@ -11,9 +11,9 @@ import {
 /** The audit outlives what it is about; retention.ts purges it and blanks its details. */
 export const auditHoldings: Holdings = {
   tables: {
-    audit_chains: { account: 'last' },
+    audit_chains: { account: 'last', moved: { last: 'true' } },
     audit_checkpoints: { account: 'last' },
-    audit_events: { account: 'last', exported: 'audit_events' },
+    audit_events: { account: 'last', exported: 'audit_events', moved: { last: 't.number IS NULL' } },
     audit_handovers: { account: 'last' },
   },
   exportsOfPerson: {

@@ -1,4 +1,4 @@
-import type { Holdings } from '../resources/holdings.ts';
+import { type Holdings, OF_CONVERSATION } from '../resources/holdings.ts';
 import { NO_METADATA } from '../resources/metadata.ts';
 import { presentParticipants, TEAM_READER } from '../resources/participant.ts';
 import { readBlocksOf } from './blocks/blocks.ts';
@@ -7,7 +7,7 @@ import { readAllParticipants, readMembershipsOf } from './rows/participant-store
 
 /** The row of a conversation goes once nothing else is in it (deleteEmptyConversation). */
 export const conversationHoldings: Holdings = {
-  tables: { conversations: { exported: 'conversation' } },
+  tables: { conversations: { exported: 'conversation', moved: {} } },
   exportsOfPerson: { memberships: (db, _files, { id }) => readMembershipsOf(db, id) },
   exportsOfConversation: {
     async conversation(_db, _files, { changed_in: _, lane_behind: __, direct_key: ___, ...shown }) {
@@ -19,7 +19,7 @@ export const conversationHoldings: Holdings = {
 /** Who is in a conversation, and who is kept from writing; exported behind the messages. */
 export const memberHoldings: Holdings = {
   tables: {
-    participants: { exported: 'participants' },
+    participants: { exported: 'participants', moved: OF_CONVERSATION },
     blocks: { account: 'last', actor_id: 'removed', blocker_id: 'removed', exported: 'blocks' },
   },
   movePerson: moveMember,

@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { readActors } from '../resources/actor.ts';
 import { type Downloads, readAttachments } from '../resources/attachment.ts';
-import type { ExportFiles, Holdings } from '../resources/holdings.ts';
+import { type ExportFiles, type Holdings, OF_CONVERSATION } from '../resources/holdings.ts';
 import { type MessageRow, presentForTeam } from '../resources/message.ts';
 import { moveAuthor } from './removal/moved-author.ts';
 import {
@@ -18,13 +18,18 @@ import { presentRevision } from './rows/revision-store.ts';
 /** Messages are purged and erased by features/compliance/, under the lock of a hold. */
 export const messageHoldings: Holdings = {
   tables: {
-    messages: { exported: 'messages' },
-    message_revisions: { message_id: 'removed', exported: 'messages' },
-    attachments: { message_id: 'removed', file: 's3_key', exported: 'messages' },
-    reactions: { message_id: 'removed', exported: 'reactions' },
-    reacted_messages: { message_id: 'removed' },
-    pins: { message_id: 'removed' },
-    thread_reads: { message_id: 'removed' },
+    messages: { exported: 'messages', moved: { ...OF_CONVERSATION, last: "t.status = 'scheduled'" } },
+    message_revisions: { message_id: 'removed', exported: 'messages', moved: OF_CONVERSATION },
+    attachments: {
+      message_id: 'removed',
+      file: 's3_key',
+      exported: 'messages',
+      moved: { ...OF_CONVERSATION, file: ['s3_key', 't.content_type'] },
+    },
+    reactions: { message_id: 'removed', exported: 'reactions', moved: OF_CONVERSATION },
+    reacted_messages: { message_id: 'removed', moved: OF_CONVERSATION },
+    pins: { message_id: 'removed', moved: OF_CONVERSATION },
+    thread_reads: { message_id: 'removed', moved: OF_CONVERSATION },
   },
   movePerson: moveAuthor,
   exportsOfPerson: {

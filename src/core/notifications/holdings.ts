@@ -22,11 +22,13 @@ export const notificationHoldings: Holdings = {
       message_id: 'purged',
       resource_id: 'purged',
       exported: 'notifications',
+      moved: { by: 'recipient_id', of: 'actors' },
     },
     notification_settings: {
       account: 'content',
       actor_id: 'removed',
       exported: 'notification_settings',
+      moved: { last: 'true' },
     },
   },
   purgeMessages: async (tx, id, messages) =>

@@ -65,7 +65,30 @@ export type HeldTable<Column extends PropertyKey = string> = {
   readonly file?: Column;
   /** The noun of the file of exports that shows them. */
   readonly exported?: string;
+  /**
+   * How rows move with their account to another installation (features/cells/). Without it they do
+   * if their own `account_id` finds them, and else stay.
+   */
+  readonly moved?: Moved;
 } & { readonly [Name in Column]?: Going };
+
+/** How the rows of an account are found, and which of them wait for the last moment. */
+export interface Moved {
+  /** The column that names the row of `of` whose account is the row's own. Default: `account_id`. */
+  readonly by?: string;
+  /** A table with `account_id`, in front of this one; absent where `by` is the account. */
+  readonly of?: string;
+  /**
+   * SQL over `t`: rows that make nodes begin work, or that let the account be used. They come with
+   * the last rows, when the account is opened at the target.
+   */
+  readonly last?: string;
+  /** The column with the key of a file, and SQL for its content type. */
+  readonly file?: readonly [key: string, contentType: string];
+}
+
+export const OF_CONVERSATION: Moved = { by: 'conversation_id', of: 'conversations' };
+export const OF_ACTOR: Moved = { by: 'actor_id', of: 'actors' };
 
 /**
  * When rows of an account are removed: `first` if they start work, with the `content` of its

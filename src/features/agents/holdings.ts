@@ -30,7 +30,7 @@ const OF_DEFINITION = 'JOIN agent_definitions d ON d.id = t.agent_id WHERE d.acc
 /** The holdings of runs: their quotations of messages, and their files. */
 export const holdings: Holdings = {
   tables: {
-    agent_definitions: { account: 'first' },
+    agent_definitions: { account: 'first', moved: { last: 'true' } },
     agent_runs: {
       account: ['content', OF_AGENT],
       triggered_by: 'erased',
@@ -38,9 +38,15 @@ export const holdings: Holdings = {
       trigger_message_id: 'purged',
       reply_message_id: 'purged',
       exported: 'agent_runs',
+      moved: { last: 't.completed_at IS NULL' },
     },
-    artifacts: { exported: 'artifacts' },
-    agent_occurrences: { account: ['first', OF_DEFINITION] },
+    agent_run_steps: { moved: { by: 'run_id', of: 'agent_runs' } },
+    agent_run_actions: { moved: { by: 'run_id', of: 'agent_runs', last: "t.status = 'pending_review'" } },
+    artifacts: { exported: 'artifacts', moved: { file: ['s3_key', 't.content_type'] } },
+    agent_occurrences: {
+      account: ['first', OF_DEFINITION],
+      moved: { by: 'agent_id', of: 'agent_definitions' },
+    },
   },
   async purgeMessages(tx, conversationId, messages) {
     const ids = messages.map(({ id }) => id);

@@ -8,6 +8,7 @@ import type { ObjectStore } from '../../core/attachments/storage.ts';
 import { readHead } from '../../core/audit/chain-store.ts';
 import { handOver, saveHandover } from '../../core/audit/handover.ts';
 import type { SigningKey } from '../../core/audit/signing-key.ts';
+import { tablesOfMissing } from '../../core/features/all-holdings.ts';
 import { addDeliveriesOf } from '../../core/messages/schedules/schedule-store.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
@@ -17,7 +18,6 @@ import { Cell } from './cell.ts';
 import { lowerFence, raiseFence } from './fence.ts';
 import { FileCopy, readFiles } from './file-copy.ts';
 import { leaveSource } from './leave-source.ts';
-import { MOVED_TABLES } from './moved-tables.ts';
 import { enqueuePending, hasPending, readPending } from './pending-events.ts';
 import { RowCopy, removeRows } from './row-copy.ts';
 
@@ -126,7 +126,7 @@ function withCells<T>(options: MoveOptions, done: Done, run: (move: Move) => Pro
 
 function withCell<T>({ database }: CellParts, run: (cell: Cell) => Promise<T>): Promise<T> {
   return database.withoutTimeLimit((kysely) =>
-    kysely.connection().execute((connection) => run(new Cell(connection))),
+    kysely.connection().execute((connection) => run(new Cell(connection, database.hooks))),
   );
 }
 
@@ -203,10 +203,12 @@ class Move {
 
   /** Copies everything and opens the account at the target. */
   async carry(): Promise<void> {
-    const { accountId, log } = this.#options;
+    const { accountId, log, source } = this.#options;
+    const missing = await tablesOfMissing(source.database, accountId);
+    if (missing.length > 0) throw new Error(`no feature of this build moves rows in ${missing.join(', ')}`);
     await this.release();
     const copies: RowCopy[] = [];
-    for (const [table, moved] of Object.entries(MOVED_TABLES)) {
+    for (const [table, moved] of this.#source.tables) {
       copies.push(await RowCopy.open(this.#source, this.#target, table, moved));
     }
     const files = new FileCopy(this.#options.source.store, this.#options.target.store);
@@ -260,7 +262,7 @@ class Move {
     requireNotLeft(out, source.url);
     const files = await readFiles(this.#target, accountId);
     await this.#target.transaction(async (tx) => {
-      for (const table of Object.entries(MOVED_TABLES).reverse()) await removeRows(tx, table, accountId);
+      for (const table of this.#target.tables.toReversed()) await removeRows(tx, table, accountId);
       await tx.query(FORGET_MOVE, accountId);
       await enqueueRightsChanged(tx.tx, [accountId]);
     });

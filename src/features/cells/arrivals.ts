@@ -52,7 +52,7 @@ export async function endFormerAccounts(options: ArrivalsOptions): Promise<void>
       if ((await database.query(FIND_FORMER, account_id, number)).length === 0) continue;
       log.warn({ account_id, cell }, 'an account of the backup is in use in another cell');
       await database.withoutTimeLimit(async (kysely) => {
-        const here = new Cell(kysely);
+        const here = new Cell(kysely, database.hooks);
         await raiseFence(here, account_id);
         await leaveSource(here, { account_id, number, cell });
       });

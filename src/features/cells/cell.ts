@@ -4,13 +4,20 @@ import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { bindable, type Statement, type Value } from '../../platform/db/connection/statement.ts';
 import { isUnavailable } from '../../platform/db/connection/unavailable.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
+import type { Hooks } from '../../platform/hooks.ts';
+import { type MovedTable, movedTables } from './moved-tables.ts';
 
 /** One connection to the database of a cell, without a time limit for statements. */
 export class Cell implements Querier {
+  /** What moves with an account. */
+  readonly tables: readonly [table: string, MovedTable][];
   readonly #kysely: Kysely<Schema>;
+  readonly #hooks: Hooks;
 
-  constructor(kysely: Kysely<Schema>) {
+  constructor(kysely: Kysely<Schema>, hooks: Hooks) {
     this.#kysely = kysely;
+    this.#hooks = hooks;
+    this.tables = movedTables(hooks);
   }
 
   async query<Params extends readonly Value[], Row extends object>(
@@ -32,7 +39,7 @@ export class Cell implements Querier {
    */
   transaction<T>(work: (tx: CellTx) => Promise<T>): Promise<T> {
     return this.#kysely.transaction().execute(async (kysely) => {
-      const tx = new CellTx(kysely);
+      const tx = new CellTx(kysely, this.#hooks);
       await tx.run(SETTINGS).catch((cause: unknown) => {
         if (isUnavailable(cause)) throw cause;
         throw new Error(
@@ -50,8 +57,8 @@ export class CellTx extends Cell {
   /** The same transaction for what slices write in theirs. */
   readonly tx: Tx;
 
-  constructor(kysely: Transaction<Schema>) {
-    super(kysely);
+  constructor(kysely: Transaction<Schema>, hooks: Hooks) {
+    super(kysely, hooks);
     this.tx = openTransaction(kysely);
   }
 }

@@ -3,7 +3,6 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { codeOf } from '../../platform/db/connection/unavailable.ts';
 import { Cell } from './cell.ts';
-import { MOVED_TABLES } from './moved-tables.ts';
 
 /**
  * The fence of an account that leaves: triggers on every table with rows of it, which refuse all
@@ -12,7 +11,7 @@ import { MOVED_TABLES } from './moved-tables.ts';
  * Plain installations pay nothing, since there is no trigger on them.
  */
 export async function raiseFence(cell: Cell, accountId: string): Promise<void> {
-  for (const [table, { by, of }] of Object.entries(MOVED_TABLES)) {
+  for (const [table, { by, of }] of cell.tables) {
     const about = of === undefined ? '' : `, '${of}', '${by}'`;
     const triggers = KINDS.map(({ suffix, events, row }) => {
       const when = of === undefined ? `WHEN (${row}.${by} = '${accountId}')` : '';
@@ -36,7 +35,7 @@ export async function lowerForgottenFences(database: Database): Promise<void> {
   const forgotten = await database.query(READ_FORGOTTEN);
   if (forgotten.length === 0) return;
   await database.withoutTimeLimit(async (kysely) => {
-    for (const { id } of forgotten) await lowerFence(new Cell(kysely), id);
+    for (const { id } of forgotten) await lowerFence(new Cell(kysely, database.hooks), id);
   });
 }
 

@@ -1,7 +1,7 @@
 import type { ObjectStore } from '../../core/attachments/storage.ts';
-import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { MOVED_TABLES, rowsOf } from './moved-tables.ts';
+import type { Cell } from './cell.ts';
+import { rowsOf } from './moved-tables.ts';
 
 /** Copies the files of an account, each once; a file never changes. */
 export class FileCopy {
@@ -18,7 +18,7 @@ export class FileCopy {
    * Copies the files that rows of the account name and that are not at the target yet. Returns how
    * many it copied. A file that is missing at the source is missing at the target.
    */
-  async copy(source: Querier, accountId: string): Promise<number> {
+  async copy(source: Cell, accountId: string): Promise<number> {
     let copied = 0;
     for (const { key, content_type: contentType } of await readFiles(source, accountId)) {
       if (this.#copied.has(key)) continue;
@@ -39,8 +39,8 @@ export class FileCopy {
 }
 
 /** Returns the files that rows of the account name; one may come more than once. */
-export function readFiles(cell: Querier, accountId: string): Promise<FileRow[]> {
-  return cell.query(READ_FILES, accountId);
+export function readFiles(cell: Cell, accountId: string): Promise<FileRow[]> {
+  return cell.query(readFilesOf(cell.tables), accountId);
 }
 
 interface FileRow {
@@ -48,12 +48,14 @@ interface FileRow {
   readonly content_type: string | null;
 }
 
-const READ_FILES = statement<[accountId: string], FileRow>('read-files-of-account')(
-  Object.entries(MOVED_TABLES)
-    .flatMap(([table, moved]) => {
-      if (moved.file === undefined) return [];
-      const [key, contentType] = moved.file;
-      return `SELECT t.${key} AS key, ${contentType} AS content_type FROM ${table} t ${rowsOf(moved)} AND t.${key} IS NOT NULL`;
-    })
-    .join(' UNION '),
-);
+function readFilesOf(tables: Cell['tables']) {
+  return statement<[accountId: string], FileRow>('read-files-of-account')(
+    tables
+      .flatMap(([table, moved]) => {
+        if (moved.file === undefined) return [];
+        const [key, contentType] = moved.file;
+        return `SELECT t.${key} AS key, ${contentType} AS content_type FROM ${table} t ${rowsOf(moved)} AND t.${key} IS NOT NULL`;
+      })
+      .join(' UNION '),
+  );
+}

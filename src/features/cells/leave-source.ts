@@ -2,7 +2,6 @@ import { type MoveRow, writeMove } from '../../core/accounts/account/moves.ts';
 import { enqueueRightsChanged } from '../../core/accounts/rights/rights-changed.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Cell } from './cell.ts';
-import { MOVED_TABLES } from './moved-tables.ts';
 import { readPending, removePending } from './pending-events.ts';
 import { removeRows } from './row-copy.ts';
 
@@ -16,7 +15,7 @@ export function leaveSource(source: Cell, move: Omit<MoveRow, 'state'>): Promise
   return source.transaction(async (tx) => {
     await writeMove(tx.tx, { ...move, state: 'left' });
     await removePending(tx, await readPending(tx, accountId));
-    for (const table of Object.entries(MOVED_TABLES)) {
+    for (const table of source.tables) {
       const { last = 'true' } = table[1];
       // Rows that begin work; others are removed by the source's nodes.
       if (last !== 'true') await removeRows(tx, table, accountId, last);

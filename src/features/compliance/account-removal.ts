@@ -10,7 +10,7 @@ import {
   readConversationIdsOf,
   readHeldIdsOf,
 } from '../../core/conversations/rows/conversation-store.ts';
-import { allHoldings } from '../../core/features/all-holdings.ts';
+import { allHoldings, tablesOfMissing } from '../../core/features/all-holdings.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { BackgroundWork } from '../../platform/background.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
@@ -38,11 +38,7 @@ export async function requireRemovable(tx: Tx, id: string): Promise<void> {
       `The account ${id} has conversations under legal hold, so it is not deleted. Release them first: ${named}`,
     );
   }
-  const removed = allHoldings(tx).flatMap(({ tables }) => Object.keys(tables));
-  const tables: string[] = [];
-  for (const { name, rows } of await tx.query(READ_REFERRING, removed)) {
-    if ((await tx.query(composeReadRow(name, rows), id)).length > 0) tables.push(name);
-  }
+  const tables = await tablesOfMissing(tx, id);
   if (tables.length > 0) {
     throw new Error(
       `The account ${id} has rows in ${tables.join(', ')}, which no feature of this build removes, so it is not deleted. Run this command of a build with the feature.`,
@@ -122,24 +118,6 @@ const WITHDRAW_UPLOADS = statement<[accountId: string]>('withdraw-uploads-of-acc
 
 const READ_UPLOAD = statement<[accountId: string]>('read-upload-of-account')`
     SELECT FROM uploads WHERE account_id = $1 LIMIT 1`;
-
-/** Tables whose rows keep an account, and do not go with rows of another table. */
-const READ_REFERRING = statement<[except: readonly string[]], { name: string; rows: string }>(
-  'read-tables-referring-to-accounts',
-)`
-    SELECT DISTINCT ON (name) k.conrelid::regclass::text AS name,
-      CASE k.confrelid WHEN 'accounts'::regclass THEN format('%I = $1', a.attname)
-        ELSE format('%I IN (SELECT id FROM actors WHERE account_id = $1)', a.attname) END AS rows
-    FROM pg_constraint k JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1]
-    WHERE k.contype = 'f' AND k.confrelid IN ('accounts'::regclass, 'actors'::regclass)
-      AND k.conrelid::regclass::text <> ALL($1)
-      AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = k.conrelid AND c.confdeltype = 'c')
-    ORDER BY name, k.confrelid = 'accounts'::regclass DESC`;
-
-function composeReadRow(table: string, rows: string) {
-  return statement<[accountId: string], object>(`read-row-of-account-in-${table}`)`
-    SELECT FROM ${table} WHERE ${rows} LIMIT 1`;
-}
 
 const CONVERSATIONS_AT_ONCE = 100;
 const MAX_NAMED = 100;

@@ -22,8 +22,12 @@ export const compliance: Feature = {
   hooks: {
     holdings: {
       tables: {
-        retention_policies: { account: 'last' },
-        compliance_jobs: { account: 'content', file: 's3_key' },
+        retention_policies: { account: 'last', moved: { last: 'true' } },
+        compliance_jobs: {
+          account: 'content',
+          file: 's3_key',
+          moved: { last: 't.completed_at IS NULL', file: ['s3_key', "'application/zip'"] },
+        },
       },
     },
     operationTexts: new URL('operations.md', import.meta.url),

@@ -12,7 +12,7 @@ import { TokenVerifier } from './tokens/token-verifier.ts';
 
 export const identity: Feature = {
   hooks: {
-    holdings: { ...identityHoldings, tables: { ...signInTables, ...identityHoldings.tables } },
+    holdings: { ...identityHoldings, tables: { ...identityHoldings.tables, ...signInTables } },
     operationTexts: new URL('operations.md', import.meta.url),
     guide: { name: 'your-own-tokens', file: new URL('guide.md', import.meta.url), place: 35 },
     ...demo,

@@ -10,7 +10,14 @@ import { messageImportRoutes } from './messages/message-import-routes.ts';
 export const imports: Feature = {
   hooks: {
     holdings: {
-      tables: { imports: { account: 'content' }, import_refs: { account: 'last' } },
+      tables: {
+        imports: { account: 'content', moved: { last: 't.completed_at IS NULL' } },
+        import_parts: {
+          moved: { by: 'import_id', of: 'imports', file: ['s3_key', "'application/octet-stream'"] },
+        },
+        import_refs: { account: 'last' },
+        import_remarks: { moved: { by: 'import_id', of: 'imports' } },
+      },
       endWorkOf: endImportsOf,
     },
     operationTexts: new URL('operations.md', import.meta.url),

@@ -26,7 +26,7 @@ import {
 /** Personal data in mails: copies of messages, names and addresses, and their sources. */
 export const holdings: Holdings = {
   tables: {
-    inboxes: { account: 'last' },
+    inboxes: { account: 'last', moved: { last: 'true' } },
     mails: {
       account: 'content',
       message_id: 'removed',
@@ -34,7 +34,9 @@ export const holdings: Holdings = {
       actor_id: 'erased',
       file: 'source_key',
       exported: 'emails',
+      moved: { last: 't.next_try_at IS NOT NULL', file: ['source_key', "'message/rfc822'"] },
     },
+    mail_threads: { moved: {} },
   },
   purgeConversation: deleteMailsOfConversation,
   expire: { files: removeOldSources },

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { documentRoute } from '../../api/documents/documents.ts';
 import type { PublicRoutes } from '../../api/pipeline/public-routes.ts';
 import type { Feature } from '../../core/features/feature.ts';
+import { OF_ACTOR } from '../../core/resources/holdings.ts';
 import { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { pushAudience } from './audience.ts';
 import { Digests, readDigest, settleDigest, writeDigestMail } from './digests.ts';
@@ -27,8 +28,14 @@ export const push: Feature = {
     operationTexts: new URL('operations.md', import.meta.url),
     holdings: {
       tables: {
-        push_subscriptions: { account: 'content', actor_id: 'removed', exported: 'push_subscriptions' },
-        digests: { account: ['content', OF_USER], actor_id: 'removed' },
+        push_subscriptions: {
+          account: 'content',
+          actor_id: 'removed',
+          exported: 'push_subscriptions',
+          moved: { last: 'true' },
+        },
+        push_deliveries: { moved: { by: 'subscription_id', of: 'push_subscriptions', last: 'true' } },
+        digests: { account: ['content', OF_USER], actor_id: 'removed', moved: { ...OF_ACTOR, last: 'true' } },
       },
       exportsOfPerson: { push_subscriptions: (db, _files, { id }) => readSubscriptionsOf(db, id) },
     },

@@ -1,15 +1,16 @@
 import type { Feature } from '../../core/features/feature.ts';
+import { OF_CONVERSATION } from '../../core/resources/holdings.ts';
 import { Indexer } from './indexer.ts';
 import { searchMetrics } from './metrics.ts';
 import { moveEntries } from './moved-author.ts';
 import { searchCheck } from './search-check.ts';
 import { searchRoutes } from './search-routes.ts';
 
-/** Triggers delete the entries of messages and conversations with them, so it holds no table. */
+/** Triggers delete the entries of messages and conversations with them, so it removes none itself. */
 export const search: Feature = {
   hooks: {
     setting: 'feature_search_entries',
-    holdings: { tables: {}, movePerson: moveEntries },
+    holdings: { tables: { search_entries: { moved: OF_CONVERSATION } }, movePerson: moveEntries },
     operationTexts: new URL('operations.md', import.meta.url),
   },
   open: ({ database, watch, store, directory, metrics: { registry }, log, disposer }) => ({

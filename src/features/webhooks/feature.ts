@@ -16,6 +16,7 @@ import { WEBHOOK_TIMES, type WebhookTimes } from './times.ts';
 import { webhookCheck } from './webhook-check.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
+const OF_WEBHOOKS = { by: 'webhook_id', of: 'webhooks' };
 const OF_WEBHOOK = 'JOIN webhooks w ON w.id = t.webhook_id WHERE w.account_id = $1';
 
 export const webhooks: Feature = webhooksBy(WEBHOOK_TIMES);
@@ -26,8 +27,12 @@ export function webhooksBy(times: WebhookTimes): Feature {
     hooks: {
       holdings: {
         tables: {
-          webhooks: { account: 'content' },
-          webhook_deliveries: { account: ['content', OF_WEBHOOK] },
+          webhooks: { account: 'content', moved: { last: 'true' } },
+          webhook_progress: { moved: OF_WEBHOOKS },
+          webhook_deliveries: {
+            account: ['content', OF_WEBHOOK],
+            moved: { ...OF_WEBHOOKS, last: 't.next_try_at IS NOT NULL' },
+          },
         },
       },
       operationTexts: new URL('operations.md', import.meta.url),

@@ -4,7 +4,7 @@ import { forgetAddresses } from './addresses/confirmation-store.ts';
 /** Widgets, and what is known of their visitors beside their conversations. */
 export const widgetHoldings: Holdings = {
   tables: {
-    widgets: { account: 'last' },
+    widgets: { account: 'last', moved: { last: 'true' } },
     visitors: { account: 'last' },
     address_confirmations: { account: 'last', visitor_id: 'removed' },
   },
