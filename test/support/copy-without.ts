@@ -8,8 +8,8 @@ import { linkModules } from './link-modules.ts';
 
 /**
  * Copies packages/ and src/, and what else of the checkout is named, without these features:
- * without their folders, and their two lines each in the list, in the configuration and in the commands. The
- * dependencies are those of the checkout.
+ * without their folders, and their two lines each in the list, in the configuration and in the
+ * commands. The dependencies are those of the checkout.
  */
 export function copyWithout(
   features: readonly string[],

@@ -26,7 +26,9 @@ declare module '../../platform/hooks.ts' {
     sendsMail(config: NodeSettings): boolean;
     /** Returns the digest that waits for a user, or undefined. Without it no digest is mailed. */
     digestOf(db: Db, userId: string): Promise<Digest | undefined>;
-    /** Reads a mail for the model of a run that it started. Without it the run gets the mail's id. */
+    /**
+     * Reads a mail for the model of a run that it started. Without it the run gets the mail's id.
+     */
     mailContent(db: Db, id: string): Promise<MailContent | undefined>;
   }
 }

@@ -74,7 +74,9 @@ export type HeldTable<Column extends PropertyKey = string> = {
 
 /** How the rows of an account are found, and which of them wait for the last moment. */
 export interface Moved {
-  /** The column that names the row of `of` whose account is the row's own. Default: `account_id`. */
+  /**
+   * The column that names the row of `of` whose account is the row's own. Default: `account_id`.
+   */
   readonly by?: string;
   /** A table with `account_id`, in front of this one; absent where `by` is the account. */
   readonly of?: string;

@@ -6,7 +6,9 @@ import { moveEntries } from './moved-author.ts';
 import { searchCheck } from './search-check.ts';
 import { searchRoutes } from './search-routes.ts';
 
-/** Triggers delete the entries of messages and conversations with them, so it removes none itself. */
+/**
+ * Triggers delete the entries of messages and conversations with them, so it removes none itself.
+ */
 export const search: Feature = {
   hooks: {
     setting: 'feature_search_entries',

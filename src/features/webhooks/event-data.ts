@@ -61,7 +61,9 @@ async function readAll(
 /** Returns the data of each resource that still exists. */
 type Read = (from: EventReads, deliveries: readonly Delivery[]) => Promise<ReadonlyMap<string, EventData>>;
 
-/** Events of features, and those that applications name, are read by the features (`eventReaders`). */
+/**
+ * Events of features, and those that applications name, are read by the features (`eventReaders`).
+ */
 const READERS: Readonly<Partial<Record<string, Read>>> = {
   'message.created': async ({ database, files }, deliveries) => {
     const rows = await readSentMessages(database, idsOf(deliveries));
