@@ -2,7 +2,8 @@
 
 import t from 'tap';
 import { HOOKS } from '../../src/app/features.ts';
-import { movedTables, rowsOf } from '../../src/features/cells/moved-tables.ts';
+import { rowsOf } from '../../src/core/resources/holdings.ts';
+import { movedTables } from '../../src/features/cells/moved-tables.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { createLog } from '../../src/platform/log.ts';

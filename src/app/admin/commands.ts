@@ -291,17 +291,15 @@ const OF_CORE: Commands<AdminContext> = {
 };
 
 /** Those of the core and of the features, by their names. */
-export const COMMANDS: Commands<AdminContext> = sortedByName({
-  ...OF_CORE,
-  ...cellCommands,
-  ...complianceCommands,
-  ...importCommands,
-  ...pushCommands,
-});
-
-function sortedByName<Value>(values: Readonly<Record<string, Value>>): Record<string, Value> {
-  return Object.fromEntries(Object.entries(values).sort(([one], [other]) => (one < other ? -1 : 1)));
-}
+export const COMMANDS: Commands<AdminContext> = Object.fromEntries(
+  Object.entries({
+    ...OF_CORE,
+    ...cellCommands,
+    ...complianceCommands,
+    ...importCommands,
+    ...pushCommands,
+  }).sort(([one], [other]) => (one < other ? -1 : 1)),
+);
 
 /** Returns the command that lists what an account has. */
 function accountList<Row extends object>(

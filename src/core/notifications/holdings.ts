@@ -10,13 +10,11 @@ import { enqueueUpdated } from './feed/mark.ts';
 import { ID_TIME } from './feed/store.ts';
 import { announceSettings, readOwnSettings } from './settings/settings.ts';
 
-const OF_RECIPIENT = 'JOIN actors a ON a.id = t.recipient_id WHERE a.account_id = $1';
-
 /** Feeds, whose previews quote messages and whose titles name people; and settings. */
 export const notificationHoldings: Holdings = {
   tables: {
     notifications: {
-      account: ['content', OF_RECIPIENT],
+      account: 'content',
       recipient_id: 'erased',
       sender_id: 'erased',
       message_id: 'purged',

@@ -72,7 +72,7 @@ export type HeldTable<Column extends PropertyKey = string> = {
   readonly moved?: Moved;
 } & { readonly [Name in Column]?: Going };
 
-/** How the rows of an account are found, and which of them wait for the last moment. */
+/** How the rows of an account are found, and which of them move at the last moment. */
 export interface Moved {
   /**
    * The column that names the row of `of` whose account is the row's own. Default: `account_id`.
@@ -89,13 +89,20 @@ export interface Moved {
   readonly file?: readonly [key: string, contentType: string];
 }
 
+/** Returns the SQL behind `FROM <table> t` that finds the rows of the account `$1`. */
+export function rowsOf({ by = 'account_id', of }: Moved): string {
+  return of === undefined
+    ? `WHERE t.${by} = $1`
+    : `WHERE t.${by} IN (SELECT id FROM ${of} WHERE account_id = $1)`;
+}
+
 export const OF_CONVERSATION: Moved = { by: 'conversation_id', of: 'conversations' };
 export const OF_ACTOR: Moved = { by: 'actor_id', of: 'actors' };
 
 /**
  * When rows of an account are removed: `first` if they start work, with the `content` of its
  * conversations, or `last`, with what others refer to. A tuple adds the SQL behind the table `t`
- * that finds the rows, unless their own `account_id` does.
+ * that finds the rows, unless `moved` or their own `account_id` does.
  */
 export type Stage = 'first' | 'content' | 'last';
 

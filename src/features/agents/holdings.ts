@@ -25,7 +25,6 @@ import { cancelAllOf, cancelRunsById } from './runs/state/end-run.ts';
 import { readOpenRunsOf } from './runs/state/store.ts';
 
 const OF_AGENT = "JOIN actors a ON a.id = t.actor_id WHERE a.account_id = $1 AND a.type = 'agent'";
-const OF_DEFINITION = 'JOIN agent_definitions d ON d.id = t.agent_id WHERE d.account_id = $1';
 
 /** The holdings of runs: their quotations of messages, and their files. */
 export const holdings: Holdings = {
@@ -44,7 +43,7 @@ export const holdings: Holdings = {
     agent_run_actions: { moved: { by: 'run_id', of: 'agent_runs', last: "t.status = 'pending_review'" } },
     artifacts: { exported: 'artifacts', moved: { file: ['s3_key', 't.content_type'] } },
     agent_occurrences: {
-      account: ['first', OF_DEFINITION],
+      account: 'first',
       moved: { by: 'agent_id', of: 'agent_definitions' },
     },
   },

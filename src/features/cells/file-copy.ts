@@ -1,7 +1,7 @@
 import type { ObjectStore } from '../../core/attachments/storage.ts';
+import { rowsOf } from '../../core/resources/holdings.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Cell } from './cell.ts';
-import { rowsOf } from './moved-tables.ts';
 
 /** Copies the files of an account, each once; a file never changes. */
 export class FileCopy {

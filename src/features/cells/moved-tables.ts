@@ -14,10 +14,3 @@ export function movedTables(hooks: Hooks): [table: string, MovedTable][] {
     return [[table, { by: 'account_id', ...moved }]];
   });
 }
-
-/** Returns the SQL behind `FROM <table> t` that finds the rows of the account `$1`. */
-export function rowsOf({ by, of }: MovedTable): string {
-  return of === undefined
-    ? `WHERE t.${by} = $1`
-    : `WHERE t.${by} IN (SELECT id FROM ${of} WHERE account_id = $1)`;
-}

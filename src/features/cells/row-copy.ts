@@ -1,7 +1,8 @@
+import { rowsOf } from '../../core/resources/holdings.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import type { Cell, CellTx } from './cell.ts';
-import { type MovedTable, rowsOf } from './moved-tables.ts';
+import type { MovedTable } from './moved-tables.ts';
 
 /**
  * The rows of an account in one table, as they are read at the source and written at the target.

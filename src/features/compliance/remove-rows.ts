@@ -1,5 +1,5 @@
 import { allHoldings } from '../../core/features/all-holdings.ts';
-import type { HeldTable, Holdings, Stage } from '../../core/resources/holdings.ts';
+import { type HeldTable, type Holdings, rowsOf, type Stage } from '../../core/resources/holdings.ts';
 import { BackgroundWork } from '../../platform/background.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
@@ -34,8 +34,8 @@ export async function removeRowsOfAccount(
   signal: AbortSignal,
 ): Promise<void> {
   const work = new BackgroundWork(database.load);
-  for (const [table, { account }] of allHoldings(database).flatMap(tablesOf).reverse()) {
-    const [at, rows = 'WHERE t.account_id = $1'] = [account ?? []].flat();
+  for (const [table, { account, moved = {} }] of allHoldings(database).flatMap(tablesOf).reverse()) {
+    const [at, rows = rowsOf(moved)] = [account ?? []].flat();
     if (at !== stage) continue;
     for (let isMore = true; isMore && !signal.aborted; ) {
       const removed = await database.query(removalOfAccount(table, rows), accountId, REMOVED_AT_ONCE);

@@ -13,8 +13,6 @@ import { subscriptionRoutes } from './subscription-routes.ts';
 import { deleteOfDeactivated, readSubscriptionsOf } from './subscriptions.ts';
 import { isRealContact, Vapid } from './vapid.ts';
 
-const OF_USER = 'JOIN actors a ON a.id = t.actor_id WHERE a.account_id = $1';
-
 /** The part of a page's service worker that shows pushes (docs/sdk.md#web-push). */
 const WORKER: PublicRoutes = {
   '/v1/push-worker.js': documentRoute(async () => ({
@@ -35,7 +33,7 @@ export const push: Feature = {
           moved: { last: 'true' },
         },
         push_deliveries: { moved: { by: 'subscription_id', of: 'push_subscriptions', last: 'true' } },
-        digests: { account: ['content', OF_USER], actor_id: 'removed', moved: { ...OF_ACTOR, last: 'true' } },
+        digests: { account: 'content', actor_id: 'removed', moved: { ...OF_ACTOR, last: 'true' } },
       },
       exportsOfPerson: { push_subscriptions: (db, _files, { id }) => readSubscriptionsOf(db, id) },
     },

@@ -17,7 +17,6 @@ import { webhookCheck } from './webhook-check.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
 const OF_WEBHOOKS = { by: 'webhook_id', of: 'webhooks' };
-const OF_WEBHOOK = 'JOIN webhooks w ON w.id = t.webhook_id WHERE w.account_id = $1';
 
 export const webhooks: Feature = webhooksBy(WEBHOOK_TIMES);
 
@@ -30,7 +29,7 @@ export function webhooksBy(times: WebhookTimes): Feature {
           webhooks: { account: 'content', moved: { last: 'true' } },
           webhook_progress: { moved: OF_WEBHOOKS },
           webhook_deliveries: {
-            account: ['content', OF_WEBHOOK],
+            account: 'content',
             moved: { ...OF_WEBHOOKS, last: 't.next_try_at IS NOT NULL' },
           },
         },

@@ -36,10 +36,8 @@ export async function openSignIn(
   };
 }
 
-const OF_PROVIDER = 'JOIN identity_providers p ON p.id = t.provider_id WHERE p.account_id = $1';
-
 export const signInTables = {
   invitations: { account: 'last', actor_id: 'removed' },
   sign_ins: { account: 'last', actor_id: 'removed' },
-  logout_tokens: { account: ['last', OF_PROVIDER], moved: { by: 'provider_id', of: 'identity_providers' } },
+  logout_tokens: { account: 'last', moved: { by: 'provider_id', of: 'identity_providers' } },
 } as const satisfies Holdings['tables'];
