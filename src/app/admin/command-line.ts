@@ -9,10 +9,10 @@ export function wantsHelp(args: readonly string[]): boolean {
 }
 
 /** Throws UsageError. */
-export function parseCommand<Context>(
-  commands: Commands<Context>,
+export function parseCommand(
+  commands: Commands,
   args: readonly string[],
-): { readonly command: Command<Context>; readonly options: Options } {
+): { readonly command: Command; readonly options: Options } {
   const words = wordsOf(args);
   const name = words.slice(0, 2).join(' ');
   const command = commands[name];
@@ -30,11 +30,7 @@ export function parseCommand<Context>(
 }
 
 /** Returns a line for each command that begins with `args`; for a single one also the options. */
-export function usageOf<Context>(
-  commands: Commands<Context>,
-  program: string,
-  args: readonly string[],
-): string {
+export function usageOf(commands: Commands, program: string, args: readonly string[]): string {
   const wanted = wordsOf(args[0] === HELP ? args.slice(1) : args).join(' ');
   const matching = Object.entries(commands).filter(([name]) => `${name} `.startsWith(`${wanted} `));
   const [first, ...others] = matching;
@@ -66,11 +62,7 @@ function unknownCommand(names: readonly string[], name: string): string {
   return `${name === '' ? 'no command' : `no command "${name}"`}; ${meant}`;
 }
 
-function parseOptions<Context>(
-  args: readonly string[],
-  name: string,
-  { options, first }: Command<Context>,
-): Options {
+function parseOptions(args: readonly string[], name: string, { options, first }: Command): Options {
   const config = Object.fromEntries(
     Object.keys(options).map((option) => [option, { type: 'string' as const }]),
   );
@@ -122,7 +114,7 @@ function withDashedValues(args: readonly string[], options: Readonly<Record<stri
 }
 
 /** Reports a value without a name, probably meant for the first missing required option. */
-function unnamedValue(args: readonly string[], name: string, options: Command<unknown>['options']): string {
+function unnamedValue(args: readonly string[], name: string, options: Command['options']): string {
   const named = new Set(args.map((arg) => arg.split('=')[0]));
   const value = args.find((arg, i) => !arg.startsWith('-') && !/^--[^=]+$/.test(args[i - 1] ?? '')) ?? '';
   const meant = Object.keys(options).find((option) => options[option]?.required && !named.has(`--${option}`));

@@ -20,7 +20,6 @@ import { complianceCommands } from '../../features/compliance/commands.ts';
 import { importCommands } from '../../features/import/commands.ts';
 import { pushCommands } from '../../features/push/commands.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import type { AdminContext } from './admin-context.ts';
 
 const NAME: Option = { help: 'name that people see', value: 'N', required: true };
 const SEARCH: Option = {
@@ -54,7 +53,7 @@ const EXPIRES: Option = {
   },
 };
 
-const OF_CORE: Commands<AdminContext> = {
+const OF_CORE: Commands = {
   'account create': {
     help: 'Create an account with the roles admin, member, viewer, agent, scanner and sales_rep',
     options: { name: NAME, plan: PLAN },
@@ -182,15 +181,13 @@ const OF_CORE: Commands<AdminContext> = {
   'token create': {
     help: 'Issue an access and a refresh token for a user (set PARLEY_TOKEN_SECRET as on the nodes)',
     options: { user: USER },
-    async run({ database, config }, { user = '' }) {
-      const { Tokens } = await import('../../api/access/tokens.ts');
+    async run({ database, openTokens }, { user = '' }) {
       const { issueTokenPair } = await import('../../core/accounts/sessions/token-pairs.ts');
       const { findAnyUser } = await import('../../core/accounts/actors/users.ts');
       const { id, account_id, role_id, deactivated } = await findAnyUser(database, user);
       if (deactivated) throw new Error(`the user ${id} is deactivated: no token would be accepted`);
       if (role_id === null) throw new Error(`the user ${id} has no role: no token would be accepted`);
-      const tokens = await Tokens.open({ database, secret: config.tokenSecret });
-      const pair = await issueTokenPair(database, tokens, { accountId: account_id, actorId: id });
+      const pair = await issueTokenPair(database, await openTokens(), { accountId: account_id, actorId: id });
       return { ...pair, user_id: id, account_id };
     },
   },
@@ -291,7 +288,7 @@ const OF_CORE: Commands<AdminContext> = {
 };
 
 /** Those of the core and of the features, by their names. */
-export const COMMANDS: Commands<AdminContext> = Object.fromEntries(
+export const COMMANDS: Commands = Object.fromEntries(
   Object.entries({
     ...OF_CORE,
     ...cellCommands,
@@ -306,7 +303,7 @@ function accountList<Row extends object>(
   help: string,
   object: string,
   load: () => Promise<Pick<KeysetList<[accountId: string], Row>, 'readPage'>>,
-): Command<AdminContext> {
+): Command {
   return {
     help,
     options: { account: ACCOUNT, search: SEARCH, limit: LIMIT },
@@ -319,7 +316,7 @@ function accountList<Row extends object>(
   };
 }
 
-function activation(help: string, isActive: boolean): Command<AdminContext> {
+function activation(help: string, isActive: boolean): Command {
   return {
     help,
     options: { id: USER },

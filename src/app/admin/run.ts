@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
+import type { CommandContext } from '../../core/features/command.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Hooks } from '../../platform/hooks.ts';
 import { Disposer } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import { type Config, readConfig } from '../config.ts';
-import type { AdminContext } from './admin-context.ts';
 import { parseCommand } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import { connect } from './connect.ts';
@@ -47,12 +47,16 @@ interface ContextParts {
 }
 
 /** Each part loads its modules when it is opened. */
-function contextOf({ config, log, database, hooks, disposer }: ContextParts): AdminContext {
-  const context: AdminContext = {
+function contextOf({ config, log, database, hooks, disposer }: ContextParts): CommandContext {
+  const context: CommandContext = {
     ...{ config, log, print },
     get database(): Database {
       if (database === undefined) throw new Error('an offline command has no database');
       return database;
+    },
+    async openTokens() {
+      const { Tokens } = await import('../../api/access/tokens.ts');
+      return Tokens.open({ database: context.database, secret: config.tokenSecret });
     },
     async openStore() {
       const { openObjectStore } = await import('../../core/attachments/open-store.ts');

@@ -1,5 +1,6 @@
 /** The operator's commands: their parts that those of the core and of features share. */
 
+import type { Tokens } from '../../api/access/tokens.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -25,7 +26,7 @@ export interface Option {
   readonly check?: { readonly accepts: string; readonly test: (text: string) => boolean };
 }
 
-export interface Command<Context> {
+export interface Command {
   /** One line about the command. */
   readonly help: string;
   readonly options: Readonly<Record<string, Option>>;
@@ -41,20 +42,22 @@ export interface Command<Context> {
    * Resolves with the object to print, or undefined if it has printed by itself. Required options
    * are present, and every value has passed its check.
    */
-  readonly run: (context: Context, options: Options) => Promise<object | undefined>;
+  readonly run: (context: CommandContext, options: Options) => Promise<object | undefined>;
 }
 
 export type Options = Readonly<Record<string, string>>;
-export type Commands<Context> = Readonly<Record<string, Command<Context>>>;
+export type Commands = Readonly<Record<string, Command>>;
 
 /** What a command works with. Parts that it opens are closed when it ends. */
 export interface CommandContext {
   /** With the schema of this version. */
   readonly database: Database;
-  readonly config: Pick<NodeSettings, 'dataDir' | 'publicUrl' | 's3'>;
+  readonly config: Pick<NodeSettings, 'dataDir' | 'publicUrl' | 's3'> & { readonly redisUrl: string | null };
   readonly log: Logger;
   /** Prints an object on its own line; resolves when more can be printed. */
   readonly print: (line: object) => Promise<void>;
+  /** The tokens of the installation, if PARLEY_TOKEN_SECRET is that of the nodes. */
+  openTokens(): Promise<Tokens>;
   openStore(): Promise<ObjectStore>;
   openEngine(metrics: Metrics): Promise<Engine>;
   /** Makes the key if there is none. */

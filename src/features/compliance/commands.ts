@@ -1,13 +1,7 @@
-import {
-  ACCOUNT,
-  type CommandContext,
-  type Commands,
-  inTransaction,
-  UsageError,
-} from '../../core/features/command.ts';
+import { ACCOUNT, type Commands, inTransaction, UsageError } from '../../core/features/command.ts';
 
 /** Its commands of the operator. Each loads its modules when it runs. */
-export const complianceCommands: Commands<CommandContext> = {
+export const complianceCommands: Commands = {
   'account delete': {
     help: 'Delete an account for good, unless a conversation of it is under legal hold; running nodes remove it',
     options: {

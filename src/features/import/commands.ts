@@ -1,21 +1,15 @@
 import type { ImportSource } from '@parley/protocol/resources/import.ts';
-import {
-  ACCOUNT,
-  type Command,
-  type CommandContext,
-  type Commands,
-  oneOf,
-} from '../../core/features/command.ts';
+import { ACCOUNT, type Command, type Commands, oneOf } from '../../core/features/command.ts';
 
 /** Its commands of the operator. Each loads its modules when it runs. */
-export const importCommands: Commands<CommandContext> = {
+export const importCommands: Commands = {
   'import slack': importOf('slack', 'Import the zip file that Slack exports'),
   'import mattermost': importOf('mattermost', 'Import a bulk export of Mattermost: a zip, or its JSONL file'),
   'import zulip': importOf('zulip', 'Import the .tar.gz file that Zulip exports'),
   'import parley': importOf('parley', 'Import an exported conversation of Parley, or a converted archive'),
 };
 
-function importOf(source: ImportSource, help: string): Command<CommandContext> {
+function importOf(source: ImportSource, help: string): Command {
   return {
     help: `${help}; run again, it goes on where it stopped`,
     first: 'archive',

@@ -34,21 +34,16 @@ interface ArchiveToImport {
   readonly signal: AbortSignal;
 }
 
-interface ImportedArchive {
-  readonly report: ImportReport;
-  /** Why it failed, as a sentence; null otherwise. */
-  readonly message: string | null;
-}
-
 /**
  * Imports an archive of this machine in this process, as a node would. An import of the same file
  * that was paused or killed goes on; after one that is completed another begins, which finds what
- * is there. Resolves once the import has ended or is paused.
+ * is there. Resolves once the import has ended or is
+ * paused; `message` says as a sentence why it failed.
  */
 export async function importLocally(
   parts: LocalImportParts,
   { accountId, source, archive, options, progress, signal }: ArchiveToImport,
-): Promise<ImportedArchive> {
+): Promise<{ readonly report: ImportReport; readonly message: string | null }> {
   const { database, log } = parts;
   const { size } = await stat(archive);
   const sha256 = await hashOf(archive);

@@ -1,7 +1,7 @@
-import { type CommandContext, type Commands, LIMIT, listOf, USER } from '../../core/features/command.ts';
+import { type Commands, LIMIT, listOf, USER } from '../../core/features/command.ts';
 
 /** Its commands of the operator. Each loads its modules when it runs. */
-export const pushCommands: Commands<CommandContext> = {
+export const pushCommands: Commands = {
   'digest list': {
     help: 'List the digests of unseen notifications that wait for mail, the oldest first, without their text',
     options: { limit: LIMIT },
