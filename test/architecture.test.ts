@@ -112,6 +112,8 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['main'],
     ['console'],
     ['shell'],
+    ['sections'],
+    ['agents', 'compliance', 'identity', 'import', 'webhooks', 'widgets'],
     ['administration'],
     ['timeline'],
     ['composer', 'work'],
@@ -406,7 +408,7 @@ const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
   'packages/console/administration/parts/audit-head.tsx': [
     `\`data:application/json,\${encodeURIComponent(JSON.stringify(proof.head))}\``,
   ],
-  'packages/console/administration/parts/export-file.tsx': ['item.url'],
+  'packages/console/compliance/export-file.tsx': ['item.url'],
   'packages/console/installation/checks.tsx': ['docs_url'],
   'packages/console/mail/mail-parts.tsx': ['mail.source_url'],
   'packages/console/details/customers.tsx': [`\`mailto:\${customer?.email ?? actor?.handle}\``],

@@ -17,6 +17,7 @@ import { createApiKey, isValidApiKey } from '../core/accounts/keys/keys.ts';
 import { findRole } from '../core/accounts/rights/roles.ts';
 import { createConversation, directKeyOf } from '../core/conversations/rows/conversation-store.ts';
 import type { NewParticipant } from '../core/conversations/rows/participant-store.ts';
+import type { DemoAgent } from '../core/features/demo.ts';
 import type { NodeParts } from '../core/features/feature.ts';
 import type { Db, Tx } from '../platform/db/connection/handle.ts';
 import { statement } from '../platform/db/connection/statement.ts';
@@ -315,7 +316,7 @@ async function insertRows(tx: Tx) {
 
 /** Without the agents feature, the agent is an actor that answers nothing. */
 async function demoAgent(tx: Tx, accountId: string, roleId: string) {
-  const agent = { accountId, roleId, name: NAMES.agent, slug: 'assistant' };
+  const agent: DemoAgent = { accountId, roleId, name: NAMES.agent, slug: 'assistant' };
   const made = await tx.hooks.first('demoAgent')?.(tx, agent);
   if (made !== undefined) return { ...made, slug: agent.slug };
   const actor = { account_id: accountId, type: 'agent', name: agent.name, role_id: roleId } as const;

@@ -1,8 +1,8 @@
 /**
- * That each feature can be left out: its folder, and its two lines in src/app/features.ts and where
- * settings are read.
+ * That each feature can be left out: its folders, and its two lines in src/app/features.ts and
+ * where settings, commands and pages of the console are listed.
  *
- * Without influence: packages/console, packages/widget, packages/ui.
+ * Without influence: packages/widget, packages/ui.
  */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { WEBHOOK_EVENTS } from '@parley/protocol/event-areas.ts';
 import t from 'tap';
 import { FEATURES, HOOKS } from '../../src/app/features.ts';
 import { SETTINGS_OF_FEATURES, TASKS_OF_FEATURES, TOPICS_OF_FEATURES } from '../../src/app/left-out.ts';
-import { compile, copyWithout } from '../support/copy-without.ts';
+import { compile, compileBy, copyWithout } from '../support/copy-without.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const FOLDERS = readdirSync(join(ROOT, 'src/features'));
@@ -47,6 +47,15 @@ t.test('without all of them the rest compiles, and nothing that needs one does',
     /^src\/needy\.ts\(3,44\): error TS2339: .*'mails'/,
   ]);
   t.equal(found.length, 2, 'nothing else');
+});
+
+t.test('the console compiles without the pages of any of them', async (t) => {
+  const copy = mkdtempSync(join(tmpdir(), 'parley-console-without-'));
+  t.teardown(() => rmSync(copy, { recursive: true }));
+  copyWithout(FOLDERS, copy, ['tsconfig.pages.json']);
+  const left = readdirSync(join(copy, 'packages/console')).filter((name) => FOLDERS.includes(name));
+  t.strictSame(left.sort(), ['mail', 'search'], 'what conversations show of them');
+  t.equal(await compileBy(copy, 'tsconfig.pages.json'), '');
 });
 
 t.test('what a feature handles is dropped by name in a build without it', async (t) => {

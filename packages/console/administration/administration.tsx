@@ -5,13 +5,16 @@ import { usePlace } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 import { readApiDocument } from './api-document.ts';
 import { useSecrets } from './secrets.ts';
-import type { Section } from './section.ts';
+import type { Section, SectionGroup } from './section.ts';
 import { SectionPage } from './section-page.tsx';
-import { SECTION_GROUPS, type SectionGroup } from './sections.ts';
 import { ApiContext, useAdministration } from './use-administration.ts';
 
+interface AdministrationProps {
+  readonly groups: readonly SectionGroup[];
+}
+
 /** What admins of an account do. Its pages are made from the OpenAPI document of the server. */
-export function Administration() {
+export function Administration({ groups }: AdministrationProps) {
   const { can } = useSignedIn();
   const { value: api, problem, reload } = useResource('document', readApiDocument);
   if (!can('users:read')) return <p class="shell-empty">Your role does not include the administration.</p>;
@@ -26,20 +29,22 @@ export function Administration() {
   if (api === null) return <p class="shell-empty">Loading…</p>;
   return (
     <ApiContext.Provider value={api}>
-      <Sections />
+      <Sections groups={groups} />
     </ApiContext.Provider>
   );
 }
 
-function Sections() {
+function Sections({ groups: wanted }: AdministrationProps) {
   const { offered } = useAdministration();
   const { main } = usePlace();
   const secrets = useSecrets();
   if (main.at !== 'administration') return null;
-  const groups = SECTION_GROUPS.map(({ title, sections }) => ({
-    title,
-    sections: sections.filter(({ list, get }) => offered(list ?? get) !== undefined),
-  })).filter(({ sections }) => sections.length > 0);
+  const groups = wanted
+    .map(({ title, sections }) => ({
+      title,
+      sections: sections.filter(({ list, get }) => offered(list ?? get) !== undefined),
+    }))
+    .filter(({ sections }) => sections.length > 0);
   const all = groups.flatMap(({ sections }) => sections);
   const section = all.find(({ slug }) => slug === main.section);
   return (

@@ -87,3 +87,14 @@ export type Part = {
   readonly columns: readonly string[];
   readonly actions?: readonly Action[];
 } & ({ readonly list: string; readonly shownIn?: string } | { readonly field: string });
+
+/** Whether the item has one of these states. */
+export const isStatus =
+  (...states: readonly string[]) =>
+  ({ status }: Item) =>
+    states.includes(String(status));
+
+export interface SectionGroup {
+  readonly title: string;
+  readonly sections: readonly Section[];
+}

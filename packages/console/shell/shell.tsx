@@ -112,5 +112,5 @@ function MainPart({ main }: { readonly main: Main }) {
   }
 }
 
-const administration = async () => (await import('../administration/administration.tsx')).Administration;
+const administration = async () => (await import('../sections.tsx')).AdministrationPage;
 const installation = async () => (await import('../installation/installation.tsx')).Installation;

@@ -1,7 +1,7 @@
 /** What forms and pages make of the contract, and of what was typed. */
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { changesOf, type Draft, draftOf, newBody } from '@parley/ui/form/draft.ts';
 import type { JsonSchema } from '@parley/ui/form/json-schema.ts';
 import { labelOf, sentenceOf } from '@parley/ui/form/labels.ts';
@@ -233,7 +233,11 @@ t.test('operations have their permission, and their paths are filled in order', 
 });
 
 t.test('every operation that the administration names is one of the contract', async (t) => {
-  const text = readFileSync(join(ROOT, 'packages/console/administration/sections.ts'), 'utf8');
+  const files = readdirSync(join(ROOT, 'packages/console'), { recursive: true, encoding: 'utf8' });
+  const text = files
+    .filter((path) => basename(path).startsWith('sections.ts'))
+    .map((path) => readFileSync(join(ROOT, 'packages/console', path), 'utf8'))
+    .join('\n');
   const named = [...text.matchAll(/\b(?:list|get|create|update|operation): '([a-z_]+)'/g)].map(
     ([, id]) => id!,
   );

@@ -1,5 +1,5 @@
-import { CopyLine } from '../notice.tsx';
-import type { MoreProps } from '../section.ts';
+import { CopyLine } from '../administration/notice.tsx';
+import type { MoreProps } from '../administration/section.ts';
 
 /** The archive of an export, and how its signature is checked. */
 export function ExportFile({ item }: MoreProps) {

@@ -1,6 +1,6 @@
-import { useSignedIn } from '../../session/session-context.tsx';
-import { CopyLine } from '../notice.tsx';
-import type { MoreProps } from '../section.ts';
+import { CopyLine } from '../administration/notice.tsx';
+import type { MoreProps } from '../administration/section.ts';
+import { useSignedIn } from '../session/session-context.tsx';
 
 /** What a page embeds to show a widget. */
 export function WidgetSnippet({ item }: MoreProps) {

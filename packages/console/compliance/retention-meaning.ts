@@ -1,5 +1,5 @@
 import type { RetentionPreview } from '@parley/protocol/resources/retention-preview.ts';
-import type { Read } from '../section.ts';
+import type { Read } from '../administration/section.ts';
 
 /** Returns what a retention policy would purge if it was set now, in a few sentences. */
 export async function retentionMeaning(body: object, read: Read): Promise<string> {

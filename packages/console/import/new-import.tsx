@@ -2,9 +2,9 @@ import type { ArchiveFacts, UploadProgress } from '@parley/client';
 import { SchemaForm } from '@parley/ui/form/schema-form.tsx';
 import { shapeOf } from '@parley/ui/form/shape.ts';
 import { useId, useMemo, useRef, useState } from 'preact/hooks';
-import { useSignedIn } from '../../session/session-context.tsx';
-import type { NewProps } from '../section.ts';
-import { useAdministration } from '../use-administration.ts';
+import type { NewProps } from '../administration/section.ts';
+import { useAdministration } from '../administration/use-administration.ts';
+import { useSignedIn } from '../session/session-context.tsx';
 import { Progress } from './upload-progress.tsx';
 
 /** What the file itself says. */

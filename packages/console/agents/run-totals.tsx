@@ -1,5 +1,5 @@
-import { Link } from '../../nav/link.tsx';
-import type { MoreProps } from '../section.ts';
+import type { MoreProps } from '../administration/section.ts';
+import { Link } from '../nav/link.tsx';
 
 interface Step {
   readonly input_tokens: number | null;

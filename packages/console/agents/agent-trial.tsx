@@ -2,9 +2,9 @@ import { Button } from '@parley/ui/elements/button.tsx';
 import { useAction } from '@parley/ui/feedback/action.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { useState } from 'preact/hooks';
-import { useSignedIn } from '../../session/session-context.tsx';
-import { Conversation } from '../../timeline/conversation.tsx';
-import type { MoreProps } from '../section.ts';
+import type { MoreProps } from '../administration/section.ts';
+import { useSignedIn } from '../session/session-context.tsx';
+import { Conversation } from '../timeline/conversation.tsx';
 
 /** Tries an agent in place: a conversation of the caller and the agent alone. */
 export function AgentTrial({ item }: MoreProps) {

@@ -3,10 +3,10 @@ import { Table } from '@parley/ui/data/table.tsx';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { sentenceOf } from '@parley/ui/form/labels.ts';
 import { useId, useRef, useState } from 'preact/hooks';
-import { useSignedIn } from '../../session/session-context.tsx';
-import { columnsOf } from '../columns.tsx';
-import type { Item, MoreProps } from '../section.ts';
-import { useAdministration } from '../use-administration.ts';
+import { columnsOf } from '../administration/columns.tsx';
+import type { Item, MoreProps } from '../administration/section.ts';
+import { useAdministration } from '../administration/use-administration.ts';
+import { useSignedIn } from '../session/session-context.tsx';
 import { Progress } from './upload-progress.tsx';
 
 /** What an import still needs, how far it is, and what became of the archive. */

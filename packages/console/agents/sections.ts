@@ -1,0 +1,115 @@
+import { type Item, isStatus, type Section } from '../administration/section.ts';
+import { AgentTrial } from './agent-trial.tsx';
+import { RunTotals } from './run-totals.tsx';
+
+/** Agents, what they did, and what they can be given. */
+export const AGENT_SECTIONS: readonly Section[] = [
+  {
+    slug: 'agents',
+    title: 'Agents',
+    one: 'agent',
+    about: 'Automated colleagues: their instructions, models, tools and triggers.',
+    list: 'list_agents',
+    get: 'get_agent',
+    create: 'create_agent',
+    update: 'update_agent',
+    include: { get: ['config', 'tools', 'role'] },
+    columns: ['name', 'trigger_type', 'status', 'category_code'],
+    omit: ['role_id', 'actor_id', 'avatar_url'],
+    asBody: agentBody,
+    actions: [
+      { label: 'Start a run', operation: 'trigger_agent_run', shownIn: 'runs' },
+      {
+        label: 'Delete',
+        operation: 'delete_agent',
+        when: ({ editability }) => editability === 'editable',
+        warning: 'The agent stops at once and is removed. This cannot be undone.',
+        isDanger: true,
+        removes: true,
+      },
+    ],
+    parts: [
+      {
+        title: 'Runs',
+        list: 'list_agent_runs',
+        columns: ['created_at', 'trigger_type', 'status', 'duration_ms', 'error_message'],
+        shownIn: 'runs',
+      },
+      {
+        title: 'Times of the schedule',
+        list: 'list_agent_occurrences',
+        columns: ['due_at', 'outcome', 'reason'],
+      },
+    ],
+    More: AgentTrial,
+  },
+  {
+    slug: 'runs',
+    title: 'Runs of agents',
+    one: 'run',
+    about: 'What agents did, step by step, what it cost, and what failed.',
+    list: 'list_runs',
+    get: 'get_agent_run',
+    include: {
+      list: ['definition', 'triggered_by'],
+      get: ['definition', 'triggered_by', 'steps', 'actions'],
+    },
+    columns: ['created_at', 'definition', 'status', 'duration_ms', 'error_message'],
+    omit: ['steps', 'actions', 'agent_id', 'triggered_by_id'],
+    actions: [
+      {
+        label: 'Stop',
+        operation: 'cancel_agent_run',
+        when: isStatus('pending', 'running', 'awaiting_input', 'awaiting_approval'),
+        warning: 'The agent stops where it is.',
+        isDanger: true,
+      },
+    ],
+    parts: [
+      {
+        title: 'Steps',
+        field: 'steps',
+        columns: [
+          ...['position', 'status', 'model', 'text', 'input_tokens', 'output_tokens', 'cost_usd'],
+          'error_message',
+        ],
+      },
+      {
+        title: 'Calls of tools',
+        field: 'actions',
+        columns: ['tool', 'status', 'arguments', 'result', 'error_message'],
+      },
+    ],
+    More: RunTotals,
+  },
+  {
+    slug: 'tools',
+    title: 'Tools',
+    one: 'tool',
+    about: 'What agents can be given.',
+    list: 'list_tools',
+    columns: ['name', 'slug', 'description', 'category', 'mutating'],
+  },
+];
+
+/** The tools of an agent are named differently in its body. */
+function agentBody({ config, ...agent }: Item): object {
+  const { tools, ...rest } = (config ?? {}) as { readonly tools?: readonly AgentTool[] | null };
+  return {
+    ...agent,
+    config: {
+      ...rest,
+      tools: tools?.map(({ tool, config, sort_order, review_requirement }) => ({
+        ...{ tool: tool.slug, sort_order, require_review: review_requirement === 'required' },
+        ...(config !== null && { config_json: JSON.stringify(config) }),
+      })),
+    },
+  };
+}
+
+interface AgentTool {
+  readonly tool: { readonly slug: string };
+  readonly config: object | null;
+  readonly sort_order: number;
+  readonly review_requirement: string;
+}

@@ -1,0 +1,247 @@
+import { Administration } from './administration/administration.tsx';
+import { AuditHead } from './administration/parts/audit-head.tsx';
+import { RolePermissions } from './administration/parts/role-permissions.tsx';
+import { type Item, isStatus, type Section, type SectionGroup } from './administration/section.ts';
+import { AGENT_SECTIONS } from './agents/sections.ts';
+import { COMPLIANCE_SECTIONS } from './compliance/sections.ts';
+import { IDENTITY_SECTIONS } from './identity/sections.ts';
+import { IMPORT_SECTIONS } from './import/sections.ts';
+import { WEBHOOK_SECTIONS } from './webhooks/sections.ts';
+import { WIDGET_SECTIONS } from './widgets/sections.ts';
+
+const SESSION_COLUMNS = ['created_at', 'last_used_at', 'expires_at'];
+
+const PEOPLE: readonly Section[] = [
+  {
+    slug: 'people',
+    title: 'People',
+    one: 'person',
+    about: 'Who works in this account, with which role, and where they are signed in.',
+    list: 'list_users',
+    get: 'get_user',
+    create: 'create_user',
+    update: 'update_user',
+    include: { list: ['role'], get: ['role'] },
+    columns: ['name', 'email', 'role', 'status'],
+    omit: ['role_id', 'actor_id', 'avatar_url'],
+    actions: [
+      { label: 'Invite', operation: 'create_invitation', when: isStatus('active'), secret: 'url' },
+      {
+        label: 'Deactivate',
+        operation: 'deactivate_user',
+        when: isStatus('active'),
+        warning: 'The person is signed out everywhere and cannot sign in until activated again.',
+        isDanger: true,
+      },
+      { label: 'Activate', operation: 'activate_user', when: isStatus('deactivated') },
+      { label: 'Claim', operation: 'claim_user', when: ({ placeholder }) => placeholder === true },
+      { label: 'Export', operation: 'create_user_export', shownIn: 'exports' },
+      {
+        label: 'Erase',
+        operation: 'erase_user',
+        shownIn: 'erasures',
+        warning: 'Name, address and picture of the person are removed for good. This cannot be undone.',
+        isDanger: true,
+      },
+      {
+        label: 'End all sessions',
+        operation: 'end_every_session',
+        warning: 'All tokens of the person stop working, on every device.',
+        isDanger: true,
+      },
+    ],
+    parts: [
+      {
+        title: 'Sessions',
+        list: 'list_user_sessions',
+        columns: SESSION_COLUMNS,
+        actions: [{ label: 'End', operation: 'end_user_session', warning: 'The device is signed out.' }],
+      },
+    ],
+  },
+  {
+    slug: 'roles',
+    title: 'Roles',
+    one: 'role',
+    about: 'What people, keys and agents may do.',
+    list: 'list_roles',
+    get: 'get_role',
+    create: 'create_role',
+    update: 'update_role',
+    include: { get: ['permissions'] },
+    columns: ['name', 'type', 'created_at'],
+    omit: ['permissions', 'owner'],
+    actions: [
+      {
+        label: 'Delete',
+        operation: 'delete_role',
+        warning: 'The role is removed. This cannot be undone.',
+        isDanger: true,
+        removes: true,
+      },
+    ],
+    More: RolePermissions,
+  },
+  {
+    slug: 'groups',
+    title: 'Groups',
+    one: 'group',
+    about: 'Teams that cases are assigned to, and under whose name customers are answered.',
+    list: 'list_groups',
+    get: 'get_group',
+    create: 'create_group',
+    update: 'update_group',
+    include: { list: ['members'], get: ['members'] },
+    columns: ['name', 'members', 'created_at'],
+    omit: ['members', 'actor_id', 'avatar_url'],
+    asBody: ({ members, ...group }) => ({
+      ...group,
+      members: (members as readonly Item[] | null)?.map(({ id }) => id) ?? [],
+    }),
+    actions: [
+      {
+        label: 'Delete',
+        operation: 'delete_group',
+        warning: 'The group is removed. This cannot be undone.',
+        isDanger: true,
+        removes: true,
+      },
+    ],
+    parts: [{ title: 'Members', field: 'members', columns: ['name', 'type'] }],
+  },
+  {
+    slug: 'customers',
+    title: 'Customers',
+    one: 'customer',
+    about: 'People outside of the account who write to it.',
+    list: 'list_customers',
+    get: 'get_customer',
+    update: 'update_customer',
+    columns: ['name', 'email', 'status', 'created_at'],
+    omit: ['avatar_url'],
+    actions: [
+      {
+        label: 'Block',
+        operation: 'block_actor',
+        when: ({ blocked }) => blocked === false,
+        warning: 'What the customer writes is refused until the block is removed.',
+        isDanger: true,
+      },
+      { label: 'Unblock', operation: 'unblock_actor', when: ({ blocked }) => blocked === true },
+    ],
+  },
+];
+
+const ACCESS: readonly Section[] = [
+  {
+    slug: 'api-keys',
+    title: 'API keys',
+    one: 'key',
+    about: 'Credentials of programs.',
+    list: 'list_api_keys',
+    get: 'get_api_key',
+    create: 'create_api_key',
+    include: { list: ['role'], get: ['role'] },
+    columns: ['name', 'redacted', 'role', 'status', 'expires_at'],
+    omit: ['role_id'],
+    secret: 'key',
+    actions: [
+      {
+        label: 'Rotate',
+        operation: 'rotate_api_key',
+        when: isStatus('active'),
+        warning: 'A new key takes the place of this one.',
+        secret: 'key',
+        shownIn: 'api-keys',
+      },
+      {
+        label: 'Revoke',
+        operation: 'revoke_api_key',
+        when: isStatus('active'),
+        warning: 'Programs that use the key are refused at once. This cannot be undone.',
+        isDanger: true,
+      },
+    ],
+  },
+];
+
+const CHANNELS: readonly Section[] = [
+  {
+    slug: 'inboxes',
+    title: 'Mail inboxes',
+    one: 'inbox',
+    about: 'Addresses whose mail becomes cases.',
+    list: 'list_inboxes',
+    get: 'get_inbox',
+    create: 'create_inbox',
+    update: 'update_inbox',
+    columns: ['name', 'address', 'created_at'],
+    actions: [
+      {
+        label: 'Delete',
+        operation: 'delete_inbox',
+        warning: 'Mail to the address does not arrive any more.',
+        isDanger: true,
+        removes: true,
+      },
+    ],
+  },
+];
+
+const DATA: readonly Section[] = [
+  {
+    slug: 'audit',
+    title: 'Audit',
+    one: 'event',
+    about: 'What was done by whom, in a chain whose changes are noticed.',
+    list: 'list_account_audit',
+    columns: ['action', 'actor', 'created_at', 'conversation_id', 'details'],
+    Above: AuditHead,
+  },
+  {
+    slug: 'account',
+    title: 'Account',
+    one: 'account',
+    about: 'Name and plan of this account.',
+    get: 'get_account',
+    columns: [],
+  },
+];
+
+/** Those of a feature are its folder, its import and its entry. */
+const SECTION_GROUPS: readonly SectionGroup[] = [
+  { title: 'People', sections: PEOPLE },
+  {
+    title: 'Access',
+    sections: [
+      ...ACCESS, // One entry a line.
+      ...IDENTITY_SECTIONS,
+    ],
+  },
+  {
+    title: 'Agents',
+    sections: [
+      ...AGENT_SECTIONS, // One entry a line.
+    ],
+  },
+  {
+    title: 'Channels',
+    sections: [
+      ...CHANNELS, // One entry a line.
+      ...WIDGET_SECTIONS,
+      ...WEBHOOK_SECTIONS,
+    ],
+  },
+  {
+    title: 'Data',
+    sections: [
+      ...IMPORT_SECTIONS, // One entry a line.
+      ...COMPLIANCE_SECTIONS,
+      ...DATA,
+    ],
+  },
+];
+
+export function AdministrationPage() {
+  return <Administration groups={SECTION_GROUPS} />;
+}
