@@ -3,13 +3,19 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { HOOKS } from '../../src/app/features.ts';
+import { FEATURES, HOOKS } from '../../src/app/features.ts';
+import { openObjectStore } from '../../src/core/attachments/open-store.ts';
 import { exportAudit } from '../../src/core/audit/chain-store.ts';
 import { SigningKey, TrustedKeys } from '../../src/core/audit/signing-key.ts';
 import { verifyExport } from '../../src/core/audit/verify.ts';
+import { hooksOf } from '../../src/core/features/feature.ts';
 import { rowsOf } from '../../src/core/resources/holdings.ts';
+import { moveAccount } from '../../src/features/cells/account-move.ts';
 import { movedTables } from '../../src/features/cells/moved-tables.ts';
+import { mail } from '../../src/features/mail/feature.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { removeLeft, startCells, type TestCell } from '../support/cells.ts';
 import { until } from '../support/until.ts';
@@ -64,6 +70,22 @@ t.test('what a move needs', async (t) => {
     body: { client_message_id: 'goes-on', body: 'the source goes on' },
   });
   t.equal(works.status, 201);
+});
+
+t.test('a build that lacks a feature does not move an account with rows of it', async (t) => {
+  const hooks = hooksOf(FEATURES.filter((feature) => feature !== mail));
+  const partsOf = async ({ databaseUrl, dataDir, url }: typeof source) => {
+    const database = await openDatabase({ url: databaseUrl, log: createLog('silent'), hooks });
+    t.teardown(() => database.close());
+    const baseUrl = () => url;
+    const { store } = await openObjectStore({ database, dataDir, s3: null, accountBytes: null, baseUrl });
+    const signingKey = await SigningKey.open({ key: null, oldKeys: [], dataDir });
+    return { database, store, signingKey, url };
+  };
+  const cells = { source: await partsOf(source), target: await partsOf(target) };
+  await t.rejects(moveAccount({ ...cells, accountId: id, log: createLog('silent') }), {
+    message: 'no feature of this build moves rows in inboxes, mails',
+  });
 });
 
 t.test('everything of an account is at the other cell, and nothing is left', async (t) => {
