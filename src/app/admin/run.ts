@@ -49,7 +49,9 @@ interface ContextParts {
 /** Each part loads its modules when it is opened. */
 function contextOf({ config, log, database, hooks, disposer }: ContextParts): CommandContext {
   const context: CommandContext = {
-    ...{ config, log, print },
+    config,
+    log,
+    print,
     get database(): Database {
       if (database === undefined) throw new Error('an offline command has no database');
       return database;
