@@ -8,7 +8,7 @@ export interface Answers extends Start {
   /** `201 Created` */
   readonly status: string;
 }
-export interface Credit {
+interface Credit {
   /** How many more frames may be published, all of them in one turn of the event loop. */
   readonly credit: number;
 }

@@ -15,7 +15,7 @@ export interface ComparedOptions {
 }
 
 /** A control, and the row that compares with it. */
-export interface Against extends Goal {
+interface Against extends Goal {
   readonly work: string;
   readonly control: Side;
 }

@@ -20,7 +20,7 @@ export interface Dialect {
 
 /** As small integers: they are compared once a frame, hundreds of thousands of times a second. */
 export const FRAME_CLASSES = { other: 0, delivery: 1, ping: 2, caughtUp: 3 } as const;
-export type FrameClass = (typeof FRAME_CLASSES)[keyof typeof FRAME_CLASSES];
+type FrameClass = (typeof FRAME_CLASSES)[keyof typeof FRAME_CLASSES];
 
 /** How far into a payload `classify` may look. */
 export const PEEK_BYTES = 40;

@@ -6,7 +6,7 @@ import type { Product } from './product.ts';
 import { UNIQUE } from './unique-number.ts';
 
 /** Requests of each connection. */
-export type Requests = readonly (readonly autocannon.Request[])[];
+type Requests = readonly (readonly autocannon.Request[])[];
 
 /** An endpoint of the first Service-Version, and requests to it that succeed. */
 export interface Endpoint {

@@ -14,7 +14,7 @@ import { ServerProcess } from './server-process.ts';
 import type { Session } from './work.ts';
 
 /** Messages in one turn of the loop, and how many such bursts are under way. */
-export interface Bursts {
+interface Bursts {
   readonly burst: number;
   readonly window: number;
 }

@@ -3,7 +3,7 @@
  */
 export type SampleRow = readonly SampleColumn[];
 
-export interface SampleColumn {
+interface SampleColumn {
   readonly name: string;
   /** As Postgres names it: `timestamp with time zone`. */
   readonly type: string;

@@ -1,7 +1,7 @@
 /** What a server's profiler saw (servers/profiled.ts): the tree of calls, its root first. */
 export type Profile = readonly CallNode[];
 
-export interface CallNode {
+interface CallNode {
   readonly id: number;
   /** Of the file; empty for code that is not JavaScript. */
   readonly url: string;

@@ -41,7 +41,7 @@ export function nextRate(steps: readonly Step[], options: SteppingOptions): numb
 const CLOSE = 0.1;
 
 /** Returns the good step of the highest rate below any broken one. */
-export function best(steps: readonly Step[], options: SteppingOptions): Step | undefined {
+function best(steps: readonly Step[], options: SteppingOptions): Step | undefined {
   const bad = broken(steps, options)?.ratePerSecond ?? Number.POSITIVE_INFINITY;
   return steps
     .filter((step) => isWithin(step, options) && step.ratePerSecond < bad)
@@ -49,7 +49,7 @@ export function best(steps: readonly Step[], options: SteppingOptions): Step | u
 }
 
 /** Returns the last step of the lowest rate that broke the limit twice. */
-export function broken(steps: readonly Step[], options: SteppingOptions): Step | undefined {
+function broken(steps: readonly Step[], options: SteppingOptions): Step | undefined {
   return steps
     .filter((step, index) => steps.slice(0, index).some((earlier) => isBreakOf(step, earlier, options)))
     .filter((step) => !isWithin(step, options))

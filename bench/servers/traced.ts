@@ -18,7 +18,7 @@ export interface Trace {
   readonly inserts: (readonly [beganMs: number, endedMs: number])[];
 }
 
-export interface TracedSend {
+interface TracedSend {
   readonly clientId: string;
   /** The request was read and its sender is known. */
   readonly readMs: number;

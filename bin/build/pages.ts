@@ -26,7 +26,7 @@ const PAGES: readonly Page[] = [
 ];
 
 /** What `page.json` says: the files that an HTML document names, by their names in `assets/`. */
-export interface BuiltPage {
+interface BuiltPage {
   readonly script: string;
   readonly style: string;
   /** Modules that the script imports at once. */

@@ -13,7 +13,7 @@ import {
 } from './account.ts';
 import { type PostgresBinaries, SYSTEM_DIR } from './binaries.ts';
 
-export const SUPERUSER = 'parley';
+const SUPERUSER = 'parley';
 
 /** The log of the caller: facts first, and a sentence on them. */
 export interface PostgresLog {

@@ -16,8 +16,6 @@ export const TRIGGER_EVENTS = [
   'agent_run.completed',
 ] as const;
 
-export type TriggerEventName = (typeof TRIGGER_EVENTS)[number];
-
 /** Returns whether the name, such as `message.created` or `agent.alert`, is Parley's alone. */
 export function isOwnType(type: string): boolean {
   return OWN_AREAS.has(areaOf(type));

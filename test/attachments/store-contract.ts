@@ -15,7 +15,7 @@ export interface StoreGround {
   nowMs: number;
 }
 
-export const MINUTE_MS = 60_000;
+const MINUTE_MS = 60_000;
 /** In the middle of a stretch of time in which download URLs stay the same. */
 export const NOON_MS = Date.UTC(2026, 0, 2, 12, 2, 30);
 

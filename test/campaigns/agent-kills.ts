@@ -5,7 +5,7 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface AgentKillsOptions extends Seeded {
+interface AgentKillsOptions extends Seeded {
   /** Each is a kill. */
   readonly rounds: number;
   /** Runs under way when the node is killed, at different tokens of theirs. */
@@ -16,7 +16,7 @@ export interface AgentKillsOptions extends Seeded {
   readonly endsLeases?: boolean;
 }
 
-export interface AgentKillsFigures extends Found {
+interface AgentKillsFigures extends Found {
   readonly kills: number;
   /** Runs that the kills met, and how they ended. */
   readonly runs: Readonly<Record<string, number>>;

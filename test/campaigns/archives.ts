@@ -12,12 +12,12 @@ import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface ArchivesOptions extends Seeded {
+interface ArchivesOptions extends Seeded {
   /** 1: documents of tens of megabytes, and a million files; 0.01 is a hundredth of that. */
   readonly size: number;
 }
 
-export interface ArchivesFigures extends Found {
+interface ArchivesFigures extends Found {
   readonly archives: readonly {
     readonly kind: string;
     readonly packedBytes: number;

@@ -250,7 +250,7 @@ async function headOf(baseUrl: string, headers: Record<string, string>): Promise
   return (await response.json()) as object;
 }
 
-export interface AuditFigures extends TamperedFigures, Found {
+interface AuditFigures extends TamperedFigures, Found {
   readonly sealed: SealedFigures;
 }
 

@@ -120,7 +120,7 @@ export const BUSY_FILES: readonly BusyFile[] = [
   { path: 'test/long/console/timeline', failed: ['grouping, days, the unread line, and who has read'] },
 ];
 
-export interface BusyOptions extends Seeded {
+interface BusyOptions extends Seeded {
   readonly files: readonly BusyFile[];
   /** How often each of the tests that failed runs, alone. */
   readonly testRuns: number;
@@ -130,14 +130,14 @@ export interface BusyOptions extends Seeded {
   readonly loops: number;
 }
 
-export interface BusyFigures extends Found {
+interface BusyFigures extends Found {
   readonly processors: number;
   readonly loops: number;
   readonly rows: readonly BusyRow[];
 }
 
 /** The times of a test, or of a whole file, that was run several times. */
-export interface BusyRow {
+interface BusyRow {
   readonly file: string;
   /** Empty: the whole file. */
   readonly test: string;

@@ -13,7 +13,7 @@ export interface Found {
 }
 
 /** The figures with what each report has. */
-export type Report<Figures extends Found> = Figures & Seeded & { readonly seconds: number };
+type Report<Figures extends Found> = Figures & Seeded & { readonly seconds: number };
 
 export interface Campaign<Options extends Seeded, Figures extends Found> {
   /** Runs it with these options: a short run is a test. */

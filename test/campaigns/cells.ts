@@ -6,7 +6,7 @@ import type { Fate, PassingStatement } from '../support/statement-proxy.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface CellsOptions extends Seeded {
+interface CellsOptions extends Seeded {
   readonly moves: number;
   readonly accounts: number;
   /** Messages of each account before it moves. */
@@ -15,7 +15,7 @@ export interface CellsOptions extends Seeded {
   readonly installations?: readonly [TestCell, TestCell];
 }
 
-export interface CellsFigures extends Found {
+interface CellsFigures extends Found {
   readonly moves: number;
   /** How often a command ended in which way. */
   readonly ends: Readonly<Record<End, number>>;

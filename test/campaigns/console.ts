@@ -13,7 +13,7 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface ConsoleOptions extends Seeded {
+interface ConsoleOptions extends Seeded {
   /** How long it goes on, in seconds, and after how many acts it ends at the latest. */
   readonly seconds: number;
   readonly acts: number;
@@ -22,7 +22,7 @@ export interface ConsoleOptions extends Seeded {
   readonly faultEvery: number;
 }
 
-export interface ConsoleFigures extends Found {
+interface ConsoleFigures extends Found {
   readonly person: string;
   /** Acts of others that were accepted, and those that were refused, by kind. */
   readonly made: Readonly<Record<string, number>>;

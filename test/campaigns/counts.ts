@@ -14,13 +14,13 @@ import { until } from '../support/until.ts';
 import { createPerson, expect } from './account.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface CountsOptions extends Seeded {
+interface CountsOptions extends Seeded {
   readonly histories: number;
   /** Default: one of its own. */
   readonly cluster?: Cluster;
 }
 
-export interface CountsFigures extends Found {
+interface CountsFigures extends Found {
   readonly histories: number;
   /** Acts that were done, by name. */
   readonly acts: Readonly<Record<string, number>>;

@@ -13,14 +13,14 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface DeliveryOptions extends Seeded {
+interface DeliveryOptions extends Seeded {
   /** One after the other. */
   readonly faults: readonly FaultName[];
   /** Default: one of its own. Its nodes have a link to Redis each. */
   readonly cluster?: Cluster;
 }
 
-export interface DeliveryFigures extends Found {
+interface DeliveryFigures extends Found {
   readonly faults: Readonly<Record<string, number>>;
   readonly acknowledged: number;
   readonly refused: number;

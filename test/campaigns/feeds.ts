@@ -10,11 +10,11 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface FeedsOptions extends Seeded {
+interface FeedsOptions extends Seeded {
   readonly histories: number;
 }
 
-export interface FeedsFigures extends Found {
+interface FeedsFigures extends Found {
   readonly histories: number;
   readonly steps: number;
   readonly pages: number;

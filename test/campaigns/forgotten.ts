@@ -23,13 +23,13 @@ import {
 } from './account.ts';
 import { campaign, type Found } from './campaign.ts';
 
-export interface ForgottenOptions extends StageOptions {
+interface ForgottenOptions extends StageOptions {
   /** Each with every way to remove a text, or with these. */
   readonly rounds: number;
   readonly ways?: readonly Way[];
 }
 
-export interface ForgottenFigures extends Found {
+interface ForgottenFigures extends Found {
   readonly texts: number;
   /** Places of the database in which the texts were before. */
   readonly places: readonly string[];

@@ -10,7 +10,7 @@ import { storedMessages } from '../support/stored-messages.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface GracefulRestartOptions extends Seeded {
+interface GracefulRestartOptions extends Seeded {
   readonly clients: number;
   readonly conversations: number;
   readonly messagesPerSecond: number;
@@ -23,7 +23,7 @@ export interface GracefulRestartOptions extends Seeded {
   readonly evenly: boolean;
 }
 
-export interface GracefulRestartFigures extends Found {
+interface GracefulRestartFigures extends Found {
   readonly clients: number;
   /** Those that the node had when it was asked to stop. */
   readonly clientsOfNode: number;

@@ -22,11 +22,11 @@ import {
 } from './account.ts';
 import { campaign, type Found } from './campaign.ts';
 
-export interface HoldsOptions extends StageOptions {
+interface HoldsOptions extends StageOptions {
   readonly interleavings: number;
 }
 
-export interface HoldsFigures extends Found {
+interface HoldsFigures extends Found {
   readonly interleavings: number;
   /** In which the hold was set before anything was removed, and after. */
   readonly heldFirst: number;

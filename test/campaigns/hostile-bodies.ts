@@ -7,12 +7,12 @@ import type { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface HostileBodiesOptions extends Seeded {
+interface HostileBodiesOptions extends Seeded {
   /** How many requests, over all endpoints. */
   readonly requests: number;
 }
 
-export interface HostileBodiesFigures extends Found {
+interface HostileBodiesFigures extends Found {
   /** How many requests were answered with each status. */
   readonly answers: Readonly<Record<string, number>>;
   /** Endpoints that took at least one of them. */

@@ -10,12 +10,12 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface HostileFramesOptions extends Seeded {
+interface HostileFramesOptions extends Seeded {
   /** How many frames, over all sockets. */
   readonly frames: number;
 }
 
-export interface HostileFramesFigures extends Found {
+interface HostileFramesFigures extends Found {
   readonly frames: Readonly<Record<string, number>>;
   /** Sockets that their own frames ended. */
   readonly ended: number;

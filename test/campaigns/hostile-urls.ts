@@ -14,7 +14,7 @@ import { firstTry, openDelivering } from '../webhooks/delivering.ts';
 import { addWebhook } from '../webhooks/webhook.ts';
 import { campaign, type Seeded } from './campaign.ts';
 
-export interface HostileUrlsOptions extends Seeded {
+interface HostileUrlsOptions extends Seeded {
   /** Tries of names that change their addresses between look-ups. */
   readonly changes: number;
   /** Uses every n-th URL. */

@@ -5,13 +5,13 @@ import type { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface IdempotencyOptions extends Seeded {
+interface IdempotencyOptions extends Seeded {
   readonly keys: number;
   /** Default: one of its own. */
   readonly cluster?: Cluster;
 }
 
-export interface IdempotencyFigures extends Found {
+interface IdempotencyFigures extends Found {
   readonly keys: number;
   readonly requests: number;
   /** Answered that a request with the key was in progress. */

@@ -12,14 +12,14 @@ import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface ImportKillsOptions extends Seeded {
+interface ImportKillsOptions extends Seeded {
   /** How often the process is killed. */
   readonly kills: number;
   /** Messages in the largest conversation of the archive. */
   readonly messages: number;
 }
 
-export interface ImportKillsFigures extends Found {
+interface ImportKillsFigures extends Found {
   readonly kills: number;
   /** Rows that were compared, of messages with what is theirs. */
   readonly compared: number;

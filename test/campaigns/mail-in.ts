@@ -16,7 +16,7 @@ import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface MailInOptions extends Seeded {
+interface MailInOptions extends Seeded {
   /** Each is sent twice. */
   readonly mails: number;
   readonly customers: number;
@@ -26,7 +26,7 @@ export interface MailInOptions extends Seeded {
   readonly kills: number;
 }
 
-export interface MailInFigures extends Found {
+interface MailInFigures extends Found {
   readonly mails: number;
   readonly messages: number;
   readonly kills: number;

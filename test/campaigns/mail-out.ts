@@ -16,7 +16,7 @@ import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface MailOutOptions extends Seeded {
+interface MailOutOptions extends Seeded {
   readonly mails: number;
   readonly cases: number;
   /** Callers that send side by side. */
@@ -31,7 +31,7 @@ export interface MailOutOptions extends Seeded {
   readonly trouble: number;
 }
 
-export interface MailOutFigures extends Found {
+interface MailOutFigures extends Found {
   readonly messages: number;
   /** Mails whose customer's address is refused for good. */
   readonly refusedForGood: number;

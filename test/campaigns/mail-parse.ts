@@ -6,12 +6,12 @@ import type { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface MailParseOptions extends Seeded {
+interface MailParseOptions extends Seeded {
   /** How many mails, each a changed one of the corpus. */
   readonly mails: number;
 }
 
-export interface MailParseFigures extends Found {
+interface MailParseFigures extends Found {
   readonly mails: number;
   readonly megabytes: number;
   /** How many of them were read as damaged, with attachments, and as reports. */

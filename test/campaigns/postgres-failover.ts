@@ -10,7 +10,7 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface PostgresFailoverOptions extends Seeded {
+interface PostgresFailoverOptions extends Seeded {
   readonly failovers: number;
   /** Messages a second, each to a random one of two nodes, into three conversations. */
   readonly perSecond: number;
@@ -20,7 +20,7 @@ export interface PostgresFailoverOptions extends Seeded {
   readonly backWithinMs: number;
 }
 
-export interface PostgresFailoverFigures extends Found {
+interface PostgresFailoverFigures extends Found {
   readonly failovers: Readonly<Record<PostgresFault, number>>;
   readonly acknowledged: number;
   /** Attempts that were refused or not answered, and repeated. */

@@ -15,7 +15,7 @@ import { campaign, type Found, type Seeded } from './campaign.ts';
 import { type JobKind, QueuedJobs } from './queued-jobs.ts';
 import { type ScheduledCounts, ScheduledMessages } from './scheduled-messages.ts';
 
-export interface QueueVersionsOptions extends Seeded {
+interface QueueVersionsOptions extends Seeded {
   /** For how long both versions run beside each other. */
   readonly seconds: number;
   /** Messages that are scheduled, with other jobs beside them. */
@@ -26,7 +26,7 @@ export interface QueueVersionsOptions extends Seeded {
   readonly earlier?: string;
 }
 
-export interface QueueVersionsFigures extends Found, ScheduledCounts {
+interface QueueVersionsFigures extends Found, ScheduledCounts {
   readonly sent: number;
   /** From the time asked for to the entry into the timeline. */
   readonly lateMs: { readonly p50: number; readonly p99: number; readonly max: number };

@@ -17,7 +17,7 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface RedisAwayOptions extends Seeded {
+interface RedisAwayOptions extends Seeded {
   /** One after the other. */
   readonly faults: readonly FaultName[];
   /** Milliseconds for which Redis is away each time. */
@@ -35,7 +35,7 @@ export interface RedisAwayOptions extends Seeded {
   };
 }
 
-export interface RedisAwayFigures extends Found {
+interface RedisAwayFigures extends Found {
   readonly faults: Readonly<Record<string, number>>;
   readonly acknowledged: number;
   /**
@@ -315,7 +315,7 @@ async function usedAfter(
   return performance.now() - atMs;
 }
 
-export type FaultName = keyof typeof FAULTS | FailoverCause | keyof typeof CHANGES | keyof typeof OF_CLUSTER;
+type FaultName = keyof typeof FAULTS | FailoverCause | keyof typeof CHANGES | keyof typeof OF_CLUSTER;
 
 /** Changes the list as an operator does, while the nodes run. */
 async function useRedis({ several, databaseUrl }: Ground, names: readonly string[]): Promise<void> {

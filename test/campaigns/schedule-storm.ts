@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 import { leftovers } from './scheduled.ts';
 
-export interface ScheduleStormOptions extends Seeded {
+interface ScheduleStormOptions extends Seeded {
   readonly messages: number;
   readonly conversations: number;
   /** From the first time that a message asks for to the last, in milliseconds. */
@@ -17,7 +17,7 @@ export interface ScheduleStormOptions extends Seeded {
   readonly cluster?: Cluster;
 }
 
-export interface ScheduleStormFigures extends Found {
+interface ScheduleStormFigures extends Found {
   readonly sent: number;
   /** Sent when the node was killed. */
   readonly sentAtKill: number;

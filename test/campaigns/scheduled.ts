@@ -7,7 +7,7 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface ScheduledOptions extends Seeded {
+interface ScheduledOptions extends Seeded {
   /** One after the other, each while messages become due. */
   readonly faults: readonly FaultName[];
   /** Number in each round. */
@@ -16,7 +16,7 @@ export interface ScheduledOptions extends Seeded {
   readonly cluster?: Cluster;
 }
 
-export interface ScheduledFigures extends Found {
+interface ScheduledFigures extends Found {
   readonly scheduled: number;
   readonly sent: number;
   readonly canceled: number;

@@ -10,7 +10,7 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface SlowReadersOptions extends Seeded {
+interface SlowReadersOptions extends Seeded {
   readonly readers: number;
   /** How many of them stop reading. */
   readonly stalled: number;
@@ -18,7 +18,7 @@ export interface SlowReadersOptions extends Seeded {
   readonly floodMessages: number;
 }
 
-export interface SlowReadersFigures extends Found {
+interface SlowReadersFigures extends Found {
   readonly readers: number;
   readonly stalled: number;
   /** Sent to each that did not read. */

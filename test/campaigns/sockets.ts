@@ -18,7 +18,7 @@ import { until } from '../support/until.ts';
 import { WAYS, type WayName, Ways } from '../support/ways.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface SocketsOptions extends Seeded {
+interface SocketsOptions extends Seeded {
   readonly ways: readonly WayName[];
   /** Clients of each way. */
   readonly sockets: number;
@@ -38,7 +38,7 @@ export interface SocketsOptions extends Seeded {
   readonly restarts: number;
 }
 
-export interface SocketsFigures extends Found {
+interface SocketsFigures extends Found {
   /** Messages that were to be sent, beside the changes. */
   readonly messages: number;
   readonly acknowledged: number;

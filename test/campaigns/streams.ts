@@ -10,7 +10,7 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface StreamsOptions extends Seeded {
+interface StreamsOptions extends Seeded {
   readonly conversations: number;
   /** In each conversation, one behind the end of the reply to the other. */
   readonly questions: number;
@@ -23,7 +23,7 @@ export interface StreamsOptions extends Seeded {
   readonly cluster?: AgentCluster;
 }
 
-export interface StreamsFigures extends Found {
+interface StreamsFigures extends Found {
   /** Replies that are in Postgres, written to their ends. */
   readonly replies: number;
   readonly runs: Readonly<Record<string, number>>;

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 /** What asks and does not read. */
-export interface Shape {
+interface Shape {
   readonly name: string;
   /** What the messages consist of: a control character takes six bytes of JSON. */
   readonly letters: 'control' | 'plain';
@@ -22,7 +22,7 @@ export interface Shape {
   readonly pages: number;
 }
 
-export interface UnreadOptions extends Seeded {
+interface UnreadOptions extends Seeded {
   /** Messages of 40,000 characters in each of the two conversations. */
   readonly messages: number;
   readonly shapes: readonly Shape[];
@@ -30,7 +30,7 @@ export interface UnreadOptions extends Seeded {
   readonly measuredMs: number;
 }
 
-export interface ShapeFigures {
+interface ShapeFigures {
   readonly shape: string;
   /**
    * Resident memory of the node in megabytes: before, by how much it grew at most, and some seconds
@@ -57,7 +57,7 @@ export interface ShapeFigures {
   readonly readSeconds: number;
 }
 
-export interface UnreadFigures extends Found {
+interface UnreadFigures extends Found {
   readonly shapes: readonly ShapeFigures[];
 }
 

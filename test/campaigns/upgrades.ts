@@ -8,11 +8,11 @@ import type { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface UpgradesOptions extends Seeded {
+interface UpgradesOptions extends Seeded {
   readonly upgrades: number;
 }
 
-export interface UpgradesFigures extends Found {
+interface UpgradesFigures extends Found {
   /** How many sockets were opened, by what their clients did. */
   readonly upgrades: Readonly<Record<string, number>>;
   /** Messages that were sent meanwhile. */

@@ -14,7 +14,7 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface WebhooksOptions extends Seeded {
+interface WebhooksOptions extends Seeded {
   /** Deliveries, over the three webhooks. */
   readonly events: number;
   readonly conversations: number;
@@ -23,7 +23,7 @@ export interface WebhooksOptions extends Seeded {
   readonly kills: number;
 }
 
-export interface WebhooksFigures extends Found {
+interface WebhooksFigures extends Found {
   readonly messages: number;
   readonly events: number;
   readonly kills: number;

@@ -15,7 +15,7 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface WithoutOptions extends Seeded {
+interface WithoutOptions extends Seeded {
   /** The folder of features/ that the copy is without. */
   readonly feature: string;
   /** Whether the copy is type-checked. */
@@ -28,7 +28,7 @@ export interface WithoutOptions extends Seeded {
   readonly quietSeconds: number;
 }
 
-export interface WithoutFigures extends Found {
+interface WithoutFigures extends Found {
   /** Test files that ran in the copy. */
   readonly files: number;
   /** Test files of these folders that need the feature, and did not run. */

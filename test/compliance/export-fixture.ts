@@ -8,7 +8,7 @@ import { type Entry, open, type ZipFile } from 'yauzl';
 import type { CallAnswer, CallOptions, TestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 
-export const PREVIEW = { 'Service-Version': '1.2.harbor' };
+const PREVIEW = { 'Service-Version': '1.2.harbor' };
 
 /** Asks as the admin key in the newest version. */
 export function ask<Body>(

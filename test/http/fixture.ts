@@ -109,7 +109,7 @@ const BIG_THING = { text: 'x'.repeat(8 * 1024 * 1024) };
 export const BIG = JSON.stringify(BIG_THING);
 
 /** The text of each of the hundred rows of /v1/rows: 60 kB of JSON for 20,000 bytes. */
-export const ROW_TEXT = '\u0001'.repeat(10_000);
+const ROW_TEXT = '\u0001'.repeat(10_000);
 const ROWS = defineList('rows', ['integer']);
 
 const CALLERS: Readonly<Record<string, Principal>> = {

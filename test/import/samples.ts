@@ -1,7 +1,6 @@
 /** Small archives of other services, and how they are uploaded. */
 
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { Import } from '@parley/protocol/resources/import.ts';
 import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
@@ -169,8 +168,4 @@ export async function ended(call: Call, id: string): Promise<Import> {
     },
     { what: 'the end of the import' },
   );
-}
-
-export function fileBytes(path: string): Buffer {
-  return readFileSync(path);
 }

@@ -17,9 +17,7 @@ import type { Teardown } from '../support/teardown.ts';
 import { createGround, openWritePath } from '../support/timeline.ts';
 import { addInbox } from './fixture.ts';
 
-export type Accepting = Awaited<ReturnType<typeof openAccepting>>;
-
-export const VERDICTS = {
+const VERDICTS = {
   none: { source: 'none', spf: 'none', dkim: 'none', dmarc: 'none', result: 'none' },
   pass: { source: 'checked', spf: 'pass', dkim: 'pass', dmarc: 'pass', result: 'pass' },
   fail: { source: 'checked', spf: 'fail', dkim: 'none', dmarc: 'fail', result: 'fail' },

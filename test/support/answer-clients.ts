@@ -160,7 +160,7 @@ export function poll(node: AnsweringNode, body: object = {}): Promise<PollResult
 }
 
 /** Sends a body on a connection of its own. */
-export function post({ baseUrl, headers }: AnsweringNode, path: string, body: object): ClientRequest {
+function post({ baseUrl, headers }: AnsweringNode, path: string, body: object): ClientRequest {
   const text = JSON.stringify(body);
   const sent = request(`${baseUrl}${path}`, {
     method: 'POST',

@@ -53,9 +53,9 @@ export interface ModelReply {
 }
 
 /** `stall`: the connection stays open and silent. `cut`: it is reset. */
-export type Breakage = 'error' | 'malformed' | 'stall' | 'cut';
+type Breakage = 'error' | 'malformed' | 'stall' | 'cut';
 
-export interface ScriptedCall {
+interface ScriptedCall {
   readonly name: string;
   readonly arguments: object | string;
   /** Default: `call_<n>`, unique. */
@@ -80,7 +80,7 @@ export interface ModelRequest {
   readonly over: Promise<'complete' | 'aborted'>;
 }
 
-export interface ChatBody {
+interface ChatBody {
   readonly model: string;
   readonly messages: readonly {
     readonly role: 'system' | 'user' | 'assistant' | 'tool';

@@ -4,7 +4,7 @@ import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
 /** A client of the provider, with the metadata that OpenID Connect names. */
-export interface OidcClient {
+interface OidcClient {
   readonly client_id: string;
   readonly client_secret: string;
   readonly redirect_uris: readonly string[];

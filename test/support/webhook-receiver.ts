@@ -11,7 +11,7 @@ export interface Received {
 }
 
 /** The payload of a webhook. */
-export interface ReceivedEvent {
+interface ReceivedEvent {
   readonly type: string;
   readonly timestamp: string;
   readonly conversation_id?: string;

@@ -1,7 +1,7 @@
 import { Parser, type Result } from 'tap-parser';
 
 /** An assertion that failed. */
-export interface Failure {
+interface Failure {
   /** The names of its tests and its own, joined by `›`. */
   readonly name: string;
   readonly diagnostics: string;

@@ -24,7 +24,7 @@ const NO_INPUT: readonly RegExp[] = [
   /^packages\/[\w-]+\/test\//,
   /^[^/]+\.md$/,
   /\/README\.md$/,
-  /^(LICENSE|\.gitignore|\.dockerignore|Dockerfile|docker-compose\.yml|biome\.json|redocly\.yaml)$/,
+  /^(LICENSE|\.gitignore|\.dockerignore|Dockerfile|docker-compose\.yml|biome\.json|knip\.jsonc|redocly\.yaml)$/,
   /^tsconfig[\w.]*\.json$/,
 ];
 

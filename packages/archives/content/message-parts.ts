@@ -91,7 +91,7 @@ export function messageParts(draft: MessageDraft, remarks: Remarks): MessageReco
 }
 
 /** Returns the id, or a hash of it where it is longer than ids of clients may be. */
-export function shortId(id: string): string {
+function shortId(id: string): string {
   if (id.length <= MESSAGE_LIMITS.clientMessageIdCharacters) return id;
   const source = id.slice(0, id.indexOf(':'));
   return `${source}:sha256:${createHash('sha256').update(id).digest('hex')}`;
@@ -100,7 +100,7 @@ export function shortId(id: string): string {
 /**
  * Returns pieces of at most `length` UTF-16 units, cut after a line or a word where there is one.
  */
-export function splitBody(body: string, length: number): string[] {
+function splitBody(body: string, length: number): string[] {
   const clean = body.replaceAll('\0', '\uFFFD').toWellFormed();
   const pieces: string[] = [];
   let from = 0;

@@ -17,7 +17,7 @@ export type ToReader =
   | { readonly kind: 'piece'; readonly file: number }
   | { readonly kind: 'leave'; readonly file: number };
 
-export type ReaderSettings = Pick<OpenOptions, 'scratch' | 'limits'>;
+type ReaderSettings = Pick<OpenOptions, 'scratch' | 'limits'>;
 
 /** The answers, by the kind of the question. */
 export interface FromReader {

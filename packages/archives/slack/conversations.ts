@@ -19,7 +19,7 @@ export interface SlackConversation {
 }
 
 /** What one id of a conversation has. */
-export interface SlackPart {
+interface SlackPart {
   readonly id: string;
   readonly files: readonly string[];
   readonly pins: ReadonlyMap<string, SlackPin>;

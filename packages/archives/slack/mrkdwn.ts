@@ -108,7 +108,7 @@ export function markdownLink(url: string, label: string): string {
 }
 
 /** Slack writes three entities and no other. */
-export function decodeEntities(text: string): string {
+function decodeEntities(text: string): string {
   return text.includes('&')
     ? text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
     : text;

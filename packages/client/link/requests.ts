@@ -6,7 +6,7 @@ import { type CallOptions, CallScope } from './call-scope.ts';
 import type { CommandAnswer, Connection } from './connection.ts';
 
 /** The ops that an application may request over the socket; the client itself uses the others. */
-export const REQUESTS: readonly RequestOp[] = ['typing', 'mark_read', 'presence'];
+const REQUESTS: readonly RequestOp[] = ['typing', 'mark_read', 'presence'];
 /** An op of `Client.request`. */
 export type RequestOp = Extract<Op, 'typing' | 'mark_read' | 'presence'>;
 

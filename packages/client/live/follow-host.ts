@@ -29,7 +29,7 @@ export interface FollowHost {
 }
 
 /** The actors that the client knows, of KnownPeople. */
-export interface FollowedActors {
+interface FollowedActors {
   get(id: string): Actor | undefined;
   onLearned(listener: (id: string) => void): () => void;
 }

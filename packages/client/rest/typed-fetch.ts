@@ -19,7 +19,7 @@ export type TypedFetch = <
 ) => Promise<[T] extends [never] ? AnswerOf<Path, M> : NoInfer<T>>;
 
 /** The methods of the endpoint at a path; all if the path is not known. */
-export type MethodAt<Path> = [Extract<keyof EndpointAt<Path>, Method>] extends [never]
+type MethodAt<Path> = [Extract<keyof EndpointAt<Path>, Method>] extends [never]
   ? Method
   : Extract<keyof EndpointAt<Path>, Method>;
 

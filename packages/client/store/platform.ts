@@ -7,7 +7,7 @@ export interface IdbRequest<T> {
   onerror: (() => void) | null;
 }
 
-export interface IdbOpening extends IdbRequest<IdbDatabase> {
+interface IdbOpening extends IdbRequest<IdbDatabase> {
   onupgradeneeded: (() => void) | null;
   onblocked: (() => void) | null;
 }
@@ -41,11 +41,11 @@ export interface IdbObjects {
 
 export type IdbKey = string | number | readonly IdbKey[];
 
-export interface Idb {
+interface Idb {
   open(name: string, version: number): IdbOpening;
 }
 
-export interface LockManager {
+interface LockManager {
   request(name: string, options: { signal: AbortSignal }, work: () => Promise<void>): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export interface Platform {
   readonly BroadcastChannel?: new (name: string) => Channel;
 }
 
-export interface Channel {
+interface Channel {
   onmessage: ((event: { readonly data: unknown }) => void) | null;
   postMessage(data: unknown): void;
   close(): void;

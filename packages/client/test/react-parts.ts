@@ -52,7 +52,7 @@ const List = ({ id, items }: ListProps) =>
 const Row = memo(({ message }: { readonly message: TimelineMessage }) => h('li', null, message.body));
 
 /** The components by name, whose properties are plain JSON. */
-export const PARTS = {
+const PARTS = {
   Connection() {
     count('Connection');
     return h('output', { id: 'connection' }, useConnection().state);

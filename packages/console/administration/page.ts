@@ -10,7 +10,7 @@ export interface PageProps {
 }
 
 /** Details of a notice. */
-export interface Shown {
+interface Shown {
   /** A credential that cannot be shown again. */
   readonly secret?: string | undefined;
   /** The name of what the secret belongs to. */

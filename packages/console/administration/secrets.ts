@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
 
 /** A credential that cannot be shown again. */
-export interface Secret {
+interface Secret {
   readonly text: string;
   readonly secret: string;
   /** The name of what it belongs to. */

@@ -9,7 +9,7 @@ import type { Secrets } from './secrets.ts';
 import type { Section } from './section.ts';
 
 /** The id in the path under which something new is made. */
-export const NEW = 'new';
+const NEW = 'new';
 
 export interface SectionPageProps {
   readonly section: Section;

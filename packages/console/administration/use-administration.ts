@@ -14,7 +14,7 @@ export interface Administration {
   readonly call: (operation: Operation, request?: OperationCall) => Promise<unknown>;
 }
 
-export interface OperationCall {
+interface OperationCall {
   readonly query?: URLSearchParams;
   readonly ids?: readonly string[];
   readonly body?: object;

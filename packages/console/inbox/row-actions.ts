@@ -37,7 +37,7 @@ export interface ActionContext {
 /** The keys of actions on a conversation in the list, by what they do. */
 export const ACTION_KEYS = { read: 'u', mute: 'm', snooze: 's', archive: 'e', assign: 'a' } as const;
 
-export type ActionName = keyof typeof ACTION_KEYS | 'hide' | 'unassign' | 'take' | 'resolve';
+type ActionName = keyof typeof ACTION_KEYS | 'hide' | 'unassign' | 'take' | 'resolve';
 
 /** An action on a conversation, as an item of a menu. */
 export interface RowAction extends MenuItem {
@@ -55,7 +55,7 @@ export function rowActions(conversation: Conversation, context: ActionContext): 
 }
 
 /** Returns the caller's participant; undefined where it only sees the conversation. */
-export function ownParticipant({ participants }: Conversation, myId: string): Participant | undefined {
+function ownParticipant({ participants }: Conversation, myId: string): Participant | undefined {
   return participants?.find(
     ({ actor_id, membership }) => actor_id === myId && (membership === 'active' || membership === 'hidden'),
   );

@@ -74,6 +74,6 @@ export function nextRow(key: string, ids: readonly string[], from: string | unde
 }
 
 /** Moves the focus to a row of a list. */
-export function focusRow(list: RefObject<HTMLElement | null>, id: string): void {
+function focusRow(list: RefObject<HTMLElement | null>, id: string): void {
   list.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"] a`)?.focus();
 }

@@ -31,6 +31,6 @@ export function MessageHead({ message, look, name, author }: MessageHeadProps) {
 }
 
 /** Says that only the team reads it. */
-export function NoteLabel() {
+function NoteLabel() {
   return <span class="message-tag message-tag-note">Note to the team</span>;
 }

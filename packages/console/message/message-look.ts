@@ -27,11 +27,6 @@ export function lookOf(message: TimelineMessage, customerIds: ReadonlySet<string
 
 const SERVICE: ReadonlySet<string> = new Set(['system_event', 'alert']);
 
-/** Whether only the team sees the message, in a case. */
-export function isNote(message: TimelineMessage, customerIds: ReadonlySet<string> | null): boolean {
-  return lookOf(message, customerIds) === 'note';
-}
-
 /** Returns the id of the actor behind a message; null for messages of the service. */
 export function authorIdOf(message: TimelineMessage): string | null {
   const sender = message.sender?.id ?? null;

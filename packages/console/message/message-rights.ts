@@ -50,7 +50,7 @@ export interface MessageRights {
   readonly markUnread: boolean;
 }
 
-export const NO_RIGHTS: MessageRights = {
+const NO_RIGHTS: MessageRights = {
   ...{ react: false, reply: false, edit: false, delete: false, pin: false, forward: false },
   markUnread: false,
 };

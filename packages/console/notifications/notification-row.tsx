@@ -20,7 +20,7 @@ export interface NotificationRowProps {
 }
 
 /** Whether a notification was not opened yet. */
-export function isUnread({ status }: Notification): boolean {
+function isUnread({ status }: Notification): boolean {
   return status === 'unseen' || status === 'seen';
 }
 

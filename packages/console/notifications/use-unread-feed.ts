@@ -34,7 +34,7 @@ export function useUnreadFeed(category: string): UnreadFeed {
 }
 
 /** Two lists as one, down to where the first of them may lack something. */
-export function merged(
+function merged(
   lists: readonly Pick<NotificationsSnapshot, 'notifications' | 'hasMore'>[],
 ): readonly Notification[] {
   const ends = lists.flatMap(({ notifications, hasMore }) => {

@@ -36,7 +36,7 @@ async function searched(client: Client, words: string): Promise<Conversation[]> 
 }
 
 /** Returns a conversation as a choice. */
-export function conversationChoice(conversation: Conversation, myId: string): Choice {
+function conversationChoice(conversation: Conversation, myId: string): Choice {
   const { name, avatarUrl } = nameOf(conversation, myId);
   return {
     ...{ id: conversation.id, name, detail: KINDS[kindOf(conversation)] },

@@ -4,7 +4,7 @@ import type { ConnectOptions } from '@parley/client';
  * The network of the page, which a person may break for a while to see what happens then: requests
  * that are under way fail, the socket is lost, and new ones find nothing.
  */
-export class Network {
+class Network {
   readonly #listeners = new Set<() => void>();
   #breaking: AbortController = new AbortController();
   #mends: ReturnType<typeof setTimeout> | undefined;

@@ -18,7 +18,7 @@ export function usePageTitle(main: Main, myId: string): void {
 }
 
 /** Returns the title of a page. */
-export function titleOf(name: string, unread: number): string {
+function titleOf(name: string, unread: number): string {
   return `${unread > 0 ? `(${unread}) ` : ''}${name} · Parley`;
 }
 

@@ -1,7 +1,7 @@
 import { type KeyPress, pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { useEffect, useRef } from 'preact/hooks';
 
-export interface Shortcut {
+interface Shortcut {
   /** Keys that are pressed together; `Mod` is Ctrl, or ⌘ on a Mac. */
   readonly keys: readonly string[];
   readonly does: string;

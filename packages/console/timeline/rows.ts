@@ -8,7 +8,7 @@ export type TimelineRow =
   | { readonly type: 'unread'; readonly key: string }
   | MessageLine;
 
-export interface MessageLine {
+interface MessageLine {
   readonly type: 'message';
   readonly key: string;
   readonly message: TimelineMessage;

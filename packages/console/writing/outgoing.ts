@@ -50,6 +50,6 @@ export function mailOf({ subject, cc }: Pick<Writing, 'subject' | 'cc'>): {
 }
 
 /** Returns the addresses of a field, between commas, semicolons or spaces. */
-export function addressesOf(text: string): string[] {
+function addressesOf(text: string): string[] {
   return text.split(/[\s,;]+/).filter((address) => address !== '');
 }

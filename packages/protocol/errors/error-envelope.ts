@@ -7,7 +7,7 @@ export const ERROR_CODES: readonly string[] = [
   ...new Set((Object.keys(ERRORS) as ErrorCondition[]).map(codeOf)),
 ];
 
-export const ERROR_TYPES = ['invalid_request_error', 'api_error', 'idempotency_error'] as const;
+const ERROR_TYPES = ['invalid_request_error', 'api_error', 'idempotency_error'] as const;
 
 const Quota = Type.Object({ limit: Type.Integer(), used: Type.Integer(), reset_at: Nullable(Timestamp) });
 describe(Quota, {

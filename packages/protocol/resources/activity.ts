@@ -12,7 +12,7 @@ export const PRESENCE_STATUSES = [...DECLARED_STATUSES, 'offline'] as const;
 /** The presence of an actor: `offline` after its last connection. */
 export type PresenceStatus = (typeof PRESENCE_STATUSES)[number];
 
-export const TYPING_STATES = ['start', 'stop'] as const;
+const TYPING_STATES = ['start', 'stop'] as const;
 
 /** Readers end it 8 s after the last `start`, so clients repeat it every few seconds. */
 export const Typing = Type.Object({ actor_id: Type.String(), state: OneOf(TYPING_STATES) });

@@ -38,7 +38,7 @@ export const MESSAGE_STATUSES = [
   'failed',
   'superseded',
 ] as const;
-export const CHANNELS = ['message', 'email'] as const;
+const CHANNELS = ['message', 'email'] as const;
 
 export { MESSAGE_LIMITS };
 
@@ -46,7 +46,7 @@ export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 export type Channel = (typeof CHANNELS)[number];
 
 /** What a tombstone says of its redaction (docs/contract.md#redaction). */
-export const MessageRedaction = Type.Object({
+const MessageRedaction = Type.Object({
   by: Nullable(Type.String()),
   reason: Nullable(Type.String()),
   at: Timestamp,
@@ -59,7 +59,7 @@ describe(MessageRedaction, {
 });
 
 /** The import that wrote a message (docs/contract.md#imported-messages). */
-export const ImportMark = Type.Object({
+const ImportMark = Type.Object({
   import_id: Type.String(),
   at: Timestamp,
   by: Nullable(Type.String()),

@@ -30,9 +30,9 @@ export const WORKFLOW_STATUSES = [
   'resolved',
 ] as const;
 export const CONVERSATION_STATUSES = ['active', 'archived', 'hidden'] as const;
-export const LEGAL_HOLDS = ['released', 'held'] as const;
+const LEGAL_HOLDS = ['released', 'held'] as const;
 /** Length of the reason of a hold or its release. */
-export const HOLD_REASON_CHARACTERS = 500;
+const HOLD_REASON_CHARACTERS = 500;
 
 export type ConversationType = (typeof CONVERSATION_TYPES)[number];
 export type ConversationAudience = (typeof AUDIENCES)[number];

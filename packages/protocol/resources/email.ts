@@ -8,7 +8,7 @@ export const SENT_EMAIL_STATUSES = ['queued', 'sent', 'deferred', 'bounced', 'fa
 export type SentEmailStatus = (typeof SENT_EMAIL_STATUSES)[number];
 
 /** Where a mail stands: the last three are of mail that came in. */
-export const EMAIL_STATUSES = [...SENT_EMAIL_STATUSES, 'received', 'accepted', 'ignored'] as const;
+const EMAIL_STATUSES = [...SENT_EMAIL_STATUSES, 'received', 'accepted', 'ignored'] as const;
 export type EmailStatus = (typeof EMAIL_STATUSES)[number];
 
 /** One recipient of a mail that goes out, or an address that a mail which came in was sent to. */

@@ -3,7 +3,7 @@ import { Body, describe, Identity, Nullable, OneOf, Timestamp } from '../schema/
 import { Progress } from './export.ts';
 
 /** What becomes of the messages that an erased person wrote. */
-export const ERASED_MESSAGES = ['keep', 'remove'] as const;
+const ERASED_MESSAGES = ['keep', 'remove'] as const;
 
 /** The name of a person that was erased. */
 export const ERASED_NAME = 'Deleted user';

@@ -4,7 +4,7 @@ import { Body, describe, Name } from '../schema/schema.ts';
 import { AvatarKey } from './avatar.ts';
 
 /** Most users and agents in a group. */
-export const MAX_GROUP_MEMBERS = 100;
+const MAX_GROUP_MEMBERS = 100;
 
 /** What `include[]` may name on the endpoints of groups. */
 export const GROUP_INCLUDES = ['members'] as const;

@@ -22,13 +22,13 @@ export type IdentityAlgorithm = (typeof IDENTITY_ALGORITHMS)[number];
 export const DEFAULT_ALGORITHMS = ['RS256', 'ES256', 'EdDSA'] as const satisfies readonly IdentityAlgorithm[];
 
 /** Whether the subject is an id of the issuer, or the `external_id` of a person of the account. */
-export const SUBJECT_MEANINGS = ['own', 'external_id'] as const;
+const SUBJECT_MEANINGS = ['own', 'external_id'] as const;
 export type SubjectMeaning = (typeof SUBJECT_MEANINGS)[number];
 
-export const PROVIDED_PERSONS = ['team', 'customer'] as const;
+const PROVIDED_PERSONS = ['team', 'customer'] as const;
 export type ProvidedPerson = (typeof PROVIDED_PERSONS)[number];
 
-export const PROVISIONS = ['off', 'first_use'] as const;
+const PROVISIONS = ['off', 'first_use'] as const;
 export type Provision = (typeof PROVISIONS)[number];
 
 /** Most of a key set, and of the answer at `jwks_url`, in bytes. */

@@ -2,17 +2,10 @@ import { type Static, Type } from 'typebox';
 import { Body, describe, Identity, Line, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 
 /** The services whose archives are read. */
-export const IMPORT_SOURCES = ['slack', 'mattermost', 'zulip', 'parley'] as const;
+const IMPORT_SOURCES = ['slack', 'mattermost', 'zulip', 'parley'] as const;
 export type ImportSource = (typeof IMPORT_SOURCES)[number];
 
-export const IMPORT_STATUSES = [
-  'awaiting_upload',
-  'queued',
-  'running',
-  'completed',
-  'failed',
-  'canceled',
-] as const;
+const IMPORT_STATUSES = ['awaiting_upload', 'queued', 'running', 'completed', 'failed', 'canceled'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
 /** The kinds of things in an archive, in the order of reports. A document is a file of it. */

@@ -35,8 +35,8 @@ describe(NodeFigures, {
   memory_bytes: 'Memory of the process that is in RAM.',
 });
 
-export const NODE_STATES = ['up', 'leaving', 'silent'] as const;
-export const LINK_STATES = ['up', 'away'] as const;
+const NODE_STATES = ['up', 'leaving', 'silent'] as const;
+const LINK_STATES = ['up', 'away'] as const;
 
 export const InstallationNode = Type.Object({
   object: Type.Literal('installation_node'),
@@ -71,7 +71,7 @@ describe(InstallationNode, {
   figures: 'Its figures over the last seconds, as many as `history_seconds` asks for, oldest first.',
 });
 
-export const CHECK_STATES = ['ok', 'attention'] as const;
+const CHECK_STATES = ['ok', 'attention'] as const;
 
 export const InstallationCheck = Type.Object({
   object: Type.Literal('installation_check'),

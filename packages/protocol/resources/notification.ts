@@ -17,7 +17,7 @@ import { MEMBERS_SINCE, type MembersSince, Since } from '../schema/since.ts';
 import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 
 /** Categories of chats, by which feeds can be filtered (docs/contract.md#notifications). */
-export const MESSAGING_CATEGORIES = ['chat.message', 'chat.mention', 'chat.added'] as const;
+const MESSAGING_CATEGORIES = ['chat.message', 'chat.mention', 'chat.added'] as const;
 /** The categories that Parley itself makes. Producers add others. */
 export const NOTIFICATION_CATEGORIES = [
   ...MESSAGING_CATEGORIES,
@@ -37,7 +37,7 @@ export const CATEGORY = {
   maxLength: 64,
 } as const;
 export const NOTIFICATION_STATUSES = ['unseen', 'seen', 'read', 'dismissed'] as const;
-export const PRIORITIES = ['low', 'normal', 'high'] as const;
+const PRIORITIES = ['low', 'normal', 'high'] as const;
 
 /** Characters of a message that a notification shows (docs/contract.md#notifications). */
 export const PREVIEW_CHARACTERS = 140;
@@ -126,7 +126,7 @@ describe(MarkAllBody, {
 });
 
 /** Sizes of what a producer notifies of (docs/contract.md#producing-notifications). */
-export const PRODUCED_LIMITS = { recipients: 100, titleCharacters: 200, bodyCharacters: 2_000 } as const;
+const PRODUCED_LIMITS = { recipients: 100, titleCharacters: 200, bodyCharacters: 2_000 } as const;
 
 /**
  * Body of Create Notifications (docs/contract.md#producing-notifications).

@@ -19,8 +19,8 @@ import { METADATA_TEXTS, MetadataField, MetadataPatch } from './metadata.ts';
 
 export const PARTICIPANT_ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
 export const MEMBERSHIPS = ['active', 'left', 'removed', 'hidden'] as const;
-export const MUTINGS = ['unmuted', 'muted'] as const;
-export const TRIGGER_POLICIES = ['mention', 'keyword', 'always'] as const;
+const MUTINGS = ['unmuted', 'muted'] as const;
+const TRIGGER_POLICIES = ['mention', 'keyword', 'always'] as const;
 
 /** A member of a conversation (docs/contract.md#participants); companions fill `actor`. */
 export const Participant = Type.Object({

@@ -25,7 +25,7 @@ describe(Person, {
 });
 
 /** Most actors whose presence one request reads. */
-export const MAX_PRESENCES = 100;
+const MAX_PRESENCES = 100;
 
 export const PresenceQuery = Body({
   'actor_ids[]': Type.Array(IdOf('user'), { minItems: 1, maxItems: MAX_PRESENCES }),
@@ -45,7 +45,7 @@ describe(ActorPresence, {
 });
 
 /** Most actors that one request looks up. */
-export const MAX_ACTORS = 100;
+const MAX_ACTORS = 100;
 
 export const ActorsQuery = Body({
   'actor_ids[]': Type.Array(IdOf('actor'), { minItems: 1, maxItems: MAX_ACTORS }),

@@ -6,7 +6,7 @@ export const RETAINED = ['messages', 'files', 'notifications', 'runs', 'audit'] 
 export type Retained = (typeof RETAINED)[number];
 export type PeriodField = `${Retained}_days`;
 
-export const MAX_DAYS = 36_500;
+const MAX_DAYS = 36_500;
 export const Days = Type.Integer({ minimum: 1, maximum: MAX_DAYS });
 
 /** How long the account keeps what (docs/contract.md#retention). */

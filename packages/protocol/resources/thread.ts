@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Body, describe, Nullable, Timestamp } from '../schema/schema.ts';
 
 /** The last reply to a message, as far as a list of threads needs it. */
-export const LastReply = Type.Object(
+const LastReply = Type.Object(
   {
     id: Type.String(),
     sequence: Type.Integer({ minimum: 1 }),

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Body, describe, described, Identity, Nullable, OneOf, Times, Timestamp } from '../schema/schema.ts';
 import { EVENT_FILTER_PATTERN, EVENT_TYPE_LIMITS } from './event-type.ts';
 
-export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const;
+const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
 /** Why a webhook is disabled (docs/contract.md#webhooks). */

@@ -79,7 +79,6 @@ describe(ColorsInput, COLOR_TEXTS);
 export type WidgetColorsInput = Static<typeof ColorsInput>;
 const Colors = Type.Object({ light: Nullable(Type.String()), dark: Nullable(Type.String()) });
 describe(Colors, COLOR_TEXTS);
-export type WidgetColors = Static<typeof Colors>;
 
 const GROUP =
   'Id of the group under whose name and picture the team writes to visitors. Null: the group Customer Service.';

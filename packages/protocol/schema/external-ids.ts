@@ -9,7 +9,7 @@ import { Since } from './since.ts';
  */
 
 /** The kinds of resources that have an `external_id`. */
-export const NAMED_KINDS = ['user', 'customer', 'group', 'agent', 'conversation'] as const;
+const NAMED_KINDS = ['user', 'customer', 'group', 'agent', 'conversation'] as const;
 export type NamedKind = (typeof NAMED_KINDS)[number];
 
 /** What stands before an external id in place of an id. */
@@ -22,7 +22,7 @@ const MAX_CHARACTERS = 255;
 const FORM = '^\\P{Cc}+$';
 
 /** An id of the account's own application; it is compared byte for byte. */
-export const ExternalId = Type.String({
+const ExternalId = Type.String({
   minLength: 1,
   maxLength: MAX_CHARACTERS,
   pattern: FORM,

@@ -4,7 +4,7 @@ import { described, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 
 /** Why a subscription did not become live, or ended (docs/realtime.md#catching-up). */
-export const RESYNC_REASONS = ['too_many', 'too_old', 'revoked'] as const;
+const RESYNC_REASONS = ['too_many', 'too_old', 'revoked'] as const;
 export type ResyncReason = (typeof RESYNC_REASONS)[number];
 
 const Id = Type.String();

@@ -1,7 +1,7 @@
 import { ApiError } from '../errors/errors.ts';
 
 /** A move of a state machine: from any of these states to that one. */
-export interface Transition<State extends string> {
+interface Transition<State extends string> {
   readonly from: readonly State[];
   readonly to: State;
   /** One line for the documentation, which prints the table. */

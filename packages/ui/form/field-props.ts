@@ -2,7 +2,7 @@ import type { Draft } from './draft.ts';
 import type { Shape } from './shape.ts';
 
 /** Called with the new draft of a part, and the path of the field that a person changed. */
-export type OnDraft = (draft: Draft, path: string) => void;
+type OnDraft = (draft: Draft, path: string) => void;
 
 export interface PartProps {
   readonly shape: Shape;

@@ -31,7 +31,7 @@ export function GroupFields({ shape, draft, path, onDraft }: PartProps) {
 }
 
 /** A field of any shape. */
-export function Field(props: FieldProps) {
+function Field(props: FieldProps) {
   const { shape, path, label } = props;
   switch (shape.kind) {
     case 'group':

@@ -76,7 +76,7 @@ export function MenuButton({ icon, label, items, onOpen, children, class: more }
 }
 
 /** Moves the focus through the buttons of a list by the arrow keys. */
-export function moveFocus(event: KeyboardEvent): void {
+function moveFocus(event: KeyboardEvent): void {
   const all = [...(event.currentTarget as HTMLElement).querySelectorAll('button')];
   const at = all.indexOf(document.activeElement as HTMLButtonElement);
   const next = { ArrowDown: (at + 1) % all.length, ArrowUp: at - 1, Home: 0, End: -1 }[pressedKey(event)];

@@ -22,7 +22,7 @@ export type Begun =
   | { readonly replay: StoredResponse; readonly claim?: undefined }
   | { readonly claim: IdempotencyClaim; readonly replay?: undefined };
 
-export interface StoredResponse {
+interface StoredResponse {
   readonly status: number;
   readonly body: Buffer;
 }

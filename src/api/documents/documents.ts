@@ -51,7 +51,7 @@ const compressBrotli = promisify(brotliCompress);
 const compressGzip = promisify(gzip);
 
 /** Returns the best encoding that an Accept-Encoding header accepts (RFC 9110, 12.5.3). */
-export function encodingFor(acceptEncoding: string): Encoding | undefined {
+function encodingFor(acceptEncoding: string): Encoding | undefined {
   const accepted = acceptEncoding
     .toLowerCase()
     .split(',')

@@ -14,20 +14,20 @@ export type PublicRoutes = Readonly<Record<string, PublicRoute | PublicFile | Pu
 export type PublicRoute = (request: PublicRequest) => PublicAnswer | Promise<PublicAnswer>;
 
 /** A resource that can be both read and put. */
-export interface PublicFile {
+interface PublicFile {
   readonly get: PublicRoute;
   readonly put: (request: PutRequest) => Promise<PublicAnswer>;
 }
 
 /** An action without a resource; its body is not read. */
-export interface PublicAction {
+interface PublicAction {
   readonly post: PublicRoute;
 }
 
 /**
  * By method; each is called after the limit of its address, and may read the body as it arrives.
  */
-export interface LimitedRoute {
+interface LimitedRoute {
   readonly limited: Readonly<Partial<Record<'get' | 'post' | 'put' | 'delete', LimitedHandler>>>;
 }
 

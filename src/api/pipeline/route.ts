@@ -198,7 +198,7 @@ export interface Call<Query = unknown, RequestBody = unknown> {
   readonly url: string;
 }
 
-export interface ChangeCall<Query = unknown, RequestBody = unknown> extends Call<Query, RequestBody> {
+interface ChangeCall<Query = unknown, RequestBody = unknown> extends Call<Query, RequestBody> {
   /**
    * Calls `run` after the commit and waits for it before the answer. If it rejects, the request
    * fails, but the change stands.

@@ -7,7 +7,7 @@ export interface Match<T> {
   readonly values: readonly string[];
 }
 
-export interface Entry<T> {
+interface Entry<T> {
   readonly route: T;
   /** Names of the parameters, in the order of the values. */
   readonly names: readonly string[];

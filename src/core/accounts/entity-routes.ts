@@ -64,7 +64,7 @@ export function entityRoutes(database: Database): Route[] {
 const LIST = defineList('entities', ['time', 'text']);
 
 /** Throws `resource_not_found` (param id). */
-export async function findEntity(db: Db, accountId: string, id: string): Promise<EntityRow> {
+async function findEntity(db: Db, accountId: string, id: string): Promise<EntityRow> {
   const row = await db.kysely
     .selectFrom('entities')
     .select(['id', 'name', 'handle'])
@@ -75,7 +75,7 @@ export async function findEntity(db: Db, accountId: string, id: string): Promise
 }
 
 /** The entities of an account, newest first; searchable by name and handle. */
-export const ENTITIES = defineAccountList<EntityRow & { readonly created_at: string }>({
+const ENTITIES = defineAccountList<EntityRow & { readonly created_at: string }>({
   name: 'entities',
   columns: "'entity' AS type, t.id, t.name, t.handle, t.created_at",
   from: 'entities t',

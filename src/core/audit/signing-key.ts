@@ -18,7 +18,7 @@ export interface Signable {
   readonly object: string;
 }
 
-export interface Signature {
+interface Signature {
   /** The first 16 hex digits of the SHA-256 of the public key. */
   readonly key_id: string;
   /** Base64url of 32 bytes. */

@@ -103,7 +103,7 @@ export interface FilledFrame {
 }
 
 /** Asks the writer of a message for a snapshot of its text. */
-export interface AskFrame {
+interface AskFrame {
   readonly kind: 'ask';
   readonly stream: string;
   readonly messageId: string;
@@ -147,13 +147,13 @@ export interface InboxChange {
   readonly conversations: readonly ChangedInLists[] | undefined;
 }
 
-export interface ChangedInLists {
+interface ChangedInLists {
   readonly id: string;
   readonly actors: readonly number[];
 }
 
 /** What a node tells the others of itself every two seconds (core/installation/nodes.ts). */
-export interface FiguresFrame {
+interface FiguresFrame {
   readonly kind: 'figures';
   readonly nodeId: string;
   /** JSON; its readers know nodes of other versions. */

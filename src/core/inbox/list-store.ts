@@ -34,7 +34,7 @@ export interface InboxFilters {
   readonly includesDirect: boolean;
 }
 
-export type InboxFilter = 'unread' | 'mine' | 'unassigned' | 'snoozed';
+type InboxFilter = 'unread' | 'mine' | 'unassigned' | 'snoozed';
 export type InboxOrder = 'created' | 'activity';
 
 export interface InboxRow extends ConversationRow {

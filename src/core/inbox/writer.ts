@@ -76,7 +76,7 @@ export class InboxWriter {
 }
 
 /** A larger conversation has no row for each member: its readers merge it in. */
-export const MOST_ROWS = 100;
+const MOST_ROWS = 100;
 
 export interface WrittenConversation {
   readonly id: string;
@@ -93,7 +93,7 @@ export interface WrittenConversation {
 }
 
 /** With up to MOST_ROWS rows each. No parameter, so that a connection plans the statement once. */
-export const MOST_CONVERSATIONS = 200;
+const MOST_CONVERSATIONS = 200;
 
 /**
  * The number of marks that a statement reads. Further ones of the same conversation are taken a
@@ -105,7 +105,7 @@ const MOST_MARKS = 2_000;
 export const INBOX_LOCK = 7_230_915_025;
 
 /** SQL: whether a conversation is marked. */
-export const HAS_MARKED = '(SELECT id FROM inbox_due ORDER BY id LIMIT 1) IS NOT NULL';
+const HAS_MARKED = '(SELECT id FROM inbox_due ORDER BY id LIMIT 1) IS NOT NULL';
 
 /**
  * Writes the rows of up to MOST_CONVERSATIONS that are marked and were not written for a second,

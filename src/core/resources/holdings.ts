@@ -112,7 +112,7 @@ export type Stage = 'first' | 'content' | 'last';
  * - `purged`: `purgeMessages` or `purgeConversation` deletes or blanks it;
  * - `erased`: `blankPerson` or `erasePerson` deletes or blanks it.
  */
-export type Going = 'removed' | 'purged' | 'erased';
+type Going = 'removed' | 'purged' | 'erased';
 
 /** A purged message, and the moment from which the ids of its notifications are made. */
 export interface PurgedMessage {
@@ -144,7 +144,7 @@ export interface RemovedRows {
   readonly keys?: readonly string[];
 }
 
-export interface DeletedConversation extends Pick<ConversationRow, 'id' | 'account_id'> {
+interface DeletedConversation extends Pick<ConversationRow, 'id' | 'account_id'> {
   /** Actor id. */
   readonly by: string;
 }
@@ -204,7 +204,7 @@ export interface MovedEvent {
   readonly stream: string;
 }
 
-export interface ExportedPerson extends Pick<ActorRow, 'account_id' | 'id' | 'handle'> {
+interface ExportedPerson extends Pick<ActorRow, 'account_id' | 'id' | 'handle'> {
   readonly email: string | null;
 }
 

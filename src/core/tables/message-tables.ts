@@ -129,7 +129,7 @@ interface MessageTables {
 }
 
 /** By whom, why and when a message was redacted. */
-export interface MessageRedaction {
+interface MessageRedaction {
   /** Actor id. */
   readonly by: string;
   readonly reason: string;
@@ -137,7 +137,7 @@ export interface MessageRedaction {
 }
 
 /** The import that wrote a message. */
-export interface ImportMark {
+interface ImportMark {
   readonly import_id: string;
   /** ISO 8601 in UTC with microseconds. */
   readonly at: string;
@@ -146,7 +146,7 @@ export interface ImportMark {
 }
 
 /** How a draft or a scheduled message ended. */
-export interface MessageOutcome {
+interface MessageOutcome {
   readonly result: 'sent' | 'canceled' | 'failed' | 'rejected' | 'superseded';
   readonly reason: string | null;
   readonly at: string;

@@ -20,7 +20,7 @@ export interface ConsoleOptions {
   readonly demo: ConsoleDemo | undefined;
 }
 
-export interface ConsoleDemo {
+interface ConsoleDemo {
   readonly commands: () => Welcome['commands'];
   /** The people as whom the console opens, with short-lived tokens. */
   readonly session: () => Promise<object>;

@@ -38,7 +38,7 @@ export interface NodeOptions {
   readonly siblings?: Siblings;
 }
 
-export interface Siblings {
+interface Siblings {
   /** The actor has so many sockets at this node now. */
   countSockets(actorId: string, count: number): void;
   /** Whether the actor has as many sockets as it may, at all of them. */

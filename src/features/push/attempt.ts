@@ -18,7 +18,7 @@ const REFUSAL_BYTES = 500;
  * The answer of a push service: `gone` ends the subscription, `refused` would be refused again,
  * `busy` means too many at once, and after `failed` another try may succeed.
  */
-export type Verdict = 'accepted' | 'gone' | 'refused' | 'busy' | 'failed';
+type Verdict = 'accepted' | 'gone' | 'refused' | 'busy' | 'failed';
 
 export interface Tried {
   readonly verdict: Verdict;

@@ -12,7 +12,7 @@ import type { Schema } from '../../platform/db/tables/schema.ts';
 export type WebhookRow = Selectable<Schema['webhooks']>;
 
 /** Maximum webhooks of an account. */
-export const MAX_WEBHOOKS = 20;
+const MAX_WEBHOOKS = 20;
 const SECRET_BYTES = 32;
 /** Hours for which the previous secret still signs after a rotation. */
 const PREVIOUS_SECRET_HOURS = 24;

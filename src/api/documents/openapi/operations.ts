@@ -44,7 +44,7 @@ export function operationOf(route: Route, schemas: SchemaComponents, texts: Text
   };
 }
 
-export function reference(section: string, name: string): { readonly $ref: string } {
+function reference(section: string, name: string): { readonly $ref: string } {
   return { $ref: `#/components/${section}/${name}` };
 }
 
@@ -195,7 +195,7 @@ function headersOf(names: readonly string[]): Record<string, object> {
 }
 
 /** The wire names of header components. */
-export const HEADER_NAMES: Readonly<Record<string, string>> = {
+const HEADER_NAMES: Readonly<Record<string, string>> = {
   RequestId: 'Request-Id',
   RateLimitLimit: 'RateLimit-Limit',
   RateLimitRemaining: 'RateLimit-Remaining',

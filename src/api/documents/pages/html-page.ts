@@ -12,7 +12,7 @@ export interface HtmlPage {
   readonly scripts?: readonly Html[];
 }
 
-export interface NavLink {
+interface NavLink {
   readonly path: string;
   readonly title: string;
   readonly current?: boolean;

@@ -92,7 +92,7 @@ export class Avatars {
  * Removes an actor's image, if any, and its file unless it is `kept`. The caller clears
  * `avatar_url`.
  */
-export async function removeAvatar(tx: Tx, actorId: string, kept?: string): Promise<void> {
+async function removeAvatar(tx: Tx, actorId: string, kept?: string): Promise<void> {
   const removed = await tx.kysely
     .deleteFrom('avatars')
     .where('actor_id', '=', actorId)

@@ -63,14 +63,14 @@ export async function findGroup(db: Db, accountId: string, id: string): Promise<
  * Reads as `findGroup` does, and locks the group until the transaction ends: nothing new can name
  * it.
  */
-export async function lockGroup(tx: Tx, accountId: string, id: string): Promise<GroupRow> {
+async function lockGroup(tx: Tx, accountId: string, id: string): Promise<GroupRow> {
   const [row] = await tx.query(LOCK, accountId, id);
   if (row === undefined) throw notFound('group', 'id');
   return row;
 }
 
 /** Replaces the members of a new or locked group. */
-export async function writeMembers(tx: Tx, groupId: string, memberIds: readonly string[]): Promise<void> {
+async function writeMembers(tx: Tx, groupId: string, memberIds: readonly string[]): Promise<void> {
   await tx.kysely.deleteFrom('group_members').where('group_id', '=', groupId).execute();
   if (memberIds.length === 0) return;
   const rows = memberIds.map((actor_id, position) => ({ group_id: groupId, actor_id, position }));
@@ -86,11 +86,7 @@ export const GROUPS = defineNamedList<GroupRow>('group', 't.actor_id', {
 });
 
 /** Returns the members' actor ids in the order of the body. Throws as `createGroup` does. */
-export async function readMemberIds(
-  tx: Tx,
-  accountId: string,
-  ids: readonly string[],
-): Promise<readonly string[]> {
+async function readMemberIds(tx: Tx, accountId: string, ids: readonly string[]): Promise<readonly string[]> {
   const named = await readNamedActors(tx, accountId, ids);
   const members = new Set<string>();
   for (const [index, id] of ids.entries()) {

@@ -7,7 +7,7 @@ import { customerBlocked, isBlockedByTeam } from '../../resources/actor.ts';
 import { type CreatedConversation, createConversation } from '../rows/conversation-store.ts';
 
 /** Most open cases that a customer may have, itself to open one more. */
-export const MAX_OPEN_CASES = 5;
+const MAX_OPEN_CASES = 5;
 
 /**
  * Checks the body of a customer, which opens a case with itself alone (docs/contract.md#customers).

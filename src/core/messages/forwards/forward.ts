@@ -70,7 +70,7 @@ type StoredAttachment = Omit<NewAttachment, 'position' | 'download_url' | 'resou
  * copied, and a file stays while either message has it (core/attachments/uploads.ts). Purged files
  * and deleted resources are left out.
  */
-export async function carryAttachments(
+async function carryAttachments(
   db: Db,
   files: Downloads,
   { id, account_id }: { readonly id: string; readonly account_id: string },

@@ -34,13 +34,13 @@ export interface ImportedMessage
 }
 
 /** An emoji in its canonical form (`toEmoji`). `created_at` null: the time of the message. */
-export interface ImportedReaction {
+interface ImportedReaction {
   readonly emoji: string;
   readonly actor_id: string;
   readonly created_at: string | null;
 }
 
-export interface ImportedPin {
+interface ImportedPin {
   readonly by: string;
   readonly at: string;
 }

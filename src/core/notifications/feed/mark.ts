@@ -62,7 +62,7 @@ export async function markAll<Reply>(
 
 /** Keeps the events of a batch, 600 bytes each, well below the limit of a socket's buffer. */
 export const MARK_ALL_BATCH = 500;
-export const MAX_MARK_ALL = 100_000;
+const MAX_MARK_ALL = 100_000;
 
 const MOVE_TO = { seen: 'see', read: 'read', dismissed: 'dismiss' } as const satisfies Record<
   MarkAllStatus,

@@ -15,7 +15,7 @@ const REAL_CLOCK: Clock = {
 };
 
 /** Milliseconds for which text gathers before publication (docs/realtime.md#streamed-replies). */
-export const GATHER_MS = 40;
+const GATHER_MS = 40;
 
 /**
  * Interval of the check for texts that are due. Texts that are due together leave in one turn of

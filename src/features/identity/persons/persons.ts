@@ -137,7 +137,7 @@ function requirePerson(id: string | undefined): string {
   throw new ApiError('invalid_credentials', 'The person of this token has just been removed. Try again.');
 }
 
-export function isCustomer({ person }: Pick<ProviderRow, 'person'>): boolean {
+function isCustomer({ person }: Pick<ProviderRow, 'person'>): boolean {
   return person === 'customer';
 }
 

@@ -12,7 +12,7 @@ import { endSignInsOfProvider } from '../sign-ins.ts';
 export type ProviderRow = Selectable<Schema['identity_providers']>;
 
 /** Most providers of an account. */
-export const MAX_PROVIDERS = 20;
+const MAX_PROVIDERS = 20;
 
 /** Throws `resource_exists` (param issuer), or `limit_exceeded` with the quota. */
 export async function insertProvider(

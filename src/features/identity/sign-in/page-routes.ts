@@ -39,7 +39,7 @@ export function failurePage(status: number, sentence: string, again: string): Pu
   ]);
 }
 
-export function beginPath(provider: string, returnTo: string): string {
+function beginPath(provider: string, returnTo: string): string {
   return `${SIGN_IN_PATH}?${new URLSearchParams({ provider, return_to: returnTo })}`;
 }
 

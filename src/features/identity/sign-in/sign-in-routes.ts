@@ -155,7 +155,7 @@ function redirect(status: 302 | 303, location: string, cookies: readonly string[
 }
 
 /** The address to register at the provider. */
-export function redirectUriOf(publicUrl: string, providerId: string): string {
+function redirectUriOf(publicUrl: string, providerId: string): string {
   return `${publicUrl}${CALLBACK_PATH}${providerId}`;
 }
 

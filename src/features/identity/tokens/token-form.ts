@@ -11,7 +11,7 @@ export interface ClaimedToken {
 }
 
 /** Longest token, in characters. */
-export const MAX_TOKEN_CHARACTERS = 8_192;
+const MAX_TOKEN_CHARACTERS = 8_192;
 
 /**
  * Reads the parts of a token strictly: what two readers could read differently is refused. Of the

@@ -28,7 +28,7 @@ export async function checkImportedMessages(
 }
 
 /** Runs a check of one message, whose errors then name the field within the call. */
-export function within<T>(at: string, check: () => T): T {
+function within<T>(at: string, check: () => T): T {
   try {
     return check();
   } catch (error) {

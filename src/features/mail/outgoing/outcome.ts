@@ -56,7 +56,7 @@ export async function recordOutcome(
  * Returns the state of a mail from those of its recipients. Copies count once the others have it,
  * so that an author learns of a returned mail even while a copy is still tried.
  */
-export function statusOf(recipients: readonly Pick<EmailRecipient, 'kind' | 'status'>[]): SentEmailStatus {
+function statusOf(recipients: readonly Pick<EmailRecipient, 'kind' | 'status'>[]): SentEmailStatus {
   const status = stateOf(recipients.filter(({ kind }) => kind === 'to'));
   return status === 'sent' ? stateOf(recipients) : status;
 }

@@ -29,7 +29,7 @@ export interface MailTransport {
 }
 
 /** Maximum connections of a node to the server. */
-export const MAX_CONNECTIONS = 16;
+const MAX_CONNECTIONS = 16;
 
 const CONNECT_MS = 30_000;
 /**

@@ -12,7 +12,7 @@ import type { Schema } from '../../../platform/db/tables/schema.ts';
 export type ConfirmationRow = Selectable<Schema['address_confirmations']>;
 
 /** Mails an hour for one visitor, to whatever addresses. */
-export const MAILS_OF_VISITOR = 3;
+const MAILS_OF_VISITOR = 3;
 
 /** The name of the secret that the tokens of links are made with. */
 export const CONFIRMATION_SECRET = 'address_confirmation_secret';

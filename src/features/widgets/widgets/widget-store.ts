@@ -19,7 +19,7 @@ export type OfferedWidget = WidgetRow & {
 };
 
 /** Most widgets of an account. */
-export const MAX_WIDGETS = 50;
+const MAX_WIDGETS = 50;
 
 /** Throws `limit_exceeded` with the quota. */
 export async function insertWidget(

@@ -7,7 +7,7 @@ import { type Statement, statement } from './statement.ts';
 import { codeOf } from './unavailable.ts';
 
 /** The oldest Postgres that Parley is tested with, by its major version. */
-export const LEAST_POSTGRES = 15;
+const LEAST_POSTGRES = 15;
 
 export interface RequiredServer {
   readonly pipeline: Querier;

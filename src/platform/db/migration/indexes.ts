@@ -5,7 +5,7 @@ import type { Schema } from '../tables/schema.ts';
 /**
  * An index of a table that may be large. A changed one is renamed, and `dropped` gets the old name.
  */
-export interface Index {
+interface Index {
   readonly unique?: true;
   /** The SQL after `ON`. */
   readonly on: string;

@@ -7,10 +7,10 @@ import type { Topic } from './topic.ts';
  * Milliseconds for which a row belongs to the node that wrote it, or has renewed it; then it is
  * overdue, and sweeps of all nodes look at it (docs/architecture.md#the-write-path).
  */
-export const OVERDUE_AFTER_MS = 1_000;
+const OVERDUE_AFTER_MS = 1_000;
 
 /** Milliseconds that a sweep has for its rows; they are overdue OVERDUE_AFTER_MS later. */
-export const LEASE_MS = 10_000;
+const LEASE_MS = 10_000;
 
 /** `due_at` of a row that no node is handling: the next sweep takes it at once. */
 const AT_ONCE = '-infinity';
@@ -67,8 +67,8 @@ export async function renew(relaxed: Querier, ids: readonly number[]): Promise<v
 }
 
 /** Days for which a row that fails each time is tried, and for which it is kept in all. */
-export const TRIED_DAYS = 7;
-export const KEPT_DAYS = 30;
+const TRIED_DAYS = 7;
+const KEPT_DAYS = 30;
 
 /** A row that is not tried any more. */
 export type DeadRow = Pick<OutboxRow, 'id' | 'topic' | 'attempts'>;

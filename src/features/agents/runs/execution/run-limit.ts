@@ -1,7 +1,7 @@
 import type { RunRow } from '../../../../core/resources/run.ts';
 
 /** Maximum number of runs on a node; the rest wait, and other nodes take them. */
-export const MAX_RUNS = 1_000;
+const MAX_RUNS = 1_000;
 
 /** Share of the places that is reserved for accounts with fewer runs. */
 const KEPT = 1 / 4;
