@@ -71,10 +71,8 @@ export class Client extends LiveApi {
     };
     credential.onFailed = (error) => this.#isClosed || failed(clientError('token_source', true, error));
     this.#rest = new Rest(options, { closing, failed, answered: (answer) => this.answered(answer) });
-    this.#outboxHost = {
-      ...{ timing, closing, rest: this.#rest, failed },
-      unsent: (unsent) => this.connection.set({ unsent }),
-    };
+    const unsent: OutboxHost['unsent'] = (unsent) => this.connection.set({ unsent });
+    this.#outboxHost = { timing, closing, rest: this.#rest, failed, unsent };
     this.#outbox = options.store?.outbox(this.#outboxHost);
     this.#requests = new Requests({
       ...{ timing, closing },

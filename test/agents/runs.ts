@@ -98,16 +98,18 @@ export class Runs {
       .insertInto('agent_run_steps')
       .values({ id: step_id, run_id, position: 1, status: 'completed', calls: JSON.stringify(asked) })
       .execute();
-    const rows = calls.map((call, position) => ({
-      ...{ id: actionIds[position]!, run_id, step_id, position, call_id: `call_${actionIds[position]}` },
-      ...({
-        tool: 'list-agents',
-        category: 'api_endpoint',
-        status: 'pending_review',
-        arguments: '{}',
-      } as const),
-      ...call,
-    }));
+    const rows = calls.map(
+      (call, position): Insertable<Schema['agent_run_actions']> => ({
+        ...{ id: actionIds[position]!, run_id, step_id, position, call_id: `call_${actionIds[position]}` },
+        ...({
+          tool: 'list-agents',
+          category: 'api_endpoint',
+          status: 'pending_review',
+          arguments: '{}',
+        } as const),
+        ...call,
+      }),
+    );
     await kysely.insertInto('agent_run_actions').values(rows).execute();
     return [run_id, ...actionIds];
   }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { RawSocket } from '../gateway/fixture.ts';
+import { RawSocket } from '../gateway/raw-socket.ts';
 import { deliveryProblems } from '../support/check-delivery.ts';
 import { Load } from '../support/cluster.ts';
 import { type Attack, fatalFrame, survivableFrame } from '../support/hostile-frame.ts';

@@ -50,7 +50,7 @@ type Transport = 'http' | 'smtp';
 export const mailIn = campaign({ whole: () => ({ mails: 2_000, customers: 200, width: 16, kills: 3 }), run });
 
 async function run(t: Teardown, options: MailInOptions, random: Random): Promise<MailInFigures> {
-  const { seed, mails, customers, width, kills } = options;
+  const { mails, customers, width, kills } = options;
   const [redis, { url }, ...ports] = await Promise.all([
     startRedis(t),
     createTestDatabase(t),
@@ -116,7 +116,7 @@ async function run(t: Teardown, options: MailInOptions, random: Random): Promise
 
   const { problems, messages, unreferenced } = await check(database, mails, join(dataDir, 'uploads'));
   return {
-    ...{ seed, mails, messages, kills, acknowledged, killedSenders, unanswered, unreferenced },
+    ...{ mails, messages, kills, acknowledged, killedSenders, unanswered, unreferenced },
     problems: problems,
   };
 }

@@ -73,7 +73,7 @@ async function run(
   if (worstMs > MAX_MS) problems.push(`${worst} took ${Math.round(worstMs)} ms`);
   const { bytes, ...rest } = counts;
   return {
-    ...{ seed, mails, megabytes: Math.round(bytes / 1e6), ...rest },
+    ...{ mails, megabytes: Math.round(bytes / 1e6), ...rest },
     mailsPerSecond: Math.round(mails / seconds),
     ...{ worstMs: Math.round(worstMs), worst },
     grownMb: Math.round((process.memoryUsage().heapUsed - before) / 1e6),

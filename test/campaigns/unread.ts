@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { RawSocket, TEXT } from '../gateway/fixture.ts';
+import { RawSocket, TEXT } from '../gateway/raw-socket.ts';
 import { PARLEY } from '../start/parley.ts';
 import { startNode, type TestNode } from '../support/node.ts';
 import { PeakMemory } from '../support/peak-memory.ts';

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { FORMER_NAMES } from '@parley/protocol/versions.ts';
-import { frameAt } from '../gateway/fixture.ts';
+import { frameAt } from '../gateway/raw-socket.ts';
 import { Load } from '../support/cluster.ts';
 import { startNode, type TestNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';

@@ -32,21 +32,21 @@ t.test('nothing of the message is left but its place', async (t) => {
   await cases.set(conversation, { legal_hold: 'held' });
   const key = await cases.upload('swordfish plan.txt');
   const send = {
-    body: { body: 'the code is swordfish 1', client_message_id: randomUUID() },
-    headers: { ...NEWEST, 'Idempotency-Key': randomUUID() },
-    token: grace.access_token,
-  };
-  const path = `/v1/messaging/conversations/${conversation}/messages?include[]=author`;
-  send.body = {
-    ...send.body,
-    ...{
+    body: {
+      body: 'the code is swordfish 1',
+      client_message_id: randomUUID(),
       attachments: [
         { kind: 'file', s3_key: key },
         { kind: 'link', url: 'https://example.com/swordfish' },
       ],
+      mentions: [vera.id],
+      link_resource_type: 'actor',
+      link_resource_id: ada.id,
     },
-    ...{ mentions: [vera.id], link_resource_type: 'actor', link_resource_id: ada.id },
+    headers: { ...NEWEST, 'Idempotency-Key': randomUUID() },
+    token: grace.access_token,
   };
+  const path = `/v1/messaging/conversations/${conversation}/messages?include[]=author`;
   const sent = message(await app.call('POST', path, send), 201);
   const edit = { token: grace.access_token, body: { body: 'the code is swordfish 2' } };
   message(await app.call('PATCH', `/v1/messaging/messages/${sent.id}`, edit), 200);

@@ -425,12 +425,8 @@ t.test('its members get the event, except its creator', async (t) => {
     participants: [USER, AGENT, { type: 'user', actor_id: vera.id }],
   });
   const told = async ({ access_token }: { access_token: string }) => {
-    const query = 'category=chat.added&include[]=sender&include[]=resource';
-    const { data } = await conversations.ok<List<Notification>>(
-      'GET',
-      `/v1/messaging/notifications?${query}`,
-      { token: access_token },
-    );
+    const path = '/v1/messaging/notifications?category=chat.added&include[]=sender&include[]=resource';
+    const { data } = await conversations.ok<List<Notification>>('GET', path, { token: access_token });
     return data.filter(({ resource }) => resource?.id === id);
   };
   for (const user of [grace, vera]) {

@@ -9,7 +9,6 @@ import { createNodeMetrics } from '../../src/app/metrics.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { InFlightRows } from '../../src/platform/db/queue/in-flight-rows.ts';
 import { OutboxWorker } from '../../src/platform/db/queue/outbox-worker.ts';
-import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { log, NO_LISTENERS, NO_WATCH } from '../support/timeline.ts';
 
@@ -41,7 +40,7 @@ t.test('an outbox row that fails for a week is given up, and removed after a mon
   const inFlight = new InFlightRows({ database, listeners: NO_LISTENERS, log });
   t.teardown(() => inFlight.close());
   const worker = new OutboxWorker({
-    ...{ database, engine: new MemoryEngine(), inFlight, watch: NO_WATCH, metrics, log },
+    ...{ database, inFlight, watch: NO_WATCH, metrics, log },
   });
   for (const _ of [1, 2]) await worker.bury();
   const { rows } = await database.pool.query(

@@ -6,7 +6,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { until } from '../support/until.ts';
-import { type Client, Ground, RawSocket, type ReceivedFrame } from './fixture.ts';
+import { type Client, Ground, type ReceivedFrame } from './fixture.ts';
+import { RawSocket } from './raw-socket.ts';
 
 const ground = await Ground.start(t, { limits: { presenceMs: 600, requestsPerSecond: 100 } });
 const { demo } = ground;

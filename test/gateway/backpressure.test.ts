@@ -2,7 +2,8 @@
 
 import t from 'tap';
 import { PATIENCE_MS, until } from '../support/until.ts';
-import { Ground, RawSocket } from './fixture.ts';
+import { Ground } from './fixture.ts';
+import { RawSocket } from './raw-socket.ts';
 
 // More than the kernel buffers on loopback before our queue begins to grow.
 const KERNEL_BYTES = 8_000_000;

@@ -8,7 +8,8 @@ import { pino } from 'pino';
 import t from 'tap';
 import { testRedisUrl } from '../support/redis.ts';
 import { until } from '../support/until.ts';
-import { BINARY, type Client, CONTINUATION, Ground, RawSocket, TEXT } from './fixture.ts';
+import { type Client, Ground } from './fixture.ts';
+import { BINARY, CONTINUATION, RawSocket, TEXT } from './raw-socket.ts';
 
 const ground = await Ground.start(t, { limits: { subscriptions: 2, requestsPerSecond: 30 } });
 const { demo, database, rights } = ground;

@@ -3,7 +3,8 @@
 import t from 'tap';
 import { startNginx } from '../support/nginx.ts';
 import { until } from '../support/until.ts';
-import { Ground, PING, PONG, RawSocket, TEXT } from './fixture.ts';
+import { Ground } from './fixture.ts';
+import { PING, PONG, RawSocket, TEXT } from './raw-socket.ts';
 
 const FLOOD = 20_000;
 

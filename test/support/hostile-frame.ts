@@ -1,4 +1,4 @@
-import type { RawSocket } from '../gateway/fixture.ts';
+import type { RawSocket } from '../gateway/raw-socket.ts';
 import type { Random } from './random.ts';
 
 /** A frame, or other bytes in its place, that no correct client sends. */
