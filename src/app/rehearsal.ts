@@ -144,8 +144,16 @@ class Stage {
     this.#writer = database.writers[0]!;
     const every: Querier = { query: (asked, ...values) => this.#writer.query(asked, ...values) };
     const kept = {
-      ...{ query: every.query, pipeline: every, reader: every, checks: every, relaxed: every },
-      ...{ readers: [every], writers: [every], bulk: undefined, kysely: undefined, transaction: undefined },
+      query: every.query,
+      pipeline: every,
+      reader: every,
+      checks: every,
+      relaxed: every,
+      readers: [every],
+      writers: [every],
+      bulk: undefined,
+      kysely: undefined,
+      transaction: undefined,
     };
     const properties = Object.entries(kept).map(([name, value]) => [name, { value }]);
     this.database = Object.create(database, Object.fromEntries(properties));

@@ -26,7 +26,10 @@ export async function supervise(config: Config, log: Logger): Promise<number> {
   try {
     const databaseUrl = await databaseUrlOf(config, log, disposer);
     const supervisor = new Supervisor({
-      ...{ config, ports: { port, adminPort }, databaseUrl, log },
+      config,
+      ports: { port, adminPort },
+      databaseUrl,
+      log,
       stopMs: drainMs + STOPPING_MS,
     });
     process.on('SIGHUP', () => void supervisor.roll());

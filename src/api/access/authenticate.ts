@@ -356,8 +356,17 @@ function subjectsOf(standing: CredentialState | undefined): string[] {
 
 /** The order of the fields in a key, whatever the order in an identity. */
 const FIELDS = [
-  ...['accountId', 'actorId', 'credential', 'kind', 'id', 'familyId', 'issuedAtMs', 'expiresAtMs'],
-  ...['provider', 'revision', 'widgetId'],
+  'accountId',
+  'actorId',
+  'credential',
+  'kind',
+  'id',
+  'familyId',
+  'issuedAtMs',
+  'expiresAtMs',
+  'provider',
+  'revision',
+  'widgetId',
 ];
 
 function identityKey(identity: Identity): string {

@@ -58,7 +58,8 @@ export class RateSharing {
   async #exchange(take: (limiter: RateLimiter) => readonly Exchange[]): Promise<void> {
     const all = this.#named.flatMap(([name, limiter]) =>
       take(limiter).map((exchange) => ({
-        ...{ limiter, exchange },
+        limiter,
+        exchange,
         addition: { ...exchange.addition, key: `${name}:${exchange.addition.key}` },
       })),
     );

@@ -117,7 +117,11 @@ export class Tokens {
       const familyId = typeof family === 'string' ? family : undefined;
       const times = { issuedAtMs: iat * 1000, expiresAtMs: exp * 1000 };
       return {
-        ...{ accountId: account, actorId: sub, id: jti, familyId, ...times },
+        accountId: account,
+        actorId: sub,
+        id: jti,
+        familyId,
+        ...times,
         ...(provider !== undefined && { provider: provider as CredentialProvider }),
         ...(typeof widget === 'string' && { widgetId: widget }),
       };

@@ -43,7 +43,8 @@ export class ChainKeys {
       );
     }
     const learned = handovers.flatMap((handover) => [
-      ...[handover.from_public_key, handover.to_public_key],
+      handover.from_public_key,
+      handover.to_public_key,
       ...handover.from_old_public_keys,
     ]);
     this.#keys = new TrustedKeys([...given.publicKeys, ...learned]);

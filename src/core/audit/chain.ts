@@ -116,8 +116,17 @@ export function hashLink(
   link: Omit<AuditLink, 'object' | 'details' | 'salt' | 'hash' | 'erasure'>,
 ): string {
   const fields = [
-    ...['parley-audit-1', previous, accountId, link.number, link.id, link.created_at, link.sealed_at],
-    ...[link.action, link.actor_id, link.conversation_id, link.details_hash],
+    'parley-audit-1',
+    previous,
+    accountId,
+    link.number,
+    link.id,
+    link.created_at,
+    link.sealed_at,
+    link.action,
+    link.actor_id,
+    link.conversation_id,
+    link.details_hash,
   ];
   return createHash('sha256').update(JSON.stringify(fields)).digest('hex');
 }

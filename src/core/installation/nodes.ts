@@ -161,7 +161,12 @@ function readReport(text: string): Report | Ended | undefined {
     ]);
     if (known.some(([, value]) => value === undefined)) return undefined;
     return {
-      ...{ release, node_version, started_at, postgres, redis, files },
+      release,
+      node_version,
+      started_at,
+      postgres,
+      redis,
+      files,
       leaving,
       figures: Object.fromEntries(known),
     };

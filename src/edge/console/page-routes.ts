@@ -26,7 +26,9 @@ export function consolePageRoutes({
   const policy = builtPagePolicy(filesOrigin, OWN_POLICY);
   const page = documentRoute(() => builtDocument(PAGE), { 'Content-Security-Policy': policy });
   return {
-    ...{ '/console': page, '/console/*': page, '/console/push-worker.js': PUSH_WORKER },
+    '/console': page,
+    '/console/*': page,
+    '/console/push-worker.js': PUSH_WORKER,
     ...builtAssetRoutes(PAGE),
   };
 }

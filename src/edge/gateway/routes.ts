@@ -85,8 +85,10 @@ export function realtimeRoutes({ tickets, directory, engine, answers }: Realtime
         const { id: actorId } = principal.actor;
         publishTyping(engine, facts.id, actorId, state);
         const resource: TypingState = {
-          ...{ object: 'typing', conversation_id: facts.id },
-          ...{ actor_id: actorId, state },
+          object: 'typing',
+          conversation_id: facts.id,
+          actor_id: actorId,
+          state,
         };
         return answer(resource, undefined);
       },

@@ -367,8 +367,14 @@ function requireNotLeft({ account_id, state, cell }: MoveRow, sourceUrl: string)
  * answered, push subscriptions, tokens.
  */
 const SECRETS = [
-  ...['token_secret', 'identity_secret', 'vapid_key', 'mail_ids', 'address_confirmation_secret'],
-  ...['sign_in_secret', 'file_secret', 'cursor_secret'],
+  'token_secret',
+  'identity_secret',
+  'vapid_key',
+  'mail_ids',
+  'address_confirmation_secret',
+  'sign_in_secret',
+  'file_secret',
+  'cursor_secret',
 ];
 
 async function requireSameSecrets(source: Cell, target: Cell): Promise<void> {

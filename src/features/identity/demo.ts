@@ -9,7 +9,10 @@ export const demo: Entries = {
       known.find(({ issuer }) => issuer === provider.issuer) ??
       insertProvider(tx, {
         ...provider,
-        ...{ audience: [audience], algorithms: ['HS256'], subject: 'external_id', person: 'customer' },
+        audience: [audience],
+        algorithms: ['HS256'],
+        subject: 'external_id',
+        person: 'customer',
       })
     );
   },

@@ -52,8 +52,13 @@ export async function importLocally(
     const row =
       before === undefined
         ? await insertImport(tx, {
-            ...{ accountId, source, options, sizeBytes: size, sha256 },
-            ...{ partBytes: null, createdBy: null },
+            accountId,
+            source,
+            options,
+            sizeBytes: size,
+            sha256,
+            partBytes: null,
+            createdBy: null,
           })
         : before.status === 'running'
           ? before

@@ -54,7 +54,11 @@ export class Vapid {
     if (known !== undefined) return known;
     const { getVapidHeaders } = (await import('web-push')).default;
     const { Authorization } = getVapidHeaders(
-      ...([origin, this.#subject, this.publicKey, this.#privateKey, 'aes128gcm'] as const),
+      origin,
+      this.#subject,
+      this.publicKey,
+      this.#privateKey,
+      'aes128gcm',
       Math.floor(this.#now() / 1_000) + TOKEN_HOURS * 60 * 60,
     );
     this.#headers.set(origin, Authorization);
@@ -76,7 +80,13 @@ export function isRealContact(subject: string): boolean {
 
 /** Top-level names that the internet does not have (RFC 2606, RFC 6762 and others). */
 const RESERVED: ReadonlySet<string> = new Set([
-  ...['example', 'internal', 'invalid', 'lan', 'local', 'localhost', 'test'],
+  'example',
+  'internal',
+  'invalid',
+  'lan',
+  'local',
+  'localhost',
+  'test',
 ]);
 
 function newPrivateKey(): string {

@@ -17,7 +17,8 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, unknown>> 
   update_message: { edited_at: TIMES.updated_at, edited_by: ACTOR },
   delete_message: { body: null, deleted_at: TIMES.updated_at },
   redact_message: {
-    ...{ body: null, deleted_at: TIMES.updated_at },
+    body: null,
+    deleted_at: TIMES.updated_at,
     redaction: { by: ACTOR, reason: 'It has the number of a card.', at: TIMES.updated_at },
   },
   create_alert: { kind: 'alert', client_message_id: null },

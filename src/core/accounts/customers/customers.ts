@@ -70,13 +70,16 @@ export async function changeCustomer(
   if (fields.length === 0) return row;
   const { name, email, external_id } = changes;
   await writeActor(tx, id, 'customer', {
-    ...{ name, handle: email, external_id },
+    name,
+    handle: email,
+    external_id,
     ...(metadata !== undefined && { metadata: metadata.column }),
   });
   if (changed.includes('name') || changed.includes('email')) await enqueueActorChanged(tx, id);
   else if (changed.length > 0) await enqueueRightsChanged(tx, [id]);
   await auditAccount(tx, principal, 'customer.updated', {
-    ...{ customer_id: id, fields },
+    customer_id: id,
+    fields,
     ...(metadata !== undefined && { metadata_keys: metadata.keys }),
   });
   return readCustomer(tx, accountId, id);
@@ -91,12 +94,18 @@ export async function putCustomer(
 ): Promise<Put<CustomerRow>> {
   const { accountId } = principal;
   return createOrChange(tx, {
-    ...{ accountId, kind: 'customer', externalId },
+    accountId,
+    kind: 'customer',
+    externalId,
     async create() {
       requirePermission(principal, 'users:create');
       const name = requiredToCreate('name', body.name, 'customer');
       const { id } = await createCustomer(tx, {
-        ...{ accountId, name, email: body.email, externalId, metadata: body.metadata },
+        accountId,
+        name,
+        email: body.email,
+        externalId,
+        metadata: body.metadata,
       });
       return readCustomer(tx, accountId, id);
     },

@@ -166,7 +166,9 @@ export async function putGroup(
 ): Promise<Put<GroupRow>> {
   const { accountId } = principal;
   return createOrChange(tx, {
-    ...{ accountId, kind: 'group', externalId },
+    accountId,
+    kind: 'group',
+    externalId,
     create() {
       const name = requiredToCreate('name', body.name, 'group');
       return createGroup(tx, { accountId, name, members: body.members ?? [], externalId });

@@ -70,7 +70,9 @@ export function putUser(
 ): Promise<Put<UserProfile>> {
   const { accountId } = principal;
   return createOrChange(tx, {
-    ...{ accountId, kind: 'user', externalId },
+    accountId,
+    kind: 'user',
+    externalId,
     async create() {
       requirePermission(principal, 'users:create');
       const name = requiredToCreate('name', body.name, 'user');
@@ -79,7 +81,12 @@ export function putUser(
       requireGrant(principal, role);
       const { metadata } = body;
       const { user } = await createUser(tx, {
-        ...{ accountId, name, email, roleId: role.id, externalId, metadata },
+        accountId,
+        name,
+        email,
+        roleId: role.id,
+        externalId,
+        metadata,
       });
       return findUser(tx, accountId, user.id, 'id');
     },
@@ -122,7 +129,8 @@ export async function writeUser(
   ];
   if (fields.length === 0) return user;
   await writeActor(tx, id, 'user', {
-    ...{ name, external_id },
+    name,
+    external_id,
     ...(hasNewRole && { role_id }),
     ...(metadata !== undefined && { metadata: metadata.column }),
   });

@@ -67,7 +67,7 @@ export async function createCase(
   });
 }
 
-const FIELDS: ReadonlySet<string> = new Set([...['type', 'audience', 'title', 'participants', 'widget_id']]);
+const FIELDS: ReadonlySet<string> = new Set(['type', 'audience', 'title', 'participants', 'widget_id']);
 
 const FIND_WIDGET = statement<[accountId: string, id: string]>('find-widget-of-case')`
     SELECT FROM widgets WHERE account_id = $1 AND id = $2`;

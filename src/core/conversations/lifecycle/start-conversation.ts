@@ -89,7 +89,9 @@ export async function putConversation(
   // Two that begin together would both create the customers of the case.
   await lockExternalId(tx, accountId, externalId);
   const { found } = await createOrChange(tx, {
-    ...{ accountId, kind: 'conversation', externalId },
+    accountId,
+    kind: 'conversation',
+    externalId,
     create() {
       requirePermission(principal, 'messaging:create');
       const whole = { ...requireWhole(body), external_id: externalId };

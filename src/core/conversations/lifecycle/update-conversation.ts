@@ -64,10 +64,7 @@ export async function setLegalHold(
   requireWriter(own);
   if (conversation.deleted_at !== null && !isOwner(principal, own)) throw conversationGone();
   if (conversation.legal_hold === legalHold) return conversation;
-  const details = {
-    ...{ from: conversation.legal_hold, to: legalHold },
-    ...(reason !== undefined && { reason }),
-  };
+  const details = { from: conversation.legal_hold, to: legalHold, ...(reason !== undefined && { reason }) };
   await write(tx, principal, conversation, [
     { set: { legal_hold: legalHold }, action: 'conversation.legal_hold_set', details },
   ]);

@@ -151,7 +151,9 @@ async function customerOf(
   };
   if (externalId !== undefined) {
     const { found } = await createOrChange(tx, {
-      ...{ accountId, kind: 'customer', externalId },
+      accountId,
+      kind: 'customer',
+      externalId,
       async create() {
         const created = await createCustomer(tx, {
           accountId,

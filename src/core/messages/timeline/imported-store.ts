@@ -64,9 +64,27 @@ export async function insertImported(
 }
 
 const COLUMNS = [
-  ...['id', 'account_id', 'conversation_id', 'sequence', 'kind', 'status', 'visibility', 'body', 'mentions'],
-  ...['sender_id', 'author_id', 'reply_to_id', 'client_message_id', 'has_attachments', 'created_at'],
-  ...['updated_at', 'edited_at', 'edited_by', 'deleted_at', 'imported', 'incomplete'],
+  'id',
+  'account_id',
+  'conversation_id',
+  'sequence',
+  'kind',
+  'status',
+  'visibility',
+  'body',
+  'mentions',
+  'sender_id',
+  'author_id',
+  'reply_to_id',
+  'client_message_id',
+  'has_attachments',
+  'created_at',
+  'updated_at',
+  'edited_at',
+  'edited_by',
+  'deleted_at',
+  'imported',
+  'incomplete',
 ];
 
 function fieldsOf(
@@ -77,11 +95,27 @@ function fieldsOf(
 ): readonly CopyField[] {
   const { created_at, edited_at, deleted_at, mentions, author_id } = row;
   return [
-    ...[row.id, accountId, conversationId, row.sequence, row.kind, 'sent', row.visibility, row.body],
+    row.id,
+    accountId,
+    conversationId,
+    row.sequence,
+    row.kind,
+    'sent',
+    row.visibility,
+    row.body,
     mentions.length === 0 ? null : `{${mentions.join(',')}}`,
-    ...[row.sender_id, author_id, row.reply_to_id, row.client_message_id, row.attachments.length > 0],
-    ...[created_at, latest(created_at, edited_at, deleted_at), edited_at],
-    ...[edited_at === null ? null : author_id, deleted_at, mark, row.incomplete ?? null],
+    row.sender_id,
+    author_id,
+    row.reply_to_id,
+    row.client_message_id,
+    row.attachments.length > 0,
+    created_at,
+    latest(created_at, edited_at, deleted_at),
+    edited_at,
+    edited_at === null ? null : author_id,
+    deleted_at,
+    mark,
+    row.incomplete ?? null,
   ];
 }
 

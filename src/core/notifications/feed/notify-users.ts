@@ -77,7 +77,14 @@ export async function notifyUsers(
   const [resource_type, resource_id] = [resource?.type ?? null, resource?.id ?? null];
   const subject = columns.message_id ?? columns.agent_run_id ?? resource_id;
   const row = JSON.stringify({
-    ...{ ...columns, priority, status, read_at, resource_type, resource_id, subject, ...cause },
+    ...columns,
+    priority,
+    status,
+    read_at,
+    resource_type,
+    resource_id,
+    subject,
+    ...cause,
   });
   const made: NotificationKey[] = [];
   // In a fixed order, so that two transactions with the same recipients cannot deadlock.

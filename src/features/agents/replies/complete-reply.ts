@@ -29,7 +29,10 @@ export async function completeReply(
   const ended = await tx.kysely
     .updateTable('messages')
     .set({
-      ...{ ...COMPLETE, body, incomplete, has_attachments: artifactIds.length > 0 },
+      ...COMPLETE,
+      body,
+      incomplete,
+      has_attachments: artifactIds.length > 0,
       mentions: mentions && [...mentions],
     })
     .where('id', '=', id)

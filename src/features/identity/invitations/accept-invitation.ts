@@ -36,8 +36,13 @@ export async function acceptInvitation(
     const session = newId('session');
     const pair = await issueTokenPair(tx, tokens, subject, session);
     await insertSignIn(tx, {
-      ...{ session_id: session, account_id: subject.accountId, actor_id: subject.actorId },
-      ...{ provider_id: null, issuer: null, subject: null, sid: null },
+      session_id: session,
+      account_id: subject.accountId,
+      actor_id: subject.actorId,
+      provider_id: null,
+      issuer: null,
+      subject: null,
+      sid: null,
     });
     await audit(tx, { ...subject, action: 'user.invitation_used', details: { user_id: user.id } });
     return pair.refresh_token;

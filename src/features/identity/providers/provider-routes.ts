@@ -57,13 +57,18 @@ export function providerRoutes({ database, guard }: Pick<NodeParts, 'database' |
         if (roleId !== undefined) await requireRole(tx, principal, roleId);
         const row = await insertProvider(tx, {
           account_id: accountId,
-          ...{ name, issuer, audience: listOf(audience) },
+          name,
+          issuer,
+          audience: listOf(audience),
           ...keyColumns(body),
           algorithms: [...(algorithms ?? defaultAlgorithms(body.secret !== undefined))],
           ...claimColumns(claims),
-          ...{ subject: body.subject ?? 'own', person: body.person ?? 'team' },
-          ...{ provision: body.provision ?? 'off', role_id: roleId ?? null },
-          ...{ client_id: body.client_id ?? null, client_secret: body.client_secret ?? null },
+          subject: body.subject ?? 'own',
+          person: body.person ?? 'team',
+          provision: body.provision ?? 'off',
+          role_id: roleId ?? null,
+          client_id: body.client_id ?? null,
+          client_secret: body.client_secret ?? null,
           created_by: actor.id,
         });
         await record(tx, principal, 'identity_provider.created', row, { issuer });
@@ -141,7 +146,12 @@ const LIST = defineList('identity providers', ['time', 'text']);
 
 /** Fields that decide what a token proves. */
 const ENDING: ReadonlySet<string> = new Set([
-  ...['audience', 'jwks_url', 'jwks', 'secret', 'algorithms', 'claims'],
+  'audience',
+  'jwks_url',
+  'jwks',
+  'secret',
+  'algorithms',
+  'claims',
 ]);
 
 function changesOf(before: ProviderRow, body: UpdateIdentityProviderBody) {

@@ -39,8 +39,10 @@ export function checkNewProvider(body: CreateIdentityProviderBody, guard: Addres
     throw missingField('role_id', ROLE_MISSING);
   }
   checkClient({
-    ...{ client_id: body.client_id ?? null, client_secret: body.client_secret ?? null },
-    ...{ person: body.person ?? 'team', secret: body.secret ?? null },
+    client_id: body.client_id ?? null,
+    client_secret: body.client_secret ?? null,
+    person: body.person ?? 'team',
+    secret: body.secret ?? null,
   });
 }
 

@@ -46,7 +46,10 @@ export async function readReport(db: Db, row: ImportRow): Promise<ImportReport> 
     status: row.status,
     adds_up: addsUp(row.counts),
     types: listed(row.counts).map(({ type, in_archive, imported, existed }) => ({
-      ...{ type, in_archive, imported, existed },
+      type,
+      in_archive,
+      imported,
+      existed,
       skipped: reasons.get(type) ?? [],
     })),
     notes: reasons.get('note') ?? [],

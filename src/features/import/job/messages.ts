@@ -100,8 +100,11 @@ export class ArchivedMessages {
     const { row, writes, between } = this.#options;
     const messages = planned.map(({ message }) => message);
     const batch = {
-      ...{ accountId: row.account_id, conversationId },
-      ...{ importId: row.id, by: row.created_by, messages },
+      accountId: row.account_id,
+      conversationId,
+      importId: row.id,
+      by: row.created_by,
+      messages,
     };
     return (await writes.write(batch, { between })).written;
   }

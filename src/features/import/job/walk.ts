@@ -59,7 +59,13 @@ export class ArchiveWalk {
       signal.throwIfAborted();
     };
     this.#messages = new ArchivedMessages({
-      ...{ db: database, row, refs: this.#refs, tally: this.#tally, files, writes, between },
+      db: database,
+      row,
+      refs: this.#refs,
+      tally: this.#tally,
+      files,
+      writes,
+      between,
     });
   }
 

@@ -61,7 +61,9 @@ export function visitorRoutes(parts: VisitorParts): Route[] {
         const claim = { accountId, visitorId, customerId: actor.id, by: 'token' } as const;
         const { claimed_at } = await claimVisitor(tx, claim, refusal);
         return presentAs(VisitorClaim, {
-          ...{ visitor_id: visitorId, customer_id: actor.id, claimed_at: claimed_at! },
+          visitor_id: visitorId,
+          customer_id: actor.id,
+          claimed_at: claimed_at!,
         });
       },
     }),
@@ -79,7 +81,9 @@ export async function beginSession(
   return presentAs(VisitorSession, {
     account_id: subject.accountId,
     customer_id: subject.actorId,
-    ...{ access_token, refresh_token, expires_at },
+    access_token,
+    refresh_token,
+    expires_at,
   });
 }
 

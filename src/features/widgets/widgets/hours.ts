@@ -56,9 +56,15 @@ function localMs(timezone: string, ms: number): number {
   let format = FORMATS.get(timezone);
   if (format === undefined) {
     format = new Intl.DateTimeFormat('en', {
-      ...{ timeZone: timezone, hourCycle: 'h23', era: 'short' },
-      ...{ year: 'numeric', month: 'numeric', day: 'numeric' },
-      ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' },
+      timeZone: timezone,
+      hourCycle: 'h23',
+      era: 'short',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
     });
     if (FORMATS.size >= MAX_FORMATS) FORMATS.clear();
     FORMATS.set(timezone, format);

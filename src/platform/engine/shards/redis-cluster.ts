@@ -217,7 +217,11 @@ function connectMaster<Frame>(
   partitions: readonly number[],
 ): Promise<RedisEngine<Frame>> {
   return RedisEngine.connect({
-    ...{ codec, url: serverOf(address, at).url, nodeId, log: log.child({ redis: at }), patienceMs: 0 },
+    codec,
+    url: serverOf(address, at).url,
+    nodeId,
+    log: log.child({ redis: at }),
+    patienceMs: 0,
     ...(notices && { notices: notices(() => holder.cluster?.partitionsAt(at) ?? partitions) }),
     ...(metrics && { metrics }),
     inCluster: { partitions, onStray: () => holder.cluster?.stray() },

@@ -37,7 +37,11 @@ export class SeveralRedis<Frame> extends PartitionedEngine<Frame> {
     const nodeId = nanoid(NODE_ID_BYTES);
     const connecting = addresses.map(({ name, url }) =>
       RedisEngine.connect({
-        ...{ codec, url, nodeId, log: log.child({ redis: name }), notices: notices?.(name) },
+        codec,
+        url,
+        nodeId,
+        log: log.child({ redis: name }),
+        notices: notices?.(name),
         ...(metrics && { metrics }),
       }),
     );
