@@ -75,7 +75,8 @@ export class Client extends LiveApi {
     this.#outboxHost = { timing, closing, rest: this.#rest, failed, unsent };
     this.#outbox = options.store?.outbox(this.#outboxHost);
     this.#requests = new Requests({
-      ...{ timing, closing },
+      timing,
+      closing,
       current: () => this.#link.current,
       isCaughtUp: (conversationId) => {
         const feed = this.#feeds.get(conversationId);

@@ -29,7 +29,9 @@ function areaOf(type: string): string {
 const OWN_AREAS: ReadonlySet<string> = new Set([
   ...[...Object.keys(EVENTS), ...TRIGGER_EVENTS, ...AUDIT_ACTIONS, ...NOTIFICATION_CATEGORIES].map(areaOf),
   ...Object.keys(ID_PREFIXES).map((kind) => kind.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
-  ...['alert', 'parley', 'registration'],
+  'alert',
+  'parley',
+  'registration',
 ]);
 
 /** What a refusal of a name in these areas says. */

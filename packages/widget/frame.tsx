@@ -98,7 +98,15 @@ function OpenFrame({ widget, host, language, confirmation }: OpenFrameProps) {
   if (now === null) return null;
   return (
     <ParleyProvider client={now.client}>
-      <Chat key={now.key} {...{ widget, host, identity, now, isShown, language }} />
+      <Chat
+        key={now.key}
+        widget={widget}
+        host={host}
+        identity={identity}
+        now={now}
+        isShown={isShown}
+        language={language}
+      />
     </ParleyProvider>
   );
 }

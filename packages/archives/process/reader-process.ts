@@ -115,7 +115,9 @@ class ReaderProcess {
     this.#limits = limits;
     this.#child = fork(CHILD, [], {
       execArgv: [
-        ...[`--max-old-space-size=${heapMb}`, '--max-semi-space-size=8', '--v8-pool-size=1'],
+        `--max-old-space-size=${heapMb}`,
+        '--max-semi-space-size=8',
+        '--v8-pool-size=1',
         ...execArgv,
       ],
       // The process that reads foreign bytes gets no secrets.

@@ -14,7 +14,10 @@ const USERS = [
   line('team', { name: 'harbor', display_name: 'Harbor' }),
   line('channel', { team: 'harbor', name: 'pier', display_name: 'The Pier', type: 'O', header: 'tides' }),
   line('user', {
-    ...{ username: 'Ada', email: 'ada@example.org', first_name: 'Ada', last_name: 'Lovelace' },
+    username: 'Ada',
+    email: 'ada@example.org',
+    first_name: 'Ada',
+    last_name: 'Lovelace',
     teams: [
       {
         name: 'harbor',
@@ -28,7 +31,11 @@ const USERS = [
 const T = 1_704_100_000_000;
 const post = (at: number, more: object = {}) =>
   line('post', {
-    ...{ team: 'harbor', channel: 'pier', user: 'ada', message: `at ${at}`, create_at: T + at },
+    team: 'harbor',
+    channel: 'pier',
+    user: 'ada',
+    message: `at ${at}`,
+    create_at: T + at,
     ...more,
   });
 
@@ -56,7 +63,11 @@ t.test('people, channels, direct messages and what was read', async (t) => {
   t.match(all.people.get('grace'), { kind: 'guest', deactivated: true });
   t.match(all.people.get('robot'), { kind: 'bot', name: 'Robot' });
   t.match(all.conversations.get('harbor/pier'), {
-    ...{ kind: 'channel', private: false, title: 'The Pier', description: 'tides', created_at: null },
+    kind: 'channel',
+    private: false,
+    title: 'The Pier',
+    description: 'tides',
+    created_at: null,
     members: [{ person: 'ada', role: 'admin' }],
   });
   t.match(all.conversations.get('harbor/lost'), { private: true, title: 'lost' });
@@ -90,7 +101,9 @@ t.test('posts come in the order of time, with threads, reactions, pins, edits an
     [
       post(30),
       post(10, {
-        ...{ edit_at: T + 40, is_pinned: true, reactions },
+        edit_at: T + 40,
+        is_pinned: true,
+        reactions,
         replies: [
           { user: 'edsger', message: 'reply', create_at: T + 20 },
           { user: 'ada', message: 'too early', create_at: T + 5 },
@@ -125,11 +138,10 @@ t.test('posts come in the order of time, with threads, reactions, pins, edits an
   );
   const [early, root, same, reply] = all.messages;
   t.match(root, {
-    ...{
-      client_message_id: `mattermost:harbor/pier:${T + 10}:ada`,
-      edited_at: '2024-01-01T09:06:40.040000Z',
-    },
-    ...{ pin: { by: null, at: null }, reactions: [{ emoji: '👍', person: 'grace' }] },
+    client_message_id: `mattermost:harbor/pier:${T + 10}:ada`,
+    edited_at: '2024-01-01T09:06:40.040000Z',
+    pin: { by: null, at: null },
+    reactions: [{ emoji: '👍', person: 'grace' }],
     files: [
       { name: 'list.txt', content_type: 'text/plain', size: 5, source: { entry: 'data/a/b/list.txt' } },
     ],
@@ -139,14 +151,15 @@ t.test('posts come in the order of time, with threads, reactions, pins, edits an
   t.match(same!.client_message_id, /:ada:[\da-f]{12}$/);
   t.match(all.people.get('edsger'), { kind: 'placeholder' });
   t.strictSame(all.skipped.map(({ of, reason }) => `${of} ${reason}`).sort(), [
-    ...[
-      'documents unreadable',
-      'files missing_file',
-      'files missing_file',
-      'messages duplicate',
-      'messages empty',
-    ],
-    ...['messages invalid_time', 'messages system_message', 'reactions custom_emoji', 'reactions no_person'],
+    'documents unreadable',
+    'files missing_file',
+    'files missing_file',
+    'messages duplicate',
+    'messages empty',
+    'messages invalid_time',
+    'messages system_message',
+    'reactions custom_emoji',
+    'reactions no_person',
   ]);
 });
 

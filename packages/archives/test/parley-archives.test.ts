@@ -15,23 +15,23 @@ const actor = (id: string, name: string, handle: string | null = null) => ({
 const ada = actor('act_1', 'Ada', 'ada@example.org');
 const AT = '2024-01-01T09:06:40.000001Z';
 const message = (sequence: number, more: object = {}) => ({
-  ...{ id: `msg_${sequence}`, object: 'chat_message', kind: 'chat', status: 'sent', visibility: 'internal' },
-  ...{
-    sequence,
-    body: `number ${sequence}`,
-    author: ada,
-    sender: ada,
-    attachments: [],
-    mentions: [],
-    reactions: [],
-  },
-  ...{
-    created_at: AT,
-    sent_at: AT.replace('000001', `${sequence}`.padStart(6, '0')),
-    edited_at: null,
-    deleted_at: null,
-  },
-  ...{ reply_to_id: null },
+  id: `msg_${sequence}`,
+  object: 'chat_message',
+  kind: 'chat',
+  status: 'sent',
+  visibility: 'internal',
+  sequence,
+  body: `number ${sequence}`,
+  author: ada,
+  sender: ada,
+  attachments: [],
+  mentions: [],
+  reactions: [],
+  created_at: AT,
+  sent_at: AT.replace('000001', `${sequence}`.padStart(6, '0')),
+  edited_at: null,
+  deleted_at: null,
+  reply_to_id: null,
   ...more,
 });
 const jsonl = (...values: unknown[]) =>
@@ -77,7 +77,9 @@ t.test('a case: people, messages, threads, files, reactions, what was read', asy
       [
         message(1, { visibility: 'external', author: actor('act_3', 'Carl') }),
         message(2, {
-          ...{ reply_to_id: 'msg_1', edited_at: AT, mentions: ['act_2'] },
+          reply_to_id: 'msg_1',
+          edited_at: AT,
+          mentions: ['act_2'],
           reactions: [
             { emoji: '🎉', actor_id: 'act_2', created_at: AT },
             { emoji: 'x', actor_id: 'act_2' },
@@ -115,7 +117,11 @@ t.test('a case: people, messages, threads, files, reactions, what was read', asy
   t.match(all.people.get('act_3'), { kind: 'customer', email: 'carl@shop.example' });
   t.match(all.people.get('act_9'), { kind: 'placeholder', name: 'Vera' });
   t.match(all.conversations.get('cnv_1'), {
-    ...{ kind: 'channel', title: 'Pier', audience: 'customer', private: true, created_at: AT },
+    kind: 'channel',
+    title: 'Pier',
+    audience: 'customer',
+    private: true,
+    created_at: AT,
     members: [
       { person: 'act_1', role: 'owner' },
       { person: 'act_3', role: 'member' },
@@ -129,13 +135,12 @@ t.test('a case: people, messages, threads, files, reactions, what was read', asy
     created_at: AT,
   });
   t.match(second, {
-    ...{
-      reply_to: 'parley:msg_1',
-      edited_at: AT,
-      mentions: ['act_2'],
-      body: 'number 2\nhttps://example.org',
-    },
-    ...{ reactions: [{ emoji: '🎉', person: 'act_2' }], audience: 'internal' },
+    reply_to: 'parley:msg_1',
+    edited_at: AT,
+    mentions: ['act_2'],
+    body: 'number 2\nhttps://example.org',
+    reactions: [{ emoji: '🎉', person: 'act_2' }],
+    audience: 'internal',
     files: [{ name: 'list.txt', size: 2, source: { entry: 'files/key1' } }],
   });
   t.match(third, { body: null, deleted_at: AT });
@@ -151,7 +156,10 @@ t.test('a case: people, messages, threads, files, reactions, what was read', asy
   t.strictSame(
     all.skipped.map(({ of, reason }) => `${of} ${reason}`),
     [
-      ...['documents unreadable', 'reactions unreadable', 'files missing_file', 'messages duplicate'],
+      'documents unreadable',
+      'reactions unreadable',
+      'files missing_file',
+      'messages duplicate',
       'messages not_sent',
     ],
   );

@@ -117,20 +117,16 @@ t.test('conversations: lists, folders, archived and empty ones, equal members', 
     ],
   );
   t.match(conversations.get('C1'), {
-    ...{
-      kind: 'channel',
-      private: false,
-      title: 'pier',
-      archived: false,
-      created_at: '2014-05-13T16:53:20.000000Z',
-    },
-    ...{
-      creator: 'U1',
-      members: [
-        { person: 'U1', role: 'owner' },
-        { person: 'U2', role: 'member' },
-      ],
-    },
+    kind: 'channel',
+    private: false,
+    title: 'pier',
+    archived: false,
+    created_at: '2014-05-13T16:53:20.000000Z',
+    creator: 'U1',
+    members: [
+      { person: 'U1', role: 'owner' },
+      { person: 'U2', role: 'member' },
+    ],
   });
   t.match(conversations.get('G1'), { private: true, archived: true, created_at: null, description: 'plans' });
   t.match(conversations.get('G2'), { kind: 'group', title: null });
@@ -248,7 +244,9 @@ t.test('authors: bots, people who are nowhere listed, and none', async (t) => {
       said('1704100000.000004', { user: 'UPARTED', user_profile: { real_name: 'Edsger of Elsewhere' } }),
       said('1704100000.000005', { user: undefined }),
       said('1704100000.000006', {
-        ...{ user: undefined, subtype: 'file_comment', comment: { user: 'U2', comment: 'nice' } },
+        user: undefined,
+        subtype: 'file_comment',
+        comment: { user: 'U2', comment: 'nice' },
       }),
       said('1704100000.000007', { reactions: [{ name: 'wave', users: ['UGONE', 'U1', 'U1'], count: 5 }] }),
     ],
@@ -391,7 +389,8 @@ t.test('blocks say more than the text, unless one is of a kind that is not known
         { type: 'text', text: '\n' },
       ),
       {
-        ...{ type: 'rich_text_list', style: 'ordered' },
+        type: 'rich_text_list',
+        style: 'ordered',
         elements: [section({ type: 'text', text: 'one' }), section({ type: 'text', text: 'two' })],
       },
       {

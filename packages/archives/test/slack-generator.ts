@@ -59,8 +59,12 @@ export async function writeSlackExport(path: string, size: SlackSize): Promise<S
   const channels = Array.from({ length: size.channels }, (_, index) => `channel-${index}`);
   add('channels.json', () =>
     channels.map((name, index) => ({
-      ...{ id: `C${String(index).padStart(8, '0')}`, name, created: FIRST_DAY, creator: people[0] },
-      ...{ is_archived: size.odd && index % 7 === 6, members: people.slice(0, 50) },
+      id: `C${String(index).padStart(8, '0')}`,
+      name,
+      created: FIRST_DAY,
+      creator: people[0],
+      is_archived: size.odd && index % 7 === 6,
+      members: people.slice(0, 50),
     })),
   );
   for (const [index, name] of channels.entries()) {
@@ -80,8 +84,12 @@ export async function writeSlackExport(path: string, size: SlackSize): Promise<S
 
 function personOf(id: string, index: number, odd: boolean): object {
   return {
-    ...{ id, team_id: 'T1', name: `person${index}`, deleted: odd && index % 10 === 9 },
-    ...{ is_bot: false, is_restricted: odd && index % 10 === 8 },
+    id,
+    team_id: 'T1',
+    name: `person${index}`,
+    deleted: odd && index % 10 === 9,
+    is_bot: false,
+    is_restricted: odd && index % 10 === 8,
     profile: {
       real_name: `Person ${index}`,
       ...(index % 3 === 0 && odd ? {} : { email: `person${index}@example.org` }),
@@ -114,7 +122,10 @@ class ChannelText {
       const reply = this.#root !== '' && random.below(4) === 0;
       if (!reply && random.below(10) === 0) this.#root = ts;
       const message: Record<string, unknown> = {
-        ...{ type: 'message', user: random.pick(this.#people), text: this.#text(), ts },
+        type: 'message',
+        user: random.pick(this.#people),
+        text: this.#text(),
+        ts,
         ...(reply && this.#root !== ts ? { thread_ts: this.#root } : {}),
       };
       written.messages += 1;

@@ -8,7 +8,12 @@ import { type Contents, type Given, given, hashOf, tarOf } from './archives.ts';
 
 const scratch = freshDirectory(t);
 const user = (id: number, full_name: string, more: object = {}) => ({
-  ...{ id, full_name, delivery_email: `u${id}@example.org`, is_active: true, is_bot: false, role: 400 },
+  id,
+  full_name,
+  delivery_email: `u${id}@example.org`,
+  is_active: true,
+  is_bot: false,
+  role: 400,
   ...more,
 });
 const REALM = {
@@ -71,14 +76,12 @@ const REALM = {
 };
 const T = 1_704_100_000;
 const message = (id: number, more: object = {}) => ({
-  ...{
-    id,
-    sender: 1,
-    recipient: 100,
-    subject: 'Tides',
-    content: `number ${id}`,
-    date_sent: T + id + 0.000_001,
-  },
+  id,
+  sender: 1,
+  recipient: 100,
+  subject: 'Tides',
+  content: `number ${id}`,
+  date_sent: T + id + 0.000_001,
   ...more,
 });
 
@@ -112,13 +115,11 @@ t.test('people, channels, direct messages', async (t) => {
   t.match(all.people.get('9'), { kind: 'bot', email: null });
   t.match(all.people.get('88'), { kind: 'placeholder' });
   t.match(all.conversations.get('stream:10'), {
-    ...{
-      title: 'pier',
-      private: false,
-      archived: false,
-      creator: '1',
-      created_at: '2014-05-13T16:53:20.500000Z',
-    },
+    title: 'pier',
+    private: false,
+    archived: false,
+    creator: '1',
+    created_at: '2014-05-13T16:53:20.500000Z',
     members: [{ person: '1', role: 'owner' }],
   });
   t.match(all.conversations.get('stream:11'), { private: true, archived: true });
@@ -209,9 +210,14 @@ t.test('what each person has read', async (t) => {
     'export/messages-000001.json': {
       zerver_message: [message(1), message(2), message(3)],
       zerver_usermessage: [
-        ...[reading(1, 1, 1), reading(2, 1, 1), reading(3, 1, 1)],
-        ...[reading(1, 2, 1), reading(2, 2, 0), reading(3, 2, 1)],
-        ...[reading(9, 2, 0), {}],
+        reading(1, 1, 1),
+        reading(2, 1, 1),
+        reading(3, 1, 1),
+        reading(1, 2, 1),
+        reading(2, 2, 0),
+        reading(3, 2, 1),
+        reading(9, 2, 0),
+        {},
       ],
     },
   });

@@ -126,8 +126,14 @@ export class ZulipDirectory {
       ref,
       recipient?.type === STREAM,
       {
-        ...{ kind: 'channel', private: true, title: ref, description: null, archived: false },
-        ...{ created_at: null, creator: null, members: [] },
+        kind: 'channel',
+        private: true,
+        title: ref,
+        description: null,
+        archived: false,
+        created_at: null,
+        creator: null,
+        members: [],
       },
       walk,
     );
@@ -161,8 +167,14 @@ export class ZulipDirectory {
       ref,
       false,
       {
-        ...{ kind: members.length <= 2 ? 'direct' : 'group', private: true, title: null, description: null },
-        ...{ archived: false, created_at: null, creator: null, members },
+        kind: members.length <= 2 ? 'direct' : 'group',
+        private: true,
+        title: null,
+        description: null,
+        archived: false,
+        created_at: null,
+        creator: null,
+        members,
       },
       walk,
     );

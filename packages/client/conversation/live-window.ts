@@ -43,5 +43,9 @@ export class LiveWindow extends LoadedObject<WindowSnapshot, WindowView, ThreadE
 
 /** The snapshot before anything is known. */
 export const NOTHING: WindowSnapshot = {
-  ...{ status: 'loading', end: null, messages: [], hasOlder: true, hasNewer: true },
+  status: 'loading',
+  end: null,
+  messages: [],
+  hasOlder: true,
+  hasNewer: true,
 };

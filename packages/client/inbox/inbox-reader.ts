@@ -45,7 +45,10 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
     });
     this.#gaps = new Gaps(host, () => this.#reads.refresh());
     this.#reads = new PagedReads({
-      ...{ host, pageSize, set, window: this.#rows },
+      host,
+      pageSize,
+      set,
+      window: this.#rows,
       first: (limit) => this.#path({ limit }),
       other: () => this.#readNamed(),
       began: () => {

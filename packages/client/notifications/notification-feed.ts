@@ -35,7 +35,10 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
     this.#query = query;
     this.#set = set;
     this.#reads = new PagedReads({
-      ...{ host, pageSize, set, window: this.#rows },
+      host,
+      pageSize,
+      set,
+      window: this.#rows,
       first: (limit) => `${PATH}${queryOf({ category, status, limit, include: ['sender'] })}`,
       began: () => {
         this.#isFollowed = isAttached(host.state());

@@ -50,7 +50,8 @@ t.test('an answer that was cut at the limit of the model says so', async (t) => 
   t.notMatch(ending(cut), { type: 'finish' });
   t.strictSame(ending({ ...cut, status: 'completed' }), { type: 'finish', finishReason: 'length' });
   t.strictSame(ending({ ...cut, status: 'awaiting_approval' }), {
-    ...{ type: 'finish', finishReason: 'tool-calls' },
+    type: 'finish',
+    finishReason: 'tool-calls',
   });
 });
 
@@ -156,7 +157,9 @@ t.test(
       { text: 'May I?', steps: ['May I?', null], actions: [{ ...decided, status: 'completed', result: 1 }] },
       { text: 'Done.', steps: ['May I?', null], actions: [{ ...decided, status: 'completed', result: 1 }] },
       {
-        ...{ text: 'Done. Bye.', steps: ['May I?', 'Done. Bye.'], status: 'completed' },
+        text: 'Done. Bye.',
+        steps: ['May I?', 'Done. Bye.'],
+        status: 'completed',
         actions: [{ ...decided, status: 'completed', result: 1 }],
       },
     ];
@@ -164,8 +167,15 @@ t.test(
     t.strictSame(
       chunks.map(({ type }) => type),
       [
-        ...['tool-output-available', 'finish-step', 'start-step', 'text-start', 'text-delta', 'text-delta'],
-        ...['text-end', 'finish-step', 'finish'],
+        'tool-output-available',
+        'finish-step',
+        'start-step',
+        'text-start',
+        'text-delta',
+        'text-delta',
+        'text-end',
+        'finish-step',
+        'finish',
       ],
     );
     const live = await messageOf(chunks, answered);

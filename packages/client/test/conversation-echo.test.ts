@@ -32,7 +32,9 @@ t.test('files and quote, from the first moment until the event', async (t) => {
   };
   mine.on('change', note);
   const sending = mine.send({
-    ...{ body: 'See this', client_message_id: 'whole', reply_to_message_id: original.id },
+    body: 'See this',
+    client_message_id: 'whole',
+    reply_to_message_id: original.id,
     attachments: [attachment, link],
   });
   t.match(mine.messages.at(-1), {
@@ -247,7 +249,9 @@ t.test('the counts of a thread', (t) => {
   t.match(three, { reply_count: 3, unread: 2 });
   const gone = { ...third, deleted_at: '2026' };
   t.match(withoutReply(three, third, [mine, theirs, gone], 'act_me'), {
-    ...{ reply_count: 2, unread: 1, last_reply: { id: 'msg_3' } },
+    reply_count: 2,
+    unread: 1,
+    last_reply: { id: 'msg_3' },
   });
   const read = withReadThrough(three, [mine, theirs, third], 3, 'act_me');
   t.match(read, { reply_count: 3, unread: 1 });
@@ -255,20 +259,21 @@ t.test('the counts of a thread', (t) => {
   t.equal(withReadThrough(three, [third], 3, 'act_me'), three, 'older ones may be unread too');
   t.match(withReadThrough(three, [third], 4, 'act_me'), { unread: 0 });
   t.match(withoutReply(read, theirs, [mine, { ...theirs, deleted_at: '2026' }, third], 'act_me'), {
-    ...{ reply_count: 2, unread: 1, last_reply: { id: 'msg_4' } },
+    reply_count: 2,
+    unread: 1,
+    last_reply: { id: 'msg_4' },
   });
   t.end();
 });
 
 function timelineOf(host: Partial<TimelineHost>): Timeline {
   const timeline: Timeline = new Timeline({
-    ...{
-      actor: () => undefined,
-      readThrough: () => 0,
-      changed: () => {},
-      quoteOf: (_: string, given: ChatMessage | null) => given,
-    },
-    ...{ pending: new PendingChanges<SentMessage>(() => timeline.touch()), ...host },
+    actor: () => undefined,
+    readThrough: () => 0,
+    changed: () => {},
+    quoteOf: (_: string, given: ChatMessage | null) => given,
+    pending: new PendingChanges<SentMessage>(() => timeline.touch()),
+    ...host,
   });
   return timeline;
 }
@@ -280,9 +285,23 @@ function echo(timeline: Timeline, key: string, request: SendMessageBody): void {
 
 function sent(sequence: number, fields: Partial<Message> = {}): Message {
   return {
-    ...{ id: `msg_${sequence}`, sequence, body: `text ${sequence}`, status: 'sent' },
-    ...{ sender: { id: 'act_me', type: 'user' }, author_id: 'act_me', sender_id: 'act_me', attachments: [] },
-    ...{ client_message_id: null, reply_to: null, reply_to_id: null, reactions: null, thread: null },
-    ...{ deleted_at: null, created_at: '2026', updated_at: '2026', sent_at: '2026', ...fields },
+    id: `msg_${sequence}`,
+    sequence,
+    body: `text ${sequence}`,
+    status: 'sent',
+    sender: { id: 'act_me', type: 'user' },
+    author_id: 'act_me',
+    sender_id: 'act_me',
+    attachments: [],
+    client_message_id: null,
+    reply_to: null,
+    reply_to_id: null,
+    reactions: null,
+    thread: null,
+    deleted_at: null,
+    created_at: '2026',
+    updated_at: '2026',
+    sent_at: '2026',
+    ...fields,
   } as unknown as Message;
 }

@@ -141,8 +141,11 @@ t.test('a draft while it is written', async (t) => {
   feed.receive(event('draft.updated', { ...end, stream: undefined, body: 'edited' }, 6));
   t.strictSame(log, [
     'draft.created',
-    ...['writing Dear ', 'writing Dear Cleo', 'written true'],
-    ...['draft.updated', 'draft.updated'],
+    'writing Dear ',
+    'writing Dear Cleo',
+    'written true',
+    'draft.updated',
+    'draft.updated',
   ]);
   t.strictSame(reloaded, []);
 });

@@ -149,13 +149,23 @@ t.test('what is marked unread on another device is unread in its thread', async 
 t.test('a reply that is counted before it arrives stays unread until it is read', async (t) => {
   let position = 5;
   const timeline = new Timeline({
-    ...{ actor: () => ({ id: ada.id }) as never, changed() {}, quoteOf: () => null },
-    ...{ readThrough: () => position, pending: new PendingChanges<SentMessage>(() => {}) },
+    actor: () => ({ id: ada.id }) as never,
+    changed() {},
+    quoteOf: () => null,
+    readThrough: () => position,
+    pending: new PendingChanges<SentMessage>(() => {}),
   });
   const message = (sequence: number, fields: object) =>
     ({
-      ...{ id: `msg_${sequence}`, sequence, body: '', author_id: grace.id, deleted_at: null, thread: null },
-      ...{ created_at: '', updated_at: `2026-01-01T00:00:0${sequence}Z`, ...fields },
+      id: `msg_${sequence}`,
+      sequence,
+      body: '',
+      author_id: grace.id,
+      deleted_at: null,
+      thread: null,
+      created_at: '',
+      updated_at: `2026-01-01T00:00:0${sequence}Z`,
+      ...fields,
     }) as unknown as ChatMessage;
   const last_reply = { id: 'msg_8', sequence: 8, sender_id: grace.id, author_id: grace.id, at: '' };
   const counted = { object: 'thread', message_id: 'msg_1', reply_count: 3, last_reply, unread: 2 } as const;

@@ -445,7 +445,10 @@ t.test('in any order of answers and events, each message is shown once', async (
  */
 function shuffledTimeline(random: Random): string | undefined {
   const timeline = new Timeline({
-    ...{ actor: () => ({ id: 'act_me' }) as never, changed() {}, quoteOf: () => null, readThrough: () => 0 },
+    actor: () => ({ id: 'act_me' }) as never,
+    changed() {},
+    quoteOf: () => null,
+    readThrough: () => 0,
     pending: new PendingChanges<SentMessage>(() => {}),
   });
   const stored: ChatMessage[] = [];
@@ -456,8 +459,13 @@ function shuffledTimeline(random: Random): string | undefined {
   const commit = (author: string, body: string, own: string | null) => {
     const sequence = stored.length + 1;
     const message = {
-      ...{ id: `msg_${sequence}`, sequence, body, sender: { id: author, type: 'user' }, attachments: [] },
-      ...{ client_message_id: own, updated_at: `2026-01-01T00:00:${String(sequence).padStart(2, '0')}Z` },
+      id: `msg_${sequence}`,
+      sequence,
+      body,
+      sender: { id: author, type: 'user' },
+      attachments: [],
+      client_message_id: own,
+      updated_at: `2026-01-01T00:00:${String(sequence).padStart(2, '0')}Z`,
     } as unknown as ChatMessage;
     stored.push(message);
     return message;

@@ -12,7 +12,9 @@ const { demo } = app;
 
 function open(t: Teardown, token: string, connectFetch: typeof fetch = fetch) {
   const client = connect({
-    ...{ url: app.baseUrl, account: demo.account_id, fetch: connectFetch },
+    url: app.baseUrl,
+    account: demo.account_id,
+    fetch: connectFetch,
     getToken: async () => token,
   });
   t.teardown(() => client.close());

@@ -117,8 +117,10 @@ function installBrowser(t: Teardown) {
     removeItem: (key: string) => storage.delete(key),
   };
   for (const [name, value] of Object.entries({
-    ...{ navigator: { serviceWorker }, localStorage },
-    ...{ PushManager: class {}, Notification: browser },
+    navigator: { serviceWorker },
+    localStorage,
+    PushManager: class {},
+    Notification: browser,
   })) {
     const before = Object.getOwnPropertyDescriptor(globalThis, name);
     Object.defineProperty(globalThis, name, { value, configurable: true });

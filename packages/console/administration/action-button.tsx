@@ -72,7 +72,14 @@ function OfferedAction({ action, operation, ids, show, open, onDone }: ActionBut
       </Button>
       {isOpen && (
         <Dialog title={label} onClose={() => setOpen(false)}>
-          <ActionForm {...{ shape, action, warning, isDanger, run }} onCancel={() => setOpen(false)} />
+          <ActionForm
+            shape={shape}
+            action={action}
+            warning={warning}
+            isDanger={isDanger}
+            run={run}
+            onCancel={() => setOpen(false)}
+          />
         </Dialog>
       )}
     </>

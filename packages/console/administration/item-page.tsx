@@ -71,7 +71,9 @@ function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation
           .map((action) => (
             <ActionButton
               key={action.label}
-              {...{ action, ids, open }}
+              action={action}
+              ids={ids}
+              open={open}
               show={showOf}
               onDone={() => {
                 void reload();

@@ -29,7 +29,8 @@ export function PartView({ part, item, schema, show, open }: PartViewProps) {
           columns={part.columns}
           shownIn={part.shownIn}
           actions={part.actions}
-          {...{ show, open }}
+          show={show}
+          open={open}
           hasFilters
         />
       </section>

@@ -15,7 +15,9 @@ export function AgentTrial({ item }: MoreProps) {
   if (trigger_type !== 'chat' || status !== 'active' || !can('messaging:create')) return null;
   const begin = async () => {
     const { id } = await client.conversations.create({
-      ...{ type: 'group', audience: 'internal', title: `Trial of ${name}` },
+      type: 'group',
+      audience: 'internal',
+      title: `Trial of ${name}`,
       participants: [{ type: 'agent', actor_id: String(agent), agent_trigger_policy: 'always' }],
     });
     setConversation(id);

@@ -86,7 +86,12 @@ export function ComposerForm(props: ComposerFormProps) {
     }
     const participants = conversation?.participants ?? [];
     const message = messageOf({
-      ...{ writing, audience, isMail, replyTo, isDraft, at: at?.toISOString() },
+      writing,
+      audience,
+      isMail,
+      replyTo,
+      isDraft,
+      at: at?.toISOString(),
       attachments: files.map(({ attachment }) => attachment!),
       memberIds: new Set(participants.map(({ actor, actor_id }) => actor_id ?? actor?.id ?? '')),
     });
@@ -147,7 +152,10 @@ export function ComposerForm(props: ComposerFormProps) {
         </section>
       ) : (
         <MessageField
-          {...{ conversationId, field, label: words.label, placeholder: words.placeholder }}
+          conversationId={conversationId}
+          field={field}
+          label={words.label}
+          placeholder={words.placeholder}
           written={writing}
           onWritten={(changed) => {
             change(changed);

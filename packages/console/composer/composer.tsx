@@ -57,7 +57,12 @@ function EditLast({ message, onEnd }: EditLastProps) {
   const { live } = useConversation(conversationId);
   return (
     <section class="composer-edit" aria-label="Edit your last message">
-      <MessageEdit {...{ conversationId, message, onEnd }} onSave={(change) => live?.edit(id, change)} />
+      <MessageEdit
+        conversationId={conversationId}
+        message={message}
+        onEnd={onEnd}
+        onSave={(change) => live?.edit(id, change)}
+      />
     </section>
   );
 }

@@ -24,7 +24,7 @@ export function ScheduledList({ conversationId }: { readonly conversationId: str
       </summary>
       <ul>
         {scheduled.map((message) => (
-          <ScheduledRow key={message.id} {...{ conversationId, message }} />
+          <ScheduledRow key={message.id} conversationId={conversationId} message={message} />
         ))}
       </ul>
     </details>
@@ -49,7 +49,8 @@ function ScheduledRow({ conversationId, message }: RowProps) {
     return (
       <li class="scheduled-row">
         <MessageEdit
-          {...{ conversationId, message }}
+          conversationId={conversationId}
+          message={message}
           time={fieldTime(new Date(scheduled_at!))}
           onSave={(change) => live?.edit(id, change)}
           onEnd={() => setEditing(false)}

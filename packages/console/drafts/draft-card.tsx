@@ -48,7 +48,8 @@ export function DraftCard({ conversationId, draft }: DraftCardProps) {
       </header>
       {shows === 'edit' ? (
         <MessageEdit
-          {...{ conversationId, message: draft }}
+          conversationId={conversationId}
+          message={draft}
           onSave={(change) => live?.edit(id, change)}
           onEnd={() => setShows('text')}
         />

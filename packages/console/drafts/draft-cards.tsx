@@ -18,7 +18,7 @@ export function DraftCards({ conversationId }: { readonly conversationId: string
         </div>
       ))}
       {drafts.map((draft) => (
-        <DraftCard key={draft.id} {...{ conversationId, draft }} />
+        <DraftCard key={draft.id} conversationId={conversationId} draft={draft} />
       ))}
     </section>
   );

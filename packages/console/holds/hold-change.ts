@@ -14,7 +14,8 @@ export function holdChangeOf({ id, action, actor, details, created_at }: AuditEv
   if (action !== 'conversation.legal_hold_set') return null;
   const { to, reason } = details;
   return {
-    ...{ id, at: created_at },
+    id,
+    at: created_at,
     isHeld: to === 'held',
     by: actor?.name ?? null,
     reason: typeof reason === 'string' ? reason : null,

@@ -56,7 +56,9 @@ async function assign({ conversations }: Client, { id, participants }: Conversat
 
 function groupChoice({ id, actor_id, name, avatar_url }: MessagingGroup): Choice {
   return {
-    ...{ id: actor_id ?? id, name, detail: 'Group' },
+    id: actor_id ?? id,
+    name,
+    detail: 'Group',
     picture: <Avatar name={name} url={avatar_url} size={24} />,
   };
 }

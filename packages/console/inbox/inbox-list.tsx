@@ -42,7 +42,11 @@ export function InboxList({ view }: { readonly view: InboxView }) {
   useNeighbourKeys(ids, openId);
 
   const contextOf = (anchor: HTMLElement): ActionContext => ({
-    ...{ client, myId, can, isAdmin: me.role?.type === 'admin', onAssign: setAssigning },
+    client,
+    myId,
+    can,
+    isAdmin: me.role?.type === 'admin',
+    onAssign: setAssigning,
     onTimes: (items, label) => setMenu({ anchor, label, items }),
   });
   const context = useRef(contextOf);

@@ -113,7 +113,10 @@ export function MessageActions({ actions, onMenu }: MessageActionsProps) {
         class="message-actions-more"
         onOpen={onMenu}
         items={inMenu.map(({ label, icon, key, isDanger = false, act }) => ({
-          ...{ label, icon, isDanger, act },
+          label,
+          icon,
+          isDanger,
+          act,
           detail: key.length === 1 ? key.toUpperCase() : key,
         }))}
       />

@@ -51,7 +51,12 @@ export interface MessageRights {
 }
 
 const NO_RIGHTS: MessageRights = {
-  ...{ react: false, reply: false, edit: false, delete: false, pin: false, forward: false },
+  react: false,
+  reply: false,
+  edit: false,
+  delete: false,
+  pin: false,
+  forward: false,
   markUnread: false,
 };
 

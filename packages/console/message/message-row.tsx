@@ -130,7 +130,9 @@ function Row({ context, ...props }: MessageRowProps & { readonly context: Messag
         {!isInThread && <MessageQuote message={message} conversationId={conversationId} />}
         {mode === 'editing' && isSent ? (
           <MessageEdit
-            {...{ conversationId, message, onEnd: done }}
+            conversationId={conversationId}
+            message={message}
+            onEnd={done}
             onSave={(change) => live?.edit(message.id, change)}
           />
         ) : (
@@ -140,14 +142,22 @@ function Row({ context, ...props }: MessageRowProps & { readonly context: Messag
         <MessageParts message={message} conversationId={conversationId} />
         <Marks message={message} isPinned={isThere && pinnedIds.has(message.id)} />
         {isThere && (
-          <MessageReactions {...{ message, live, people }} ownId={rights.ownId} mayReact={rights.mayReact} />
+          <MessageReactions
+            message={message}
+            live={live}
+            people={people}
+            ownId={rights.ownId}
+            mayReact={rights.mayReact}
+          />
         )}
         {isThere && !isInThread && <MessageThread message={message} />}
         <MessageDelivery message={message} live={live} />
         <ReadBy readers={readers} people={people} />
       </div>
       {hasActions && <MessageActions actions={actions()} onMenu={setMenuOpen} />}
-      {isThere && mode !== null && <RowDialogs {...{ mode, message, live, row }} onDone={done} />}
+      {isThere && mode !== null && (
+        <RowDialogs mode={mode} message={message} live={live} row={row} onDone={done} />
+      )}
     </article>
   );
 }

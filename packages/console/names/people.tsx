@@ -21,7 +21,10 @@ export async function findPeople(
 function choiceOf({ id, type, name, handle, avatar_url, presence }: Person): PersonChoice {
   const shown = name ?? handle ?? 'Nameless';
   return {
-    ...{ id, type, name: shown, detail: type === 'agent' ? 'Agent' : handle },
+    id,
+    type,
+    name: shown,
+    detail: type === 'agent' ? 'Agent' : handle,
     picture: <Avatar name={shown} url={avatar_url} size={24} presence={presence ?? undefined} />,
   };
 }

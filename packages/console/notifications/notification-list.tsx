@@ -39,7 +39,15 @@ export function NotificationList(props: NotificationListProps) {
           <ul>
             {rows.map((notification) => {
               const { id } = notification;
-              return <NotificationRow key={id} {...{ notification, live, onOpen }} isTabStop={id === stop} />;
+              return (
+                <NotificationRow
+                  key={id}
+                  notification={notification}
+                  live={live}
+                  onOpen={onOpen}
+                  isTabStop={id === stop}
+                />
+              );
             })}
           </ul>
         </Fragment>

@@ -70,7 +70,16 @@ function Head() {
 
 function Feed({ query }: { readonly query: NotificationQuery }) {
   const { notifications, hasMore, status, error, live } = useNotifications(query);
-  return <Rows {...{ notifications, hasMore, status, error, live }} loadMore={() => live!.loadMore()} />;
+  return (
+    <Rows
+      notifications={notifications}
+      hasMore={hasMore}
+      status={status}
+      error={error}
+      live={live}
+      loadMore={() => live!.loadMore()}
+    />
+  );
 }
 
 function Unread({ category }: { readonly category: string }) {

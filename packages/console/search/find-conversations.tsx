@@ -39,7 +39,9 @@ async function searched(client: Client, words: string): Promise<Conversation[]> 
 function conversationChoice(conversation: Conversation, myId: string): Choice {
   const { name, avatarUrl } = nameOf(conversation, myId);
   return {
-    ...{ id: conversation.id, name, detail: KINDS[kindOf(conversation)] },
+    id: conversation.id,
+    name,
+    detail: KINDS[kindOf(conversation)],
     picture:
       conversation.audience === 'customer' ? (
         <Icon of={Headset} />

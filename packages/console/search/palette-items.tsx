@@ -15,7 +15,9 @@ export function placesFor(signedIn: SignedIn, words: string): PaletteItem[] {
   return PARTS.filter(
     ({ label, isOffered }) => isOffered(signedIn) && label.toLocaleLowerCase().includes(wanted),
   ).map(({ to, icon, label }) => ({
-    ...{ id: `place-${to.at}`, name: label, group: 'Places' },
+    id: `place-${to.at}`,
+    name: label,
+    group: 'Places',
     picture: <Icon of={icon} />,
     act: () => go({ main: to }),
   }));

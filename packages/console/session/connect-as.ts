@@ -11,7 +11,9 @@ import type { Session } from './session.ts';
  */
 export function connectAs({ account, actor, getToken }: Session): Client {
   return connect({
-    ...{ url: location.origin, account, getToken },
+    url: location.origin,
+    account,
+    getToken,
     ...(actor !== null && { store: openStore({ account, actor }) }),
     ...network.options(),
   });

@@ -167,16 +167,30 @@ t.test('rows by keys: by id, whatever stands above them', async (t) => {
 
 function conversation(fields: object): Conversation {
   return {
-    ...{ id: 'cnv_1', type: 'group', audience: 'internal', title: null, participants: [], unread: 0 },
-    ...{ status: 'active', snoozed: false, last_message: null, workflow_status: null, assignee_id: null },
+    id: 'cnv_1',
+    type: 'group',
+    audience: 'internal',
+    title: null,
+    participants: [],
+    unread: 0,
+    status: 'active',
+    snoozed: false,
+    last_message: null,
+    workflow_status: null,
+    assignee_id: null,
     ...fields,
   } as unknown as Conversation;
 }
 
 function message(fields: object): object {
   return {
-    ...{ kind: 'chat', body: 'Hello', visibility: 'internal', author_id: 'act_ada', sender_id: 'act_ada' },
-    ...{ streaming_state: null, sequence: 1 },
+    kind: 'chat',
+    body: 'Hello',
+    visibility: 'internal',
+    author_id: 'act_ada',
+    sender_id: 'act_ada',
+    streaming_state: null,
+    sequence: 1,
     ...fields,
   };
 }
@@ -186,16 +200,25 @@ function member(
   { name = null, ...fields }: { name?: string | null; [field: string]: unknown },
 ) {
   return {
-    ...{ id: `prt_${actorId}`, actor_id: actorId, type: 'user', role: 'member', membership: 'active' },
-    ...{ notifications: 'unmuted', actor: { id: actorId, name, handle: null, avatar_url: null } },
+    id: `prt_${actorId}`,
+    actor_id: actorId,
+    type: 'user',
+    role: 'member',
+    membership: 'active',
+    notifications: 'unmuted',
+    actor: { id: actorId, name, handle: null, avatar_url: null },
     ...fields,
   };
 }
 
 function contextWith(context: Partial<ActionContext>): ActionContext {
   return {
-    ...{ client: {} as Client, myId: ME, isAdmin: false, can: () => true },
-    ...{ onTimes: () => {}, onAssign: () => {} },
+    client: {} as Client,
+    myId: ME,
+    isAdmin: false,
+    can: () => true,
+    onTimes: () => {},
+    onAssign: () => {},
     ...context,
   };
 }

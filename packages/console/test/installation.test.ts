@@ -30,12 +30,28 @@ function times(nodes: readonly InstallationNode[]): Record<string, number[]> {
 
 function node(id: string, seconds: readonly number[]): InstallationNode {
   return {
-    ...{ object: 'installation_node', id, state: 'up', answers: false, release: '1', node_version: '22' },
-    ...{ started_at: at(0), silent_seconds: 0, postgres: 'up', redis: 'up', files: 'up' },
+    object: 'installation_node',
+    id,
+    state: 'up',
+    answers: false,
+    release: '1',
+    node_version: '22',
+    started_at: at(0),
+    silent_seconds: 0,
+    postgres: 'up',
+    redis: 'up',
+    files: 'up',
     figures: seconds.map(
       (second): NodeFigures => ({
-        ...{ at: at(second), sockets: 1, sends_per_second: 0, deliveries_per_second: 0, send_p50_ms: null },
-        ...{ send_p99_ms: null, event_loop_p99_ms: 0, outbox_lag_seconds: 0, memory_bytes: 1 },
+        at: at(second),
+        sockets: 1,
+        sends_per_second: 0,
+        deliveries_per_second: 0,
+        send_p50_ms: null,
+        send_p99_ms: null,
+        event_loop_p99_ms: 0,
+        outbox_lag_seconds: 0,
+        memory_bytes: 1,
       }),
     ),
   };

@@ -57,14 +57,20 @@ t.test('an excerpt is one line', async (t) => {
 
 t.test('a change of a hold is read from the audit', async (t) => {
   const event: Omit<AuditEvent, 'details'> = {
-    ...({ id: 'aud_1', object: 'audit_event', conversation_id: 'cnv_1', actor: null } as const),
-    ...{ action: 'conversation.legal_hold_set', created_at: '2026-01-01T00:00:00Z' },
+    id: 'aud_1',
+    object: 'audit_event',
+    conversation_id: 'cnv_1',
+    actor: null,
+    action: 'conversation.legal_hold_set',
+    created_at: '2026-01-01T00:00:00Z',
   };
   const details = { from: 'released', to: 'held', reason: 'Case 12' };
   const change = { id: 'aud_1', isHeld: true, by: null, at: event.created_at, reason: 'Case 12' };
   t.strictSame(holdChangeOf({ ...event, details }), change);
   t.strictSame(holdChangeOf({ ...event, details: { to: 'released' } }), {
-    ...{ ...change, isHeld: false, reason: null },
+    ...change,
+    isHeld: false,
+    reason: null,
   });
   t.equal(holdChangeOf({ ...event, action: 'conversation.renamed', details }), null);
 });

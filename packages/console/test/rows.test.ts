@@ -15,8 +15,16 @@ function message(
   more: Partial<SentMessage> = {},
 ): SentMessage {
   return {
-    ...{ id: `msg_${sequence}`, key: `msg_${sequence}`, sequence, delivery: 'sent', kind: 'chat' },
-    ...{ author_id: by, sender: { id: by }, visibility: 'internal', deleted_at: null, reply_to_id: null },
+    id: `msg_${sequence}`,
+    key: `msg_${sequence}`,
+    sequence,
+    delivery: 'sent',
+    kind: 'chat',
+    author_id: by,
+    sender: { id: by },
+    visibility: 'internal',
+    deleted_at: null,
+    reply_to_id: null,
     created_at: new Date(NOON + minutes * 60_000).toISOString(),
     ...more,
   } as SentMessage;

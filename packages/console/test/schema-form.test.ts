@@ -114,7 +114,10 @@ t.test('a new body has what was filled in, and what is required', async (t) => {
   });
   const policy = bodyOf('set_retention_policy');
   t.strictSame(newBody(policy, { ...nothing(policy), runs_days: '30' }), {
-    ...{ messages_days: null, files_days: null, notifications_days: null, audit_days: null },
+    messages_days: null,
+    files_days: null,
+    notifications_days: null,
+    audit_days: null,
     runs_days: 30,
   });
   const role = bodyOf('create_role');
@@ -220,7 +223,13 @@ t.test('a refusal of the server stands at the field that it names, or at the nea
 t.test('names are read as words', async (t) => {
   const labels = ['role_id', 'created_at', 'external_id', 'jwks_url', 'event_types', 'id', 'cost_usd'];
   t.strictSame(labels.map(labelOf), [
-    ...['Role', 'Created', 'External ID', 'JWKS URL', 'Event types', 'ID', 'Cost USD'],
+    'Role',
+    'Created',
+    'External ID',
+    'JWKS URL',
+    'Event types',
+    'ID',
+    'Cost USD',
   ]);
   t.equal(sentenceOf('awaiting_upload'), 'Awaiting upload');
 });
@@ -248,7 +257,12 @@ t.test('every operation that the administration names is one of the contract', a
 
 /** Offered once the server has them. */
 const NOT_YET: ReadonlySet<string> = new Set([
-  ...['list_widgets', 'get_widget', 'create_widget', 'update_widget', 'delete_widget', 'create_invitation'],
+  'list_widgets',
+  'get_widget',
+  'create_widget',
+  'update_widget',
+  'delete_widget',
+  'create_invitation',
 ]);
 
 t.test('the head of the audit is verified, and compared with one that was kept', async (t) => {

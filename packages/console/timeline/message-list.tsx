@@ -104,7 +104,10 @@ export function MessageList(props: MessageListProps) {
     if (ends > 0) toNewest();
   }, [ends]);
   useTarget({
-    ...{ target, list, keeper, source },
+    target,
+    list,
+    keeper,
+    source,
     reveal: (index) => {
       const next = around(messages, indexes, index);
       if (next !== null) setRange(next);
@@ -173,7 +176,16 @@ function Line({ row, conversationId, isInTabOrder, isFound }: LineProps) {
       );
     case 'message': {
       const { message, continues, readers } = row;
-      return <MessageRow {...{ message, conversationId, continues, readers, isInTabOrder, isFound }} />;
+      return (
+        <MessageRow
+          message={message}
+          conversationId={conversationId}
+          continues={continues}
+          readers={readers}
+          isInTabOrder={isInTabOrder}
+          isFound={isFound}
+        />
+      );
     }
   }
 }

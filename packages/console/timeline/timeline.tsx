@@ -36,7 +36,11 @@ export function Timeline({ conversationId, message }: TimelineProps) {
     <div class="timeline">
       <MessageList
         key={source.key}
-        {...{ conversationId, source, target, ends, ownId }}
+        conversationId={conversationId}
+        source={source}
+        target={target}
+        ends={ends}
+        ownId={ownId}
         line={line}
         onAtEnd={setAtEnd}
         onOwn={toEnd}

@@ -54,14 +54,20 @@ export function useSource(
   const source: Source =
     at === null
       ? {
-          ...{ key: 'newest', messages: own.messages, status: own.status },
-          ...{ hasOlder: own.hasOlder, hasNewer: false },
+          key: 'newest',
+          messages: own.messages,
+          status: own.status,
+          hasOlder: own.hasOlder,
+          hasNewer: false,
           loadOlder: async () => own.live?.loadOlder(),
           loadNewer: async () => {},
         }
       : {
-          ...{ key: at, messages: around.messages, status: around.status },
-          ...{ hasOlder: around.hasOlder, hasNewer: around.hasNewer },
+          key: at,
+          messages: around.messages,
+          status: around.status,
+          hasOlder: around.hasOlder,
+          hasNewer: around.hasNewer,
           loadOlder: async () => around.live?.loadOlder(),
           loadNewer: async () => around.live?.loadNewer(),
         };

@@ -45,10 +45,7 @@ function marked({ text, start, end }: Selected, mark: string): Change {
     const from = start - length;
     return { from, to: end + length, insert: words, start: from, end: from + words.length };
   }
-  return {
-    ...{ from: start, to: end, insert: `${mark}${words}${mark}` },
-    ...{ start: start + length, end: end + length },
-  };
+  return { from: start, to: end, insert: `${mark}${words}${mark}`, start: start + length, end: end + length };
 }
 
 function fenced({ text, start, end }: Selected): Change {

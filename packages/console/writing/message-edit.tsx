@@ -80,7 +80,10 @@ export function MessageEdit({ conversationId, message, time, onSave, onEnd }: Me
         />
       )}
       <MessageField
-        {...{ conversationId, field, written, label: 'Text of the message' }}
+        conversationId={conversationId}
+        field={field}
+        written={written}
+        label="Text of the message"
         onWritten={(change) => setWritten((before) => ({ ...before, ...change }))}
         onEnter={() => form.current?.requestSubmit()}
         onKey={(event) => {

@@ -47,7 +47,9 @@ export function MessageField(props: MessageFieldProps) {
   return (
     <>
       <TextField
-        {...{ label, field, onEnter }}
+        label={label}
+        field={field}
+        onEnter={onEnter}
         {...(placeholder !== undefined && { placeholder })}
         {...(onPaste !== undefined && { onPaste })}
         {...(isOpen && suggestions.field)}
@@ -62,7 +64,9 @@ export function MessageField(props: MessageFieldProps) {
       />
       {isOpen && (
         <SuggestionPopover
-          {...{ of: suggestions, anchor: field.current!, onClose: list.close }}
+          of={suggestions}
+          anchor={field.current!}
+          onClose={list.close}
           label="People"
           placement="top-start"
         />

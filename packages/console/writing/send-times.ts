@@ -39,7 +39,11 @@ export function whenText(at: Date): string {
 }
 
 const WHEN = new Intl.DateTimeFormat(undefined, {
-  ...{ weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
 });
 
 /** Returns the name of the person's time zone. */

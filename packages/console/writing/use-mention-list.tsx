@@ -46,7 +46,9 @@ export function useMentionList(
   }, [words, members, people, me]);
   const isOpen = items.length > 0;
   const suggestions = useSuggestions<Candidate & Choice>({
-    ...{ items, words: isOpen ? words : null, takesTab: true },
+    items,
+    words: isOpen ? words : null,
+    takesTab: true,
     // The members are there at once, and others come behind them.
     isCurrent: true,
     onChoose: (candidate) => {

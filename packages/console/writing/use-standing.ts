@@ -21,7 +21,10 @@ export function useStanding(conversationId: string): OwnStanding {
   );
   const isManager = own?.role === 'owner' || own?.role === 'admin' || me.role?.type === 'admin';
   return {
-    ...{ conversation, end, own, can },
+    conversation,
+    end,
+    own,
+    can,
     isTeam: own?.type !== 'customer',
     runsConversation: can('messaging:update') && isManager,
   };

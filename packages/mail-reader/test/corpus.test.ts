@@ -10,15 +10,15 @@ import { type ReadParts, readInPieces } from './read-in-pieces.ts';
 function differences({ mail, attachments }: ReadParts, name: string, expected: ExpectedMail) {
   const { text = expected.visibleText, html, headers = {}, ...rest } = expected;
   const whole = {
-    ...{
-      rfcId: `${name}@customer.example`,
-      inReplyTo: null,
-      references: [],
-      replyTo: null,
-      cc: [],
-      ...PLAIN,
-    },
-    ...{ attachments: [], report: null, isDamaged: false },
+    rfcId: `${name}@customer.example`,
+    inReplyTo: null,
+    references: [],
+    replyTo: null,
+    cc: [],
+    ...PLAIN,
+    attachments: [],
+    report: null,
+    isDamaged: false,
     ...rest,
     text,
   };

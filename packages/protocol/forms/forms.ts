@@ -144,7 +144,8 @@ function makeShape(schema: TSchema): Shape {
     parts: fields
       .filter(([, property]) => hasNewer(property))
       .map(([name, schema]) => ({
-        ...{ ...asField([name, schema]), schema },
+        ...asField([name, schema]),
+        schema,
         isNewer: sinceOf(schema) !== undefined,
       })),
     nulled: fields.flatMap(([name, property]) => {

@@ -118,8 +118,12 @@ const Audience = Type.String({ minLength: 1, maxLength: LIMITS.audience });
 /** One schema for both, so that a refusal is about the form that was sent. */
 const AudienceOrList = Type.Unsafe<string | string[]>({
   type: ['string', 'array'],
-  ...{ minLength: 1, maxLength: LIMITS.audience },
-  ...{ items: Audience, minItems: 1, maxItems: LIMITS.audiences, uniqueItems: true },
+  minLength: 1,
+  maxLength: LIMITS.audience,
+  items: Audience,
+  minItems: 1,
+  maxItems: LIMITS.audiences,
+  uniqueItems: true,
 });
 const ClaimName = Type.Optional(Type.String({ minLength: 1, maxLength: LIMITS.claim }));
 const ClaimsBody = Body({ subject: ClaimName, name: ClaimName, email: ClaimName });

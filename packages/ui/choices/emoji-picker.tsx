@@ -27,7 +27,8 @@ export function EmojiButton({ label, icon = SmilePlus, class: more, onPick, onOp
   return (
     <span ref={button} class="emoji-button">
       <IconButton
-        {...{ icon, label }}
+        icon={icon}
+        label={label}
         {...(more !== undefined && { class: more })}
         aria-haspopup="dialog"
         aria-expanded={isOpen}
@@ -58,7 +59,14 @@ export interface EmojiPopoverProps {
 /** The picker beside an element, for what opens it in another way than by its button. */
 export function EmojiPopover({ anchor, label, onClose, onPick }: EmojiPopoverProps) {
   return (
-    <Popover {...{ anchor, label, onClose }} placement="top-start" class="emoji-picker" onKeyDown={moveOn}>
+    <Popover
+      anchor={anchor}
+      label={label}
+      onClose={onClose}
+      placement="top-start"
+      class="emoji-picker"
+      onKeyDown={moveOn}
+    >
       <EmojiPicker onPick={onPick} />
     </Popover>
   );
@@ -90,7 +98,7 @@ function EmojiPicker({ onPick }: Pick<EmojiPopoverProps, 'onPick'>) {
       />
       <div class="emoji-picker-all">
         {groupsOf(found, words).map(({ category, emoji }, index) => (
-          <Group key={category} {...{ category, emoji, onPick }} isFirst={index === 0} />
+          <Group key={category} category={category} emoji={emoji} onPick={onPick} isFirst={index === 0} />
         ))}
       </div>
       <p class="emoji-picker-hint" role="status">

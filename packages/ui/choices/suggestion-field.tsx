@@ -31,7 +31,8 @@ export function SuggestionField({ label, find, onChoose, chosen, onEmpty, ...res
   const open = () => setWords((present) => present ?? '');
   const close = () => setWords(null);
   const suggestions = useSuggestions({
-    ...{ words, isCurrent },
+    words,
+    isCurrent,
     items: result ?? [],
     onChoose: (choice) => {
       close();
@@ -61,7 +62,10 @@ export function SuggestionField({ label, find, onChoose, chosen, onEmpty, ...res
       />
       {words !== null && (
         <SuggestionPopover
-          {...{ label, of: suggestions, anchor: box.current!, onClose: close }}
+          label={label}
+          of={suggestions}
+          anchor={box.current!}
+          onClose={close}
           state={problem || (isNone ? 'Nothing was found.' : result === null ? 'Searching…' : '')}
         />
       )}

@@ -48,6 +48,15 @@ function toneOf(state: string): string {
 
 const GOOD: ReadonlySet<string> = new Set(['active', 'enabled', 'delivered', 'completed', 'complete']);
 const BAD: ReadonlySet<string> = new Set([
-  ...['deactivated', 'inactive', 'disabled', 'failed', 'bounced', 'revoked', 'expired', 'rejected'],
-  ...['withdrawn', 'canceled', 'cancelled'],
+  'deactivated',
+  'inactive',
+  'disabled',
+  'failed',
+  'bounced',
+  'revoked',
+  'expired',
+  'rejected',
+  'withdrawn',
+  'canceled',
+  'cancelled',
 ]);

@@ -25,7 +25,7 @@ export function UploadList({ files, texts, onRemove, onRetry }: UploadListProps)
   return (
     <ul class="upload-list" aria-label={texts.list}>
       {files.map((chosen) => (
-        <UploadRow key={chosen.key} {...{ chosen, texts, onRemove, onRetry }} />
+        <UploadRow key={chosen.key} chosen={chosen} texts={texts} onRemove={onRemove} onRetry={onRetry} />
       ))}
     </ul>
   );

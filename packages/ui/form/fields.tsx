@@ -106,7 +106,8 @@ function Control({ name, label, shape, draft, path, onDraft, wiring, isRequired 
         value={text}
         onPick={set}
         placeholder="Search…"
-        {...{ find, labelOf }}
+        find={find}
+        labelOf={labelOf}
       />
     );
   }

@@ -22,7 +22,7 @@ export function BubbleFiles({ attachments, texts }: BubbleFilesProps) {
     <ul class="bubble-files" aria-label={texts.files}>
       {attachments.map((attachment, index) => (
         <li key={attachment.id ?? index}>
-          <BubbleFile {...{ attachment, texts }} />
+          <BubbleFile attachment={attachment} texts={texts} />
         </li>
       ))}
     </ul>

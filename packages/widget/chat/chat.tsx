@@ -107,7 +107,10 @@ export function Chat({ widget, host, identity, now, isShown, language }: ChatPro
         <Conversation
           key={at}
           id={at}
-          {...{ texts, isShown, widget, language }}
+          texts={texts}
+          isShown={isShown}
+          widget={widget}
+          language={language}
           writing={writing.current!}
           offersAddress={now.kind === 'visitor' && widget.confirms_addresses}
         />

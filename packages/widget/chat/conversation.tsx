@@ -57,14 +57,17 @@ export function Conversation(props: ConversationProps) {
           </Button>
         )}
         {messages.map((message) => (
-          <Bubble key={message.key} {...{ message, texts, live }} />
+          <Bubble key={message.key} message={message} texts={texts} live={live} />
         ))}
         {typing.length > 0 && <p class="chat-typing">{texts.typing(widget.persona.name)}</p>}
-        {offersAddress && messages.length > 0 && <Address {...{ texts, widget, language }} />}
+        {offersAddress && messages.length > 0 && (
+          <Address texts={texts} widget={widget} language={language} />
+        )}
       </div>
       <News texts={texts} name={widget.persona.name} last={last} />
       <Field
-        {...{ texts, writing }}
+        texts={texts}
+        writing={writing}
         place={id}
         onType={(isTyping) => live?.typing(isTyping)}
         upload={async (...call) => {

@@ -43,7 +43,14 @@ export function Start({ texts, greeting, offline, onSend, upload, writing }: Sta
           </p>
         )}
       </div>
-      <Field {...{ texts, upload, writing }} place="new" onSend={send} isDisabled={isSending} />
+      <Field
+        texts={texts}
+        upload={upload}
+        writing={writing}
+        place="new"
+        onSend={send}
+        isDisabled={isSending}
+      />
     </>
   );
 }

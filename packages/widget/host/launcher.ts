@@ -55,8 +55,11 @@ iframe[hidden]{display:none}
   }))
     picture.setAttribute(name, value);
   for (const [name, value] of Object.entries({
-    ...{ d: 'M4 4h16v12H9l-5 4z', fill: 'none', stroke: 'currentColor' },
-    ...{ 'stroke-width': '2', 'stroke-linejoin': 'round' },
+    d: 'M4 4h16v12H9l-5 4z',
+    fill: 'none',
+    stroke: 'currentColor',
+    'stroke-width': '2',
+    'stroke-linejoin': 'round',
   }))
     line.setAttribute(name, value);
   picture.append(line);

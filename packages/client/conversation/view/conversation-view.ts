@@ -97,7 +97,10 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
     this.#shownAtOnce = new ShownAtOnce(this, this.#parts);
     this.#people = new ShownPeople(host.actors);
     this.#reader = new TimelineReader({
-      ...{ core: this, timeline, pageSize, start: () => this.#liveAfter + 1 },
+      core: this,
+      timeline,
+      pageSize,
+      start: () => this.#liveAfter + 1,
       pathOf: (limit, before) =>
         `${this.path}/messages?before_sequence=${before}&limit=${limit}&${this.#shown}`,
       changed: (what) => this.changed(what),
@@ -142,7 +145,12 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
     const { typing, presence, reads } = this.#activity;
     const { status, end, hasOlder } = this.#reader;
     const values = {
-      ...{ status, end, hasOlder, typing, presence, reads },
+      status,
+      end,
+      hasOlder,
+      typing,
+      presence,
+      reads,
       messages: this.timeline.messages,
       conversation: conversation.items[0] ?? null,
       pins: pins.items,

@@ -38,7 +38,10 @@ export class ThreadView implements LoadedPart<ThreadSnapshot> {
     const { rest } = core.host;
     this.timeline = timeline;
     this.reader = new TimelineReader({
-      ...{ core, timeline, pageSize, start: () => 0 },
+      core,
+      timeline,
+      pageSize,
+      start: () => 0,
       pathOf: (limit) => messagePath(messageId, `/replies?limit=${limit}&${rest.including(REPLY)}`),
       rootPath: messagePath(messageId, `?${rest.including(ROOT)}`),
       changed: (what) => owner.changed(what),

@@ -38,7 +38,10 @@ export class WindowView implements LoadedPart<WindowSnapshot> {
     timeline.takesThrough = 0;
     this.timeline = timeline;
     this.reader = new TimelineReader({
-      ...{ core, timeline, pageSize, start: () => FIRST },
+      core,
+      timeline,
+      pageSize,
+      start: () => FIRST,
       pathOf: (limit, before) =>
         before === FIRST ? this.#middle(limit) : this.#list('before', before, limit),
       read: (page) => this.#received(page),

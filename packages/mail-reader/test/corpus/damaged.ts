@@ -7,7 +7,10 @@ export const DAMAGED: readonly CorpusMail[] = [
     name: 'no-header-at-all',
     source: () => eml('\nJust a text.\nWith two lines.\n'),
     parsed: {
-      ...{ rfcId: null, from: null, to: [], subject: null },
+      rfcId: null,
+      from: null,
+      to: [],
+      subject: null,
       visibleText: 'Just a text.\nWith two lines.',
       isDamaged: true,
     },
@@ -16,12 +19,10 @@ export const DAMAGED: readonly CorpusMail[] = [
     name: 'header-alone',
     source: () => eml('From: cleo@customer.example\nSubject: Nothing'),
     parsed: {
-      ...{
-        rfcId: null,
-        from: { address: 'cleo@customer.example', name: null },
-        to: [],
-        subject: 'Nothing',
-      },
+      rfcId: null,
+      from: { address: 'cleo@customer.example', name: null },
+      to: [],
+      subject: 'Nothing',
       visibleText: '',
     },
   },
@@ -30,12 +31,10 @@ export const DAMAGED: readonly CorpusMail[] = [
     source: () =>
       eml('From: cleo@customer.example\nSubject: Short\nHello there.\nSecond line.\n\nThird line.\n'),
     parsed: {
-      ...{
-        rfcId: null,
-        from: { address: 'cleo@customer.example', name: null },
-        to: [],
-        subject: 'Short',
-      },
+      rfcId: null,
+      from: { address: 'cleo@customer.example', name: null },
+      to: [],
+      subject: 'Short',
       visibleText: 'Hello there.\nSecond line.\n\nThird line.',
       isDamaged: true,
     },
