@@ -85,8 +85,14 @@ function readTarget(args: readonly string[]): Target | string {
       args: [...args],
       allowPositionals: true,
       options: {
-        ...{ token: text, account: text, conversation: text },
-        ...{ 'limit-ms': text, start: text, most: text, seconds: text, connections: text },
+        token: text,
+        account: text,
+        conversation: text,
+        'limit-ms': text,
+        start: text,
+        most: text,
+        seconds: text,
+        connections: text,
       },
     });
   try {
@@ -112,12 +118,10 @@ function readTarget(args: readonly string[]): Target | string {
     return 'Give --token, --account and --conversation.';
   const url = new URL(baseUrl);
   return {
-    ...{
-      baseUrl,
-      url,
-      connections: numbers.get('connections')!,
-      durationMs: numbers.get('seconds')! * 1_000,
-    },
+    baseUrl,
+    url,
+    connections: numbers.get('connections')!,
+    durationMs: numbers.get('seconds')! * 1_000,
     path: `${url.pathname.replace(/\/$/, '')}/v1/messaging/conversations/${conversation}/messages`,
     headers: {
       Authorization: `Bearer ${token}`,

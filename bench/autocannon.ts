@@ -74,7 +74,8 @@ async function answersOf({ demo }: Product, { name, prepare }: Endpoint) {
   const [[request] = []] = await prepare(1);
   const { method = 'GET', path = '/', headers = {}, body } = request ?? {};
   const response = await fetch(`${demo.base_url}${path}`, {
-    ...{ method, headers: headers as Record<string, string> },
+    method,
+    headers: headers as Record<string, string>,
     ...(body === undefined ? {} : { body: body as string }),
   });
   const frame = await response.text();
@@ -97,7 +98,10 @@ function endpointSide(
       await settle(postgres);
       const used = startMeter({ servers: [process], postgres });
       const { answered, latencyUs, tableP99Ms } = await autocannonAtRate({
-        ...{ port, connections: CONNECTIONS, ratePerSecond: rate, durationMs },
+        port,
+        connections: CONNECTIONS,
+        ratePerSecond: rate,
+        durationMs,
         requests: (connection) => requests[connection]!,
       });
       return {
@@ -122,7 +126,8 @@ function upgradeSide(
       await settle(postgres);
       const used = startMeter({ servers: [process], postgres });
       const { sent, failed, latencyUs, latenessUs } = await openLoop({
-        ...{ ratePerSecond: UPGRADES, durationMs },
+        ratePerSecond: UPGRADES,
+        durationMs,
         send: (_, done) => void upgrade(port, headers).then(({ isReady }) => done(isReady)),
       });
       if (failed > 0) throw new Error(`${failed} of ${sent} upgrades failed`);

@@ -96,16 +96,16 @@ interface Sizes {
 
 /** A p99 of fewer sends than those of ten seconds is that of single syncs of the disk. */
 const LONG: Sizes = {
-  ...{ blockMs: 10_000, archived: 100_000, swept: 100_000 },
-  ...{ imported: 400_000, mailBytes: 25 * MIB },
+  blockMs: 10_000,
+  archived: 100_000,
+  swept: 100_000,
+  imported: 400_000,
+  mailBytes: 25 * MIB,
 };
 const SIZES: Readonly<Record<Scale, Sizes>> = {
   full: LONG,
   short: LONG,
-  brief: {
-    ...{ blockMs: 1_000, archived: 5_000, swept: 10_000 },
-    ...{ imported: 20_000, mailBytes: MIB },
-  },
+  brief: { blockMs: 1_000, archived: 5_000, swept: 10_000, imported: 20_000, mailBytes: MIB },
 };
 /** Conversations of the rows that a sweep deletes. */
 const SWEPT_CONVERSATIONS = 200;

@@ -145,12 +145,18 @@ async function resumes(session: Session): Promise<Watched[]> {
   const served = comparison.ours.blocks.map(({ notes }) => notes?.resumes_a_statement ?? 0);
   return [
     {
-      ...{ name: 'P10 node, a resume', unit: 'µs', value: comparison.ours.processor.node ?? Number.NaN },
-      ...({ worse: 'more', ofMachine: true } as const),
+      name: 'P10 node, a resume',
+      unit: 'µs',
+      value: comparison.ours.processor.node ?? Number.NaN,
+      worse: 'more',
+      ofMachine: true,
     },
     {
-      ...{ name: 'P10 resumes a statement', unit: 'resumes', value: spreadOf(served).median },
-      ...({ worse: 'less', ofMachine: false } as const),
+      name: 'P10 resumes a statement',
+      unit: 'resumes',
+      value: spreadOf(served).median,
+      worse: 'less',
+      ofMachine: false,
     },
     allocatedBy('resume', { ...bytes[0]!, heap: spreadOf(bytes.map(({ heap }) => heap)).median }),
   ];

@@ -113,7 +113,9 @@ function importing(postgres: BenchDatabase, place: Place, count: number): Side {
       const metrics = createNodeMetrics();
       const timeline = new Timeline(database, engine, metrics);
       const locked = new LockedWrites({
-        ...{ database, timeline, metrics },
+        database,
+        timeline,
+        metrics,
         numbers: new Numbers({ engine, timeline, metrics }),
         files: { presignDownload: async () => '' },
         maySend: () => true,

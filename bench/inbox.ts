@@ -92,7 +92,9 @@ async function sideOf(
     run: async (durationMs) => {
       const used = startMeter({ servers: [process], postgres });
       const report = await GENERATORS.raw({
-        ...{ port, durationMs, connections: CONNECTIONS },
+        port,
+        durationMs,
+        connections: CONNECTIONS,
         headers: () => headers,
         path: () => path,
       });

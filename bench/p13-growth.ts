@@ -53,11 +53,17 @@ type What = (typeof WHATS)[number];
 /** Short blocks of sends, for the control to stay small. */
 const SIZES = {
   full: {
-    ...{ small: 10_000, sizes: [100_000, 500_000, 2_000_000], sockets: 500, warmMs: 3_000 },
+    small: 10_000,
+    sizes: [100_000, 500_000, 2_000_000],
+    sockets: 500,
+    warmMs: 3_000,
     sends: { blockMs: 2_000, warmupMs: 1_000 },
   },
   short: {
-    ...{ small: 10_000, sizes: [100_000], sockets: 500, warmMs: 3_000 },
+    small: 10_000,
+    sizes: [100_000],
+    sockets: 500,
+    warmMs: 3_000,
     sends: { blockMs: 2_000, warmupMs: 1_000 },
   },
   brief: { small: 1_000, sizes: [2_000], sockets: 50, warmMs: 100, sends: {} },

@@ -33,7 +33,9 @@ async function run(session: Session): Promise<void> {
         session.say(`  ${side}: ${figure.toFixed(2)} s, the line after ${notes?.printed_s?.toFixed(2)} s`);
       },
       // A start is a block, however long; the first of each, thrown away, makes the database.
-      ...{ pairs: STARTS[session.scale], blockMs: 0, warmupMs: 0 },
+      pairs: STARTS[session.scale],
+      blockMs: 0,
+      warmupMs: 0,
     });
     const rows = [comparisonRow(work, comparison, 's', { besides: soonEnough })];
     return { rows, comparisons: { [work]: comparison } };

@@ -38,7 +38,8 @@ async function run(session: Session): Promise<void> {
   for (let n = 0; n < replies; n++) {
     const path = `/?c=${n}`;
     const counted = await RawSubscribers.open({
-      ...{ port, count: READERS - 1 },
+      port,
+      count: READERS - 1,
       // Live with its first frame, `caught_up`.
       dialect: { ...BARE_DIALECT, path, open: () => () => 'live' },
     });

@@ -38,15 +38,9 @@ async function run(session: Session): Promise<void> {
  */
 const SETTLE_START_MS = 70_000;
 const SIZES = {
-  full: {
-    ...{ sockets: 10_000, accounts: 1_000 },
-    ...{ settleMs: SETTLE_START_MS, windowMs: 50_000, windows: 3 },
-  },
-  short: {
-    ...{ sockets: 5_000, accounts: 1_000 },
-    ...{ settleMs: SETTLE_START_MS, windowMs: 15_000, windows: 1 },
-  },
-  brief: { ...{ sockets: 500, accounts: 10 }, ...{ settleMs: 0, windowMs: 1_000, windows: 1 } },
+  full: { sockets: 10_000, accounts: 1_000, settleMs: SETTLE_START_MS, windowMs: 50_000, windows: 3 },
+  short: { sockets: 5_000, accounts: 1_000, settleMs: SETTLE_START_MS, windowMs: 15_000, windows: 1 },
+  brief: { sockets: 500, accounts: 10, settleMs: 0, windowMs: 1_000, windows: 1 },
 } as const;
 const SPARE_FILES = 1_000;
 const MAX_RATIO = 2;

@@ -35,7 +35,9 @@ async function measure(session: Session): Promise<Findings> {
     }
   };
   const comparison = await comparePairs({
-    ...{ ours: await open('two', 2), control: await open('one', 1), before },
+    ours: await open('two', 2),
+    control: await open('one', 1),
+    before,
     ...timing,
   });
   const [two, one] = [comparison.ours.processor.node ?? 0, comparison.control.processor.node ?? 0];

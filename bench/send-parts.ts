@@ -33,7 +33,9 @@ const PARTS: readonly Part[] = [
   [
     'engine',
     [
-      ...['/src/platform/engine/', '/src/core/frames/', '/src/platform/marked-json'],
+      '/src/platform/engine/',
+      '/src/core/frames/',
+      '/src/platform/marked-json',
       ...packages('ioredis', '@socket.io/redis-adapter', 'notepack.io'),
     ],
   ],
@@ -70,7 +72,10 @@ async function measure(session: Session): Promise<Findings> {
     equal: 'parts of a send, equal work',
   };
   const { comparisons = {} } = await compareWith(session, {
-    ...{ unit: '/s', ours, before, timing },
+    unit: '/s',
+    ours,
+    before,
+    timing,
     against: [
       { work: works.floor, control: sideOf(floor) },
       { work: works.written, control: withRedis(written) },

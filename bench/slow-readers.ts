@@ -41,7 +41,8 @@ async function run(session: Session): Promise<void> {
     },
   });
   const ground: Ground = {
-    ...{ product, slow },
+    product,
+    slow,
     conversation: await seedConversation(product, parley),
     flooded: await seedConversation(product, parley),
     timings: new Timings(),

@@ -95,7 +95,9 @@ async function measure(session: Session): Promise<Findings> {
     bars: {
       timeline: {
         title: `What a send waits for at ${RATE} a second, in order, in µs`,
-        ...{ unit: 'µs', parts, bars },
+        unit: 'µs',
+        parts,
+        bars,
       },
     },
   };

@@ -104,8 +104,14 @@ export async function addWebhook(
     await tx.kysely
       .insertInto('webhooks')
       .values({
-        ...{ id, account_id, url, version: NEWEST_VERSION, created_by: users.ada.id },
-        ...{ event_types: [eventType], include_direct: true, secret: randomBytes(24) },
+        id,
+        account_id,
+        url,
+        version: NEWEST_VERSION,
+        created_by: users.ada.id,
+        event_types: [eventType],
+        include_direct: true,
+        secret: randomBytes(24),
       })
       .execute();
     await changeListeners(tx);

@@ -79,8 +79,14 @@ const SHOWN =
   'id, conversation_id, sequence, kind, status, visibility, body, client_message_id, created_at, updated_at';
 /** The columns that a send of Parley fills, with the same values but for what is of this send. */
 const message = insertOf('messages', start.sample.message, {
-  ...{ id: '$1', account_id: '$2', conversation_id: '$3', sequence: 'head.sequence', body: '$4' },
-  ...{ sender_id: '$5', author_id: '$5', client_message_id: '$6' },
+  id: '$1',
+  account_id: '$2',
+  conversation_id: '$3',
+  sequence: 'head.sequence',
+  body: '$4',
+  sender_id: '$5',
+  author_id: '$5',
+  client_message_id: '$6',
 });
 const INSERT_MESSAGE = {
   name: 'insert-message',
@@ -91,9 +97,16 @@ const INSERT_MESSAGE = {
     RETURNING ${SHOWN}`,
 };
 const notification = insertOf('notifications', start.sample.notification, {
-  ...{ id: 'notification_id($1, $2, r.id)', account_id: '$3', recipient_id: 'r.id', title: '$4' },
-  ...{ body: 'left($5, 140)', sender_id: '$6', resource_id: '$7', message_id: '$2' },
-  ...{ created_at: '$1', updated_at: '$1' },
+  id: 'notification_id($1, $2, r.id)',
+  account_id: '$3',
+  recipient_id: 'r.id',
+  title: '$4',
+  body: 'left($5, 140)',
+  sender_id: '$6',
+  resource_id: '$7',
+  message_id: '$2',
+  created_at: '$1',
+  updated_at: '$1',
 });
 const INSERT_NOTIFICATIONS = {
   name: 'insert-notifications',
@@ -131,7 +144,13 @@ async function send(sender: Caller, recipients: string[], conversation: string, 
     const notifications = await client.query<NotificationRow>({
       ...INSERT_NOTIFICATIONS,
       values: [
-        ...[row.created_at, row.id, start.accountId, sender.name, row.body, sender.id, conversation],
+        row.created_at,
+        row.id,
+        start.accountId,
+        sender.name,
+        row.body,
+        sender.id,
+        conversation,
         recipients,
       ],
     });

@@ -41,14 +41,27 @@ await client.connect();
 
 /** The columns that a send of Parley fills, with the same values but for what is of this send. */
 const message = insertOf('messages', start.sample.message, {
-  ...{ id: 'i.id', account_id: '$1', conversation_id: 'i.conversation_id', sequence: 'i.sequence' },
-  ...{ body: 'i.body', sender_id: '$2', author_id: '$2', client_message_id: 'i.key' },
-  ...{ created_at: '$4::timestamptz', updated_at: '$4::timestamptz' },
+  id: 'i.id',
+  account_id: '$1',
+  conversation_id: 'i.conversation_id',
+  sequence: 'i.sequence',
+  body: 'i.body',
+  sender_id: '$2',
+  author_id: '$2',
+  client_message_id: 'i.key',
+  created_at: '$4::timestamptz',
+  updated_at: '$4::timestamptz',
 });
 const notification = insertOf('notifications', start.sample.notification, {
-  ...{ id: 'notification_id($4::timestamptz, id, $3)', account_id: '$1', recipient_id: '$3' },
-  ...{ body: 'left(body, 140)', sender_id: '$2', resource_id: 'conversation_id', message_id: 'id' },
-  ...{ created_at: '$4::timestamptz', updated_at: '$4::timestamptz' },
+  id: 'notification_id($4::timestamptz, id, $3)',
+  account_id: '$1',
+  recipient_id: '$3',
+  body: 'left(body, 140)',
+  sender_id: '$2',
+  resource_id: 'conversation_id',
+  message_id: 'id',
+  created_at: '$4::timestamptz',
+  updated_at: '$4::timestamptz',
 });
 const INSERT = {
   name: 'insert',
@@ -81,9 +94,14 @@ async function insertWaiting(): Promise<void> {
     await client.query({
       ...INSERT,
       values: [
-        ...[start.accountId, start.senderId, start.recipientId, at],
-        ...[messages.map(({ id }) => id), messages.map(({ conversation_id }) => conversation_id)],
-        ...[messages.map(({ sequence }) => sequence), messages.map(({ body }) => body)],
+        start.accountId,
+        start.senderId,
+        start.recipientId,
+        at,
+        messages.map(({ id }) => id),
+        messages.map(({ conversation_id }) => conversation_id),
+        messages.map(({ sequence }) => sequence),
+        messages.map(({ body }) => body),
         messages.map(({ client_message_id }) => client_message_id),
       ],
     });

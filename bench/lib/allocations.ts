@@ -55,8 +55,12 @@ export async function openTraffic(session: Session, stand: SendStand) {
   const sends = stand.side(CONNECTIONS, 'direct');
   const readers = await createReaders(product, database);
   const pages = pagesSide({
-    ...{ name: 'parley', process, port, postgres: database },
-    ...{ readers, connections: CONNECTIONS },
+    name: 'parley',
+    process,
+    port,
+    postgres: database,
+    readers,
+    connections: CONNECTIONS,
   });
   const dialect = parleyDialect({
     authorization: headers.Authorization!,

@@ -13,7 +13,9 @@ export async function autocannonLoop(options: ClosedLoopOptions): Promise<Closed
   let endedMs = 0;
   const startMs = performance.now() + SETTLE_MS;
   const result = await fire({
-    ...{ port, connections, durationMs: durationMs + SETTLE_MS },
+    port,
+    connections,
+    durationMs: durationMs + SETTLE_MS,
     requests: (connection) => {
       const common = { path: path(connection), headers: headersOf(options, connection) };
       if (body === undefined) return [{ ...common, method: 'GET' }];

@@ -34,7 +34,9 @@ export async function openEndpoints(product: Product, connections: number): Prom
     const customer = { type: 'customer', name: 'Cleo', email: `cleo-${n}@example.net` };
     cases.push(
       await make({
-        ...{ type: 'group', audience: 'customer', title: `Case ${n}` },
+        type: 'group',
+        audience: 'customer',
+        title: `Case ${n}`,
         participants: [...participants, customer],
       }),
     );
@@ -78,7 +80,8 @@ export async function openEndpoints(product: Product, connections: number): Prom
         const drafts = await makeDrafts(product, cases, count);
         return drafts.map((ids) =>
           ids.map((id) => ({
-            ...{ method: 'POST', path: `/v1/messaging/messages/${id}/actions/reject` },
+            method: 'POST',
+            path: `/v1/messaging/messages/${id}/actions/reject`,
             // Without a length the connection ends with the answer.
             headers: { ...headers, 'Content-Length': '0' },
           })),
@@ -115,7 +118,8 @@ function messagesOf(conversation: string): string {
 
 async function create<T>({ demo, headers }: Product, path: string, body: object): Promise<T> {
   const response = await fetch(`${demo.base_url}${path}`, {
-    ...{ method: 'POST', headers: { ...headers, ...JSON_TYPE } },
+    method: 'POST',
+    headers: { ...headers, ...JSON_TYPE },
     body: JSON.stringify(body),
   });
   if (response.status !== 201) throw new Error(`${path}: ${response.status} ${await response.text()}`);

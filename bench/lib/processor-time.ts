@@ -67,7 +67,9 @@ export function parseStat(stat: string): Stat {
   const at = (index: number) => fields[index] ?? 0;
   const [user, system, reapedUser, reapedSystem] = [at(11), at(12), at(13), at(14)];
   return {
-    ...{ parent: at(1), session: at(3), startedAt: at(19) },
+    parent: at(1),
+    session: at(3),
+    startedAt: at(19),
     own: (user + system) / TICKS_PER_SECOND,
     reaped: (reapedUser + reapedSystem) / TICKS_PER_SECOND,
   };

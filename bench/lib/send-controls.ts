@@ -121,7 +121,12 @@ async function open(
   ];
   for (const it of subscribers) disposer.add('sockets', it, () => it.close());
   const load = new SendLoad({
-    ...{ name, port, headers: product.headers, subscribers, database, servers: [process, ...servers] },
+    name,
+    port,
+    headers: product.headers,
+    subscribers,
+    database,
+    servers: [process, ...servers],
     path: (index) => sendPath(conversations[index % CONVERSATIONS]!),
     frames: FRAMES,
   });

@@ -89,7 +89,11 @@ export class SendLoad {
       const used = startMeter({ servers, postgres });
       const startMs = performance.now();
       const report = await GENERATORS[generator]({
-        ...{ port, connections, durationMs, headers, path },
+        port,
+        connections,
+        durationMs,
+        headers,
+        path,
         body: JSON.stringify({ body: BODY, client_message_id: `run-${UNIQUE}` }),
       });
       const left = await target.complete?.();

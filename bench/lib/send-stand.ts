@@ -56,7 +56,12 @@ export class SendStand {
     const { port, headers, process } = product;
     const load = (kind: Kind) =>
       new SendLoad({
-        ...{ name, port, headers, subscribers, database, servers: [process] },
+        name,
+        port,
+        headers,
+        subscribers,
+        database,
+        servers: [process],
         path: (index) => this.path(kind, index),
         frames: FRAMES_OF[kind],
         complete: () => this.#complete(),

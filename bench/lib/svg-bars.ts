@@ -10,8 +10,21 @@ const LINE = 20;
 const COLUMN = 120;
 /** Neighbours differ in lightness too. */
 const COLORS = [
-  ...['#9aa5b1', '#d8dde3', '#0b5fa5', '#7fb6e6', '#b3541e', '#eab08a', '#3d7a3d', '#a3cfa3'],
-  ...['#6a4c93', '#c3b1dc', '#a8323e', '#e79aa2', '#8a6d1d', '#e0cb83', '#444444'],
+  '#9aa5b1',
+  '#d8dde3',
+  '#0b5fa5',
+  '#7fb6e6',
+  '#b3541e',
+  '#eab08a',
+  '#3d7a3d',
+  '#a3cfa3',
+  '#6a4c93',
+  '#c3b1dc',
+  '#a8323e',
+  '#e79aa2',
+  '#8a6d1d',
+  '#e0cb83',
+  '#444444',
 ];
 
 /**

@@ -20,7 +20,11 @@ onQuestion('profile', async (asked) => {
     const { profile } = await session.post('Profiler.stop');
     const nodes = profile.nodes.map(
       ({ id, callFrame: { url, functionName }, hitCount = 0, children = [] }) => ({
-        ...{ id, url, name: functionName, samples: hitCount, children },
+        id,
+        url,
+        name: functionName,
+        samples: hitCount,
+        children,
       }),
     );
     process.send?.(nodes satisfies Profile);

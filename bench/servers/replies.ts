@@ -69,7 +69,12 @@ const fanout = new Fanout(app, metrics);
 fanout.addVersion(CURRENT_VERSION);
 const streams = new Streams({
   metrics,
-  ...{ database, files, engine, timeline, directory, log },
+  database,
+  files,
+  engine,
+  timeline,
+  directory,
+  log,
   broadcast: fanout.broadcast,
   limits: config.socket,
   presence: new Presence({
@@ -93,20 +98,29 @@ const effects = new SentEffects({
   log,
 });
 const ofChanges = {
-  ...{ database, files, engine },
+  database,
+  files,
+  engine,
   onFinished: (messageIds: readonly string[]) => effects.finished(messageIds),
 };
 const watch = { add: () => {} };
 const outbox = new OutboxWorker({ database, inFlight, watch, metrics, log });
 outbox.start([handle(RESOURCES_CHANGED, (changes) => publishChanged(ofChanges, changes, false))]);
 const writes = {
-  ...{ database, files, timeline, metrics, log, planNotifications },
+  database,
+  files,
+  timeline,
+  metrics,
+  log,
+  planNotifications,
   numbers: new Numbers({ engine, timeline, metrics }),
   maySend: () => true,
   onCommitted: (committed: Committed) => effects.committed(committed),
 };
 const options = {
-  ...{ database, engine, log },
+  database,
+  engine,
+  log,
   writePath: new WritePath(writes),
   lockedWrites: new LockedWrites(writes),
 };
@@ -212,9 +226,16 @@ function claim(conversation_id: string): Promise<RunRow> {
   return database.kysely
     .insertInto('agent_runs')
     .values({
-      ...{ id: newId('agentRun'), account_id: account.id, agent_id: 'agt_bench', actor_id: agent.id },
-      ...{ trigger_type: 'chat', trigger_key: newId('message'), status: 'running', conversation_id },
-      ...{ owner: engine.nodeId, fence: 1 },
+      id: newId('agentRun'),
+      account_id: account.id,
+      agent_id: 'agt_bench',
+      actor_id: agent.id,
+      trigger_type: 'chat',
+      trigger_key: newId('message'),
+      status: 'running',
+      conversation_id,
+      owner: engine.nodeId,
+      fence: 1,
     })
     .returningAll()
     .executeTakeFirstOrThrow();

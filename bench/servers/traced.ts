@@ -43,11 +43,7 @@ WritePath.prototype.append = async function (this: WritePath, outgoing) {
   const clientId = outgoing.message.client_message_id ?? '';
   const queuedMs = nowMs();
   const acknowledged = await append.call(this, outgoing);
-  trace.sends.push({
-    ...{ clientId, queuedMs },
-    readMs: readMs.get(clientId) ?? queuedMs,
-    committedMs: nowMs(),
-  });
+  trace.sends.push({ clientId, queuedMs, readMs: readMs.get(clientId) ?? queuedMs, committedMs: nowMs() });
   readMs.delete(clientId);
   return acknowledged;
 };

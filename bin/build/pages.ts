@@ -75,7 +75,11 @@ async function writeScripts(entry: string, dir: string): Promise<Pick<BuiltPage,
   try {
     const names = '[name]-[hash].js';
     const { output } = await build.write({
-      ...{ dir, format: 'es', minify: true, entryFileNames: names, chunkFileNames: names },
+      dir,
+      format: 'es',
+      minify: true,
+      entryFileNames: names,
+      chunkFileNames: names,
     });
     const main = output.find((file) => file.type === 'chunk' && file.isEntry);
     if (main?.type !== 'chunk') throw new Error(`${entry} has become no module.`);

@@ -45,7 +45,7 @@ function Chat() {
       {id && (
         <Timeline key={id} id={id} onThread={(threadId) => open({ id, threadId })} onBack={() => open({})} />
       )}
-      {id && threadId && <Thread key={threadId} {...{ id, threadId }} onClose={() => open({ id })} />}
+      {id && threadId && <Thread key={threadId} id={id} threadId={threadId} onClose={() => open({ id })} />}
     </div>
   );
 }
@@ -128,7 +128,7 @@ function Timeline({ id, onThread, onBack }: TimelineProps) {
         </Button>
         <h2>{conversation === null ? '…' : nameOf(conversation)}</h2>
       </header>
-      <Messages {...{ messages, live, onThread }}>
+      <Messages messages={messages} live={live} onThread={onThread}>
         {status === 'ended' && <li>You can no longer read this conversation.</li>}
         {status === 'ready' && hasOlder && (
           <li>
