@@ -149,7 +149,8 @@ t.test('a deactivated owner is no owner that a group can be left to', async (t) 
     { type: 'user', actor_id: grace.id },
   ];
   const { body } = await app.call<Conversation>('POST', `${CONVERSATIONS}?include[]=participants`, {
-    ...{ token: ada.access_token, body: { type: 'group', participants } },
+    token: ada.access_token,
+    body: { type: 'group', participants },
   });
   const own = body.participants!.find(({ actor }) => actor?.id === ada.id)!;
   const leave = () =>

@@ -22,9 +22,17 @@ t.test('a key: the resource with its secret, once; every field and no other', as
   const { key, ...shown } = made;
   t.match(key, /^parley_[0-9A-Za-z]{38}$/);
   t.strictSame(shown, {
-    ...{ id: made.id, object: 'api_key', name: 'Warehouse', redacted: `parley_…${key.slice(-4)}` },
-    ...{ actor_id: made.actor_id, role: null, status: 'active', revoked_at: null },
-    ...{ expires_at: made.expires_at, created_at: made.created_at, updated_at: made.updated_at },
+    id: made.id,
+    object: 'api_key',
+    name: 'Warehouse',
+    redacted: `parley_…${key.slice(-4)}`,
+    actor_id: made.actor_id,
+    role: null,
+    status: 'active',
+    revoked_at: null,
+    expires_at: made.expires_at,
+    created_at: made.created_at,
+    updated_at: made.updated_at,
   });
   t.match([made.id, made.actor_id], [/^key_\w{24}$/, /^act_\w{24}$/]);
   t.match([made.created_at, made.expires_at], [TIME, TIME]);
@@ -86,8 +94,11 @@ t.test('rotating: another secret of the same actor', async (t) => {
   t.equal((await notifications(next)).status, 200);
   t.strictSame(shown, {
     ...old,
-    ...{ id: shown.id, redacted: `parley_…${next.slice(-4)}`, role: viewer },
-    ...{ created_at: shown.created_at, updated_at: shown.updated_at },
+    id: shown.id,
+    redacted: `parley_…${next.slice(-4)}`,
+    role: viewer,
+    created_at: shown.created_at,
+    updated_at: shown.updated_at,
   });
   t.not(shown.id, old.id, 'a key of its own');
 

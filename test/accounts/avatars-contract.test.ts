@@ -68,7 +68,8 @@ t.test('a user’s own: in a page without a credential, and for everybody who se
   });
   t.equal(people.body.data[0]?.avatar_url, url);
   await until(async () => (await senderOf(demo.conversations.group, ada.access_token)).avatar_url === url, {
-    ...{ what: 'the image of the sender', timeoutMs: 60_000 },
+    what: 'the image of the sender',
+    timeoutMs: 60_000,
   });
   t.strictSame(
     (await call<Me>('PATCH', '/v1/me', { ...as, body: {} })).body.actor.avatar_url,
@@ -196,7 +197,7 @@ t.test(
     await image(`/v1/ai/agents/${demo.agent.id}`);
     await call('PATCH', `${CONVERSATIONS}/${id}`, { body: { assignee_id: actor_id } });
     await call('POST', `${CONVERSATIONS}/${group}/messages`, {
-      ...{ token: await app.tokenOf(demo.agent.actor_id) },
+      token: await app.tokenOf(demo.agent.actor_id),
       body: { body: 'ahoy', client_message_id: randomUUID(), mentions: [ada.id] },
     });
     const held = `${CONVERSATIONS}/${id}/actions/set-legal-hold?include[]=assignee`;

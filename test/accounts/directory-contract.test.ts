@@ -203,7 +203,11 @@ t.test('roles: changed for all that have them, deleted when nothing has them', a
   const { body: key } = await call<ApiKey>('POST', '/v1/api-keys', { body: { name: 'K', role_id: role.id } });
   const { body: agent } = await call<{ id: string }>('POST', '/v1/ai/agents', {
     body: {
-      ...{ name: 'A', slug: `a-${Date.now()}`, category_code: 'c', trigger_type: 'manual', config: {} },
+      name: 'A',
+      slug: `a-${Date.now()}`,
+      category_code: 'c',
+      trigger_type: 'manual',
+      config: {},
       role_id: role.id,
     },
   });
@@ -303,7 +307,8 @@ t.test('a change of rights reaches open sockets within a second', async (t) => {
   );
   await call('PATCH', `/v1/roles/${role.id}`, { body: { permissions: [] } });
   await until(() => socket.frames.filter(({ reason }) => reason === 'revoked').length > 1, {
-    ...{ what: 'the end of the subscription', timeoutMs: 60_000 },
+    what: 'the end of the subscription',
+    timeoutMs: 60_000,
   });
   await call('POST', `/v1/users/${person.id}/actions/deactivate`);
   t.equal(await socket.closed, 4202, 'a deactivated user');
@@ -379,7 +384,8 @@ t.test('a conversation from a group, without participants of its own', async (t)
   );
   t.equal(body.group?.id, group.id);
   const alone = await call<Conversation>('POST', `${CONVERSATIONS}?include[]=participants`, {
-    ...{ token: grace.access_token, body: { type: 'group', title: 'Alone' } },
+    token: grace.access_token,
+    body: { type: 'group', title: 'Alone' },
   });
   t.strictSame(
     alone.body.participants?.map(({ actor }) => actor?.id),
@@ -496,7 +502,8 @@ interface Frame {
 
 async function open(token: string) {
   const headers = {
-    ...{ Authorization: `Bearer ${token}`, 'Service-Version': VERSION },
+    Authorization: `Bearer ${token}`,
+    'Service-Version': VERSION,
     'Service-Account': demo.account_id,
   };
   const socket = new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers });

@@ -92,7 +92,8 @@ for (const [kind, { path, body }] of Object.entries(KINDS)) {
     if (kind === 'user' || kind === 'agent') return;
     const { api_key: token, account_id } = demo.other_account;
     const theirs = await call<Made>('POST', path, {
-      ...{ token, headers: { 'Service-Account': account_id } },
+      token,
+      headers: { 'Service-Account': account_id },
       body: { ...body(), external_id: longest },
     });
     t.equal(theirs.status, 201);

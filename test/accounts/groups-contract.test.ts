@@ -26,7 +26,13 @@ const GROUPS = '/v1/messaging/groups';
 const ENTITIES = '/v1/entities';
 
 const actor = (id: string, type: Actor['type'], name: string, handle: string | null): Actor => ({
-  ...{ id, object: 'actor' as const, type, name, handle, avatar_url: null, role: null },
+  id,
+  object: 'actor' as const,
+  type,
+  name,
+  handle,
+  avatar_url: null,
+  role: null,
 });
 const GRACE = actor(grace.id, 'user', 'Grace Hopper', grace.email);
 const ADA = actor(ada.id, 'user', 'Ada Lovelace', ada.email);
@@ -37,8 +43,12 @@ t.test('a group: the resource, every field and no other', async (t) => {
   const { status, body } = await create<MessagingGroup>(GROUPS, { name: 'Night desk', members: ids });
   t.equal(status, 201);
   const plain = {
-    ...{ id: body.id, object: 'messaging_group', name: 'Night desk', members: null },
-    ...{ created_at: body.created_at, updated_at: body.created_at },
+    id: body.id,
+    object: 'messaging_group',
+    name: 'Night desk',
+    members: null,
+    created_at: body.created_at,
+    updated_at: body.created_at,
   };
   t.strictSame(body, plain);
   t.match(body.id, /^grp_\w{24}$/);

@@ -64,7 +64,8 @@ t.test('left: a stream and a poll that are open end', async (t) => {
     baseUrl: app.baseUrl,
     headers: {
       Authorization: `Bearer ${demo.users.ada.access_token}`,
-      ...{ 'Service-Version': '1.3.harbor', 'Service-Account': demo.account_id },
+      'Service-Version': '1.3.harbor',
+      'Service-Account': demo.account_id,
     },
   };
   const stream = new StreamClient(node);
@@ -108,7 +109,9 @@ t.test('left: every request about the account is answered with where it is', asy
     [
       'an endpoint without a credential',
       {
-        ...{ method: 'POST', path: '/v1/auth/tokens/refresh', body: { refresh_token: 'x' } },
+        method: 'POST',
+        path: '/v1/auth/tokens/refresh',
+        body: { refresh_token: 'x' },
         headers: { Authorization: undefined },
       },
     ],
@@ -146,7 +149,8 @@ t.test('arrived: it is used like all others', async (t) => {
 
 t.test('what Postgres refuses while the account is fenced is no defect', async (t) => {
   const made = await app.call<{ id: string }>('POST', '/v1/messaging/conversations', {
-    ...{ ...other, body: { type: 'group', title: 'Dock' } },
+    ...other,
+    body: { type: 'group', title: 'Dock' },
   });
   t.equal(made.status, 201);
   await app.database.withoutTimeLimit((kysely) => raiseFence(new Cell(kysely, HOOKS), demo.account_id));

@@ -192,7 +192,9 @@ t.test('pointers to an actor: topics, links and attachments', async (t) => {
     `${CONVERSATIONS}/${id}/messages?include[]=resource`,
     {
       body: {
-        ...{ client_message_id: randomUUID(), link_resource_type: 'actor', link_resource_id: agent.id },
+        client_message_id: randomUUID(),
+        link_resource_type: 'actor',
+        link_resource_id: agent.id,
         attachments: [{ kind: 'resource', resource_type: 'actor', resource_id: desk.id }],
       },
     },

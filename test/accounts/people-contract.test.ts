@@ -29,7 +29,12 @@ const FORBIDDEN = '403 insufficient_permissions null';
 t.test('people: every field and no other, without users:read, by name, but oneself', async (t) => {
   const { body } = await call<List<Person>>('GET', PEOPLE, { token: vera.access_token });
   const person = (id: string, type: Person['type'], name: string, handle: string | null) => ({
-    ...{ id, object: 'person', type, name, handle, avatar_url: null },
+    id,
+    object: 'person',
+    type,
+    name,
+    handle,
+    avatar_url: null,
     presence: type === 'user' ? 'offline' : null,
   });
   t.strictSame(body.data, [
@@ -232,7 +237,8 @@ async function refusal(path: string, options: CallOptions = {}): Promise<string>
 /** A socket of Grace that has declared this status. */
 async function open(baseUrl: string, status: string): Promise<WebSocket> {
   const headers = {
-    ...{ Authorization: `Bearer ${await app.tokenOf(grace.id)}`, 'Service-Version': VERSION },
+    Authorization: `Bearer ${await app.tokenOf(grace.id)}`,
+    'Service-Version': VERSION,
     'Service-Account': demo.account_id,
   };
   const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/realtime`, { headers });

@@ -21,7 +21,8 @@ const BARE = {
 
 const ask = (app: TestApp, body: object = {}, { headers, ...options }: CallOptions = {}) =>
   app.call<Registration & Refusal>('POST', '/v1/registrations', {
-    ...{ body: { ...BODY, ...body }, headers: { ...BARE, ...headers } },
+    body: { ...BODY, ...body },
+    headers: { ...BARE, ...headers },
     ...options,
   });
 
@@ -46,7 +47,8 @@ t.test('a registration makes an account with an admin and a key', async (t) => {
   const filters = { conversationId: undefined, actorIds: undefined, action: undefined };
   t.match(await readAccountAudit(app.database, account.id, filters, page), [
     {
-      ...{ action: 'account.registered', actor: { id: user.id } },
+      action: 'account.registered',
+      actor: { id: user.id },
       details: { user_id: user.id, api_key_id: api_key.id },
     },
   ]);

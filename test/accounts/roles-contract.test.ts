@@ -23,8 +23,13 @@ t.test('the account: the resource, every field and no other', async (t) => {
   const { status, body } = await app.call<Account>('GET', '/v1/account', { token: ada.access_token });
   t.equal(status, 200);
   t.strictSame(body, {
-    ...{ id: demo.account_id, object: 'account', name: 'Demo', plan: 'pro', subscription: 'active' },
-    ...{ created_at: body.created_at, updated_at: body.updated_at },
+    id: demo.account_id,
+    object: 'account',
+    name: 'Demo',
+    plan: 'pro',
+    subscription: 'active',
+    created_at: body.created_at,
+    updated_at: body.updated_at,
   });
   t.match(body.created_at, TIME);
   await database.transaction((tx) => updateAccount(tx, demo.account_id, { plan: 'free' }));
@@ -45,8 +50,14 @@ t.test('a role: the resource, every field and no other', async (t) => {
   const { status, body } = await create('/v1/roles', { name: 'Night shift', permissions });
   t.equal(status, 201);
   const plain = {
-    ...{ id: body.id, object: 'role', name: 'Night shift', type: 'user', owner: null, permissions: null },
-    ...{ created_at: body.created_at, updated_at: body.updated_at },
+    id: body.id,
+    object: 'role',
+    name: 'Night shift',
+    type: 'user',
+    owner: null,
+    permissions: null,
+    created_at: body.created_at,
+    updated_at: body.updated_at,
   };
   t.strictSame(body, plain);
   t.match(body.id, /^rol_\w{24}$/);
@@ -74,8 +85,14 @@ t.test('a user: the resource, every field and no other', async (t) => {
   const { status, body } = await create<User>('/v1/users', fields);
   t.equal(status, 201);
   const plain = {
-    ...{ id: body.id, object: 'user', name: 'Mary Jackson', email: 'mary@example.com', status: 'active' },
-    ...{ role: null, created_at: body.created_at, updated_at: body.updated_at },
+    id: body.id,
+    object: 'user',
+    name: 'Mary Jackson',
+    email: 'mary@example.com',
+    status: 'active',
+    role: null,
+    created_at: body.created_at,
+    updated_at: body.updated_at,
   };
   t.strictSame(body, plain);
   t.match(body.id, /^act_\w{24}$/);
@@ -144,7 +161,10 @@ t.test('lists: whole, in pages, both ways, newest first', async (t) => {
       path,
     );
     t.strictSame(body.page_info, {
-      ...{ next_page_url: null, previous_page_url: null, has_next_page: false, has_prev_page: false },
+      next_page_url: null,
+      previous_page_url: null,
+      has_next_page: false,
+      has_prev_page: false,
     });
     const ids = body.data.map(({ id }) => id);
     t.strictSame(await walk(app, `${path}?q=pager&limit=2`), { forth: ids, back: ids }, path);

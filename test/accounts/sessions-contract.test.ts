@@ -30,7 +30,10 @@ t.test('a session: the resource, every field and no other', async (t) => {
   const [session] = page;
   t.strictSame(page, [
     {
-      ...{ id: session!.id, object: 'session', user_id: person.id, is_current: true },
+      id: session!.id,
+      object: 'session',
+      user_id: person.id,
+      is_current: true,
       last_used_at: session!.last_used_at,
       expires_at: session!.expires_at,
       created_at: session!.created_at,
@@ -79,7 +82,8 @@ t.test('a session that is ended: its tokens, its tickets and its sockets, on eve
     open(other.baseUrl, kept.access_token),
   ]);
   const { body: ticket } = await call<{ ticket: string }>('POST', '/v1/realtime/tickets', {
-    ...{ token: token.access_token, body: {} },
+    token: token.access_token,
+    body: {},
   });
   const { id } = (await list(MINE, token.access_token)).find(({ is_current }) => is_current)!;
   const ended = await call<Session>('DELETE', `${MINE}/${id}`, { token: token.access_token });
@@ -112,7 +116,8 @@ t.test('a user that loses a permission loses what sockets of another node follow
   socket.send(JSON.stringify({ type: 'subscribe', id: '1', conversation_id: body.id }));
   const received = (type: string, reason?: string) =>
     until(() => frames.some((frame) => frame.type === type && frame.reason === reason), {
-      ...{ what: type, timeoutMs: 60_000 },
+      what: type,
+      timeoutMs: 60_000,
     });
   await received('caught_up');
   const { status } = await call('PATCH', `/v1/roles/${person.roleId}`, { body: { permissions: [] } });
@@ -134,7 +139,8 @@ t.test('all other sessions of the caller, and all of a user', async (t) => {
   const all = await call<EndedSessions>('DELETE', `/v1/users/${person.id}/sessions`);
   t.strictSame(all.body, { object: 'ended_sessions', count: 1 });
   await until(async () => (await refusal('GET', '/v1/me', { token: token.access_token })) === ENDED, {
-    ...{ what: 'the end of the token', timeoutMs: 60_000 },
+    what: 'the end of the token',
+    timeoutMs: 60_000,
   });
   t.strictSame((await call<EndedSessions>('DELETE', `/v1/users/${person.id}/sessions`)).body.count, 0);
 });
@@ -181,7 +187,8 @@ t.test('permissions: one’s own, and those of users with no more rights', async
   }
   t.equal(await refusal('DELETE', `${path}/${session!.id}`, manager), '200');
   await until(async () => (await refusal('GET', '/v1/me', { token: token.access_token })) === ENDED, {
-    ...{ what: 'the end of the session', timeoutMs: 60_000 },
+    what: 'the end of the session',
+    timeoutMs: 60_000,
   });
   for (const [method, at] of [
     ['GET', MINE],
@@ -211,7 +218,8 @@ async function list(path: string, token = demo.api_key): Promise<readonly Sessio
 
 async function open(baseUrl: string, token: string) {
   const headers = {
-    ...{ Authorization: `Bearer ${token}`, 'Service-Version': VERSION },
+    Authorization: `Bearer ${token}`,
+    'Service-Version': VERSION,
     'Service-Account': demo.account_id,
   };
   const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/realtime`, { headers });

@@ -63,7 +63,8 @@ t.test('it ends the access tokens of the family at once, and the sockets that th
   const [first, other] = [await mint(), await mint()];
   const second = await refreshed(first.refresh_token);
   const ticketed = await app.call<{ ticket: string }>('POST', '/v1/realtime/tickets', {
-    ...{ token: second.access_token, body: {} },
+    token: second.access_token,
+    body: {},
   });
   const url = `${app.baseUrl.replace('http', 'ws')}/v1/realtime?version=1.1.harbor&account=${demo.account_id}`;
   const sockets = [

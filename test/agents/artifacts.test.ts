@@ -48,7 +48,10 @@ const app = await startTestApp(t, {
 const { demo, database } = app;
 const agents = await ActingAgents.open(t, app);
 const store = new S3Store({
-  ...{ bucket: 'files', region: 'us-east-1', endpoint: server.endpoint, credentials: KEYS },
+  bucket: 'files',
+  region: 'us-east-1',
+  endpoint: server.endpoint,
+  credentials: KEYS,
 });
 t.teardown(() => store.close());
 const directory = new ConversationDirectory(database, agents.rights);
@@ -78,7 +81,10 @@ t.test('an artifact: the object, its rows, the output for the model', async (t) 
     .where('run_id', '=', runId)
     .executeTakeFirstOrThrow();
   t.match(row, {
-    ...{ id: made.artifact_id, account_id: demo.account_id, filename: 'Flut.md', size_bytes: 14 },
+    id: made.artifact_id,
+    account_id: demo.account_id,
+    filename: 'Flut.md',
+    size_bytes: 14,
     content_type: 'text/markdown',
   });
   t.match(row.s3_key, /^upl_\w{24}$/);
@@ -136,8 +142,12 @@ t.test('an artifact has the readers of its run', async (t) => {
   const free = await makeArtifact(await insertRun(author));
   const bound = await makeArtifact(await insertRun(author, group));
   const whole = {
-    ...{ id: free, filename: 'tide.txt', content_type: 'text/plain', size_bytes: 14 },
-    ...{ text: 'The tide is in', truncated: false },
+    id: free,
+    filename: 'tide.txt',
+    content_type: 'text/plain',
+    size_bytes: 14,
+    text: 'The tide is in',
+    truncated: false,
   };
   t.strictSame(await readDoc(free, author), whole);
   t.strictSame(await readDoc(free, outsider), whole, 'one of no conversation is the account’s');
@@ -161,8 +171,12 @@ t.test('an artifact that is attached to a message is shown to the readers of the
   ]);
   const id = attachments![0]!.id;
   t.strictSame(await readDoc(id, member), {
-    ...{ id, filename: 'log.csv', content_type: 'text/csv; charset=iso-8859-1', size_bytes: 4 },
-    ...{ text: 'Möwe', truncated: false },
+    id,
+    filename: 'log.csv',
+    content_type: 'text/csv; charset=iso-8859-1',
+    size_bytes: 4,
+    text: 'Möwe',
+    truncated: false,
   });
   for (const agent of [outsider, mute]) t.equal(await refusalShown(readDoc(id, agent)), ABSENT);
   const theirs: Principal = { ...member, accountId: demo.other_account.account_id };
@@ -201,13 +215,20 @@ t.test('an artifact over REST, with an address to download it from', async (t) =
   const { status, body } = await get(id, demo.users.grace.access_token);
   t.equal(status, 200);
   t.strictSame(body, {
-    ...{ id, object: 'artifact', run_id: runId, filename: 'Flut.md', content_type: 'text/markdown' },
-    ...{ size_bytes: 14, url: body.url, created_at: body.created_at },
+    id,
+    object: 'artifact',
+    run_id: runId,
+    filename: 'Flut.md',
+    content_type: 'text/markdown',
+    size_bytes: 14,
+    url: body.url,
+    created_at: body.created_at,
   });
   t.equal(await (await fetch(body.url)).text(), '# Höchststand');
 
   const { body: closed } = await app.call<{ id: string }>('POST', '/v1/messaging/conversations', {
-    ...{ token: demo.users.ada.access_token, body: { type: 'group', participants: [] } },
+    token: demo.users.ada.access_token,
+    body: { type: 'group', participants: [] },
   });
   const inClosed = await insertRun(author);
   await database.kysely
@@ -263,8 +284,14 @@ async function insertRun({ actor }: Principal, conversationId: string | null = n
   await database.kysely
     .insertInto('agent_runs')
     .values({
-      ...{ id, account_id: demo.account_id, agent_id: demo.agent.id, actor_id: actor.id },
-      ...{ trigger_type: 'manual', trigger_key: id, status: 'completed', conversation_id: conversationId },
+      id,
+      account_id: demo.account_id,
+      agent_id: demo.agent.id,
+      actor_id: actor.id,
+      trigger_type: 'manual',
+      trigger_key: id,
+      status: 'completed',
+      conversation_id: conversationId,
     })
     .execute();
   return id;

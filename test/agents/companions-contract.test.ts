@@ -254,7 +254,9 @@ t.test('DELETE returns the last state, then nothing remains; messages still show
   const token = await app.tokenOf(actorId);
   const { conversation } = await database.transaction((tx) =>
     createConversation(tx, {
-      ...{ accountId: demo.account_id, type: 'group', title: 'Desk' },
+      accountId: demo.account_id,
+      type: 'group',
+      title: 'Desk',
       participants: [
         { type: 'user', actorId: ada.id },
         { type: 'agent', actorId, triggerPolicy: 'always' },
@@ -362,11 +364,19 @@ t.test('another account’s agent is one that there is not', async (t) => {
 t.test('the list: newest first, filtered, with the requested expansions', async (t) => {
   const category = 'harbor';
   const chat = await createdAgent(app, {
-    ...{ name: 'Pilot 50%', slug: 'harbor-pilot', trigger_type: 'chat', category_code: category },
-    ...{ description: 'Brings Ships in', role_id: agentRole.id, config: { tools: [{ tool: 'read_doc' }] } },
+    name: 'Pilot 50%',
+    slug: 'harbor-pilot',
+    trigger_type: 'chat',
+    category_code: category,
+    description: 'Brings Ships in',
+    role_id: agentRole.id,
+    config: { tools: [{ tool: 'read_doc' }] },
   });
   const event = await createdAgent(app, {
-    ...{ name: 'Lookout', slug: 'harbor-lookout', trigger_type: 'event', category_code: category },
+    name: 'Lookout',
+    slug: 'harbor-lookout',
+    trigger_type: 'event',
+    category_code: category,
     config: { trigger_config: { event_filters: ['message.created'] } },
   });
   const manual = await createdAgent(app, { name: 'Tug_boat', slug: 'harbor-tug', category_code: category });

@@ -275,7 +275,13 @@ async function execute(
     },
   };
   return new Execution({
-    ...{ database, log, run, agent: agent as AgentRow, admit, chain, tools },
+    database,
+    log,
+    run,
+    agent: agent as AgentRow,
+    admit,
+    chain,
+    tools,
     readTools: async () => tools,
     principal: adaNow,
     reply: opened ?? (await node.open(run)),
@@ -290,7 +296,11 @@ async function execute(
 function tool(name: 'ask' | 'file', run: RunRow, needsReview: boolean): RunTool {
   const spec = { name, description: '', parameters: { type: 'object', properties: {} } };
   return {
-    ...{ slug: name, category: 'built_in', spec, mutating: name === 'file', needsReview },
+    slug: name,
+    category: 'built_in',
+    spec,
+    mutating: name === 'file',
+    needsReview,
     reachesOutside: () => false,
     async call() {
       if (name === 'file') await insertArtifact(run);
@@ -303,17 +313,28 @@ async function insertArtifact({ id: run_id, account_id }: RunRow): Promise<void>
   await database.kysely
     .insertInto('artifacts')
     .values({
-      ...{ id: newId('artifact'), account_id, run_id, s3_key: newId('upload') },
-      ...{ filename: 'notes.md', content_type: 'text/markdown', size_bytes: 2 },
+      id: newId('artifact'),
+      account_id,
+      run_id,
+      s3_key: newId('upload'),
+      filename: 'notes.md',
+      content_type: 'text/markdown',
+      size_bytes: 2,
     })
     .execute();
 }
 
 function completion(text: string, calls: NonNullable<Said['calls']>): Completion {
   return {
-    ...{ provider: 'p', model: 'm', text, reason: calls.length > 0 ? 'calls' : 'stop' },
+    provider: 'p',
+    model: 'm',
+    text,
+    reason: calls.length > 0 ? 'calls' : 'stop',
     calls: calls.map((name) => ({ id: `call_${name}`, name, arguments: '{}' })),
-    ...{ inputTokens: null, outputTokens: null, costUsd: null, failovers: [] },
+    inputTokens: null,
+    outputTokens: null,
+    costUsd: null,
+    failovers: [],
   };
 }
 

@@ -474,7 +474,11 @@ t.test(
     const second = await database.transaction(async (tx) => {
       const account_id = demo.other_account.account_id;
       await insertAgent(tx, {
-        ...{ account_id, name: 'First', slug: 'first', category_code: 'support', trigger_type: 'manual' },
+        account_id,
+        name: 'First',
+        slug: 'first',
+        category_code: 'support',
+        trigger_type: 'manual',
       });
       await requireRoom(tx, account_id);
       let answered = false;
@@ -562,11 +566,15 @@ t.test('creating an agent requires its permission', async (t) => {
 
   const reader = await database.transaction(async (tx) => {
     const role = await createRole(tx, {
-      ...{ accountId: demo.account_id, name: 'agents:read alone' },
+      accountId: demo.account_id,
+      name: 'agents:read alone',
       permissions: ['agents:read', 'agents:update', 'agents:run'],
     });
     return createUser(tx, {
-      ...{ accountId: demo.account_id, name: 'Reader', email: 'reader@example.com', roleId: role.id },
+      accountId: demo.account_id,
+      name: 'Reader',
+      email: 'reader@example.com',
+      roleId: role.id,
     });
   });
   t.equal(refusalOf(await post(await app.tokenOf(reader.user.id))), '403 insufficient_permissions null');

@@ -22,7 +22,9 @@ const TEXT = 'The refund takes';
 const ADA = { token: demo.users.ada.access_token };
 
 const role = await createRole(database, {
-  ...{ accountId: demo.account_id, name: 'answering', type: 'agent' },
+  accountId: demo.account_id,
+  name: 'answering',
+  type: 'agent',
   permissions: ['messaging:read', 'messaging:create', 'messaging:send_external'],
 });
 const agent = await createdAgent(app, { trigger_type: 'chat', role_id: role.id });
@@ -124,7 +126,9 @@ async function conversation(audience: 'internal' | 'customer'): Promise<string> 
   const customer = { type: 'customer', actor_id: demo.customer.actor_id };
   const answer = await app.call<{ id: string }>('POST', '/v1/messaging/conversations', {
     body: {
-      ...{ type: 'group', title: 'Pier', audience },
+      type: 'group',
+      title: 'Pier',
+      audience,
       participants: [
         { type: 'user', actor_id: demo.users.ada.id },
         { type: 'agent', actor_id: agent.id, agent_trigger_policy: 'always' },

@@ -227,7 +227,13 @@ t.test('an id that spells another endpoint’s path leads nowhere', async (t) =>
   const answered: string[] = [];
   const route = (name: string, path: string): Route =>
     defineRoute({
-      ...{ name, method: 'GET', path, summary: name, since: '1.0.harbor', permission: null, status: 200 },
+      name,
+      method: 'GET',
+      path,
+      summary: name,
+      since: '1.0.harbor',
+      permission: null,
+      status: 200,
       response: { type: 'object' },
       handle: () => {
         answered.push(name);

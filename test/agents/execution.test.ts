@@ -204,7 +204,10 @@ function executionOf(
   options: Pick<ExecutionOptions, 'tools' | 'chain'> & Partial<ExecutionOptions>,
 ) {
   return new Execution({
-    ...{ database, run, agent: agent as AgentRow, admit: at },
+    database,
+    run,
+    agent: agent as AgentRow,
+    admit: at,
     log: createLog('silent'),
     principal: async () => ({}) as Principal,
     reply: new BufferedReply(),
@@ -233,8 +236,15 @@ function scripted(callsFor: (prompt: Prompt) => Completion['calls']): ExecutionO
 
 function completion(calls: Completion['calls']): Completion {
   return {
-    ...{ provider: 'p', model: 'm', text: '', calls, reason: calls.length > 0 ? 'calls' : 'stop' },
-    ...{ inputTokens: null, outputTokens: null, costUsd: null, failovers: [] },
+    provider: 'p',
+    model: 'm',
+    text: '',
+    calls,
+    reason: calls.length > 0 ? 'calls' : 'stop',
+    inputTokens: null,
+    outputTokens: null,
+    costUsd: null,
+    failovers: [],
   };
 }
 

@@ -171,15 +171,16 @@ async function converse(ground: Ground, audience: 'internal' | 'customer' = 'int
     await ground.database.kysely
       .insertInto('messages')
       .values({
-        ...{ id, account_id: ground.accountId, conversation_id: conversationId, sequence: ++sequence },
-        ...{
-          kind: 'chat',
-          status: 'sent',
-          visibility: 'internal',
-          body,
-          sender_id: author,
-          author_id: author,
-        },
+        id,
+        account_id: ground.accountId,
+        conversation_id: conversationId,
+        sequence: ++sequence,
+        kind: 'chat',
+        status: 'sent',
+        visibility: 'internal',
+        body,
+        sender_id: author,
+        author_id: author,
         ...fields,
       } as never)
       .execute();

@@ -459,7 +459,9 @@ t.test('the wait for a chain that is rate-limited', async (t) => {
     let nowMs = 0;
     const first = limited(60_000);
     const later: Model = {
-      ...{ provider: 'test', model: 'later', contextTokens: 1_000 },
+      provider: 'test',
+      model: 'later',
+      contextTokens: 1_000,
       async *stream() {
         yield* [];
         nowMs = 70_000;
@@ -478,7 +480,9 @@ const LIMITED = (retryAfterMs: number) => new ModelError('rate_limited', 'Not no
 function limited(retryAfterMs: number, onAsked: (asked: readonly Prompt[]) => void = () => {}) {
   const asked: Prompt[] = [];
   const model: Model = {
-    ...{ provider: 'test', model: 'limited', contextTokens: 1_000 },
+    provider: 'test',
+    model: 'limited',
+    contextTokens: 1_000,
     async *stream(prompt) {
       yield* [];
       asked.push(prompt);

@@ -119,7 +119,9 @@ t.test('replies of agents reach the sockets of a server', async (t) => {
     const end = await reader.frame(({ event }) => event === 'message.updated');
     t.strictSame(streamedText(reader.frames, reply.messageId!), { attempt: 2, body: `Good morning ${SHIP}` });
     t.match(end.data, {
-      ...{ body: `Good morning ${SHIP}`, streaming_state: 'complete', stream: sealOf(reply.body, 2) },
+      body: `Good morning ${SHIP}`,
+      streaming_state: 'complete',
+      stream: sealOf(reply.body, 2),
       attachments: [{ kind: 'file', filename: 'notes.md' }],
       sender: { id: demo.agent.actor_id },
     });
@@ -369,8 +371,12 @@ t.test('replies of agents reach the sockets of a server', async (t) => {
       .insertInto('artifacts')
       .values({
         id: newId('artifact'),
-        ...{ account_id: demo.account_id, run_id: runId, s3_key: newId('upload') },
-        ...{ filename: 'notes.md', content_type: 'text/markdown', size_bytes: 2 },
+        account_id: demo.account_id,
+        run_id: runId,
+        s3_key: newId('upload'),
+        filename: 'notes.md',
+        content_type: 'text/markdown',
+        size_bytes: 2,
       })
       .returning('id')
       .executeTakeFirstOrThrow();
@@ -395,7 +401,10 @@ function pacing() {
     pieces.push({ at: clock.now(), ...piece });
   });
   return {
-    ...{ clock, text, paced, pieces },
+    clock,
+    text,
+    paced,
+    pieces,
     append: (said: string) => {
       text.append(said);
       paced.changed();

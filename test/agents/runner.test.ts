@@ -302,8 +302,12 @@ async function agentWith(config: object, role: string | null = 'admin'): Promise
   const roleId = roles.body.data.find(({ name }) => name === role)?.id ?? null;
   const agent = await app.call<{ id: string }>('POST', '/v1/ai/agents', {
     body: {
-      ...{ name: 'Mate', slug: `mate-${++count}`, category_code: 'general', trigger_type: 'chat' },
-      ...{ config, role_id: roleId },
+      name: 'Mate',
+      slug: `mate-${++count}`,
+      category_code: 'general',
+      trigger_type: 'chat',
+      config,
+      role_id: roleId,
     },
   });
   const { actor_id } = (await readAgent(database, agent.body.id))!;

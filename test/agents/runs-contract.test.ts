@@ -296,12 +296,16 @@ t.test('a run says whose it is, since 1.2.harbor', async (t) => {
   const newest = { headers: NEWEST };
   const bare = await runs.get(id, '', newest);
   t.match(bare, {
-    ...{ agent_id: agentId, triggered_by_id: grace.id, conversation_id: direct },
-    ...{ definition: null, triggered_by: null },
+    agent_id: agentId,
+    triggered_by_id: grace.id,
+    conversation_id: direct,
+    definition: null,
+    triggered_by: null,
   });
   const whole = await runs.get(id, 'include[]=definition&include[]=triggered_by', newest);
   t.match(whole, {
-    ...{ agent_id: agentId, triggered_by_id: grace.id },
+    agent_id: agentId,
+    triggered_by_id: grace.id,
     definition: { id: agentId, object: 'agent_definition', name: 'Sorter', config: null, role: null },
     triggered_by: { id: grace.id, object: 'actor', name: 'Grace Hopper' },
   });
@@ -481,15 +485,13 @@ t.test(
     const row = await findAgent(database, demo.account_id, demo.agent.id);
     const run = await database.transaction((tx) =>
       startRun(tx, row, {
-        ...{
-          type: 'chat',
-          key: newId('message'),
-          by: grace.id,
-          conversationId: group,
-          messageId: null,
-          depth: 0,
-          rootId: null,
-        },
+        type: 'chat',
+        key: newId('message'),
+        by: grace.id,
+        conversationId: group,
+        messageId: null,
+        depth: 0,
+        rootId: null,
         input: { conversation_id: group, message_id: null },
       }),
     );

@@ -73,8 +73,14 @@ export class Runs {
     await kysely
       .insertInto('agent_runs')
       .values({
-        ...{ id, account_id, agent_id: agentId, actor_id, trigger_key: id },
-        ...{ trigger_type: 'manual', status: 'completed', ...fields },
+        id,
+        account_id,
+        agent_id: agentId,
+        actor_id,
+        trigger_key: id,
+        trigger_type: 'manual',
+        status: 'completed',
+        ...fields,
       })
       .execute();
     return id;
@@ -100,13 +106,15 @@ export class Runs {
       .execute();
     const rows = calls.map(
       (call, position): Insertable<Schema['agent_run_actions']> => ({
-        ...{ id: actionIds[position]!, run_id, step_id, position, call_id: `call_${actionIds[position]}` },
-        ...({
-          tool: 'list-agents',
-          category: 'api_endpoint',
-          status: 'pending_review',
-          arguments: '{}',
-        } as const),
+        id: actionIds[position]!,
+        run_id,
+        step_id,
+        position,
+        call_id: `call_${actionIds[position]}`,
+        tool: 'list-agents',
+        category: 'api_endpoint',
+        status: 'pending_review',
+        arguments: '{}',
         ...call,
       }),
     );

@@ -97,8 +97,13 @@ t.test('a due occurrence runs once, on whichever of two nodes is first', async (
     t.match(occurrence, { outcome: 'ran', reason: null, run_id: run!.id });
     const due_at = new Date(occurrence!.due_at).toISOString();
     t.match(run, {
-      ...{ trigger_type: 'scheduled', trigger_key: due_at, input: { due_at }, triggered_by: null },
-      ...{ conversation_id: null, depth: 0, status: 'pending' },
+      trigger_type: 'scheduled',
+      trigger_key: due_at,
+      input: { due_at },
+      triggered_by: null,
+      conversation_id: null,
+      depth: 0,
+      status: 'pending',
     });
     t.ok(Date.parse((await read(agent)).next_due_at!) > Date.now());
   }

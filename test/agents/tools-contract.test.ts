@@ -89,7 +89,10 @@ t.test('whatever is listed can be granted', async (t) => {
   const { data } = await read('category=api_endpoint&limit=100');
   const slugs = data.map(({ slug }) => slug);
   const body = {
-    ...{ name: 'Everything', slug: 'everything', category_code: 'test', trigger_type: 'manual' },
+    name: 'Everything',
+    slug: 'everything',
+    category_code: 'test',
+    trigger_type: 'manual',
     config: {
       endpoint_tool_slugs: slugs,
       endpoint_tool_review: Object.fromEntries(slugs.map((slug) => [slug, true])),

@@ -55,8 +55,12 @@ t.test('from a request to its run, the run’s calls, and the agents that these 
 
   const line = lines.find(({ run_id }) => run_id === run.id);
   t.match(line, {
-    ...{ msg: 'request completed', route: '/v1/messaging/conversations/:id/messages', status: 201 },
-    ...{ trace_id: TRACE, span_id: SPAN, actor_id: /^act_/ },
+    msg: 'request completed',
+    route: '/v1/messaging/conversations/:id/messages',
+    status: 201,
+    trace_id: TRACE,
+    span_id: SPAN,
+    actor_id: /^act_/,
   });
 });
 

@@ -140,8 +140,14 @@ t.test(
     const message = await sendMessage(id, 'ahoy');
     const [run] = await settledRuns({ trigger_message_id: message.id });
     t.match(run, {
-      ...{ agent_id: agent.id, actor_id: agent.actorId, account_id: demo.account_id, depth: 0 },
-      ...{ trigger_type: 'chat', trigger_key: message.id, triggered_by: ada.id, conversation_id: id },
+      agent_id: agent.id,
+      actor_id: agent.actorId,
+      account_id: demo.account_id,
+      depth: 0,
+      trigger_type: 'chat',
+      trigger_key: message.id,
+      triggered_by: ada.id,
+      conversation_id: id,
       input: { conversation_id: id, message_id: message.id },
     });
     const byKey = await sendMessage(id, 'from a machine', { token: demo.api_key });
@@ -174,7 +180,10 @@ t.test('customers count as people, drafts once they are sent, system events neve
   t.match(run, { trigger_message_id: message.id, triggered_by: null, conversation_id: id });
 
   const draft = await sendMessage(id, 'on its way', {
-    ...{ client_message_id: undefined, mode: 'draft', audience: 'customer', channel: 'message' },
+    client_message_id: undefined,
+    mode: 'draft',
+    audience: 'customer',
+    channel: 'message',
     source_thread_message_id: message.id,
   });
   t.equal((await settledRuns({ agent_id: agent.id })).length, 1);
@@ -382,7 +391,8 @@ function pathOf(conversationId: string): string {
 /** A conversation of ada, grace and these agents. */
 async function conversation(members: readonly (readonly [Agent, Listening])[]): Promise<string> {
   const body = {
-    ...{ type: 'group', title: 'Pier' },
+    type: 'group',
+    title: 'Pier',
     participants: [
       ...[ada.id, grace.id].map((actor_id) => ({ type: 'user', actor_id })),
       ...members.map(([agent, listening]) => participant(agent, listening)),
@@ -421,8 +431,14 @@ function openRun({ id, actorId }: Agent, fields: object): Promise<RunRow> {
     .insertInto('agent_runs')
     .values({
       id: newId('agentRun'),
-      ...{ account_id: demo.account_id, agent_id: id, actor_id: actorId, trigger_type: 'manual' },
-      ...{ trigger_key: newId('agentRun'), status: 'running', owner: 'far away', fence: 1 },
+      account_id: demo.account_id,
+      agent_id: id,
+      actor_id: actorId,
+      trigger_type: 'manual',
+      trigger_key: newId('agentRun'),
+      status: 'running',
+      owner: 'far away',
+      fence: 1,
       lease_until: '2100-01-01T00:00:00Z',
       ...fields,
     })

@@ -100,9 +100,18 @@ async function attach(s3_key: string): Promise<string> {
   await database.kysely
     .insertInto('attachments')
     .values({
-      ...{ id: newId('attachment'), conversation_id: newId('conversation'), message_id, position: 0, s3_key },
-      ...{ kind: 'file', filename: 'a', content_type: 'a/b', size_bytes: 1 },
-      ...{ url: null, resource_type: null, resource_id: null },
+      id: newId('attachment'),
+      conversation_id: newId('conversation'),
+      message_id,
+      position: 0,
+      s3_key,
+      kind: 'file',
+      filename: 'a',
+      content_type: 'a/b',
+      size_bytes: 1,
+      url: null,
+      resource_type: null,
+      resource_id: null,
     })
     .execute();
   return message_id;

@@ -23,8 +23,11 @@ t.test('it has the events of every conversation and those of the account itself,
   const theirs = await createGroup('Theirs', grace.access_token);
   await database.transaction((tx) =>
     audit(tx, {
-      ...{ accountId: demo.account_id, conversationId: null, actorId: ada.id },
-      ...{ action: 'messages.purged', details: { messages: 3 } },
+      accountId: demo.account_id,
+      conversationId: null,
+      actorId: ada.id,
+      action: 'messages.purged',
+      details: { messages: 3 },
     }),
   );
   const { data } = await list('limit=3');
@@ -38,8 +41,13 @@ t.test('it has the events of every conversation and those of the account itself,
   );
   const [event] = data;
   t.strictSame(event, {
-    ...{ id: event?.id, object: 'audit_event', conversation_id: null, action: 'messages.purged' },
-    ...{ actor: event?.actor, details: { messages: 3 }, created_at: event?.created_at },
+    id: event?.id,
+    object: 'audit_event',
+    conversation_id: null,
+    action: 'messages.purged',
+    actor: event?.actor,
+    details: { messages: 3 },
+    created_at: event?.created_at,
   });
   t.match(event?.created_at, TIME);
 

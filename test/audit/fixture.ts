@@ -57,8 +57,11 @@ export class TestChain {
 
   actIn(tx: Tx, conversationId: string | null = null): Promise<void> {
     return audit(tx, {
-      ...{ accountId: this.accountId, conversationId, actorId: null },
-      ...{ action: 'conversation.renamed', details: { from: `Title ${this.#acted}`, n: this.#acted++ } },
+      accountId: this.accountId,
+      conversationId,
+      actorId: null,
+      action: 'conversation.renamed',
+      details: { from: `Title ${this.#acted}`, n: this.#acted++ },
     });
   }
 

@@ -20,8 +20,13 @@ t.test('a chain goes on under the new key, and what the former one signed stays 
   const { chain, kept } = await lived();
   const { handover, head } = await move(chain);
   t.match(handover, {
-    ...{ account_id: chain.accountId, number: 7, hash: kept.hash },
-    ...{ from_key_id: former.id, to_key_id: next.id, from_cell: CELLS.fromCell, to_cell: CELLS.toCell },
+    account_id: chain.accountId,
+    number: 7,
+    hash: kept.hash,
+    from_key_id: former.id,
+    to_key_id: next.id,
+    from_cell: CELLS.fromCell,
+    to_cell: CELLS.toCell,
   });
   t.match(head, { number: 7, hash: kept.hash, key_id: next.id });
   t.equal(await chain.unsealed(), 0, 'what the former installation left is sealed with it');
@@ -30,7 +35,11 @@ t.test('a chain goes on under the new key, and what the former one signed stays 
   const later = (await readHead(database, chain.accountId)).head!;
   for (const keys of [[next], [former], [former, next]]) {
     t.match(await check(await chain.lines(), keys, [kept, head, later]), {
-      ...{ links: 9, purged: 2, erased: 1, handovers: 1, heads_contained: 3 },
+      links: 9,
+      purged: 2,
+      erased: 1,
+      handovers: 1,
+      heads_contained: 3,
       head: { number: 11, key_id: next.id },
     });
   }
@@ -91,7 +100,11 @@ t.test('keys that the former installation used before come with it', async (t) =
 t.test('a chain without links is handed over as well', async (t) => {
   const chain = await TestChain.create(database, former);
   const empty = former.sign({
-    ...{ object: 'audit_head', account_id: chain.accountId, number: 0, hash: GENESIS, signed_at: 'x' },
+    object: 'audit_head',
+    account_id: chain.accountId,
+    number: 0,
+    hash: GENESIS,
+    signed_at: 'x',
   });
   t.match(await move(chain), { handover: { number: 0, hash: GENESIS }, head: { number: 0 } });
   t.match(await check(await chain.lines(), [former], [empty]), { links: 1, heads_contained: 1 });
@@ -191,7 +204,10 @@ t.test('a hand-over that does not fit is found', async (t) => {
 
   const signed = (number: number, hash: string, from = former, to = next) =>
     handOver({
-      ...{ accountId: chain.accountId, former: from, next: to, ...CELLS },
+      accountId: chain.accountId,
+      former: from,
+      next: to,
+      ...CELLS,
       chain: { head: headBy(from, chain, number, hash), now: '' },
     }).handover;
   await found(signed(7, GENESIS), /^The hand-over of link 7 was signed for another chain/);
@@ -248,7 +264,10 @@ t.test('a former key signs nothing behind the hand-over, and the new one no head
   // Further hand-overs that a thief of the former key can sign.
   const signed = (at: number, link: string, from: SigningKey, to: SigningKey) =>
     handOver({
-      ...{ accountId: chain.accountId, former: from, next: to, ...CELLS },
+      accountId: chain.accountId,
+      former: from,
+      next: to,
+      ...CELLS,
       chain: { head: headBy(from, chain, at, link), now: '' },
     }).handover;
   const inserted = (at: number, more: readonly AuditHandover[]) =>

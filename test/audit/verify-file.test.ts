@@ -28,7 +28,10 @@ t.test('the export of a process is verified by another one, without a database',
   const verified = await runParley(['admin', 'audit', 'verify', '--file', file], alone);
   t.equal(verified.code, 0, verified.stderr);
   t.match(JSON.parse(verified.stdout), {
-    ...{ object: 'audit_verification', account_id: chain.accountId, links: 5, head },
+    object: 'audit_verification',
+    account_id: chain.accountId,
+    links: 5,
+    head,
     remarks: [/^Without a kept head/, /^The public key is that of the export itself/],
   });
   writeFileSync(file, exported.stdout.replace('Title 3', 'Title 8'));

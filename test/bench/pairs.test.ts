@@ -38,7 +38,9 @@ t.test('something else that the same blocks saw can be compared', async (t) => {
   const [comparison] = await compareRounds({
     ours: side('ours', 60),
     controls: [side('control', 120)],
-    ...{ pairs: 2, blockMs: 1, warmupMs: 1 },
+    pairs: 2,
+    blockMs: 1,
+    warmupMs: 1,
   });
   const time = compareBy(comparison!, ({ processor }) => processor?.postgres ?? Number.NaN);
   t.equal(time.ratio.median, 0.5);
@@ -53,7 +55,9 @@ t.test('a row names its goal, and is met only where every condition is', async (
   const [comparison] = await compareRounds({
     ours: { name: 'ours', run: async () => ({ figure: 120, processor: { node: 9.25, postgres: 124.4 } }) },
     controls: [{ name: 'theirs', run: async () => ({ figure: 100, processor: { generator: 30 } }) }],
-    ...{ pairs: 1, blockMs: 1, warmupMs: 1 },
+    pairs: 1,
+    blockMs: 1,
+    warmupMs: 1,
   });
   const lag = (met: boolean) => ({ besides: () => [{ text: 'lag', met }] });
   const met = comparisonRow('P0 work', comparison!, '/s', { atLeast: 1.2, ...lag(true) });

@@ -42,7 +42,10 @@ t.test('each request has a number of its own, on the connection that keeps to it
     request.on('end', () => response.writeHead(201, { 'Content-Length': 2 }).end('{}'));
   });
   const report = await rawLoop({
-    ...{ port, connections: 3, durationMs: 100, body: JSON.stringify({ id: `run-${UNIQUE}`, last: 'ü' }) },
+    port,
+    connections: 3,
+    durationMs: 100,
+    body: JSON.stringify({ id: `run-${UNIQUE}`, last: 'ü' }),
     path: (connection) => `/${connection}`,
     headers: (connection) => ({ who: `caller-${connection}` }),
   });

@@ -9,7 +9,7 @@ import type { Work } from '../../bench/lib/work.ts';
 
 function row(work: string): Row {
   const processor = { ours: {}, control: {} };
-  return { ...{ work, ours: '1', control: '2', ratio: null }, processor, goal: null };
+  return { work, ours: '1', control: '2', ratio: null, processor, goal: null };
 }
 
 /**
@@ -27,7 +27,8 @@ class Bench {
 
   work(name: string, parts: readonly string[]): Work {
     return {
-      ...{ name, title: name },
+      name,
+      title: name,
       run: async ({ part, disposer }) => {
         disposer.add(name, undefined, () => void this.released.push(name));
         for (const one of parts) {

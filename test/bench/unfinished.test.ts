@@ -7,7 +7,12 @@ import { Unfinished } from '../../bench/lib/unfinished.ts';
 import type { Findings } from '../../bench/lib/work.ts';
 
 const row = (work: string) => ({
-  ...{ work, ours: '', control: '', ratio: null, processor: { ours: {}, control: {} }, goal: null },
+  work,
+  ours: '',
+  control: '',
+  ratio: null,
+  processor: { ours: {}, control: {} },
+  goal: null,
 });
 const findings = (work: string): Findings => ({ rows: [row(work)] });
 

@@ -106,8 +106,11 @@ export async function setMessagesDays(node: TestNode, days: number | null): Prom
   expect(
     200,
     await node.call('PUT', '/v1/account/retention', {
-      ...{ messages_days: days, files_days: null, notifications_days: null },
-      ...{ runs_days: null, audit_days: null },
+      messages_days: days,
+      files_days: null,
+      notifications_days: null,
+      runs_days: null,
+      audit_days: null,
     }),
   );
 }

@@ -89,7 +89,11 @@ async function run(t: Teardown, { size }: ArchivesOptions, random: Random): Prom
     if (grownMb !== null && grownMb > MOST_GROWN_MB) problems.push(`${kind}: the node grew by ${grownMb} MB`);
     if (done.error === 'internal_error') problems.push(`${kind}: ${done.error_message}`);
     return {
-      ...{ kind, packedBytes: archive.length, remarks, healthzMs, grownMb },
+      kind,
+      packedBytes: archive.length,
+      remarks,
+      healthzMs,
+      grownMb,
       seconds: Math.round((performance.now() - startedAt) / 1_000),
       became: done.error_message === null ? done.status : `${done.status}: ${done.error_message}`,
     };

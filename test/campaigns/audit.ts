@@ -66,7 +66,10 @@ export async function tampered(
   const kept = oldHeads.pop()!;
   const whole = await readChain(database, accountId);
   const attacker: Attacker = {
-    ...{ random, accountId, oldHeads, actorId: actor.id },
+    random,
+    accountId,
+    oldHeads,
+    actorId: actor.id,
     signingKey: await newSigningKey(t),
     other: await readChain(database, other.accountId),
   };

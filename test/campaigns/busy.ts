@@ -161,7 +161,9 @@ export const busy = campaign({
   words: ['', ...BUSY_FILES.map(nameOf)],
   whole: (_seed, word) => ({
     files: BUSY_FILES.filter((file) => word === '' || nameOf(file) === word),
-    ...{ testRuns: 20, fileRuns: 3, loops: 4 },
+    testRuns: 20,
+    fileRuns: 3,
+    loops: 4,
   }),
   run,
 });

@@ -60,7 +60,11 @@ async function run(
   }
   const figures = {
     ends: { moved: 0, 'goes on': 0, unsettled: 0, killed: 0 },
-    ...{ lost: 0, twice: 0, bothOpen: 0, refusedMs: [] as number[], problems: [] as string[] },
+    lost: 0,
+    twice: 0,
+    bothOpen: 0,
+    refusedMs: [] as number[],
+    problems: [] as string[],
   };
   for (let n = 0; n < moves; n++) {
     const account = all[n % accounts]!;
@@ -100,7 +104,9 @@ async function run(
     figures.problems.push(...(await account.problems(cell)));
   }
   return {
-    ...{ moves, ...figures, faults: faults.counts },
+    moves,
+    ...figures,
+    faults: faults.counts,
     acknowledged: all.reduce((sum, { acknowledged }) => sum + acknowledged.size, 0),
     refused: all.reduce((sum, { refused }) => sum + refused, 0),
   };
@@ -223,8 +229,13 @@ class Faults {
 }
 
 const KINDS: readonly string[] = [
-  ...['cut before', 'cut after', 'cut late', 'delay'],
-  ...['kill before', 'kill after', 'kill late'],
+  'cut before',
+  'cut after',
+  'cut late',
+  'delay',
+  'kill before',
+  'kill after',
+  'kill late',
 ];
 /** Parts begin with what matters most: the locks, the fence, the commit of the target. */
 const FEW_STATEMENTS = 12;

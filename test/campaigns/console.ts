@@ -49,7 +49,9 @@ export const console = campaign({
   words: ['', '3m', '10m'],
   whole: (_, word) => ({
     seconds: word === '' ? 3_600 : Number.parseInt(word, 10) * 60,
-    ...{ acts: Number.POSITIVE_INFINITY, compareEvery: 150, faultEvery: 37 },
+    acts: Number.POSITIVE_INFINITY,
+    compareEvery: 150,
+    faultEvery: 37,
   }),
   run,
 });
@@ -193,7 +195,9 @@ class WatchedPage {
     await this.#node.kill('SIGKILL');
     for (let n = this.#random.below(4); n > 0; n--) await this.#actInPage();
     this.#node = await startNode(this.#t, {
-      ...{ databaseUrl: this.#databaseUrl, redisUrl: this.#redisUrl, dataDir: this.#node.dataDir },
+      databaseUrl: this.#databaseUrl,
+      redisUrl: this.#redisUrl,
+      dataDir: this.#node.dataDir,
       env: { PORT: port },
     });
     this.#note(await underWay);
@@ -257,8 +261,15 @@ class WatchedPage {
   figures(): ConsoleFigures {
     const { person, made, refused } = this.#acts;
     return {
-      ...{ person, made, refused, pageActs: this.#pageActs, faults: this.#faults, ...this.#compared },
-      ...{ later: this.#later, slowestMs: this.#slowestMs, problems: this.#problems },
+      person,
+      made,
+      refused,
+      pageActs: this.#pageActs,
+      faults: this.#faults,
+      ...this.#compared,
+      later: this.#later,
+      slowestMs: this.#slowestMs,
+      problems: this.#problems,
     };
   }
 }

@@ -95,7 +95,9 @@ class History {
   static async begin(app: TestApp, readers: readonly Reader[], seed: number): Promise<History> {
     const { conversation, participants } = await app.database.transaction((tx) =>
       createConversation(tx, {
-        ...{ accountId: app.demo.account_id, type: 'group', title: 'Pier' },
+        accountId: app.demo.account_id,
+        type: 'group',
+        title: 'Pier',
         participants: readers.map(({ id }) => ({ type: 'user', actorId: id })),
       }),
     );

@@ -217,7 +217,8 @@ class Text implements Written {
     ).token;
     const people = [this.authorId, users.grace.id, users.vera.id];
     const body = {
-      ...{ type: 'group', title: 'Secrets' },
+      type: 'group',
+      title: 'Secrets',
       participants: [
         ...people.map((actor_id) => ({ type: 'user', actor_id })),
         { type: 'agent', actor_id: agent.actor_id },
@@ -239,11 +240,9 @@ class Text implements Written {
         ...(this.#isStored && { 'Idempotency-Key': secret.toUpperCase() }),
       },
       body: JSON.stringify({
-        ...{
-          body: `${secret} first`,
-          client_message_id: 'secret',
-          mentions: [users.grace.id, ...(this.#isQuoted ? [agent.actor_id] : [])],
-        },
+        body: `${secret} first`,
+        client_message_id: 'secret',
+        mentions: [users.grace.id, ...(this.#isQuoted ? [agent.actor_id] : [])],
         attachments: [
           { kind: 'file', s3_key: key },
           { kind: 'link', url: `https://example.com/${secret}` },

@@ -104,9 +104,15 @@ async function run(t: Teardown, { changes, every = 1 }: HostileUrlsOptions, rand
     problems.push(`of ${targets.length} redirects ${notFollowed} failed as such`);
   if (reached > 0) problems.push(`canaries were reached ${reached} times`);
   return {
-    ...{ urls: urls.length, refusedAtOnce: refusedAtOnce.length, sent: sent.length },
-    ...{ changes, changesDelivered: changed.delivered, redirects: targets.length },
-    ...{ lookups: [...lookups.values()].reduce((sum, count) => sum + count, 0), reached, problems },
+    urls: urls.length,
+    refusedAtOnce: refusedAtOnce.length,
+    sent: sent.length,
+    changes,
+    changesDelivered: changed.delivered,
+    redirects: targets.length,
+    lookups: [...lookups.values()].reduce((sum, count) => sum + count, 0),
+    reached,
+    problems,
   };
 
   /** Waits until this many deliveries have had a try. */

@@ -60,9 +60,11 @@ async function run(t: Teardown, options: MailInOptions, random: Random): Promise
   let dataDir: string | undefined;
   const start = (index: 0 | 1) =>
     startNode(t, {
-      ...{ databaseUrl: url, redisUrl: redis.url },
+      databaseUrl: url,
+      redisUrl: redis.url,
       env: {
-        ...{ PARLEY_MAIL_SECRET: SECRET, PARLEY_RATE_LIMIT: 'off' },
+        PARLEY_MAIL_SECRET: SECRET,
+        PARLEY_RATE_LIMIT: 'off',
         PARLEY_SMTP_LISTEN: `127.0.0.1:${ports[index]}`,
       },
       ...(dataDir !== undefined && { dataDir }),
@@ -116,7 +118,13 @@ async function run(t: Teardown, options: MailInOptions, random: Random): Promise
 
   const { problems, messages, unreferenced } = await check(database, mails, join(dataDir, 'uploads'));
   return {
-    ...{ mails, messages, kills, acknowledged, killedSenders, unanswered, unreferenced },
+    mails,
+    messages,
+    kills,
+    acknowledged,
+    killedSenders,
+    unanswered,
+    unreferenced,
     problems: problems,
   };
 }
@@ -140,7 +148,10 @@ function mailOf(n: number, { address }: MailboxRow, customers: number): string {
   const text = ['', '--b', 'Content-Type: text/plain', '', `This is mail ${n}.`];
   const size = n % 64 === 0 ? 400_000 : 4_000;
   const file = [
-    ...['--b', 'Content-Type: text/csv', 'Content-Disposition: attachment; filename=a.csv', ''],
+    '--b',
+    'Content-Type: text/csv',
+    'Content-Disposition: attachment; filename=a.csv',
+    '',
     `${n};`.repeat(size / 4).replace(/.{70}/g, '$&\r\n'),
   ];
   return [...head, ...text, ...(n % 8 === 0 ? file : []), '--b--', ''].join('\r\n');

@@ -61,7 +61,9 @@ async function run(t: Teardown, options: MailOutOptions, random: Random): Promis
   const [redis, { url }] = await Promise.all([startRedis(t), createTestDatabase(t)]);
   const start = (dataDir?: string) =>
     startNode(t, {
-      ...{ databaseUrl: url, redisUrl: redis.url, command: CHILD },
+      databaseUrl: url,
+      redisUrl: redis.url,
+      command: CHILD,
       env: { PARLEY_SMTP_URL: server.url },
       ...(dataDir !== undefined && { dataDir }),
     });
@@ -116,7 +118,9 @@ async function run(t: Teardown, options: MailOutOptions, random: Random): Promis
   return {
     messages: sent.size,
     refusedForGood: [...sent.values()].filter(Boolean).length,
-    ...{ kills, outages, faults: server.faults },
+    kills,
+    outages,
+    faults: server.faults,
     repeated: server.accepted.length - new Set(server.accepted).size,
     mostTries: rows[0]!.most,
     problems: problems,
@@ -164,7 +168,10 @@ async function send({ baseUrl, demo }: TestNode, caseId: string): Promise<string
       'Content-Type': 'application/json',
     },
     body: JSON.stringify({
-      ...{ body: 'ahoy', audience: 'customer', channel: 'email', client_message_id: randomUUID() },
+      body: 'ahoy',
+      audience: 'customer',
+      channel: 'email',
+      client_message_id: randomUUID(),
     }),
     signal: AbortSignal.timeout(60_000),
   });
@@ -251,7 +258,9 @@ class UnreliableServer {
 
   async #listen(port: number): Promise<void> {
     this.#server = new SMTPServer({
-      ...{ authOptional: true, disabledCommands: ['STARTTLS', 'AUTH'], closeTimeout: 10 },
+      authOptional: true,
+      disabledCommands: ['STARTTLS', 'AUTH'],
+      closeTimeout: 10,
       onConnect: (_session, done) => done(this.#chance(0.02, 'refused connection') ? refusal(421) : null),
       onRcptTo: ({ address }, _session, done) => {
         if (address.startsWith('gone-')) done(refusal(550));

@@ -55,7 +55,8 @@ interface QueueVersionsFigures extends Found, ScheduledCounts {
 export const queueVersions = campaign({
   words: ['', '3', '10', '60'],
   whole: (_seed, word) => ({
-    ...{ seconds: 60 * Number(word || 30), messages: word === '3' ? 150 : 500 },
+    seconds: 60 * Number(word || 30),
+    messages: word === '3' ? 150 : 500,
     lifeMs: [20_000, 60_000] as const,
   }),
   run,
@@ -121,7 +122,11 @@ class Drill {
       ...models.env(),
     };
     const pair = new VersionPair(t, {
-      ...{ earlier, version: VERSION, env, databaseUrl: postgres.url, redisUrl: redis.url },
+      earlier,
+      version: VERSION,
+      env,
+      databaseUrl: postgres.url,
+      redisUrl: redis.url,
       random: new Random(random.below(SEEDS)),
     });
     await pair.start('earlier');
@@ -207,9 +212,13 @@ class Drill {
       ...messages.counts,
       sent,
       lateMs: { p50: at(0.5), p99: at(0.99), max: at(1) },
-      ...{ kills: pair.kills, jobs: jobs.counts },
-      ...{ lost: lost + ended.lost, twice: twice + ended.twice },
-      ...{ webhooks: events.count, mails: mails.count, repeated: events.repeated + mails.repeated },
+      kills: pair.kills,
+      jobs: jobs.counts,
+      lost: lost + ended.lost,
+      twice: twice + ended.twice,
+      webhooks: events.count,
+      mails: mails.count,
+      repeated: events.repeated + mails.repeated,
       problems: [this.#problems, messages.problems, jobs.problems, events.problems, mails.problems].flat(),
     };
   }

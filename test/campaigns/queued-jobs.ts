@@ -55,8 +55,13 @@ export class QueuedJobs {
     const isOfPeople = ({ permissions }: Role) => permissions.includes('messaging:update');
     jobs.#roleId = (roles.data as Role[]).find(isOfPeople)!.id;
     const identity_provider_id = await pair.made('/v1/identity-providers', {
-      ...{ name: 'Application', issuer: issuer.origin, audience: AUDIENCE, jwks_url: issuer.keysUrl },
-      ...{ person: 'customer', provision: 'first_use', subject: 'external_id' },
+      name: 'Application',
+      issuer: issuer.origin,
+      audience: AUDIENCE,
+      jwks_url: issuer.keysUrl,
+      person: 'customer',
+      provision: 'first_use',
+      subject: 'external_id',
     });
     const widget = { name: 'Shop', sites: ['https://shop.example'], identity_provider_id };
     jobs.#widgetId = await pair.made('/v1/widgets', widget);
@@ -182,7 +187,8 @@ export class QueuedJobs {
       const { pair } = this.#ground;
       const { users, agent } = pair.demo;
       const conversationId = await pair.made(CONVERSATIONS, {
-        ...{ type: 'group', title: `Secrets ${n}` },
+        type: 'group',
+        title: `Secrets ${n}`,
         participants: [
           { type: 'user', actor_id: users.ada.id },
           { type: 'agent', actor_id: agent.actor_id, agent_trigger_policy: 'always' },

@@ -89,10 +89,7 @@ export class ScheduledMessages {
     const { id } = await this.#pair.accepted(
       'POST',
       `/v1/messaging/conversations/${conversationId}/messages`,
-      {
-        ...{ token, keyed: false },
-        body: () => ({ ...fields, scheduled_at: after(inMs) }),
-      },
+      { token, keyed: false, body: () => ({ ...fields, scheduled_at: after(inMs) }) },
     );
     const planned = { id: String(id), conversationId, token, body, isCanceled: false };
     this.#planned.push(planned);

@@ -185,7 +185,9 @@ class Nodes {
 
   #start(dataDir?: string): Promise<TestNode> {
     return startNode(this.#t, {
-      ...{ databaseUrl: this.databaseUrl, redisUrl: this.#redisUrl, command: CHILD },
+      databaseUrl: this.databaseUrl,
+      redisUrl: this.#redisUrl,
+      command: CHILD,
       env: { PARLEY_FETCH_ALLOW: '127.0.0.1' },
       ...(dataDir !== undefined && { dataDir }),
     });

@@ -55,15 +55,44 @@ const REQUESTS: Readonly<Record<string, RegExp>> = {
 
 /** The suites that are about no feature. Files in them that need one are found by themselves. */
 const SUITES = [
-  ...['access', 'accounts', 'attachments', 'audit', 'conversations', 'db', 'engine', 'gateway'],
-  ...['http', 'jobs', 'messages', 'notifications', 'outbound', 'resources'],
+  'access',
+  'accounts',
+  'attachments',
+  'audit',
+  'conversations',
+  'db',
+  'engine',
+  'gateway',
+  'http',
+  'jobs',
+  'messages',
+  'notifications',
+  'outbound',
+  'resources',
 ];
 
 /** These compare the whole contract with something, and so need all features. */
 const WHOLE_CONTRACT = [
-  ...['asyncapi', 'changes', 'console', 'customers', 'demo-page', 'error-messages', 'golden-shapes'],
-  ...['golden', 'guides', 'hostile', 'id-filters', 'joined-rules', 'lists', 'matrix', 'openapi'],
-  ...['pages', 'references', 'rules', 'same-rows', 'versions'],
+  'asyncapi',
+  'changes',
+  'console',
+  'customers',
+  'demo-page',
+  'error-messages',
+  'golden-shapes',
+  'golden',
+  'guides',
+  'hostile',
+  'id-filters',
+  'joined-rules',
+  'lists',
+  'matrix',
+  'openapi',
+  'pages',
+  'references',
+  'rules',
+  'same-rows',
+  'versions',
 ]
   .map((name) => `test/http/${name}.test.ts`)
   .concat('test/jobs/topics.test.ts');
@@ -147,7 +176,8 @@ interface Use {
 async function exerciseNode(t: Teardown, { copy, options, random }: Use) {
   const [redis, { url }] = await Promise.all([startRedis(t), createTestDatabase(t)]);
   const node = await startNode(t, {
-    ...{ databaseUrl: url, redisUrl: redis.url },
+    databaseUrl: url,
+    redisUrl: redis.url,
     command: [process.execPath, join(copy, 'bin/parley.cjs'), 'start'],
   });
   const pool = new pg.Pool({ connectionString: url, max: 1 });

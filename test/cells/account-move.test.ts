@@ -52,7 +52,11 @@ t.test('what a move needs', async (t) => {
   });
   await source.database.query(FORGET, id);
   t.match(await source.admin('account', 'move-out', '--id', id, '--to', target.url), {
-    ...{ object: 'account_move', account_id: id, state: 'leaving', cell: target.url, number: 1 },
+    object: 'account_move',
+    account_id: id,
+    state: 'leaving',
+    cell: target.url,
+    number: 1,
   });
   await t.rejects(source.admin(...takeIt), { message: /names the data directory of this cell/ });
   await t.rejects(target.admin('account', 'move-in', '--id', id, '--from', '/none'), { message: /ENOENT/ });
@@ -133,18 +137,21 @@ t.test('everything of an account is at the other cell, and nothing is left', asy
     t.equal(here[table], count + added, `rows of ${table}`);
   }
   const resent = await target.call<{ id: string }>('POST', messages, {
-    ...{ headers, token },
+    headers,
+    token,
     body: { client_message_id: 'with-file', attachments: [{ kind: 'file', s3_key: uploaded }] },
   });
   t.equal(resent.body.id, sent.body.id, 'a resend is the original');
   const [last] = await target.database.query(READ_LAST, source.demo.conversations.group);
   const next = await target.call<{ sequence: number }>('POST', messages, {
-    ...{ headers, token },
+    headers,
+    token,
     body: { client_message_id: 'after', body: 'after' },
   });
   t.ok(next.body.sequence > last!.sequence, 'numbers go on');
   const refreshed = await target.call<Tokens>('POST', '/v1/auth/tokens/refresh', {
-    ...{ headers, token: '' },
+    headers,
+    token: '',
     body: { refresh_token: pair.refresh_token },
   });
   t.equal(refreshed.status, 201, `a refresh token stays valid: ${refreshed.text}`);

@@ -124,7 +124,8 @@ t.test(
     t.strictSame(filesIn(directory), []);
     const { account_id, api_key } = demo.other_account;
     const other = await app.call('GET', '/v1/account', {
-      ...{ token: api_key, headers: { 'Service-Account': account_id } },
+      token: api_key,
+      headers: { 'Service-Account': account_id },
     });
     t.equal(other.status, 200, 'another account stays');
   },
@@ -146,8 +147,11 @@ async function fill(): Promise<void> {
   await database.kysely
     .insertInto('avatars')
     .values({
-      ...{ id: 'ava_1', account_id: id, actor_id: vera.id },
-      ...{ s3_key: await cases.upload('sturgeon.png'), content_type: 'image/png' },
+      id: 'ava_1',
+      account_id: id,
+      actor_id: vera.id,
+      s3_key: await cases.upload('sturgeon.png'),
+      content_type: 'image/png',
     })
     .execute();
   await cases.draft(caseId, { body: 'sturgeon' });
@@ -157,7 +161,8 @@ async function fill(): Promise<void> {
   });
   await cases.set(caseId, { legal_hold: 'held' });
   await app.call('PATCH', `/v1/messaging/messages/${sent.id}`, {
-    ...{ token: demo.users.grace.access_token, body: { body: 'sturgeon 2' } },
+    token: demo.users.grace.access_token,
+    body: { body: 'sturgeon 2' },
   });
   await cases.set(caseId, { legal_hold: 'released' });
   const { id: agentId } = await runs.agent();
@@ -166,22 +171,24 @@ async function fill(): Promise<void> {
   await database.kysely
     .insertInto('artifacts')
     .values({
-      ...{
-        id: `art_${run}`,
-        account_id: id,
-        run_id: run,
-        s3_key: `artifact-${run}`,
-        filename: 'sturgeon.md',
-      },
-      ...{ content_type: 'text/markdown', size_bytes: 2 },
+      id: `art_${run}`,
+      account_id: id,
+      run_id: run,
+      s3_key: `artifact-${run}`,
+      filename: 'sturgeon.md',
+      content_type: 'text/markdown',
+      size_bytes: 2,
     })
     .execute();
   await app.call('PUT', '/v1/messaging/notification-settings', {
-    ...{ token: vera.access_token, headers: NEWEST, body: { digest_after_minutes: 5 } },
+    token: vera.access_token,
+    headers: NEWEST,
+    body: { digest_after_minutes: 5 },
   });
   const keys = { p256dh: EXAMPLE_POINT, auth: 'BTBZMqHH6r4Tts7J_aSIgg' };
   await app.call('POST', '/v1/messaging/push-subscriptions', {
-    ...{ token: vera.access_token, headers: NEWEST },
+    token: vera.access_token,
+    headers: NEWEST,
     body: { endpoint: 'https://push.invalid/sturgeon', keys },
   });
   const digest = { actor_id: vera.id, id: 'dig_1', notification_ids: ['ntf_1'] };
@@ -197,7 +204,8 @@ async function fill(): Promise<void> {
   await app.call('POST', '/v1/events', { body: { type: 'order.created', data: {} }, headers: NEWEST });
   await app.call('POST', '/v1/tokens', { body: { user_id: vera.id } });
   await app.call('PUT', '/v1/messaging/notification-settings', {
-    ...{ token: vera.access_token, headers: NEWEST },
+    token: vera.access_token,
+    headers: NEWEST,
     body: { categories: { 'sturgeon.caught': { push: false } } },
   });
   const deleted = await cases.conversation('internal');

@@ -248,7 +248,9 @@ t.test('when its days are over it is purged with everything in it, unless it is 
     await app.call('PATCH', `${PATH}/${id}`, { ...asAda, body: { assignee_id: grace.id, title: text } });
     const { id: agentId } = await runs.agent();
     await runs.insert(agentId, {
-      ...{ conversation_id: id, trigger_message_id: sent.id, output: JSON.stringify({ text }) },
+      conversation_id: id,
+      trigger_message_id: sent.id,
+      output: JSON.stringify({ text }),
       completed_at: new Date().toISOString(),
     });
     await until(async () => (await storedText(database, text)).includes('public.notifications.body'), {

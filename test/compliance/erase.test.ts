@@ -49,7 +49,8 @@ t.test('keep: what the person wrote stays, and its name and addresses are nowher
     what: 'a system message',
   });
   const headers = {
-    ...{ Authorization: `Bearer ${grace.access_token}`, 'Service-Account': demo.account_id },
+    Authorization: `Bearer ${grace.access_token}`,
+    'Service-Account': demo.account_id,
     'Service-Version': demo.service_version,
   };
   const reader = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
@@ -73,9 +74,17 @@ t.test('keep: what the person wrote stays, and its name and addresses are nowher
 
   const erased = await erase(person, 'keep');
   t.strictSame(erased, {
-    ...{ id: erased.id, object: 'erasure', user_id: person, messages: 'keep', status: 'queued' },
-    ...{ progress: { done: 0, total: 0 }, held_conversations: [], error: null },
-    ...{ requested_by: erased.requested_by, created_at: erased.created_at, completed_at: null },
+    id: erased.id,
+    object: 'erasure',
+    user_id: person,
+    messages: 'keep',
+    status: 'queued',
+    progress: { done: 0, total: 0 },
+    held_conversations: [],
+    error: null,
+    requested_by: erased.requested_by,
+    created_at: erased.created_at,
+    completed_at: null,
   });
   t.match(
     await app.call('GET', '/v1/account', { token }),
@@ -149,8 +158,13 @@ t.test('a name goes from system messages below the newest thousand too', async (
   await database.kysely
     .insertInto('messages')
     .values({
-      ...{ id: newId('message'), account_id: demo.account_id, conversation_id: id, sequence: 5_000 },
-      ...{ kind: 'void', status: 'void', visibility: 'internal' },
+      id: newId('message'),
+      account_id: demo.account_id,
+      conversation_id: id,
+      sequence: 5_000,
+      kind: 'void',
+      status: 'void',
+      visibility: 'internal',
     })
     .execute();
   await completed((await erase(person, 'keep')).id);
@@ -211,9 +225,7 @@ t.test('what is held stays and is named, until the erasure is repeated', async (
 
 async function react(messageId: string, token: string): Promise<void> {
   const path = `/v1/messaging/messages/${messageId}/reactions/${encodeURIComponent('🎉')}`;
-  const { status } = await app.call('PUT', path, {
-    ...{ token, headers: { 'Service-Version': '1.2.harbor' } },
-  });
+  const { status } = await app.call('PUT', path, { token, headers: { 'Service-Version': '1.2.harbor' } });
   if (status !== 200) throw new Error(`the reaction was answered ${status}`);
 }
 
@@ -338,7 +350,10 @@ async function member(audience: 'internal' | 'customer' = 'internal') {
   );
   const { conversation } = await database.transaction((tx) =>
     createConversation(tx, {
-      ...{ accountId: demo.account_id, type: 'group', title: 'Pier', audience },
+      accountId: demo.account_id,
+      type: 'group',
+      title: 'Pier',
+      audience,
       participants: [
         { type: 'user', actorId: ada.id, role: 'owner' },
         { type: 'user', actorId: grace.id },
@@ -354,7 +369,7 @@ async function member(audience: 'internal' | 'customer' = 'internal') {
 /** The event of a producer, whose answer is stored for its key. */
 function raised(data: object, event_id: string) {
   return ask<Refusal>(app, 'POST', '/v1/events', {
-    ...{ body: { type: 'order.created', data, event_id } },
+    body: { type: 'order.created', data, event_id },
     headers: { 'Idempotency-Key': randomUUID() },
   });
 }
@@ -366,13 +381,16 @@ async function startedRun(person: string | null, name: string, report?: object):
   await database.kysely
     .insertInto('agent_runs')
     .values({
-      ...{ id, account_id: demo.account_id, agent_id, actor_id, trigger_key: id },
-      ...{
-        trigger_type: report === undefined ? 'manual' : 'event',
-        status: 'completed',
-        triggered_by: person,
-      },
-      ...{ input: JSON.stringify(report ?? text), output: JSON.stringify({ text }) },
+      id,
+      account_id: demo.account_id,
+      agent_id,
+      actor_id,
+      trigger_key: id,
+      trigger_type: report === undefined ? 'manual' : 'event',
+      status: 'completed',
+      triggered_by: person,
+      input: JSON.stringify(report ?? text),
+      output: JSON.stringify({ text }),
       completed_at: new Date().toISOString(),
     })
     .execute();
@@ -383,15 +401,15 @@ async function startedRun(person: string | null, name: string, report?: object):
   await database.kysely
     .insertInto('agent_run_actions')
     .values({
-      ...{
-        id: newId('agentAction'),
-        run_id: id,
-        step_id: step,
-        position: 1,
-        call_id: 'c',
-        tool: 'fetch_url',
-      },
-      ...{ category: 'built_in', status: 'completed', arguments: JSON.stringify({ text }) },
+      id: newId('agentAction'),
+      run_id: id,
+      step_id: step,
+      position: 1,
+      call_id: 'c',
+      tool: 'fetch_url',
+      category: 'built_in',
+      status: 'completed',
+      arguments: JSON.stringify({ text }),
     })
     .execute();
   return id;
@@ -453,9 +471,14 @@ async function subscribed(person: string): Promise<string> {
   await database.kysely
     .insertInto('push_subscriptions')
     .values({
-      ...{ id: newId('pushSubscription'), account_id: demo.account_id, actor_id: person, key_id: '' },
-      ...{ endpoint: `https://push.example.com/${name}`, origin: 'https://push.example.com' },
-      ...{ p256dh: 'p256dh', auth: 'auth' },
+      id: newId('pushSubscription'),
+      account_id: demo.account_id,
+      actor_id: person,
+      key_id: '',
+      endpoint: `https://push.example.com/${name}`,
+      origin: 'https://push.example.com',
+      p256dh: 'p256dh',
+      auth: 'auth',
     })
     .execute();
   await database.kysely

@@ -39,7 +39,8 @@ t.test('a conversation: everything of it, under a hold too, signed', async (t) =
     body: { body: 'second' },
   });
   await app.call('PUT', `/v1/messaging/messages/${first.id}/reactions/${encodeURIComponent('🎉')}`, {
-    ...{ ...asAda, headers: { 'Service-Version': '1.2.harbor' } },
+    ...asAda,
+    headers: { 'Service-Version': '1.2.harbor' },
   });
   const s3_key = await cases.upload('list.txt');
   const withFile = await cases.sent(id, { body: 'see', attachments: [{ kind: 'file', s3_key }] });
@@ -56,10 +57,19 @@ t.test('a conversation: everything of it, under a hold too, signed', async (t) =
   t.equal(asked.status, 201);
   const { id: exportId, created_at } = asked.body;
   t.strictSame(asked.body, {
-    ...{ id: exportId, object: 'export', subject_type: 'conversation', subject_id: id, status: 'queued' },
-    ...{ progress: { done: 0, total: 0 }, size_bytes: null, url: null, error: null },
+    id: exportId,
+    object: 'export',
+    subject_type: 'conversation',
+    subject_id: id,
+    status: 'queued',
+    progress: { done: 0, total: 0 },
+    size_bytes: null,
+    url: null,
+    error: null,
     requested_by: asked.body.requested_by,
-    ...{ created_at, completed_at: null, expires_at: null },
+    created_at,
+    completed_at: null,
+    expires_at: null,
   });
   const shown = await ended(app, exportId);
   t.match(shown, { status: 'complete', error: null, completed_at: String });
@@ -72,7 +82,9 @@ t.test('a conversation: everything of it, under a hold too, signed', async (t) =
   t.match(
     messages.find(({ id }) => id === first.id),
     {
-      ...{ body: 'second', author: { id: grace.id }, revisions: [{ revision: 1, body: 'first' }] },
+      body: 'second',
+      author: { id: grace.id },
+      revisions: [{ revision: 1, body: 'first' }],
       reactions: [{ emoji: '🎉', actor_id: ada.id, created_at: String }],
     },
   );
@@ -99,7 +111,9 @@ t.test('a conversation: everything of it, under a hold too, signed', async (t) =
   ]);
   const manifest = JSON.parse(files.get('manifest.json')!);
   t.match(manifest, {
-    ...{ object: 'export_manifest', export_id: exportId, subject: { type: 'conversation', id } },
+    object: 'export_manifest',
+    export_id: exportId,
+    subject: { type: 'conversation', id },
     snapshot: { consistent: true, legal_hold: 'held' },
     counts: { messages: messages.length, revisions: 1, files: 1, missing_files: 0, participants: 4 },
   });
@@ -203,15 +217,14 @@ t.test('an export of a person has the content of a user or a customer', async (t
   await database.kysely
     .insertInto('push_subscriptions')
     .values({
-      ...{
-        id: 'psh_1',
-        account_id: demo.account_id,
-        actor_id: grace.id,
-        key_id: '',
-        p256dh: 'secret',
-        auth: 'secret',
-      },
-      ...{ endpoint: 'https://push.example.com/1', origin: 'https://push.example.com' },
+      id: 'psh_1',
+      account_id: demo.account_id,
+      actor_id: grace.id,
+      key_id: '',
+      p256dh: 'secret',
+      auth: 'secret',
+      endpoint: 'https://push.example.com/1',
+      origin: 'https://push.example.com',
     })
     .execute();
 
@@ -219,28 +232,32 @@ t.test('an export of a person has the content of a user or a customer', async (t
     .insertInto('blocks')
     .values(
       [grace.id, ada.id].map((blocker_id) => ({
-        ...{ id: `blk_${blocker_id}`, account_id: demo.account_id, actor_id: vera.id },
-        ...{ blocker_id, created_by: blocker_id },
+        id: `blk_${blocker_id}`,
+        account_id: demo.account_id,
+        actor_id: vera.id,
+        blocker_id,
+        created_by: blocker_id,
       })),
     )
     .execute();
 
   const events = [grace.id, ada.id].map((created_by) => ({
-    ...{
-      id: newId('event'),
-      account_id: demo.account_id,
-      type: 'order.created',
-      data: '{"a":1}',
-      created_by,
-    },
+    id: newId('event'),
+    account_id: demo.account_id,
+    type: 'order.created',
+    data: '{"a":1}',
+    created_by,
   }));
   await database.kysely.insertInto('platform_events').values(events).execute();
   const image = await cases.upload('me.png');
   await database.kysely
     .insertInto('avatars')
     .values({
-      ...{ id: newId('avatar'), account_id: demo.account_id, actor_id: grace.id },
-      ...{ s3_key: image, content_type: 'image/png' },
+      id: newId('avatar'),
+      account_id: demo.account_id,
+      actor_id: grace.id,
+      s3_key: image,
+      content_type: 'image/png',
     })
     .execute();
   const shown = await exported(app, `/v1/users/${grace.id}/exports`);
@@ -286,8 +303,14 @@ t.test('the export of a node that was killed starts over, and has one result', a
   await database.kysely
     .insertInto('compliance_jobs')
     .values({
-      ...{ id: exportId, account_id: demo.account_id, kind: 'conversation_export', subject_id: id },
-      ...{ requested_by: ada.id, status: 'running', attempts: 1, fence: 1 },
+      id: exportId,
+      account_id: demo.account_id,
+      kind: 'conversation_export',
+      subject_id: id,
+      requested_by: ada.id,
+      status: 'running',
+      attempts: 1,
+      fence: 1,
       lease_until: new Date(Date.now() - 60_000).toISOString(),
     })
     .execute();
@@ -325,8 +348,12 @@ t.test('a job that fails again and again ends as failed, without a file', async 
   await database.kysely
     .insertInto('compliance_jobs')
     .values({
-      ...{ id: exportId, account_id: demo.account_id, kind: 'conversation_export' },
-      ...{ subject_id: newId('conversation'), requested_by: ada.id, attempts: 4 },
+      id: exportId,
+      account_id: demo.account_id,
+      kind: 'conversation_export',
+      subject_id: newId('conversation'),
+      requested_by: ada.id,
+      attempts: 4,
     })
     .execute();
   t.match(await ended(app, exportId), {
@@ -385,13 +412,12 @@ t.test('a refused export states its reason', async (t) => {
     .insertInto('compliance_jobs')
     .values(
       Array.from({ length: 10 }, () => ({
-        ...{
-          id: newId('export'),
-          account_id: demo.account_id,
-          kind: 'user_export' as const,
-          subject_id: ada.id,
-        },
-        ...{ requested_by: ada.id, lease_until: new Date(Date.now() + 3_600_000).toISOString() },
+        id: newId('export'),
+        account_id: demo.account_id,
+        kind: 'user_export' as const,
+        subject_id: ada.id,
+        requested_by: ada.id,
+        lease_until: new Date(Date.now() + 3_600_000).toISOString(),
       })),
     )
     .execute();

@@ -130,7 +130,8 @@ async function get(node: TestNode, path: string): Promise<Shown> {
 async function call(node: TestNode, method: string, path: string, body?: object) {
   const headers = { ...node.headers(), 'Service-Version': '1.2.harbor' };
   const response = await fetch(`${node.baseUrl}${path}`, {
-    ...{ method, headers },
+    method,
+    headers,
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   return { status: response.status, body: (await response.json()) as unknown };

@@ -35,7 +35,9 @@ for (const [what, end] of [
     const secret = `marlin ${what}`;
     const id = await cases.conversation('internal');
     const body = {
-      ...{ body: 'ahoy', client_message_id: randomUUID(), metadata: { code: secret } },
+      body: 'ahoy',
+      client_message_id: randomUUID(),
+      metadata: { code: secret },
       attachments: [{ ...LINK, metadata: { code: secret } }],
     };
     const headers = { ...NEWEST, 'Idempotency-Key': randomUUID() };

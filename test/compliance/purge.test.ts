@@ -183,14 +183,17 @@ t.test('everything of the messages goes, but not of a conversation on hold', asy
   await database.kysely
     .insertInto('agent_runs')
     .values({
-      ...{ id: newId('agentRun'), account_id: nodes[0].demo.account_id, agent_id: nodes[0].demo.agent.id },
-      ...{ actor_id: nodes[0].demo.agent.actor_id, trigger_type: 'chat', trigger_key: sent.id },
-      ...{
-        status: 'completed',
-        completed_at: new Date().toISOString(),
-        input: JSON.stringify({ text: secret }),
-      },
-      ...{ conversation_id: conversationId, trigger_message_id: sent.id },
+      id: newId('agentRun'),
+      account_id: nodes[0].demo.account_id,
+      agent_id: nodes[0].demo.agent.id,
+      actor_id: nodes[0].demo.agent.actor_id,
+      trigger_type: 'chat',
+      trigger_key: sent.id,
+      status: 'completed',
+      completed_at: new Date().toISOString(),
+      input: JSON.stringify({ text: secret }),
+      conversation_id: conversationId,
+      trigger_message_id: sent.id,
     })
     .execute();
   const places = await until(

@@ -58,7 +58,8 @@ t.test('nothing of the message is left but its place', async (t) => {
     token: vera.access_token,
   });
   const seen = await app.call('POST', `/v1/messaging/notifications/${feed.data[0]!.id}/actions/see`, {
-    ...{ token: vera.access_token, headers: { 'Idempotency-Key': randomUUID() } },
+    token: vera.access_token,
+    headers: { 'Idempotency-Key': randomUUID() },
   });
   t.match(seen.text, 'swordfish');
   const [link] = (await read(sent.id, 'include[]=attachments')).attachments!;
@@ -89,7 +90,9 @@ t.test('nothing of the message is left but its place', async (t) => {
   });
   t.equal((await fetch(link!.url!)).status, 410, 'a signed link ends');
   t.strictSame((await cases.audited(conversation)).at(-1), {
-    ...{ action: 'message.redacted', actor_id: ada.id, details: { message_id: sent.id, reason: REASON } },
+    action: 'message.redacted',
+    actor_id: ada.id,
+    details: { message_id: sent.id, reason: REASON },
   });
 
   const { data } = await listening.frame(({ event }) => event === 'message.updated');
@@ -108,7 +111,9 @@ t.test('nothing of the message is left but its place', async (t) => {
 
   async function socket(t: Teardown): Promise<Client> {
     const headers = {
-      ...{ Authorization: `Bearer ${vera.access_token}`, 'Service-Account': demo.account_id, ...NEWEST },
+      Authorization: `Bearer ${vera.access_token}`,
+      'Service-Account': demo.account_id,
+      ...NEWEST,
     };
     const client = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
     t.teardown(() => client.close());
@@ -126,7 +131,8 @@ t.test('older versions see a deleted message; customers see neither by whom nor 
   const older = await cases.read(sent.id);
   t.strictSame([older.body, typeof older.deleted_at, 'redaction' in older], [null, 'string', false]);
   const shown = await app.call<ChatMessage>('GET', `/v1/messaging/messages/${sent.id}`, {
-    ...{ token: customerToken, headers: NEWEST },
+    token: customerToken,
+    headers: NEWEST,
   });
   t.strictSame(shown.body.redaction, { by: null, reason: null, at: older.deleted_at });
   t.notMatch(shown.text, REASON);
@@ -143,7 +149,9 @@ t.test('what agents repeat of it is blanked, and their open runs in the conversa
   const ended = { completed_at: now, triggered_by: grace.id };
   const quotes = (conversation_id: string, fields: object = {}) =>
     runs.insert(agentId, {
-      ...{ ...ended, conversation_id, output: JSON.stringify({ text: `You said ${secret}.` }) },
+      ...ended,
+      conversation_id,
+      output: JSON.stringify({ text: `You said ${secret}.` }),
       ...fields,
     });
   const started = await quotes(conversation, {
@@ -173,8 +181,13 @@ t.test('what agents repeat of it is blanked, and their open runs in the conversa
   await database.kysely
     .insertInto('attachments')
     .values({
-      ...{ id: newId('attachment'), conversation_id: conversation, message_id: reply.id, position: 0 },
-      ...{ kind: 'file', s3_key: shownFile, filename: 'shown.md' },
+      id: newId('attachment'),
+      conversation_id: conversation,
+      message_id: reply.id,
+      position: 0,
+      kind: 'file',
+      s3_key: shownFile,
+      filename: 'shown.md',
     })
     .execute();
   const draft = await cases.open().then(({ id }) => cases.draft(id, { body: 'the code is marlin' }));
@@ -310,10 +323,12 @@ t.test('at once with a hold, an edit and another redaction', async (t) => {
       redact(sent.id),
       redact(sent.id),
       app.call('POST', `/v1/messaging/conversations/${conversation}/actions/set-legal-hold`, {
-        ...{ token: ada.access_token, body: { legal_hold: 'held' } },
+        token: ada.access_token,
+        body: { legal_hold: 'held' },
       }),
       app.call('PATCH', `/v1/messaging/messages/${sent.id}`, {
-        ...{ token: grace.access_token, body: { body: `tarpon ${round} b` } },
+        token: grace.access_token,
+        body: { body: `tarpon ${round} b` },
         headers: { 'Idempotency-Key': randomUUID() },
       }),
     ]);
@@ -329,7 +344,9 @@ t.test('at once with a hold, an edit and another redaction', async (t) => {
 
 function redact(id: string, options: CallOptions = {}, query = '') {
   return app.call(`POST`, `/v1/messaging/messages/${id}/actions/redact?${query}`, {
-    ...{ token: ada.access_token, body: { reason: REASON }, headers: NEWEST },
+    token: ada.access_token,
+    body: { reason: REASON },
+    headers: NEWEST,
     ...options,
   });
 }
@@ -340,8 +357,13 @@ async function artifact(runId: string, filename: string): Promise<string> {
   await database.kysely
     .insertInto('artifacts')
     .values({
-      ...{ id: newId('artifact'), account_id: demo.account_id, run_id: runId, s3_key, filename },
-      ...{ content_type: 'text/markdown', size_bytes: 2 },
+      id: newId('artifact'),
+      account_id: demo.account_id,
+      run_id: runId,
+      s3_key,
+      filename,
+      content_type: 'text/markdown',
+      size_bytes: 2,
     })
     .execute();
   return s3_key;

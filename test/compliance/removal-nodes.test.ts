@@ -13,7 +13,9 @@ const cluster = await startCluster(t);
 const [one, other] = cluster.nodes;
 
 const client = connect({
-  ...{ url: other.baseUrl, account: other.demo.account_id, version: '1.2.harbor' },
+  url: other.baseUrl,
+  account: other.demo.account_id,
+  version: '1.2.harbor',
   token: other.demo.users.ada.access_token,
 });
 t.teardown(() => client.close());
@@ -91,7 +93,8 @@ t.test('a deletion and a restore reach the readers of every node', async (t) => 
 async function call(node: TestNode, method: string, path: string, body?: object): Promise<Response> {
   const headers = { ...node.headers(), 'Service-Version': '1.2.harbor' };
   const response = await fetch(`${node.baseUrl}${path}`, {
-    ...{ method, headers },
+    method,
+    headers,
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   await response.arrayBuffer();

@@ -65,8 +65,12 @@ t.test('the resource, a change of it, and its audit', async (t) => {
   });
   const { updated_at } = set;
   t.strictSame(set, {
-    ...{ object: 'retention_policy', ...KEPT },
-    ...{ messages_days: 30, files_days: 7, audit_days: 36_500, updated_at },
+    object: 'retention_policy',
+    ...KEPT,
+    messages_days: 30,
+    files_days: 7,
+    audit_days: 36_500,
+    updated_at,
   });
   t.match(updated_at, TIME);
   t.strictSame(await ok('GET', PATH), set);
@@ -478,15 +482,14 @@ async function insertRun(conversationId: string | null, days: number): Promise<s
   await database.kysely
     .insertInto('agent_runs')
     .values({
-      ...{
-        id,
-        account_id,
-        agent_id: agent.id,
-        actor_id: agent.actor_id,
-        trigger_type: 'manual',
-        trigger_key: id,
-      },
-      ...{ status: 'completed', conversation_id: conversationId },
+      id,
+      account_id,
+      agent_id: agent.id,
+      actor_id: agent.actor_id,
+      trigger_type: 'manual',
+      trigger_key: id,
+      status: 'completed',
+      conversation_id: conversationId,
       completed_at: new Date(Date.now() - days * 86_400_000).toISOString(),
     })
     .execute();

@@ -46,8 +46,12 @@ t.test('a customer that the team has blocked reads, and writes nowhere', async (
   const blocked = await act<Block>(actorId, 'block', BY_KEY);
   t.equal(blocked.status, 201);
   t.strictSame(blocked.body, {
-    ...{ id: blocked.body.id, object: 'block', scope: 'account', actor: customer.actor },
-    ...{ blocked_by: blocked.body.blocked_by, created_at: blocked.body.created_at },
+    id: blocked.body.id,
+    object: 'block',
+    scope: 'account',
+    actor: customer.actor,
+    blocked_by: blocked.body.blocked_by,
+    created_at: blocked.body.created_at,
   });
   t.equal(blocked.body.blocked_by?.type, 'api_key');
   const again = await act<Block>(actorId, 'block', BY_ADA);
@@ -66,14 +70,16 @@ t.test('a customer that the team has blocked reads, and writes nowhere', async (
   const arrived = await socket.frame(({ event }) => event === 'message.created');
   t.equal(arrived.data?.id, reply.id, 'it goes on reading, on the same socket');
   const read = await app.call<Conversation>('POST', `${PATH}/${id}/actions/mark-read`, {
-    ...{ ...byCustomer, body: { sequence: reply.sequence } },
+    ...byCustomer,
+    body: { sequence: reply.sequence },
   });
   t.strictSame([read.body.unread, read.body.blocked], [0, true], 'and is shown why it cannot write');
   t.equal((await conversations.get(id, '', BY_ADA)).blocked, false, 'the team can');
   const cancel = await app.call('POST', `/v1/messaging/messages/${waiting.id}/actions/cancel`, byCustomer);
   t.equal(cancel.status, 200, 'what waits can be taken back');
   const another = await conversations.create({
-    ...{ audience: 'customer', participants: [{ type: 'customer', actor_id: actorId }] },
+    audience: 'customer',
+    participants: [{ type: 'customer', actor_id: actorId }],
   });
   t.equal(refusalOf(await send(another.id, byCustomer)), FORBIDDEN, 'in new cases too');
 
@@ -185,7 +191,9 @@ t.test('blocks and sends at once: what was answered after the block is refused',
   const places = [
     { id: direct.id, blocked: vera.id, by: BY_GRACE, sender: BY_GRACE },
     {
-      ...{ id: conversation.id, blocked: customer.actor!.id, by: BY_ADA },
+      id: conversation.id,
+      blocked: customer.actor!.id,
+      by: BY_ADA,
       sender: { token: await app.tokenOf(customer.actor!.id), ...NEWEST },
     },
   ];
@@ -358,7 +366,8 @@ async function caseOf(customerId: string): Promise<string> {
 
 async function listen(id: string, token: string): Promise<Client> {
   const headers = {
-    ...{ Authorization: `Bearer ${token}`, 'Service-Account': demo.account_id },
+    Authorization: `Bearer ${token}`,
+    'Service-Account': demo.account_id,
     'Service-Version': NEWEST_VERSION,
   };
   const socket = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));

@@ -48,15 +48,17 @@ t.test('include[]: what was made, with every sub-object and each of its fields',
     `${PATH}?include[]=assignee&include[]=group&include[]=participants&include[]=topic&include[]=last_message`,
     {
       body: {
-        ...{ type: 'group', audience: 'customer', title: 'Late parcel', group_id: roster.id, topic },
+        type: 'group',
+        audience: 'customer',
+        title: 'Late parcel',
+        group_id: roster.id,
+        topic,
         participants: [
           {
             ...AGENT,
-            ...{
-              role: 'viewer',
-              agent_trigger_policy: 'keyword',
-              agent_trigger_keywords: ['parcel', 'late'],
-            },
+            role: 'viewer',
+            agent_trigger_policy: 'keyword',
+            agent_trigger_keywords: ['parcel', 'late'],
           },
           { type: 'customer', name: 'Cleo', email: 'cleo@example.net' },
         ],
@@ -71,17 +73,30 @@ t.test('include[]: what was made, with every sub-object and each of its fields',
     ...shown({ id: created.id, created_at: created.created_at, title: 'Late parcel', audience: 'customer' }),
     workflow_status: 'new',
     group: {
-      ...{ id: roster.id, object: 'messaging_group', name: roster.name, members: null },
-      ...{ created_at: roster.created_at, updated_at: roster.updated_at },
+      id: roster.id,
+      object: 'messaging_group',
+      name: roster.name,
+      members: null,
+      created_at: roster.created_at,
+      updated_at: roster.updated_at,
     },
     participants: [
       { id: participants[0]?.id, ...common, type: 'user', role: 'owner', actor: ADA, ...plain },
       {
-        ...{ id: participants[1]?.id, ...common, type: 'agent', role: 'viewer', actor: ASSISTANT },
-        ...{ agent_trigger_policy: 'keyword', agent_trigger_keywords: ['parcel', 'late'] },
+        id: participants[1]?.id,
+        ...common,
+        type: 'agent',
+        role: 'viewer',
+        actor: ASSISTANT,
+        agent_trigger_policy: 'keyword',
+        agent_trigger_keywords: ['parcel', 'late'],
       },
       {
-        ...{ id: participants[2]?.id, ...common, type: 'customer', role: 'member', ...plain },
+        id: participants[2]?.id,
+        ...common,
+        type: 'customer',
+        role: 'member',
+        ...plain,
         actor: actor(customer!.id, 'user', 'Cleo', 'cleo@example.net'),
       },
       { id: participants[3]?.id, ...common, type: 'user', role: 'member', actor: GRACE, ...plain },
@@ -134,7 +149,10 @@ t.test('an API key is not in what it creates, an agent is', async (t) => {
   const byAgent = await conversations.create({ participants: [USER] }, { token });
   t.strictSame(
     (await conversations.members(byAgent.id)).map(({ role, type, agent_trigger_policy, actor }) => [
-      ...[role, type, agent_trigger_policy, actor?.id],
+      role,
+      type,
+      agent_trigger_policy,
+      actor?.id,
     ]),
     [
       ['owner', 'agent', 'mention', demo.agent.actor_id],
@@ -437,7 +455,11 @@ t.test('its members get the event, except its creator', async (t) => {
   t.strictSame(await told(ada), []);
   const [event] = await auditOf(id);
   t.strictSame(event, {
-    ...{ id: event?.id, object: 'audit_event', action: 'conversation.created', actor: ADA, details: {} },
+    id: event?.id,
+    object: 'audit_event',
+    action: 'conversation.created',
+    actor: ADA,
+    details: {},
     created_at: event?.created_at,
   });
 });

@@ -52,7 +52,8 @@ t.test('an archived direct message is active again when either user opens it', a
     await conversations.update(direct, { status: 'archived' });
     const other = options === BY_GRACE ? ada.id : grace.id;
     const opened = await conversations.answer<Conversation>('POST', PATH, {
-      ...{ ...options, body: { ...body, participants: [{ type: 'user', actor_id: other }] } },
+      ...options,
+      body: { ...body, participants: [{ type: 'user', actor_id: other }] },
     });
     t.strictSame([opened.status, opened.body.id, opened.body.status], [200, direct, 'active']);
     t.equal((await send(direct, {}, options)).status, 'sent');

@@ -36,7 +36,10 @@ t.test('subscribers see the conversation change', async (t) => {
   const frame = await socket.frame(named('conversation.updated'));
   const { status: _, unread: __, ...data } = updated;
   t.strictSame(frame, {
-    ...{ type: 'event', event: 'conversation.updated', conversation_id: id, at: updated.updated_at },
+    type: 'event',
+    event: 'conversation.updated',
+    conversation_id: id,
+    at: updated.updated_at,
     data: { ...data, last_message_at: frame.data?.last_message_at },
   });
 
@@ -59,7 +62,9 @@ t.test('subscribers see participants come, change and go', async (t) => {
   // Each event reads its resource as it stands then.
   const byName = new Map(events.map((frame) => [frame.event, frame]));
   t.strictSame(byName.get('participant.removed'), {
-    ...{ type: 'event', event: 'participant.removed', conversation_id: id },
+    type: 'event',
+    event: 'participant.removed',
+    conversation_id: id,
     at: byName.get('participant.removed')?.at,
     data: { ...removed },
   });

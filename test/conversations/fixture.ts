@@ -29,7 +29,8 @@ export class Conversations {
   async createCase(body: object = {}): Promise<{ conversation: Conversation; customer: Participant }> {
     const conversation = await this.ok('POST', `${PATH}?include[]=participants`, {
       body: {
-        ...{ type: 'group', audience: 'customer' },
+        type: 'group',
+        audience: 'customer',
         participants: [{ type: 'customer', name: 'Cleo', email: `${newId('actor')}@example.net` }],
         ...body,
       },

@@ -95,7 +95,8 @@ t.test('unread follows reading, sending and deleting at once', async (t) => {
   const second = await send(id);
   t.ok(await isUnread());
   await conversations.ok('POST', `${PATH}/${id}/actions/mark-read`, {
-    ...{ ...BY_GRACE, body: { sequence: second.sequence } },
+    ...BY_GRACE,
+    body: { sequence: second.sequence },
   });
   t.notOk(await isUnread());
   await written();
@@ -344,7 +345,8 @@ t.test('inbox.updated follows what happened', async (t) => {
   const sent = await send(id);
   await shows(({ unread, latest }) => unread === 1 && latest[0]?.conversation_id === id);
   await conversations.ok('POST', `${PATH}/${id}/actions/mark-read`, {
-    ...{ ...BY_GRACE, body: { sequence: sent.sequence } },
+    ...BY_GRACE,
+    body: { sequence: sent.sequence },
   });
   await until(
     () => client.frames.filter(({ event }) => event === 'inbox.updated').at(-1)?.data?.unread === 0,

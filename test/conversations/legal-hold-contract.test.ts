@@ -84,8 +84,12 @@ t.test('include[]: assignee, group and participants, whose actors are null', asy
   const expanded = {
     assignee: ADA,
     group: {
-      ...{ id: roster.id, object: 'messaging_group', name: roster.name, members: null },
-      ...{ created_at: roster.created_at, updated_at: roster.updated_at },
+      id: roster.id,
+      object: 'messaging_group',
+      name: roster.name,
+      members: null,
+      created_at: roster.created_at,
+      updated_at: roster.updated_at,
     },
     participants: members,
   };
@@ -172,7 +176,8 @@ t.test('an Idempotency-Key makes a legal hold repeatable', async (t) => {
   t.equal(again.headers.get('Idempotent-Replayed'), 'true');
   t.equal((await conversations.get(id)).legal_hold, 'released');
   const changed = await app.call('POST', pathOf(id), {
-    ...{ ...options, token: ada.access_token },
+    ...options,
+    token: ada.access_token,
     body: { legal_hold: 'released' },
   });
   t.equal(refusalOf(changed), '422 validation_failed Idempotency-Key');

@@ -47,7 +47,8 @@ t.test('a customer marks what it may see', async (t) => {
   const options = { token: await app.tokenOf(customer.actor!.id) };
   t.equal((await conversations.get(id, '', options)).unread, 1);
   const refused = await app.call('POST', `${PATH}/${id}/actions/mark-read`, {
-    ...{ ...options, body: { sequence: beyond.sequence } },
+    ...options,
+    body: { sequence: beyond.sequence },
   });
   t.equal(refusalOf(refused), '422 validation_failed sequence', 'a note behind the reply is not there');
   t.equal((await markRead(id, note.sequence!, options)).unread, 1);
@@ -162,7 +163,12 @@ t.test('own state refuses invalid requests', async (t) => {
     ['beyond the head', id, 'mark-read', { sequence: head + 1 }, BY_GRACE, '422 validation_failed sequence'],
     ['an unknown field', id, 'mark-read', { sequence: 0, at: 'x' }, {}, '422 validation_failed at'],
     ...['hide', 'unhide'].map((action): [string, string, string, object, CallOptions, string] => [
-      ...(['a body', id, action, { for: 'ever' }, {}, '422 validation_failed for'] as const),
+      'a body',
+      id,
+      action,
+      { for: 'ever' },
+      {},
+      '422 validation_failed for',
     ]),
     ...['mark-read', 'hide', 'unhide'].flatMap((action) => {
       const body = action === 'mark-read' ? { sequence: 0 } : {};
@@ -208,7 +214,9 @@ t.test('own state refuses invalid requests', async (t) => {
   ];
   for (const [what, id, action, body, options, expected] of calls) {
     const answer = await app.call('POST', `${PATH}/${id}/actions/${action}`, {
-      ...{ token: ada.access_token, body, ...options },
+      token: ada.access_token,
+      body,
+      ...options,
     });
     t.equal(refusalOf(answer), expected, `${action}: ${what}`);
   }

@@ -30,17 +30,27 @@ t.test('adding: the participant, every field', async (t) => {
   const added = await conversations.answer<Participant>('POST', `${PATH}/${id}/participants`, { body: USER });
   t.equal(added.status, 201);
   t.strictSame(added.body, {
-    ...{ id: added.body.id, object: 'conversation_participant', type: 'user', role: 'member' },
-    ...{ membership: 'active', notifications: 'unmuted' },
+    id: added.body.id,
+    object: 'conversation_participant',
+    type: 'user',
+    role: 'member',
+    membership: 'active',
+    notifications: 'unmuted',
     actor: actor(grace.id, 'user', 'Grace Hopper', grace.email),
-    ...{ agent_trigger_policy: null, agent_trigger_keywords: [] },
+    agent_trigger_policy: null,
+    agent_trigger_keywords: [],
   });
   const agent = await conversations.add(id, { ...AGENT, agent_trigger_policy: 'always', role: 'viewer' });
   t.strictSame(agent, {
-    ...{ id: agent.id, object: 'conversation_participant', type: 'agent', role: 'viewer' },
-    ...{ membership: 'active', notifications: 'unmuted' },
+    id: agent.id,
+    object: 'conversation_participant',
+    type: 'agent',
+    role: 'viewer',
+    membership: 'active',
+    notifications: 'unmuted',
     actor: actor(demo.agent.actor_id, 'agent', 'Assistant'),
-    ...{ agent_trigger_policy: 'always', agent_trigger_keywords: [] },
+    agent_trigger_policy: 'always',
+    agent_trigger_keywords: [],
   });
   t.strictSame((await conversations.members(id)).slice(1), [added.body, agent]);
   const byItsOwnId = await conversations.create({

@@ -43,7 +43,8 @@ t.test('unread and the last message are the reader’s own', async (t) => {
 t.test('a customer sees its case, and nothing of how the team works on it', async (t) => {
   const topic = { type: 'actor', id: grace.id };
   const { conversation, customer } = await conversations.createCase({
-    ...{ title: 'Parcel', topic },
+    title: 'Parcel',
+    topic,
     participants: [USER, { type: 'customer', name: 'Cleo', email: 'cleo@example.net' }],
   });
   const { id } = conversation;
@@ -56,7 +57,10 @@ t.test('a customer sees its case, and nothing of how the team works on it', asyn
   t.strictSame(
     seen,
     shown({
-      ...{ id, audience: 'customer', title: 'Parcel', created_at: conversation.created_at },
+      id,
+      audience: 'customer',
+      title: 'Parcel',
+      created_at: conversation.created_at,
       updated_at: seen.updated_at,
       participants: [customer],
       unread: 1,

@@ -78,7 +78,9 @@ t.test('an invalid snooze is refused', async (t) => {
   ];
   for (const [what, id, body, options, expected] of calls) {
     const answer = await conversations.answer('POST', `${PATH}/${id}/actions/snooze`, {
-      ...{ ...NEWEST, body, ...options },
+      ...NEWEST,
+      body,
+      ...options,
     });
     t.equal(refusalOf(answer as never), expected, what);
   }
@@ -148,7 +150,8 @@ t.test('a mute ends by itself', async (t) => {
     t.equal(refusalOf(await app.call('PATCH', path, { ...BY_GRACE, body })), expected, what);
   }
   const older = await app.call('PATCH', `${PATH}/${id}/participants/${own.id}`, {
-    ...{ token: grace.access_token, body: { notifications: 'muted', muted_until: at } },
+    token: grace.access_token,
+    body: { notifications: 'muted', muted_until: at },
   });
   t.equal(refusalOf(older), '422 validation_failed muted_until', 'older versions do not know it');
 });

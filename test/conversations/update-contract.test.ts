@@ -35,7 +35,9 @@ t.test('each field, its audit and its system message', async (t) => {
   });
   t.strictSame(updated, {
     ...conversation,
-    ...{ title: 'Parcel lost', workflow_status: 'waiting_internal', assignee: GRACE },
+    title: 'Parcel lost',
+    workflow_status: 'waiting_internal',
+    assignee: GRACE,
     topic: { ...topic, object: 'entity', name: 'Vera Rubin', handle: vera.email },
     last_message_at: updated.last_message_at,
     unread: updated.unread,

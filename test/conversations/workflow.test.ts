@@ -136,7 +136,10 @@ async function run(aCase: ConversationRow, move: WorkflowMove): Promise<string[]
 async function caseIn(lane: WorkflowStatus): Promise<ConversationRow> {
   const { conversation } = await database.transaction((tx) =>
     createConversation(tx, {
-      ...{ accountId: ground.accountId, type: 'group', audience: 'customer', participants: [] },
+      accountId: ground.accountId,
+      type: 'group',
+      audience: 'customer',
+      participants: [],
     }),
   );
   return database.kysely

@@ -114,7 +114,9 @@ async function watch(
   for (const [name, condition] of Object.entries(conditions)) {
     const everyMs = paces[name];
     const due: Due = {
-      ...{ name, condition, onDue: () => called.set(name, (called.get(name) ?? 0) + 1) },
+      name,
+      condition,
+      onDue: () => called.set(name, (called.get(name) ?? 0) + 1),
       ...(everyMs !== undefined && { everyMs }),
     };
     dues.add(due);

@@ -39,9 +39,7 @@ t.test('an outbox row that fails for a week is given up, and removed after a mon
   const metrics = createNodeMetrics();
   const inFlight = new InFlightRows({ database, listeners: NO_LISTENERS, log });
   t.teardown(() => inFlight.close());
-  const worker = new OutboxWorker({
-    ...{ database, inFlight, watch: NO_WATCH, metrics, log },
-  });
+  const worker = new OutboxWorker({ database, inFlight, watch: NO_WATCH, metrics, log });
   for (const _ of [1, 2]) await worker.bury();
   const { rows } = await database.pool.query(
     `SELECT topic, due_at = 'infinity' AS given_up FROM outbox ORDER BY topic`,

@@ -91,8 +91,13 @@ function kind<Key extends object, Row extends Key, By extends readonly Value[], 
 }
 
 const QUEUES = [
-  ...[await webhooks(), await pushes(), await mails(), await jobs()],
-  ...[await complianceJobs(), await imports(), await runs()],
+  await webhooks(),
+  await pushes(),
+  await mails(),
+  await jobs(),
+  await complianceJobs(),
+  await imports(),
+  await runs(),
 ];
 
 for (const queue of QUEUES) {
@@ -166,13 +171,11 @@ async function webhooks() {
     tries.map((delivery) => ({ delivery, state: pending(0) })),
   );
   return kind(WEBHOOKS, {
-    ...{
-      name: 'webhook deliveries',
-      ids: tries.map((delivery) => delivery.id),
-      isFenced: false,
-      refusesLate: false,
-    },
-    ...{ isTakenAgain: true },
+    name: 'webhook deliveries',
+    ids: tries.map((delivery) => delivery.id),
+    isFenced: false,
+    refusesLate: false,
+    isTakenAgain: true,
     idOf: (row) => row.id,
     by: [[], [], COUNT, COUNT],
     settled: (row, isDone) => ({
@@ -195,7 +198,11 @@ async function pushes() {
     [ids],
   );
   return kind(PUSHES, {
-    ...{ name: 'pushes', ids, isFenced: true, refusesLate: false, isTakenAgain: true },
+    name: 'pushes',
+    ids,
+    isFenced: true,
+    refusesLate: false,
+    isTakenAgain: true,
     idOf: (row) => row.notification_id,
     by: [[], COUNT],
     settled: () => ({}),
@@ -212,7 +219,11 @@ async function mails() {
     ids.push(mail.id);
   }
   return kind(OUTGOING, {
-    ...{ name: 'mails', ids, isFenced: true, refusesLate: false, isTakenAgain: true },
+    name: 'mails',
+    ids,
+    isFenced: true,
+    refusesLate: false,
+    isTakenAgain: true,
     idOf: (row) => row.id,
     by: [[], COUNT],
     settled: (_, isDone) => ({
@@ -230,7 +241,11 @@ async function jobs() {
   });
   const { rows } = await one.pool.query<{ id: string }>("SELECT id FROM jobs WHERE topic = 'test'");
   return kind(JOBS, {
-    ...{ name: 'jobs', ids: rows.map(({ id }) => id), isFenced: true, refusesLate: true, isTakenAgain: true },
+    name: 'jobs',
+    ids: rows.map(({ id }) => id),
+    isFenced: true,
+    refusesLate: true,
+    isTakenAgain: true,
     idOf: (row) => row.id,
     by: [['test'], COUNT],
     settled: () => ({}),
@@ -247,7 +262,11 @@ async function complianceJobs() {
   });
   // What ends a job has more to say than a row of settle (exports.test.ts).
   return kind(COMPLIANCE_JOBS, {
-    ...{ name: 'compliance jobs', ids, isFenced: true, refusesLate: true, isTakenAgain: true },
+    name: 'compliance jobs',
+    ids,
+    isFenced: true,
+    refusesLate: true,
+    isTakenAgain: true,
     idOf: (row) => row.id,
     by: [null, COUNT],
     settled: (_, isDone) => ({ status: isDone ? ('complete' as const) : ('queued' as const) }),
@@ -268,7 +287,11 @@ async function imports() {
   });
   // What ends an import has more to say than a row of settle (test/import/import-job.test.ts).
   return kind(IMPORTS, {
-    ...{ name: 'imports', ids, isFenced: true, refusesLate: true, isTakenAgain: true },
+    name: 'imports',
+    ids,
+    isFenced: true,
+    refusesLate: true,
+    isTakenAgain: true,
     idOf: (row) => row.id,
     by: [ids, COUNT],
     settled: (_, isDone) => ({ status: isDone ? ('completed' as const) : ('queued' as const) }),
@@ -289,7 +312,11 @@ async function runs() {
   });
   // The run of a node that died ends (runner.ts), and its end is written under its fence.
   return kind(RUNS, {
-    ...{ name: 'runs', ids, isFenced: true, refusesLate: true, isTakenAgain: false },
+    name: 'runs',
+    ids,
+    isFenced: true,
+    refusesLate: true,
+    isTakenAgain: false,
     idOf: (row) => row.id,
     by: [ids, 'node'],
     settled: () => ({}),

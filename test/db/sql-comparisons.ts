@@ -16,7 +16,8 @@ export function comparisonsIn(sql: string, tables: ReadonlySet<string>): Compari
   const text = sql.replaceAll(/--.*$/gm, '').replaceAll(/::(?:text|character varying)(\[\])?/g, '');
   const names = namesIn(text, tables);
   return [...constantsIn(text)].map(({ qualifier, column, value }) => ({
-    ...{ column, value },
+    column,
+    value,
     tables: (qualifier === undefined ? [...new Set([...names.values()].flat())] : names.get(qualifier)) ?? [],
   }));
 }

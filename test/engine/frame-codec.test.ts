@@ -44,7 +44,10 @@ const NODE_ID = 'nodeAAAAAAAA';
 const TEAM = { team: Buffer.from('{"t":1}'), customer: undefined };
 const BOTH = { team: Buffer.from('{"t":1}'), customer: Buffer.from('{"c":1}') };
 const MESSAGE = {
-  ...{ stream: 'cnv_1', resource: 'msg_1', sequence: 42, updatedAtUs: 1_700_000_000_123_456 },
+  stream: 'cnv_1',
+  resource: 'msg_1',
+  sequence: 42,
+  updatedAtUs: 1_700_000_000_123_456,
   erases: false,
 };
 const TEXT = { stream: 'cnv_1', messageId: 'msg_1', sequence: 42 };
@@ -181,7 +184,9 @@ const RECORDED: readonly { readonly what: string; readonly frame: Frame; readonl
       kind: 'inbox_changed',
       accountId: 'acc_1',
       change: {
-        ...{ actors: ['act_1'], large: [], direct: ['cnv_1'] },
+        actors: ['act_1'],
+        large: [],
+        direct: ['cnv_1'],
         conversations: [{ id: 'cnv_1', actors: [0] }],
       },
     },

@@ -302,7 +302,9 @@ function send(fields: object = {}, token = ada.access_token) {
   const metadata = token === customerToken ? { public_page: '/cart' } : NOTED;
   const body = { body: SECRET, client_message_id: randomUUID(), metadata, ...fields };
   return conversations.ok<{ id: string; sequence: number }>('POST', `${PATH}/${id}/messages`, {
-    ...{ body, token, headers: { 'Service-Version': NEWEST_VERSION } },
+    body,
+    token,
+    headers: { 'Service-Version': NEWEST_VERSION },
   });
 }
 
@@ -374,9 +376,16 @@ async function openReply(): Promise<AgentReply> {
   const run = await database.kysely
     .insertInto('agent_runs')
     .values({
-      ...{ id: newId('agentRun'), account_id: demo.account_id, agent_id: demo.agent.id },
-      ...{ actor_id: demo.agent.actor_id, trigger_type: 'chat', trigger_key: newId('message') },
-      ...{ status: 'running', conversation_id: id, owner: otherNode.nodeId, fence: 1 },
+      id: newId('agentRun'),
+      account_id: demo.account_id,
+      agent_id: demo.agent.id,
+      actor_id: demo.agent.actor_id,
+      trigger_type: 'chat',
+      trigger_key: newId('message'),
+      status: 'running',
+      conversation_id: id,
+      owner: otherNode.nodeId,
+      fence: 1,
       started_at: new Date().toISOString(),
     })
     .returningAll()

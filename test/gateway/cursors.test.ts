@@ -91,8 +91,15 @@ t.test('a cursor covers a new notification that a slow transaction commits behin
   // A node has died, and another one makes the rows of its messages now.
   const [late] = await database.transaction((tx) =>
     notifyUsers(tx, [actorIds[0]!], {
-      ...{ account_id: demo.account_id, category: 'chat.added', title: 'Late', body: null, sender_id: null },
-      ...{ sender_type: 'system', resource: null, message_id: null, agent_run_id: null },
+      account_id: demo.account_id,
+      category: 'chat.added',
+      title: 'Late',
+      body: null,
+      sender_id: null,
+      sender_type: 'system',
+      resource: null,
+      message_id: null,
+      agent_run_id: null,
       cause: { key: 'late', at: '2026-01-01T00:00:00Z' },
     }),
   );

@@ -181,7 +181,9 @@ t.test('refused before it begins, in the form of REST', async (t) => {
 
 t.test('a caller without the permission to read has no feed and no conversation', async (t) => {
   const role = await createRole(database, {
-    ...{ accountId: demo.account_id, name: 'Writes only', permissions: ['messaging:create'] },
+    accountId: demo.account_id,
+    name: 'Writes only',
+    permissions: ['messaging:create'],
   });
   const { key, actor } = await newKey(role.id);
   const client = await ground.stream({ subscribe: [of(group)] }, key);
@@ -450,7 +452,8 @@ t.test('the connection serves the next request when a stream has ended', async (
     new Promise<{ status: number; text: string }>((resolve, reject) => {
       const text = JSON.stringify(body);
       const sent = request(`${baseUrl}${path}`, {
-        ...{ method: 'POST', agent },
+        method: 'POST',
+        agent,
         headers: { ...headers, 'Content-Type': 'application/json', 'Content-Length': text.length },
       });
       sent.on('error', reject);

@@ -92,9 +92,15 @@ export class Ground {
     const routes = realtimeRoutes({ tickets, directory, engine, answers: () => gateway.answers });
     const api = createHttp({
       routes,
-      ...{ authenticator, whereabouts, database, metrics, origins },
+      authenticator,
+      whereabouts,
+      database,
+      metrics,
+      origins,
       pollLimiters: createPollLimits(limits.pollsPerSecond),
-      ...{ log, docsUrl: 'https://docs.example', requestLogUrl: null },
+      log,
+      docsUrl: 'https://docs.example',
+      requestLogUrl: null,
     });
     const http = new HttpServer({ handler: api });
     const gateway: Gateway = new Gateway({

@@ -245,7 +245,12 @@ function insertion(
   const { account_id: accountId, users } = demo;
   return [
     { name: 'test-insert-message', text },
-    ...[idOf(conversation, sequence), accountId, conversation, sequence, body, users.ada.id],
+    idOf(conversation, sequence),
+    accountId,
+    conversation,
+    sequence,
+    body,
+    users.ada.id,
   ];
 }
 

@@ -12,9 +12,16 @@ import { log } from '../support/timeline.ts';
 
 const STATES: readonly SessionState[] = ['opening', 'ready', 'dropped', 'closing', 'closed'];
 const ALLOWED = new Set([
-  ...['opening ready', 'opening dropped', 'opening closing', 'opening closed'],
-  ...['ready dropped', 'ready closing', 'ready closed'],
-  ...['dropped closing', 'dropped closed', 'closing closed'],
+  'opening ready',
+  'opening dropped',
+  'opening closing',
+  'opening closed',
+  'ready dropped',
+  'ready closing',
+  'ready closed',
+  'dropped closing',
+  'dropped closed',
+  'closing closed',
 ]);
 
 t.test('a step that the table does not have is a defect', async (t) => {
@@ -183,7 +190,10 @@ function hostOf(t: Teardown) {
   t.teardown(() => heartbeats.close());
   const streams: SessionHost['streams'] = { leave() {}, leaveFeed() {}, moved: () => undefined };
   return {
-    ...{ limits: SOCKET_LIMITS, heartbeats, log, streams: streams satisfies Partial<Streams> },
+    limits: SOCKET_LIMITS,
+    heartbeats,
+    log,
+    streams: streams satisfies Partial<Streams>,
     heartbeatCursors: new HeartbeatCursors({ current: () => 'now' }),
     sessions: new Sessions<Session>(),
   };

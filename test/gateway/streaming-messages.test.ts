@@ -93,8 +93,13 @@ function open() {
 
 function created(): CreatedFrame {
   return {
-    ...{ kind: 'created', stream: 'cnv_1', resource: ID, sequence: 1, updatedAtUs: 0 },
-    ...{ streaming: true, erases: false },
+    kind: 'created',
+    stream: 'cnv_1',
+    resource: ID,
+    sequence: 1,
+    updatedAtUs: 0,
+    streaming: true,
+    erases: false,
     ...bytes('created'),
   };
 }

@@ -78,8 +78,14 @@ t.test('a piece that is lost: all readers on that node get a snapshot, once', as
   await Promise.all(readers.map((client) => client.frame(isText('delta'))));
   // As if what came before it had been lost.
   await publish(far.engine, {
-    ...{ event: 'message.delta', stream: id, conversationId: id, sequence: 1, resource: reply.messageId! },
-    ...{ at: new Date().toISOString(), team: { text: 'nobody wrote this' }, customer: undefined },
+    event: 'message.delta',
+    stream: id,
+    conversationId: id,
+    sequence: 1,
+    resource: reply.messageId!,
+    at: new Date().toISOString(),
+    team: { text: 'nobody wrote this' },
+    customer: undefined,
     position: { attempt: 1, from: 400, to: 417 },
   });
   for (const client of readers) await client.frame(isText('snapshot'));

@@ -75,7 +75,12 @@ t.test('the linter of AsyncAPI reports nothing', async (t) => {
     process.execPath,
     [
       join(ROOT, 'node_modules/@redocly/cli/bin/cli.js'),
-      ...['lint', file, '--config', config, '--format', 'json'],
+      'lint',
+      file,
+      '--config',
+      config,
+      '--format',
+      'json',
     ],
     { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
   );

@@ -43,15 +43,15 @@ t.test('a route that changes something has one of two forms, or does not compile
   t.same(
     { change, commits, asks, both, asksAndChanges, neither, withoutReason, withoutAnswer, read },
     {
-      ...{ change: true, commits: true, asks: true },
-      ...{
-        both: false,
-        asksAndChanges: false,
-        neither: false,
-        withoutReason: false,
-        withoutAnswer: false,
-        read: false,
-      },
+      change: true,
+      commits: true,
+      asks: true,
+      both: false,
+      asksAndChanges: false,
+      neither: false,
+      withoutReason: false,
+      withoutAnswer: false,
+      read: false,
     },
   );
 });
@@ -183,7 +183,8 @@ t.test('after the commit, before the answer', async (t) => {
   const failing = { 'Idempotency-Key': 'e' };
   t.equal((await call('POST', '/v1/settings', failing, { name: 'failed_effect' })).status, 500);
   t.match(await call('POST', '/v1/settings', failing, { name: 'failed_effect' }), {
-    ...{ status: 201, replayed: 'true' },
+    status: 201,
+    replayed: 'true',
   });
   t.strictSame(await names(), ['failed_effect', 'slow_effect'], 'the change stands');
   t.equal((await call('POST', '/v1/settings', {}, { name: 'refused' })).status, 409);

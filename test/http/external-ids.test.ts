@@ -114,7 +114,8 @@ t.test('polls follow a conversation by its external id', async (t) => {
 t.test('sockets of the new version alone show it', async (t) => {
   const open = async (version: string) => {
     const headers = {
-      ...{ Authorization: `Bearer ${vera.access_token}`, 'Service-Account': demo.account_id },
+      Authorization: `Bearer ${vera.access_token}`,
+      'Service-Account': demo.account_id,
       'Service-Version': version,
     };
     const client = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));

@@ -76,7 +76,10 @@ const ENDPOINTS: Readonly<Record<string, (ask: Ask, version: Version) => Promise
   async create_agent(ask, version) {
     const slug = version.replaceAll('.', '-');
     const agent = {
-      ...{ name: 'Scribe', category_code: 'support', trigger_type: 'chat', description: 'Writes.' },
+      name: 'Scribe',
+      category_code: 'support',
+      trigger_type: 'chat',
+      description: 'Writes.',
       config: { system_prompt: 'Write.', temperature: 0.5, tools: [{ tool: 'fetch_url', sort_order: 1 }] },
     };
     return {
@@ -108,7 +111,7 @@ const COMPANIONS: typeof ENDPOINTS = {
     const grace = (await cases.members(made)).find(({ actor }) => actor?.id === users.grace.id)!;
     // What follows an update, messages of the service among others, comes after the rest.
     return {
-      ...{ bare: await ask('GET', `${path}/${made}`) },
+      bare: await ask('GET', `${path}/${made}`),
       expanded: await ask('GET', `${path}/${made}?${everything.map((one) => `include[]=${one}`).join('&')}`),
       list: await ask('GET', `${path}?q=${version}`),
       hidden: await ask('POST', `${path}/${made}/actions/hide`, {}),
@@ -146,7 +149,9 @@ const COMPANIONS: typeof ENDPOINTS = {
     const user = await ask('POST', '/v1/users', person, key);
     const apiKey = { name: version, role_id: await idOf(role) };
     return {
-      ...{ role, user, account: await ask('GET', '/v1/account') },
+      role,
+      user,
+      account: await ask('GET', '/v1/account'),
       api_key: await ask('POST', '/v1/api-keys', apiKey, key),
       users: await ask('GET', `/v1/users?q=${slug}`, undefined, key),
       people: await ask('GET', `/v1/messaging/people?q=${slug}`),
@@ -187,7 +192,9 @@ const COMPANIONS: typeof ENDPOINTS = {
     const archive = await ask('POST', '/v1/imports', { source: 'slack', ...size }, key);
     const own = `/v1/messaging/conversations/ext:own-${slug}`;
     const past = {
-      ...{ client_message_id: slug, author_id: users.grace.id, body: 'long ago' },
+      client_message_id: slug,
+      author_id: users.grace.id,
+      body: 'long ago',
       created_at: '2019-03-04T05:06:07Z',
     };
     return {
@@ -236,7 +243,8 @@ for (const [endpoint, answersOf] of Object.entries({ ...ENDPOINTS, ...COMPANIONS
         const headers = { 'Service-Version': version };
         const isAgents = path.startsWith('/v1/ai/');
         const answer = await app.call<Partial<Refusal>>(method, path, {
-          ...{ headers, ...(body && { body }) },
+          headers,
+          ...(body && { body }),
           ...(isAgents || path.includes('legal-hold') ? {} : { token }),
         });
         if (answer.body.error?.code === 'api_version_too_old') return 'api_version_too_old';
@@ -255,7 +263,9 @@ t.test('events have the shapes of their golden answers', async (t) => {
     const actors = [users.vera, users.grace].map(({ id }) => ({ type: 'user', actor_id: id }));
     const customer = { type: 'customer', name: 'Cleo', email: `${randomUUID()}@example.net` };
     const { id } = await cases.create({
-      ...{ audience: 'customer', title: `Events of ${version}`, participants: [...actors, customer] },
+      audience: 'customer',
+      title: `Events of ${version}`,
+      participants: [...actors, customer],
     });
     const frames: Record<string, object> = {};
     // Each is awaited before the next change: it shows the resource as it is when it is published.

@@ -64,8 +64,18 @@ t.test('the guides of features stand between those of the core, and go with thei
   t.strictSame(
     GUIDES.map(({ name }) => name),
     [
-      ...['getting-started', 'chat-client', 'tokens-for-pages', 'your-own-tokens', 'files', 'notifications'],
-      ...['cases', 'site-chat', 'agent', 'webhooks', 'move-in', 'sdk'],
+      'getting-started',
+      'chat-client',
+      'tokens-for-pages',
+      'your-own-tokens',
+      'files',
+      'notifications',
+      'cases',
+      'site-chat',
+      'agent',
+      'webhooks',
+      'move-in',
+      'sdk',
     ],
   );
   const served = docsRoutes({ routes: [], operations: [], docsUrl: '', guides: guidesOf(NO_HOOKS) });

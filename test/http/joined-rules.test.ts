@@ -32,8 +32,11 @@ function site(site: string): object {
 
 function provider(more: object): object {
   return {
-    ...{ name: 'A', issuer: 'https://login.example.com', audience: 'a' },
-    ...{ jwks_url: 'https://login.example.com/keys', ...more },
+    name: 'A',
+    issuer: 'https://login.example.com',
+    audience: 'a',
+    jwks_url: 'https://login.example.com/keys',
+    ...more,
   };
 }
 

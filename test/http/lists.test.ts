@@ -19,7 +19,11 @@ let made = 0;
 
 const roleId = await firstRole();
 const busyAgent = await create('/v1/ai/agents', {
-  ...{ name: 'Busy', slug: 'busy', category_code: 'busy', trigger_type: 'manual', config: {} },
+  name: 'Busy',
+  slug: 'busy',
+  category_code: 'busy',
+  trigger_type: 'manual',
+  config: {},
 });
 const busy = await create('/v1/messaging/conversations', {
   type: 'group',
@@ -211,7 +215,9 @@ const SUBJECTS: readonly Subject[] = [
       const participants = [{ type: 'customer', name: `Customer ${made++}` }];
       const body = { type: 'group', audience: 'customer', participants };
       const { body: created } = await app.call<{ participants: { type: string; actor: { id: string } }[] }>(
-        ...(['POST', '/v1/messaging/conversations?include[]=participants', { body }] as const),
+        'POST',
+        '/v1/messaging/conversations?include[]=participants',
+        { body },
       );
       const { actor } = created.participants.find(({ type }) => type === 'customer')!;
       await app.call('POST', `/v1/messaging/actors/${actor.id}/actions/block`, {
@@ -241,7 +247,10 @@ const SUBJECTS: readonly Subject[] = [
       app.database.kysely
         .insertInto('reactions')
         .values({
-          ...{ message_id: edited, conversation_id: held, actor_id: ada.id, customer: false },
+          message_id: edited,
+          conversation_id: held,
+          actor_id: ada.id,
+          customer: false,
           emoji: String.fromCodePoint(0x1f600 + made++),
         })
         .execute(),
@@ -269,7 +278,9 @@ const SUBJECTS: readonly Subject[] = [
     filters: [''],
     add: () =>
       create(`/v1/messaging/conversations/${held}/messages`, {
-        ...{ body: 'page', client_message_id: newId('message'), reply_to_message_id: edited },
+        body: 'page',
+        client_message_id: newId('message'),
+        reply_to_message_id: edited,
       }),
     version: '1.2.harbor',
     rows: 6,
@@ -332,7 +343,10 @@ const SUBJECTS: readonly Subject[] = [
       app.database.kysely
         .insertInto('agent_occurrences')
         .values({
-          ...{ agent_id: busyAgent, run_id: null, outcome: 'skipped', reason: 'missed' },
+          agent_id: busyAgent,
+          run_id: null,
+          outcome: 'skipped',
+          reason: 'missed',
           due_at: new Date(Date.now() + 60_000 * made++).toISOString(),
         })
         .execute(),
@@ -377,8 +391,12 @@ const SUBJECTS: readonly Subject[] = [
       app.database.kysely
         .insertInto('webhook_deliveries')
         .values({
-          ...{ webhook_id: busyWebhook, id: newId('webhookDelivery'), event_id: `evt_${made++}` },
-          ...{ event_type: 'message.created', occurred_at: new Date().toISOString(), status: 'delivered' },
+          webhook_id: busyWebhook,
+          id: newId('webhookDelivery'),
+          event_id: `evt_${made++}`,
+          event_type: 'message.created',
+          occurred_at: new Date().toISOString(),
+          status: 'delivered',
         })
         .execute(),
     version: '1.2.harbor',
@@ -392,8 +410,14 @@ const SUBJECTS: readonly Subject[] = [
       app.database.kysely
         .insertInto('push_subscriptions')
         .values({
-          ...{ id: newId('pushSubscription'), account_id: demo.account_id, actor_id: grace.id, key_id: '' },
-          ...{ endpoint: `https://push.example.com/${made++}`, origin: '', p256dh: '', auth: '' },
+          id: newId('pushSubscription'),
+          account_id: demo.account_id,
+          actor_id: grace.id,
+          key_id: '',
+          endpoint: `https://push.example.com/${made++}`,
+          origin: '',
+          p256dh: '',
+          auth: '',
         })
         .execute(),
     token: grace.access_token,
@@ -408,9 +432,14 @@ const SUBJECTS: readonly Subject[] = [
       app.database.kysely
         .insertInto('identity_providers')
         .values({
-          ...{ id: newId('identityProvider'), account_id: demo.account_id, name: 'Page', audience: ['page'] },
-          ...{ issuer: `https://login.example.com/${made++}`, jwks_url: 'https://login.example.com/keys' },
-          ...{ algorithms: ['RS256'], created_by: ada.id },
+          id: newId('identityProvider'),
+          account_id: demo.account_id,
+          name: 'Page',
+          audience: ['page'],
+          issuer: `https://login.example.com/${made++}`,
+          jwks_url: 'https://login.example.com/keys',
+          algorithms: ['RS256'],
+          created_by: ada.id,
         })
         .execute(),
     version: NEWEST_VERSION,
@@ -424,8 +453,11 @@ const SUBJECTS: readonly Subject[] = [
       app.database.kysely
         .insertInto('widgets')
         .values({
-          ...{ id: newId('widget'), account_id: demo.account_id, name: 'Page' },
-          ...{ sites: ['https://shop.example'], created_by: ada.id },
+          id: newId('widget'),
+          account_id: demo.account_id,
+          name: 'Page',
+          sites: ['https://shop.example'],
+          created_by: ada.id,
         })
         .execute(),
     version: NEWEST_VERSION,
@@ -447,8 +479,14 @@ const SUBJECTS: readonly Subject[] = [
       app.database.kysely
         .insertInto('import_remarks')
         .values({
-          ...{ import_id: busyImport, record: made, item: 0, type: 'files', reason: 'file_unavailable' },
-          ...{ count: 1, detail: 'The file is gone.', place: `page ${made++}` },
+          import_id: busyImport,
+          record: made,
+          item: 0,
+          type: 'files',
+          reason: 'file_unavailable',
+          count: 1,
+          detail: 'The file is gone.',
+          place: `page ${made++}`,
         })
         .execute(),
     version: NEWEST_VERSION,
@@ -550,18 +588,14 @@ async function addWebhook(): Promise<string> {
   const { id } = await app.database.kysely
     .insertInto('webhooks')
     .values({
-      ...{
-        id: newId('webhook'),
-        account_id: demo.account_id,
-        url: 'https://example.com/',
-        version: '1.1.harbor',
-      },
-      ...{
-        event_types: ['message.created'],
-        status: 'disabled',
-        secret: Buffer.alloc(24),
-        created_by: ada.id,
-      },
+      id: newId('webhook'),
+      account_id: demo.account_id,
+      url: 'https://example.com/',
+      version: '1.1.harbor',
+      event_types: ['message.created'],
+      status: 'disabled',
+      secret: Buffer.alloc(24),
+      created_by: ada.id,
     })
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -593,8 +627,14 @@ async function addRun(): Promise<void> {
   await app.database.kysely
     .insertInto('agent_runs')
     .values({
-      ...{ id, account_id: demo.account_id, agent_id: busyAgent, actor_id, trigger_key: id },
-      ...{ trigger_type: 'chat', status: 'completed', conversation_id: busy },
+      id,
+      account_id: demo.account_id,
+      agent_id: busyAgent,
+      actor_id,
+      trigger_key: id,
+      trigger_type: 'chat',
+      status: 'completed',
+      conversation_id: busy,
       completed_at: new Date().toISOString(),
     })
     .execute();
@@ -608,9 +648,14 @@ async function addComplianceJob(
   await app.database.kysely
     .insertInto('compliance_jobs')
     .values({
-      ...{ id: newId(noun), account_id: demo.account_id, kind, subject_id: busy, requested_by: ada.id },
+      id: newId(noun),
+      account_id: demo.account_id,
+      kind,
+      subject_id: busy,
+      requested_by: ada.id,
       options: JSON.stringify({ messages: 'keep', held_conversations: [] }),
-      ...{ status: 'failed', completed_at: new Date().toISOString() },
+      status: 'failed',
+      completed_at: new Date().toISOString(),
     })
     .execute();
 }
@@ -621,8 +666,14 @@ async function addImport(): Promise<string> {
   await app.database.kysely
     .insertInto('imports')
     .values({
-      ...{ id, account_id: demo.account_id, source: 'slack', status: 'failed' },
-      ...{ size_bytes: 1, part_bytes: 1, created_by: ada.id, completed_at: new Date().toISOString() },
+      id,
+      account_id: demo.account_id,
+      source: 'slack',
+      status: 'failed',
+      size_bytes: 1,
+      part_bytes: 1,
+      created_by: ada.id,
+      completed_at: new Date().toISOString(),
     })
     .execute();
   return id;

@@ -130,11 +130,15 @@ const REFERENCES: readonly Reference[] = [
     group_id,
   })),
   reference('create_conversation', 'inbox_id', 'inbox', (inbox_id) => ({
-    ...{ type: 'group', audience: 'customer', inbox_id },
+    type: 'group',
+    audience: 'customer',
+    inbox_id,
     participants: [{ type: 'customer', name: 'A', email: 'a@example.net' }],
   })),
   reference('put_conversation', 'inbox_id', 'inbox', (inbox_id) => ({
-    ...{ type: 'group', audience: 'customer', inbox_id },
+    type: 'group',
+    audience: 'customer',
+    inbox_id,
     participants: [{ type: 'customer', name: 'A', email: 'a@example.net' }],
   })),
   reference('update_conversation', 'assignee_id', 'actor', (assignee_id) => ({ assignee_id })),
@@ -196,27 +200,40 @@ const REFERENCES: readonly Reference[] = [
   })),
   reference('create_notifications', 'recipient_ids[]', 'actor', (id) => ({ ...NOTICE, recipient_ids: [id] })),
   reference('create_notifications', 'resource_id', 'entity', (resource_id) => ({
-    ...{ ...NOTICE, recipient_ids: [OURS.actor] },
-    ...{ resource_type: 'entity', resource_id },
+    ...NOTICE,
+    recipient_ids: [OURS.actor],
+    resource_type: 'entity',
+    resource_id,
   })),
   reference('create_inbox', 'group_id', 'group', (group_id) => ({
-    ...{ name: 'A', address: newAddress(), group_id },
+    name: 'A',
+    address: newAddress(),
+    group_id,
   })),
   reference('create_inbox', 'assignee_id', 'actor', (assignee_id) => ({
-    ...{ name: 'A', address: newAddress(), assignee_id },
+    name: 'A',
+    address: newAddress(),
+    assignee_id,
   })),
   reference('update_inbox', 'group_id', 'group', (group_id) => ({ group_id })),
   reference('update_inbox', 'assignee_id', 'actor', (assignee_id) => ({ assignee_id })),
   reference('create_identity_provider', 'role_id', 'role', (role_id) => ({
-    ...{ name: 'A', issuer: 'https://login.example.com', audience: 'a' },
-    ...{ jwks_url: 'https://login.example.com/keys', role_id },
+    name: 'A',
+    issuer: 'https://login.example.com',
+    audience: 'a',
+    jwks_url: 'https://login.example.com/keys',
+    role_id,
   })),
   reference('update_identity_provider', 'role_id', 'role', (role_id) => ({ role_id })),
   reference('create_widget', 'group_id', 'group', (group_id) => ({
-    ...{ name: 'A', sites: ['https://a.example'], group_id },
+    name: 'A',
+    sites: ['https://a.example'],
+    group_id,
   })),
   reference('create_widget', 'identity_provider_id', 'identityProvider', (identity_provider_id) => ({
-    ...{ name: 'A', sites: ['https://a.example'], identity_provider_id },
+    name: 'A',
+    sites: ['https://a.example'],
+    identity_provider_id,
   })),
   reference('update_widget', 'group_id', 'group', (group_id) => ({ group_id })),
   reference('update_widget', 'identity_provider_id', 'identityProvider', (identity_provider_id) => ({
@@ -235,10 +252,12 @@ const REFERENCES: readonly Reference[] = [
  * (test/gateway/event-streams.test.ts, polls.test.ts).
  */
 const OWN_TEXTS: ReadonlySet<string> = new Set([
-  ...['create_event event_id', 'create_event resource_id'],
+  'create_event event_id',
+  'create_event resource_id',
   'import_messages messages[].reply_to_client_message_id',
   'create_conversation widget_id',
-  ...['open_realtime_stream subscribe[].conversation_id', 'poll_realtime subscribe[].conversation_id'],
+  'open_realtime_stream subscribe[].conversation_id',
+  'poll_realtime subscribe[].conversation_id',
 ]);
 
 /** Bodies of requests that would be answered for long without them: this cursor ends the answer. */
@@ -515,7 +534,9 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
   const webhook = await create('/v1/webhooks', { url: 'https://a.example/', event_types: ['order.created'] });
   const inbox = await create('/v1/messaging/inboxes', { name: 'Elsewhere', address: newAddress() });
   const identityProvider = await create('/v1/identity-providers', {
-    ...{ name: 'Elsewhere', issuer: `https://login.example.com/${newId('account')}`, audience: 'elsewhere' },
+    name: 'Elsewhere',
+    issuer: `https://login.example.com/${newId('account')}`,
+    audience: 'elsewhere',
     jwks_url: 'https://login.example.com/keys',
   });
   const widget = await create('/v1/widgets', { name: 'Elsewhere', sites: ['https://a.example'] });
@@ -523,8 +544,12 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
   await database.kysely
     .insertInto('webhook_deliveries')
     .values({
-      ...{ webhook_id: webhook.id, id: webhookDelivery, event_id: event.id, event_type: 'order.created' },
-      ...{ status: 'delivered', occurred_at: '2026-01-01T00:00:00Z' },
+      webhook_id: webhook.id,
+      id: webhookDelivery,
+      event_id: event.id,
+      event_type: 'order.created',
+      status: 'delivered',
+      occurred_at: '2026-01-01T00:00:00Z',
     })
     .execute();
   const { id: participant } = await database.kysely
@@ -545,15 +570,14 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
   await database.kysely
     .insertInto('push_subscriptions')
     .values({
-      ...{
-        id: pushSubscription,
-        account_id: accountId,
-        actor_id: zoe.id,
-        key_id: 'key',
-        p256dh: '',
-        auth: '',
-      },
-      ...{ endpoint: 'https://push.example.com/1', origin: 'https://push.example.com' },
+      id: pushSubscription,
+      account_id: accountId,
+      actor_id: zoe.id,
+      key_id: 'key',
+      p256dh: '',
+      auth: '',
+      endpoint: 'https://push.example.com/1',
+      origin: 'https://push.example.com',
     })
     .execute();
   await create('/v1/auth/tokens', { user_id: zoe.id });
@@ -575,8 +599,13 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
   await database.kysely
     .insertInto('imports')
     .values({
-      ...{ id: imported, account_id: accountId, source: 'slack', status: 'failed' },
-      ...{ size_bytes: 1, part_bytes: 1, created_by: zoe.id },
+      id: imported,
+      account_id: accountId,
+      source: 'slack',
+      status: 'failed',
+      size_bytes: 1,
+      part_bytes: 1,
+      created_by: zoe.id,
     })
     .execute();
   const { id: attachment } = await database.kysely
@@ -626,8 +655,13 @@ async function waitingRun(accountId: string, agentId: string) {
   await kysely
     .insertInto('agent_runs')
     .values({
-      ...{ id: agentRun, account_id: accountId, agent_id: agentId, actor_id },
-      ...{ trigger_type: 'manual', trigger_key: agentRun, status: 'awaiting_approval' },
+      id: agentRun,
+      account_id: accountId,
+      agent_id: agentId,
+      actor_id,
+      trigger_type: 'manual',
+      trigger_key: agentRun,
+      status: 'awaiting_approval',
     })
     .execute();
   await kysely
@@ -637,16 +671,28 @@ async function waitingRun(accountId: string, agentId: string) {
   await kysely
     .insertInto('agent_run_actions')
     .values({
-      ...{ id: agentAction, run_id: agentRun, step_id: step, position: 0, call_id: 'call_1' },
-      ...{ tool: 'list-agents', category: 'api_endpoint', status: 'pending_review', arguments: '{}' },
+      id: agentAction,
+      run_id: agentRun,
+      step_id: step,
+      position: 0,
+      call_id: 'call_1',
+      tool: 'list-agents',
+      category: 'api_endpoint',
+      status: 'pending_review',
+      arguments: '{}',
     })
     .execute();
   const artifact = newId('artifact');
   await kysely
     .insertInto('artifacts')
     .values({
-      ...{ id: artifact, account_id: accountId, run_id: agentRun, s3_key: newId('upload') },
-      ...{ filename: 'a.txt', content_type: 'text/plain', size_bytes: 1 },
+      id: artifact,
+      account_id: accountId,
+      run_id: agentRun,
+      s3_key: newId('upload'),
+      filename: 'a.txt',
+      content_type: 'text/plain',
+      size_bytes: 1,
     })
     .execute();
   return { agentRun, agentAction, artifact };

@@ -280,7 +280,12 @@ t.test('the linter of OpenAPI reports nothing', async (t) => {
     process.execPath,
     [
       join(ROOT, 'node_modules/@redocly/cli/bin/cli.js'),
-      ...['lint', file, '--config', join(ROOT, 'redocly.yaml'), '--format', 'json'],
+      'lint',
+      file,
+      '--config',
+      join(ROOT, 'redocly.yaml'),
+      '--format',
+      'json',
     ],
     { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
   );
@@ -455,8 +460,14 @@ t.test('the schemas that answers are checked against', async (t) => {
   const page = { object: 'list', page_info: info, data: [] };
   const refusal = (fields: object) => ({
     error: {
-      ...{ code: 'resource_not_found', type: 'invalid_request_error', message: 'No.', param: null },
-      ...{ doc_url: '/docs/api/errors#x', is_transient: false, request_log_url: null, ...fields },
+      code: 'resource_not_found',
+      type: 'invalid_request_error',
+      message: 'No.',
+      param: null,
+      doc_url: '/docs/api/errors#x',
+      is_transient: false,
+      request_log_url: null,
+      ...fields,
     },
   });
   const check =

@@ -25,7 +25,8 @@ interface Keyed {
 const sending = { path: `/v1/messaging/conversations/${group}/messages`, token: ada.access_token };
 const original = (
   await call<{ readonly id: string }>('POST', sending.path, {
-    ...{ token: ada.access_token, body: { body: 'ahoy', client_message_id: randomUUID() } },
+    token: ada.access_token,
+    body: { body: 'ahoy', client_message_id: randomUUID() },
   })
 ).body;
 
@@ -39,20 +40,23 @@ const KEYED: Readonly<Record<string, readonly Keyed[]>> = {
       other: { body: 'b' },
     },
     {
-      ...{ path: `/v1/messaging/conversations/${supportCase}/messages`, token: ada.access_token },
+      path: `/v1/messaging/conversations/${supportCase}/messages`,
+      token: ada.access_token,
       bodyOf: (key) => ({ body: 'a', client_message_id: key, audience: 'customer' }),
       other: { body: 'b' },
     },
     {
       // The message that the repetition names is refused, and the first message is still the
       // answer.
-      ...{ ...sending, bodyOf: (key) => ({ body: 'a', client_message_id: key }) },
+      ...sending,
+      bodyOf: (key) => ({ body: 'a', client_message_id: key }),
       other: { reply_to_message_id: 'msg_0' },
     },
   ],
   forward_message: [
     {
-      ...{ path: `/v1/messaging/messages/${original.id}/actions/forward`, token: ada.access_token },
+      path: `/v1/messaging/messages/${original.id}/actions/forward`,
+      token: ada.access_token,
       bodyOf: (key) => ({ conversation_id: group, client_message_id: key }),
       other: { body: 'b' },
     },
@@ -88,9 +92,7 @@ for (const [route, requests] of Object.entries(KEYED)) {
           status,
           headers: answered,
           body: shown,
-        } = await call<Shown>('POST', path, {
-          ...{ ...options, headers, body: { ...body, ...more } },
-        });
+        } = await call<Shown>('POST', path, { ...options, headers, body: { ...body, ...more } });
         if (status !== 200 && status !== 201) throw new Error(`${status} ${JSON.stringify(shown)}`);
         return [idsOf(shown), answered.get('Idempotent-Replayed')] as const;
       };

@@ -111,14 +111,16 @@ t.test('a failure is one line with its cause and the same fields', async (t) => 
   await until(() => lines.length === 2, { what: 'the lines' });
   t.match(lines, [
     {
-      ...{
-        level: 50,
-        msg: 'answered internal_error',
-        request_id: failed.id,
-        actor_id: 'act_1',
-        account_id: 'acc_1',
-      },
-      ...{ method: 'POST', route: '/v1/broken', status: 500, ms: Number, error_code: 'internal_error' },
+      level: 50,
+      msg: 'answered internal_error',
+      request_id: failed.id,
+      actor_id: 'act_1',
+      account_id: 'acc_1',
+      method: 'POST',
+      route: '/v1/broken',
+      status: 500,
+      ms: Number,
+      error_code: 'internal_error',
       err: { message: 'the secret reason', stack: String },
     },
     { level: 40, msg: 'answered service_unavailable', request_id: unavailable.id, status: 503, err: {} },

@@ -448,10 +448,7 @@ async function writeInto(conversationId: string): Promise<Written[]> {
   const root = await send({});
   const found: Written[] = [];
   const add = (id: string, fields: Partial<Written> = {}) =>
-    found.push({
-      ...{ id, conversationId, isReply: false, isPinned: false, hasFile: false, root: id },
-      ...fields,
-    });
+    found.push({ id, conversationId, isReply: false, isPinned: false, hasFile: false, root: id, ...fields });
   add(root, { isPinned: true });
   await call(READERS[0]!, `/v1/messaging/messages/${root}/actions/pin`, { method: 'POST' });
   add(await send({ reply_to_message_id: root }), { isReply: true, root });

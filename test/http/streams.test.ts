@@ -123,20 +123,24 @@ t.test('a connection is kept while what was streamed waits for its answer', asyn
     throw new Error('nothing is answered here');
   };
   const connection: Connection = {
-    ...{
-      pause: note('pause'),
-      resume: note('resume'),
-      close: unused,
-      cork: unused,
-      tryEnd: unused,
-      end: unused,
-      write: unused,
-    },
-    ...{ writeStatus: unused, writeHeader: unused, endWithoutBody: unused, onWritable: unused },
-    ...{ getWriteOffset: unused, getRemoteAddressAsText: unused },
+    pause: note('pause'),
+    resume: note('resume'),
+    close: unused,
+    cork: unused,
+    tryEnd: unused,
+    end: unused,
+    write: unused,
+    writeStatus: unused,
+    writeHeader: unused,
+    endWithoutBody: unused,
+    onWritable: unused,
+    getWriteOffset: unused,
+    getRemoteAddressAsText: unused,
   };
   const host: ExchangeHost = {
-    ...{ limits: EXCHANGE_LIMITS, draining: false, closed: 0 },
+    limits: EXCHANGE_LIMITS,
+    draining: false,
+    closed: 0,
     held: new HeldAnswers({ perCredential: 0, total: 0 }),
     enter: () => {},
     watch: (exchange) => watched.add(exchange),

@@ -189,7 +189,9 @@ t.test('where null clears, a field of the body that cannot be null is refused', 
   t.equal(refusal({ tags: [null] }), 'invalid_format tags[0]');
   const owner = { id: 'x', age: null };
   t.same(read({ title: 'a', note: null, owner, items: [{ name: 'x', url: null }] }), {
-    ...{ title: 'a', note: null, owner: { id: 'x' } },
+    title: 'a',
+    note: null,
+    owner: { id: 'x' },
     items: [{ name: 'x' }],
   });
 });

@@ -43,20 +43,34 @@ const Ship = Type.Object({
 
 const crate = (id: string) => ({ id, object: 'crate', label: `no. ${id}`, seal: 'tab \t and "quotes" , \\' });
 const SHIP = {
-  ...{ id: 's', object: 'ship', first: crate('1'), cargo: [crate('2'), crate('3')], deck: [crate('4')] },
-  ...{ hold: [crate('5'), { object: 'barrel', litres: 9 }, null], log: { seal: 'kept' }, name: 'Fähre 🚢' },
+  id: 's',
+  object: 'ship',
+  first: crate('1'),
+  cargo: [crate('2'), crate('3')],
+  deck: [crate('4')],
+  hold: [crate('5'), { object: 'barrel', litres: 9 }, null],
+  log: { seal: 'kept' },
+  name: 'Fähre 🚢',
 };
 
 const old = (id: string) => ({ id, object: 'crate' });
 const middle = (id: string) => ({ ...old(id), label: `no. ${id}` });
 const EXPECTED = {
   [FIRST]: {
-    ...{ id: 's', object: 'ship', first: old('1'), cargo: [old('2'), old('3')] },
-    ...{ hold: [old('5'), { object: 'barrel' }, null], log: { seal: 'kept' } },
+    id: 's',
+    object: 'ship',
+    first: old('1'),
+    cargo: [old('2'), old('3')],
+    hold: [old('5'), { object: 'barrel' }, null],
+    log: { seal: 'kept' },
   },
   [MIDDLE]: {
-    ...{ id: 's', object: 'ship', first: middle('1'), cargo: [middle('2'), middle('3')] },
-    ...{ hold: [middle('5'), { object: 'barrel' }, null], log: { seal: 'kept' } },
+    id: 's',
+    object: 'ship',
+    first: middle('1'),
+    cargo: [middle('2'), middle('3')],
+    hold: [middle('5'), { object: 'barrel' }, null],
+    log: { seal: 'kept' },
   },
   [NEWEST]: SHIP,
 };
@@ -131,12 +145,15 @@ t.test('a value that is newer than its field is null in older versions', async (
   const flag = (type: string, url: string | null) => ({ object: 'flag', type, url, mast: 1 });
   const own = flag('own', 'a:1');
   const whole = {
-    ...{ object: 'fleet', flags: [own, flag('other', 'a:\t"2" '), flag('other', null)] },
-    ...{ lead: flag('other', 'a:3'), spare: flag('other', 'a:4') },
+    object: 'fleet',
+    flags: [own, flag('other', 'a:\t"2" '), flag('other', null)],
+    lead: flag('other', 'a:3'),
+    spare: flag('other', 'a:4'),
   };
   const older = {
-    ...{ object: 'fleet', flags: [own, flag('other', null), flag('other', null)] },
-    ...{ lead: flag('other', null) },
+    object: 'fleet',
+    flags: [own, flag('other', null), flag('other', null)],
+    lead: flag('other', null),
   };
   const check = (bytes: Buffer, expected: object, wholly: object) => {
     for (const version of [FIRST, MIDDLE] as const) {
@@ -159,8 +176,14 @@ t.test('a value that is newer than its field is null in older versions', async (
 
 t.test('readers of one version share one derived form', async (t) => {
   const frame = toFrame({
-    ...{ event: 'conversation.updated', stream: 'cnv_1', conversationId: 'cnv_1', sequence: 0 },
-    ...{ resource: 'cnv_1', at: '2026-01-01T00:00:00.000000Z', team: { id: 'cnv_1' }, customer: undefined },
+    event: 'conversation.updated',
+    stream: 'cnv_1',
+    conversationId: 'cnv_1',
+    sequence: 0,
+    resource: 'cnv_1',
+    at: '2026-01-01T00:00:00.000000Z',
+    team: { id: 'cnv_1' },
+    customer: undefined,
   });
   const marked = { ...frame, team: markedJson(Ship, SHIP) };
   const reader = { audience: 'team', version: MIDDLE } as const;

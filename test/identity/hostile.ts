@@ -35,7 +35,10 @@ export class Forger {
     const nowS = Math.floor(Date.now() / 1_000);
     const aud = random.pick<unknown>([AUDIENCE, [AUDIENCE], ['https://other.example.com', AUDIENCE]]);
     const claims = {
-      ...{ iss, aud, sub: `person-${random.below(5)}`, jti: String(random.next()) },
+      iss,
+      aud,
+      sub: `person-${random.below(5)}`,
+      jti: String(random.next()),
       ...random.pick<Claims>([
         { iat: nowS, exp: nowS + 60 + random.below(9_000) },
         // Clocks differ by a minute.

@@ -37,13 +37,14 @@ const server = createServer(async (request, response) => {
   };
   if (request.url === '/.well-known/openid-configuration') {
     json({
-      ...{ issuer, authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` },
-      ...{ jwks_uri: `${issuer}/jwks`, userinfo_endpoint: `${issuer}/userinfo` },
-      ...{
-        response_types_supported: ['code'],
-        id_token_signing_alg_values_supported: ['RS256', 'ES256', 'HS256'],
-      },
-      ...{ token_endpoint_auth_methods_supported: ['client_secret_post'] },
+      issuer,
+      authorization_endpoint: `${issuer}/authorize`,
+      token_endpoint: `${issuer}/token`,
+      jwks_uri: `${issuer}/jwks`,
+      userinfo_endpoint: `${issuer}/userinfo`,
+      response_types_supported: ['code'],
+      id_token_signing_alg_values_supported: ['RS256', 'ES256', 'HS256'],
+      token_endpoint_auth_methods_supported: ['client_secret_post'],
       ...discovered,
     });
   } else if (request.url === '/jwks') json({ keys });

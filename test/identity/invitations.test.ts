@@ -24,7 +24,10 @@ t.test('an invitation: every field and no other; it signs in once', async (t) =>
   const { status, body } = await call<Invitation>('POST', invitationsOf(person.id));
   t.equal(status, 201);
   t.strictSame(body, {
-    ...{ object: 'invitation', user_id: person.id, secret: body.secret, expires_at: body.expires_at },
+    object: 'invitation',
+    user_id: person.id,
+    secret: body.secret,
+    expires_at: body.expires_at,
     url: `${app.baseUrl}/console/#invitation=${body.secret}`,
   });
   t.match(body.secret, /^invitation_[\w-]{43}$/);

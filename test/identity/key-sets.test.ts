@@ -85,12 +85,18 @@ t.test('an odd entry spoils no others, and the log names it', async (t) => {
   const { issuer, sets, source, warnings, clock } = await keySets(t);
   const [first, second] = issuer.keySet.keys as [Record<string, unknown>, Record<string, unknown>];
   const odd: readonly unknown[] = [
-    ...[null, 5, 'key', [], {}, { kty: 7 }, { kty: 'RSA' }, { ...first, n: 5 }, { ...first, n: '' }],
-    ...[
-      { ...second, x: undefined },
-      { ...second, crv: 'P-999' },
-      { ...first, d: 'secret' },
-    ],
+    null,
+    5,
+    'key',
+    [],
+    {},
+    { kty: 7 },
+    { kty: 'RSA' },
+    { ...first, n: 5 },
+    { ...first, n: '' },
+    { ...second, x: undefined },
+    { ...second, crv: 'P-999' },
+    { ...first, d: 'secret' },
   ];
   for (const entry of odd) {
     issuer.answer = { status: 200, text: JSON.stringify({ keys: [entry, first, entry] }) };

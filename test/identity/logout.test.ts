@@ -37,7 +37,11 @@ async function live(login: string) {
 function claims(more: JWTPayload = {}): JWTPayload {
   const now = Math.floor(Date.now() / 1_000);
   return {
-    ...{ iss: provider.issuer, aud: client.id, iat: now, exp: now + 120, jti: nanoid() },
+    iss: provider.issuer,
+    aud: client.id,
+    iat: now,
+    exp: now + 120,
+    jti: nanoid(),
     events: { [EVENT]: {} },
     ...more,
   };
@@ -230,7 +234,9 @@ t.test('what a logout token must be', async (t) => {
   await app.database.kysely.insertInto('accounts').values({ id: stranger, name: 'Strangers' }).execute();
   const keys = { keys: [{ ...jwk, kid: 'first', alg: 'RS256' }] };
   await addProvider(app, provider.issuer, {
-    ...{ account_id: stranger, jwks: JSON.stringify(keys), jwks_url: null },
+    account_id: stranger,
+    jwks: JSON.stringify(keys),
+    jwks_url: null,
   });
   t.equal(await logOut(await foreign(claims({ sub }))), '200', 'it is a token for that account');
   t.equal((await session(app, person.jar)).status, 200);
@@ -255,7 +261,9 @@ t.test('keys of another account that cannot be read stop no logout', async (t) =
       const [id, account_id] = [`idp_${prefix}${path}`, `acc_${prefix}${path}`];
       await app.database.kysely.insertInto('accounts').values({ id: account_id, name: path }).execute();
       await addProvider(app, provider.issuer, {
-        ...{ id, account_id, jwks_url: `http://127.0.0.1:${port}/${path}` },
+        id,
+        account_id,
+        jwks_url: `http://127.0.0.1:${port}/${path}`,
       });
     }
   }
@@ -277,7 +285,8 @@ t.test('a provider that is removed takes its sessions with it', async (t) => {
   t.equal(status, 200);
   t.equal(await person.closed, 4202);
   await until(async () => (await refusal('GET', '/v1/me', { token: person.token })) === ENDED, {
-    ...{ what: 'the end of its token', timeoutMs: 60_000 },
+    what: 'the end of its token',
+    timeoutMs: 60_000,
   });
   t.equal((await session(app, person.jar)).status, 401);
   const answer = await fetch(`${app.baseUrl}/v1/auth/sign-in?provider=${fixture.id}`);

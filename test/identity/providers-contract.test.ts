@@ -29,17 +29,25 @@ t.test('a provider: the resource, every field and no other, without its secret',
   const { status, body: made, text } = await call<IdentityProvider>('POST', PATH, { headers, body: BODY });
   t.equal(status, 201, text);
   t.strictSame(made, {
-    ...{ id: made.id, object: 'identity_provider', name: 'App', issuer: BODY.issuer, audience: ['a'] },
-    ...{ jwks_url: BODY.jwks_url, jwks: null, has_secret: false, algorithms: ['RS256', 'ES256', 'EdDSA'] },
-    ...{ claims: { subject: 'sub', name: 'name', email: 'email' }, subject: 'own', person: 'team' },
-    ...{
-      provision: 'off',
-      role_id: null,
-      client_id: null,
-      has_client_secret: false,
-      created_by: made.created_by,
-    },
-    ...{ created_at: made.created_at, updated_at: made.updated_at },
+    id: made.id,
+    object: 'identity_provider',
+    name: 'App',
+    issuer: BODY.issuer,
+    audience: ['a'],
+    jwks_url: BODY.jwks_url,
+    jwks: null,
+    has_secret: false,
+    algorithms: ['RS256', 'ES256', 'EdDSA'],
+    claims: { subject: 'sub', name: 'name', email: 'email' },
+    subject: 'own',
+    person: 'team',
+    provision: 'off',
+    role_id: null,
+    client_id: null,
+    has_client_secret: false,
+    created_by: made.created_by,
+    created_at: made.created_at,
+    updated_at: made.updated_at,
   });
   t.match([made.id, made.created_by, made.created_at], [/^idp_\w{24}$/, /^act_/, TIME]);
   const again = await call('POST', PATH, { headers, body: BODY });
@@ -51,8 +59,13 @@ t.test('a provider: the resource, every field and no other, without its secret',
   const change = { name: 'Other', audience: ['a', 'b'], claims: { subject: 'uid' }, secret: 's'.repeat(32) };
   const changed = await call<IdentityProvider>('PATCH', `${PATH}/${made.id}`, { body: change });
   t.match(changed.body, {
-    ...{ name: 'Other', audience: ['a', 'b'], claims: { subject: 'uid', name: 'name', email: 'email' } },
-    ...{ jwks_url: null, jwks: null, has_secret: true, algorithms: ['HS256'] },
+    name: 'Other',
+    audience: ['a', 'b'],
+    claims: { subject: 'uid', name: 'name', email: 'email' },
+    jwks_url: null,
+    jwks: null,
+    has_secret: true,
+    algorithms: ['HS256'],
   });
   t.notMatch(changed.text, 'ssss', 'the secret is not shown');
   t.equal(

@@ -27,9 +27,14 @@ export async function startSignIn(
     '/v1/identity-providers',
     {
       body: {
-        ...{ name: 'Staff', issuer: provider.issuer, audience: 'https://chat.example.com' },
-        ...{ jwks_url: `${provider.issuer}/jwks`, provision: 'first_use', role_id: await roleOf(app) },
-        ...{ client_id: client.id, client_secret: client.secret },
+        name: 'Staff',
+        issuer: provider.issuer,
+        audience: 'https://chat.example.com',
+        jwks_url: `${provider.issuer}/jwks`,
+        provision: 'first_use',
+        role_id: await roleOf(app),
+        client_id: client.id,
+        client_secret: client.secret,
       },
     },
   );
@@ -60,8 +65,12 @@ export async function addProvider(
     .insertInto('identity_providers')
     .values({
       ...row,
-      ...{ algorithms: ['RS256'], provision: 'first_use', role_id: await roleOf(app) },
-      ...{ client_id: 'parley', client_secret: 'a secret', created_by: users.ada.id },
+      algorithms: ['RS256'],
+      provision: 'first_use',
+      role_id: await roleOf(app),
+      client_id: 'parley',
+      client_secret: 'a secret',
+      created_by: users.ada.id,
       ...changes,
     })
     .execute();
@@ -98,7 +107,8 @@ export async function signIn(fixture: SignInFixture, login: string): Promise<Coo
 /** Opens a live socket. `closed` resolves with the code of its end. */
 export async function openSocket(t: Teardown, { baseUrl, demo }: TestApp, token: string) {
   const headers = {
-    ...{ Authorization: `Bearer ${token}`, 'Service-Version': VERSION },
+    Authorization: `Bearer ${token}`,
+    'Service-Version': VERSION,
     'Service-Account': demo.account_id,
   };
   const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/realtime`, { headers });

@@ -120,7 +120,9 @@ t.test('a sign-in begins here alone, and ends on a page of this server', async (
   const to = new URL(found.headers.get('Location')!);
   t.strictSame([found.status, to.origin], [302, provider.issuer]);
   t.match(Object.fromEntries(to.searchParams), {
-    ...{ client_id: client.id, response_type: 'code', code_challenge_method: 'S256' },
+    client_id: client.id,
+    response_type: 'code',
+    code_challenge_method: 'S256',
     redirect_uri: callbackOf(app, id),
     scope: 'openid profile email',
     state: /^[\w-]{43}$/,
@@ -268,7 +270,8 @@ t.test('a cookie that is sent twice, and one that was copied', async (t) => {
     .execute();
   t.equal((await session(app, withCookie(first))).status, 401);
   await until(async () => (await refusal('GET', '/v1/me', { token })) === ENDED, {
-    ...{ what: 'the end of the copied session', timeoutMs: 60_000 },
+    what: 'the end of the copied session',
+    timeoutMs: 60_000,
   });
   t.equal((await session(app, next)).status, 401, 'after a minute it was copied: the session has ended');
 });
@@ -304,8 +307,12 @@ t.test('the client of a provider: written, never shown, for the team and public 
   t.match(shown.body, { client_id: client.id, has_client_secret: true });
   t.notMatch(shown.text, client.secret);
   const body = {
-    ...{ name: 'New', issuer: 'https://new.example', audience: 'a', jwks_url: 'https://new.example/keys' },
-    ...{ client_id: 'c', client_secret: 's' },
+    name: 'New',
+    issuer: 'https://new.example',
+    audience: 'a',
+    jwks_url: 'https://new.example/keys',
+    client_id: 'c',
+    client_secret: 's',
   };
   const refused = (changes: object) =>
     newest.refusal('POST', '/v1/identity-providers', { body: { ...body, ...changes } });

@@ -31,7 +31,9 @@ const app = await startTestApp(t, { REDIS_URL: redis.url, PARLEY_FETCH_ALLOW: '1
 const { call, refusal } = callsAt(app, NEWEST_VERSION);
 const { demo, database } = app;
 const other = await startNode(t, {
-  ...{ databaseUrl: app.databaseUrl, redisUrl: redis.url, env: { PARLEY_FETCH_ALLOW: '127.0.0.1' } },
+  databaseUrl: app.databaseUrl,
+  redisUrl: redis.url,
+  env: { PARLEY_FETCH_ALLOW: '127.0.0.1' },
 });
 const { call: callElsewhere } = callsAt({ ...app, baseUrl: other.baseUrl }, NEWEST_VERSION);
 const INVALID = '401 invalid_credentials null';
@@ -105,7 +107,8 @@ t.test('each of two accounts has its own provider of an issuer, with its own aud
   const { issuer } = await provided(t, team);
   const theirs = { 'Service-Account': demo.other_account.account_id };
   const made = await call('POST', '/v1/identity-providers', {
-    ...{ token: demo.other_account.api_key, headers: theirs },
+    token: demo.other_account.api_key,
+    headers: theirs,
     body: {
       name: 'Theirs',
       issuer: issuer.origin,
@@ -341,7 +344,8 @@ t.test('a customer follows all its cases, opens up to five, and finds nothing of
   const token = issuer.token({ ...of(issuer, 'buyer'), name: 'Buyer' });
   const open = (more: object = {}, as = token) =>
     call<Conversation>('POST', '/v1/messaging/conversations?include[]=participants', {
-      ...{ token: as, body: { type: 'group', audience: 'customer', title: 'Broken', ...more } },
+      token: as,
+      body: { type: 'group', audience: 'customer', title: 'Broken', ...more },
     });
   const first = await open();
   t.equal(first.status, 201, first.text);
@@ -406,7 +410,8 @@ t.test('a customer follows all its cases, opens up to five, and finds nothing of
 
   const opening = async (more: object, as = token) =>
     refusal('POST', '/v1/messaging/conversations', {
-      ...{ token: as, body: { type: 'group', audience: 'customer', ...more } },
+      token: as,
+      body: { type: 'group', audience: 'customer', ...more },
     });
   const direct = {
     type: 'direct_message',
@@ -500,8 +505,10 @@ function exchange(token: string) {
 
 function streamOf(token: string, body: object = {}): StreamClient {
   const headers = {
-    ...{ Authorization: `Bearer ${token}`, 'Service-Version': NEWEST_VERSION },
-    ...{ 'Service-Account': demo.account_id, 'Content-Type': 'application/json' },
+    Authorization: `Bearer ${token}`,
+    'Service-Version': NEWEST_VERSION,
+    'Service-Account': demo.account_id,
+    'Content-Type': 'application/json',
   };
   return new StreamClient({ baseUrl: app.baseUrl, headers }, body);
 }

@@ -218,7 +218,8 @@ t.test('customers see replies of an exported case under the persona, as before',
   const reply = { body: 'an answer', audience: 'customer', client_message_id: 'reply-of-a-case' };
   const path = `/v1/messaging/conversations/${demo.conversations.case}`;
   const sent = await call<ChatMessage>('POST', `${path}/messages`, {
-    ...{ token: demo.users.ada.access_token, body: reply },
+    token: demo.users.ada.access_token,
+    body: reply,
   });
   t.equal(sent.status, 201, sent.text);
   const exported = await call<{ id: string }>('POST', `${path}/exports`);

@@ -65,13 +65,23 @@ t.test('messages get the next numbers, with their authors, times and everything 
   t.match(mark, { import_id, by: /^act_/ });
   t.ok(Math.abs(Date.parse(mark.at) - Date.now()) < 600_000);
   t.match(one, {
-    ...{ kind: 'chat', status: 'sent', visibility: 'internal', body: 'the first', author_id: ada.id },
-    ...{ sender_id: ada.id, created_at: OLD, sent_at: OLD, edited_by: ada.id, mentions: [grace.id] },
+    kind: 'chat',
+    status: 'sent',
+    visibility: 'internal',
+    body: 'the first',
+    author_id: ada.id,
+    sender_id: ada.id,
+    created_at: OLD,
+    sent_at: OLD,
+    edited_by: ada.id,
+    mentions: [grace.id],
     edited_at: '2020-01-01T00:00:00.000000Z',
     thread: { reply_count: 1, unread: 0 },
   });
   t.match(two, {
-    ...{ reply_to_id: one!.id, created_at: '2019-03-04T05:06:07.123457Z', author_id: grace.id },
+    reply_to_id: one!.id,
+    created_at: '2019-03-04T05:06:07.123457Z',
+    author_id: grace.id,
     attachments: [{ kind: 'link' }, { kind: 'file', filename: 'notes.txt' }],
     reactions: [{ emoji: '👍', count: 2, actor_ids: [vera.id, ada.id] }],
   });
@@ -450,7 +460,10 @@ t.test('what is refused', async (t) => {
     '404 resource_not_found id',
   );
   const gates = {
-    ...{ method: 'POST' as const, path: `${PATH}/${id}/messages/import`, permission: null, agents: false },
+    method: 'POST' as const,
+    path: `${PATH}/${id}/messages/import`,
+    permission: null,
+    agents: false,
     body: { messages: [one] },
   } as const;
   t.strictSame(await gatesOf(app, { ...gates, version: NEWEST_VERSION }), closed(gates));

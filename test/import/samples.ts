@@ -34,12 +34,24 @@ export function slackContents(count: number, files: readonly object[] = []): Con
     'users.json': [user('U1', 'ines'), user('U2', 'otto'), { ...user('U3', 'gone'), deleted: true }],
     'channels.json': [
       {
-        ...{ id: 'C1', name: 'general', created: 1_500_000_000, creator: 'U1', is_archived: false },
-        ...{ members: ['U1', 'U2'], topic: { value: '' }, purpose: { value: '' } },
+        id: 'C1',
+        name: 'general',
+        created: 1_500_000_000,
+        creator: 'U1',
+        is_archived: false,
+        members: ['U1', 'U2'],
+        topic: { value: '' },
+        purpose: { value: '' },
       },
       {
-        ...{ id: 'C2', name: 'old', created: 0, creator: 'U3', is_archived: true, members: ['U1'] },
-        ...{ topic: { value: '' }, purpose: { value: '' } },
+        id: 'C2',
+        name: 'old',
+        created: 0,
+        creator: 'U3',
+        is_archived: true,
+        members: ['U1'],
+        topic: { value: '' },
+        purpose: { value: '' },
       },
     ],
     'dms.json': [{ id: 'D1', created: 1_500_000_000, members: ['U1', 'U2'] }],
@@ -72,17 +84,20 @@ export function mattermostContents(count: number): string {
 
 export function zulipContents(count: number): Contents {
   const user = (id: number, full_name: string) => ({
-    ...{ id, full_name, delivery_email: `u${id}@harbor.example`, email: `u${id}@harbor.example` },
-    ...{ is_active: true, is_bot: false, role: 400 },
+    id,
+    full_name,
+    delivery_email: `u${id}@harbor.example`,
+    email: `u${id}@harbor.example`,
+    is_active: true,
+    is_bot: false,
+    role: 400,
   });
   const messages = Array.from({ length: count }, (_, index) => ({
-    ...{
-      id: index + 1,
-      sender: (index % 2) + 1,
-      recipient: 7,
-      subject: 'cranes',
-      content: `word ${index + 1}`,
-    },
+    id: index + 1,
+    sender: (index % 2) + 1,
+    recipient: 7,
+    subject: 'cranes',
+    content: `word ${index + 1}`,
     date_sent: 1_600_000_000 + index,
   }));
   return {

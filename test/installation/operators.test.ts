@@ -187,7 +187,9 @@ async function signIn(userId: string): Promise<Token> {
 async function exchanged(actorId: string): Promise<string> {
   const { body } = await app.call<{ id: string }>('POST', '/v1/identity-providers', {
     body: {
-      ...{ name: 'Login', issuer: 'https://login.example.com', audience: 'chat' },
+      name: 'Login',
+      issuer: 'https://login.example.com',
+      audience: 'chat',
       jwks_url: 'https://login.example.com/keys',
     },
     headers: NEWEST,

@@ -75,7 +75,10 @@ t.test('a node takes over what was there at its start, and what is added later',
   const done: string[] = [];
   const watch = new DueWatch({ database, log });
   const worker = new JobWorker({
-    ...{ database, watch, log, earlierEveryMs: 50 },
+    database,
+    watch,
+    log,
+    earlierEveryMs: 50,
     handlers: [handle(NOTE, async ({ note }) => void done.push(note))],
   });
   watch.start();

@@ -47,7 +47,10 @@ const balancer = `http://127.0.0.1:${port}`;
 
 t.test('a slice of the campaign: accounts move, with faults, while messages are sent', async (t) => {
   const { problems, ends, faults, acknowledged } = await cells(t, {
-    ...{ seed: 1, moves: 8, accounts: 2, messages: 30 },
+    seed: 1,
+    moves: 8,
+    accounts: 2,
+    messages: 30,
     installations: [a, b],
   });
   t.strictSame(problems, []);
@@ -122,7 +125,8 @@ t.test('bytes for an upload URL of before a move reach the cell that has the acc
   const { account_id, users: people } = a.demo;
   const facts = { filename: 'a.txt', content_type: 'text/plain', size_bytes: 3 };
   const { body } = await a.call<Upload>('POST', '/v1/messaging/attachments/upload-url', {
-    ...{ body: facts, token: people.ada.access_token },
+    body: facts,
+    token: people.ada.access_token,
   });
   await copyRows(a, b);
   await b.database.kysely

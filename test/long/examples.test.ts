@@ -88,9 +88,9 @@ t.test('the pages', async (t) => {
 
     grace.typing();
     await main.getByText(`${NAMES.grace} is typing …`).waitFor();
-    await main.getByLabel('Files').setInputFiles({
-      ...{ name: 'map.txt', mimeType: 'text/plain', buffer: Buffer.from('a map') },
-    });
+    await main
+      .getByLabel('Files')
+      .setInputFiles({ name: 'map.txt', mimeType: 'text/plain', buffer: Buffer.from('a map') });
     await main.getByLabel('Message', { exact: true }).fill('See the map');
     await until(() => grace.typingActors.length === 1, { what: 'ada types' });
     await main.getByLabel('Message', { exact: true }).press('Enter');

@@ -7,7 +7,11 @@ import { mailIn } from '../campaigns/mail-in.ts';
 
 t.test('a slice of the campaign: each mail that came in is one message', async (t) => {
   const { problems, messages, acknowledged } = await mailIn(t, {
-    ...{ seed: 1, mails: 40, customers: 7, width: 8, kills: 1 },
+    seed: 1,
+    mails: 40,
+    customers: 7,
+    width: 8,
+    kills: 1,
   });
   t.strictSame(problems, []);
   t.equal(messages, 40);

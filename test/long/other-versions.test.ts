@@ -213,8 +213,15 @@ t.test('what a later release has added reaches no socket of this one', async (t)
   const since = (age: number, text: string) => `\t${' '.repeat(age)}${text}\t`;
   const [known, unknown] = [VERSIONS.length - 1, VERSIONS.length];
   const frame = (resource: string, text: string): DurableFrame => ({
-    ...{ kind: 'durable', stream: group, resource, sequence: 0, updatedAtUs: Date.now() * 1_000 },
-    ...{ streaming: false, erases: false, team: Buffer.from(text), customer: undefined },
+    kind: 'durable',
+    stream: group,
+    resource,
+    sequence: 0,
+    updatedAtUs: Date.now() * 1_000,
+    streaming: false,
+    erases: false,
+    team: Buffer.from(text),
+    customer: undefined,
   });
   const event = (name: string, data: string) =>
     `{"type":"event","event":"${name}","conversation_id":"${group}","at":"2026-01-01T00:00:00Z","data":{${data}}}`;
@@ -240,7 +247,9 @@ t.test('what a later release has added reaches no socket of this one', async (t)
   });
   const plain = [{ id: 'x_3' }, { id: 'x_4' }];
   t.strictSame(listeners.map(invented), [
-    ...[plain, plain, plain],
+    plain,
+    plain,
+    plain,
     [{ id: 'x_3', newest: { old: 1 } }, { id: 'x_4' }],
   ]);
   await current.kill('SIGTERM');

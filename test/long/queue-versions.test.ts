@@ -11,7 +11,10 @@ import { queueVersions } from '../campaigns/queue-versions.ts';
 
 t.test('a slice of the campaign: all that was acknowledged is done once, over the upgrade', async (t) => {
   const { problems, lost, twice, kills, sent, jobs, webhooks, mails } = await queueVersions(t, {
-    ...{ seed: 1, seconds: 30, messages: 60, lifeMs: [10_000, 15_000] },
+    seed: 1,
+    seconds: 30,
+    messages: 60,
+    lifeMs: [10_000, 15_000],
   });
   t.strictSame(problems, []);
   t.strictSame({ lost, twice }, { lost: 0, twice: 0 });

@@ -39,9 +39,14 @@ writeFileSync(
 );
 const cluster = await startRedisCluster(t, {
   settings: {
-    ...{ 'tls-ca-cert-file': ca, 'tls-cert-file': cert, 'tls-key-file': key },
-    ...{ 'tls-cluster': 'yes', 'tls-replication': 'yes', 'tls-auth-clients': 'no' },
-    ...{ aclfile, masterauth: 'operator' },
+    'tls-ca-cert-file': ca,
+    'tls-cert-file': cert,
+    'tls-key-file': key,
+    'tls-cluster': 'yes',
+    'tls-replication': 'yes',
+    'tls-auth-clients': 'no',
+    aclfile,
+    masterauth: 'operator',
   },
   operator: { password: 'operator', tls: { ca: readFileSync(ca) } },
 });
@@ -119,7 +124,8 @@ t.test('two nodes over it: a short run of the campaign in which slots and master
       'shard switched over',
       'another shard stopped',
     ],
-    ...{ awayMs: 2_000, perSecond: 30 },
+    awayMs: 2_000,
+    perSecond: 30,
     ground: { cluster: await onFreshGroup(over), redisCluster: cluster },
   });
   t.same(figures.problems, [], JSON.stringify(figures));

@@ -48,8 +48,10 @@ t.test('two nodes over it: a short run of the campaign in which the master fails
   const reader = await ClusterReader.open(t, cluster);
   await reader.arrives('a message');
   const figures = await redisAway(t, {
-    ...{ seed: 4, faults: ['master hung', 'switched over', 'master killed'] as const },
-    ...{ awayMs: 2_000, perSecond: 30 },
+    seed: 4,
+    faults: ['master hung', 'switched over', 'master killed'] as const,
+    awayMs: 2_000,
+    perSecond: 30,
     ground: { cluster: await onFreshGroup(cluster), group },
   });
   t.same(figures.problems, [], JSON.stringify(figures));

@@ -10,8 +10,14 @@ import { historyProblems, type Received } from '../support/check-delivery.ts';
 t.test('a short run of the campaign of sockets, on every way at once', async (t) => {
   const ways = ['sockets', 'streams', 'streams-mute', 'polls', 'polls-mute', 'changing'] as const;
   const figures = await sockets(t, {
-    ...{ seed: 7, ways, sockets: 6, conversations: 6, messages: 240, seconds: 8 },
-    ...{ strikes: 2, restarts: 2 },
+    seed: 7,
+    ways,
+    sockets: 6,
+    conversations: 6,
+    messages: 240,
+    seconds: 8,
+    strikes: 2,
+    restarts: 2,
   });
   t.same(figures.problems, [], JSON.stringify(figures));
   t.ok(figures.messages >= 240);

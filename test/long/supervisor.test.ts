@@ -126,11 +126,16 @@ t.test('nodes of one supervisor', async (t) => {
   t.test('a roll replaces every process, and nothing of a client is lost', async (t) => {
     const before = supervised.pids();
     const reader = new SdkReader({
-      ...{ url: () => node.baseUrl, account: node.demo.account_id, token: ada.access_token },
+      url: () => node.baseUrl,
+      account: node.demo.account_id,
+      token: ada.access_token,
       conversationIds: [group],
     });
     const load = new SteadyLoad(t, {
-      ...{ node: () => node, conversationIds: [group], perSecond: 20, random: new Random(1) },
+      node: () => node,
+      conversationIds: [group],
+      perSecond: 20,
+      random: new Random(1),
     });
     const visitors = new Visitors(node);
     await load.sends(20);

@@ -140,7 +140,8 @@ t.test('a draft that is approved on two nodes at once is sent once', async (t) =
     }
   }
   const acknowledged = sent.map(({ body, status }) => ({
-    ...{ clientMessageId: '', status },
+    clientMessageId: '',
+    status,
     sequence: Number(body.sequence),
   }));
   t.strictSame(await checkCluster({ ...shared, conversationId }, listeners, acknowledged), []);

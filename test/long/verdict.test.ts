@@ -113,7 +113,10 @@ function plant(
 ): string {
   const project = freshDirectory(t);
   const verdict = [
-    ...['.ci', 'test/verdict', 'test/support/imports.ts', 'test/support/lock-file.ts'],
+    '.ci',
+    'test/verdict',
+    'test/support/imports.ts',
+    'test/support/lock-file.ts',
     'bench/lib/processor-time.ts',
   ];
   copySources(verdict, project, (path) => !path.endsWith('.test.ts'));

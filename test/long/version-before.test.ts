@@ -54,7 +54,8 @@ for (const [made, isByFiles] of [
     const redis = await startRedis(t);
     const start = async (isEarlier: boolean) => {
       const node = await startNode(t, {
-        ...{ databaseUrl: database.url, redisUrl: redis.url },
+        databaseUrl: database.url,
+        redisUrl: redis.url,
         ...(isEarlier && { earlier: checkout }),
       });
       return node.at(VERSION);

@@ -8,7 +8,11 @@ import { webhooks } from '../campaigns/webhooks.ts';
 
 t.test('a slice of the campaign: every event is accepted, and no claim is false', async (t) => {
   const { problems, events, messages, claims } = await webhooks(t, {
-    ...{ seed: 1, events: 300, conversations: 4, width: 4, kills: 1 },
+    seed: 1,
+    events: 300,
+    conversations: 4,
+    width: 4,
+    kills: 1,
   });
   t.strictSame(problems, []);
   t.ok(messages >= 100 && events >= 3 * messages);

@@ -11,8 +11,12 @@ import { without } from '../campaigns/without.ts';
 
 t.test('a short run of the campaign of a build without a feature', async (t) => {
   const figures = await without(t, {
-    ...{ seed: 5, feature: 'agents', types: false, suites: ['jobs'] },
-    ...{ seconds: 3, quietSeconds: 2 },
+    seed: 5,
+    feature: 'agents',
+    types: false,
+    suites: ['jobs'],
+    seconds: 3,
+    quietSeconds: 2,
   });
   t.same(figures.problems, [], JSON.stringify(figures));
   t.strictSame(figures.needing, ['event-sources.test.ts']);

@@ -48,7 +48,10 @@ t.test('a first mail opens a case of its sender, which the admins are in', async
   });
   const id = row.conversation_id!;
   t.match(await conversationOf(id), {
-    ...{ audience: 'customer', title: 'Re: Hull paint', inbox_id: inbox.id, workflow_status: 'open' },
+    audience: 'customer',
+    title: 'Re: Hull paint',
+    inbox_id: inbox.id,
+    workflow_status: 'open',
     assignee_id: null,
   });
   t.strictSame(await rosterOf(id), [
@@ -58,19 +61,25 @@ t.test('a first mail opens a case of its sender, which the admins are in', async
   const [message, ...more] = await messagesOf(id);
   t.strictSame(more, []);
   t.match(message, {
-    ...{ id: row.message_id, kind: 'email', visibility: 'external', channel: 'email', body: 'Hello' },
-    ...{
-      subject: 'Re: Hull paint',
-      author_id: row.actor_id,
-      client_message_id: row.id,
-      has_attachments: true,
-    },
+    id: row.message_id,
+    kind: 'email',
+    visibility: 'external',
+    channel: 'email',
+    body: 'Hello',
+    subject: 'Re: Hull paint',
+    author_id: row.actor_id,
+    client_message_id: row.id,
+    has_attachments: true,
   });
   t.match(house.committed.at(-1)!.messages[0]!.attachments[0], {
-    ...{ kind: 'image', filename: 'hull.png', url: 'https://files.example/upl_1' },
+    kind: 'image',
+    filename: 'hull.png',
+    url: 'https://files.example/upl_1',
   });
   t.match(await database.transaction((tx) => readThread(tx, id)), {
-    ...{ last_in_id: row.id, subject: 'Hull paint', cc: ['bo@customers.example'] },
+    last_in_id: row.id,
+    subject: 'Hull paint',
+    cc: ['bo@customers.example'],
   });
   const events = (await house.topics()).filter(({ topic }) => topic === 'mail.received');
   t.match(events.at(-1), { payload: { mail_id: row.id } });
@@ -207,9 +216,7 @@ t.test('mail of a customer that the team has blocked becomes nothing, proven or 
   const first = await accept({ from });
   await database.kysely
     .insertInto('blocks')
-    .values({
-      ...{ id: newId('block'), account_id: accountId, actor_id: first.actor_id!, created_by: admin.id },
-    })
+    .values({ id: newId('block'), account_id: accountId, actor_id: first.actor_id!, created_by: admin.id })
     .execute();
   const refused = { status: 'ignored', reason: 'blocked', message_id: null };
   const shouted = box('Moe <MOE@customers.example>');
@@ -299,7 +306,9 @@ t.test('what a machine wrote is noted in its case, or ignored; it opens none', a
   t.match(await accept({ from: null }), { status: 'ignored', reason: 'no_sender' });
   const headers = [{ name: 'from', value: 'Mona <The Boss> <mona@customers.example>' }];
   t.match(await accept({ from: null, headers }), {
-    ...{ status: 'accepted', reason: 'unverified', from_address: null },
+    status: 'accepted',
+    reason: 'unverified',
+    from_address: null,
   });
 });
 

@@ -63,7 +63,10 @@ export async function openAccepting(t: Teardown) {
     },
   };
   const options: AcceptOptions = {
-    ...{ database, store, lockedWrites, key },
+    database,
+    store,
+    lockedWrites,
+    key,
     authenticate: async ({ mail }) => verdicts.get(mail) ?? VERDICTS.none,
   };
   const arrivalOf = ({
@@ -88,7 +91,17 @@ export async function openAccepting(t: Teardown) {
     return (await readMail(database, id))!;
   };
   return {
-    ...{ ground, database, accountId, owner, admin, inbox, key, options, committed, engine, arrivalOf },
+    ground,
+    database,
+    accountId,
+    owner,
+    admin,
+    inbox,
+    key,
+    options,
+    committed,
+    engine,
+    arrivalOf,
     accept: (fields: MailFields = {}) => acceptArrival(arrivalOf(fields)),
     acceptArrival,
     messagesOf: (conversationId: string) => database.query(MESSAGES_OF, conversationId),

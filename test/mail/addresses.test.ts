@@ -21,8 +21,12 @@ t.test('a Message-ID names its conversation and its mail, and nobody else can ma
   t.strictSame(readMessageId(KEY, id.toUpperCase())?.mailId, mailId, 'also where a server changes its case');
   const other = makeMessageId(KEY, { conversationId: newId('conversation'), mailId }, 'example.com');
   for (const text of [
-    ...[id.replace(/.@/, '!@'), id.replace(/^c\.[^.]+/, other.match(/^c\.[^.]+/)![0]), `x${id}`, ''],
-    ...[makeMessageId('another key', { conversationId, mailId }, 'example.com'), 'abc@example.com'],
+    id.replace(/.@/, '!@'),
+    id.replace(/^c\.[^.]+/, other.match(/^c\.[^.]+/)![0]),
+    `x${id}`,
+    '',
+    makeMessageId('another key', { conversationId, mailId }, 'example.com'),
+    'abc@example.com',
   ]) {
     t.equal(readMessageId(KEY, text), undefined, text);
   }
@@ -41,8 +45,11 @@ t.test('a return path names its mail and its inbox', async (t) => {
   );
   const other = makeBounceAddress(KEY, derivedId('mail', 'msg_2'), 'support@example.com');
   for (const text of [
-    ...['support@example.com', 'support+b-1@example.com', address.replace(/-[^-]+@/, '-0123456789abcdef@')],
-    ...[address.replace(/b-[^-]+/, other.match(/b-[^-]+/)![0]), makeBounceAddress('other', mailId, 'a@b.c')],
+    'support@example.com',
+    'support+b-1@example.com',
+    address.replace(/-[^-]+@/, '-0123456789abcdef@'),
+    address.replace(/b-[^-]+/, other.match(/b-[^-]+/)![0]),
+    makeBounceAddress('other', mailId, 'a@b.c'),
   ]) {
     t.equal(readBounceAddress(KEY, text), undefined, text);
   }

@@ -141,7 +141,10 @@ t.test('two agents that answer each other by mail fall silent', async (t) => {
       token: ada,
       headers: HEADERS,
       body: {
-        ...{ type: 'group', audience: 'customer', title: 'Berths', inbox_id: inbox.id },
+        type: 'group',
+        audience: 'customer',
+        title: 'Berths',
+        inbox_id: inbox.id,
         participants: [{ type: 'customer', name: 'Pier', email: pier.inbox.address }, answering(agent)],
       },
     }),
@@ -150,7 +153,8 @@ t.test('two agents that answer each other by mail fall silent', async (t) => {
   const write = async (fields: object = {}) =>
     accepted(
       await app.call<ChatMessage>('POST', `/v1/messaging/conversations/${here.id}/messages`, {
-        ...{ token: ada, headers: HEADERS },
+        token: ada,
+        headers: HEADERS,
         body: {
           body: 'Is berth 4 free?',
           audience: 'customer',
@@ -223,7 +227,9 @@ async function openSide(address: string): Promise<Side> {
     t,
     {
       ...models.env('only'),
-      ...{ PARLEY_SMTP_URL: relay.url, PARLEY_MAIL_SECRET: SECRET, PARLEY_FETCH_ALLOW: '127.0.0.1' },
+      PARLEY_SMTP_URL: relay.url,
+      PARLEY_MAIL_SECRET: SECRET,
+      PARLEY_FETCH_ALLOW: '127.0.0.1',
     },
     log,
     { features: featuresWith(mail, mailBy({ ...SEND_TIMES, lookEveryMs: 50 })) },
@@ -234,7 +240,9 @@ async function openSide(address: string): Promise<Side> {
     { address },
   );
   const role = await createRole(database, {
-    ...{ accountId: demo.account_id, name: 'answering', type: 'agent' },
+    accountId: demo.account_id,
+    name: 'answering',
+    type: 'agent',
     permissions: ['messaging:read', 'messaging:create', 'messaging:send_external'],
   });
   return { app, inbox, agent: await createdAgent(app, { trigger_type: 'chat', role_id: role.id }) };
@@ -248,8 +256,11 @@ async function receive({ app }: Side, raw: Buffer): Promise<MailReceipt['mails']
   const { body } = await app.call<MailReceipt>('POST', '/v1/mail/inbound', {
     rawBody: new Uint8Array(raw),
     headers: {
-      ...{ Authorization: undefined, 'Service-Version': undefined, 'Service-Account': undefined },
-      ...{ 'Content-Type': 'message/rfc822', 'Parley-Signature': signed(raw, SECRET) },
+      Authorization: undefined,
+      'Service-Version': undefined,
+      'Service-Account': undefined,
+      'Content-Type': 'message/rfc822',
+      'Parley-Signature': signed(raw, SECRET),
     },
   });
   return body.mails[0]!;
@@ -260,7 +271,9 @@ function source({
   ...headers
 }: { readonly text?: string } & Readonly<Record<string, string>>): Buffer {
   const lines = Object.entries({
-    ...{ From: 'Cleo <cleo@customers.example>', To: harbor.inbox.address, Subject: 'Where is my order?' },
+    From: 'Cleo <cleo@customers.example>',
+    To: harbor.inbox.address,
+    Subject: 'Where is my order?',
     'Message-ID': 'Auto-Submitted' in headers ? '<second@customers.example>' : '<first@customers.example>',
     ...headers,
   }).map(([name, value]) => `${name}: ${value}`);

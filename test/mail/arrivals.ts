@@ -59,10 +59,16 @@ export async function openArrivals(t: Teardown): Promise<Arrivals> {
     await database.kysely
       .insertInto('mails')
       .values({
-        ...{ id, account_id: accountId, inbox_id: arrival.inbox.id, rfc_id: mail.rfcId! },
-        ...{ direction: 'in', purpose: 'message', status: 'accepted' },
+        id,
+        account_id: accountId,
+        inbox_id: arrival.inbox.id,
+        rfc_id: mail.rfcId!,
+        direction: 'in',
+        purpose: 'message',
+        status: 'accepted',
         from_address: arrival.envelope.sender,
-        ...{ source_key: source.key, size_bytes: source.sizeBytes },
+        source_key: source.key,
+        size_bytes: source.sizeBytes,
       })
       .onConflict((conflict) => conflict.column('id').doNothing())
       .execute();
@@ -70,7 +76,13 @@ export async function openArrivals(t: Teardown): Promise<Arrivals> {
   };
   const intake = new Intake({ database, store, key, parseMail, acceptMail, metrics, log });
   const arrivals: Arrivals = {
-    ...{ ground, inbox, other, key, store, intake, metrics },
+    ground,
+    inbox,
+    other,
+    key,
+    store,
+    intake,
+    metrics,
     beforeAccept: () => {},
     async mails() {
       const rows = await database.kysely.selectFrom('mails').selectAll().orderBy('rfc_id').execute();
@@ -108,17 +120,22 @@ async function parseMail(store: MailFiles, key: string): Promise<ParsedMail> {
   const sizeBytes = await store.putStream({ key: attachment, contentType: 'text/plain' }, bytes());
   const [rfcId = hash.digest('hex')] = headerValues(head!, 'message-id');
   return {
-    ...{
-      headers: [],
-      rfcId: rfcId.replace(/[<>]/g, ''),
-      inReplyTo: null,
-      references: [],
-      from: null,
-      replyTo: null,
-    },
-    ...{ to: [], cc: [], subject: null, text: '', visibleText: '', html: null, report: null },
+    headers: [],
+    rfcId: rfcId.replace(/[<>]/g, ''),
+    inReplyTo: null,
+    references: [],
+    from: null,
+    replyTo: null,
+    to: [],
+    cc: [],
+    subject: null,
+    text: '',
+    visibleText: '',
+    html: null,
+    report: null,
     attachments: [{ key: attachment, filename: 'a.txt', contentType: 'text/plain', sizeBytes }],
-    ...{ isDamaged: false, unread: null },
+    isDamaged: false,
+    unread: null,
   };
 }
 

@@ -50,7 +50,9 @@ function mailFrom(from: string, lines: readonly string[] = []): string {
 async function signed(source: string, domain: string, maxBodyLength?: number): Promise<string> {
   const key = { signingDomain: domain, selector: 'key', privateKey };
   const { signatures } = await dkimSign(source, {
-    ...{ ...key, canonicalization: 'relaxed/relaxed', signTime: new Date() },
+    ...key,
+    canonicalization: 'relaxed/relaxed',
+    signTime: new Date(),
     signatureData: [{ ...key, ...(maxBodyLength !== undefined && { maxBodyLength }) }],
   });
   return signatures + source;

@@ -23,8 +23,12 @@ const { database, inbox, owner } = house;
 t.test('what becomes of each mail of the corpus', async (t) => {
   const known = await addBridgedCase(owner, inbox.id, { email: 'cleo@customer.example' });
   const ours = await addMail(owner, {
-    ...{ rfc_id: 'our-mail@harbor.example', direction: 'out', purpose: 'reply', status: 'sent' },
-    ...{ inbox_id: inbox.id, conversation_id: known.id },
+    rfc_id: 'our-mail@harbor.example',
+    direction: 'out',
+    purpose: 'reply',
+    status: 'sent',
+    inbox_id: inbox.id,
+    conversation_id: known.id,
   });
   const options = {
     ...house.options,

@@ -25,16 +25,31 @@ async function addReply(
   await database.kysely
     .insertInto('messages')
     .values({
-      ...{ id: messageId, account_id: accountId, conversation_id: conversationId, sequence: 1 },
-      ...{ kind: 'chat', status: 'sent', visibility: 'external', channel: 'email', body: 'Soon.' },
-      ...{ author_id: admin.id, sender_id: admin.id, email_status: 'sent' },
+      id: messageId,
+      account_id: accountId,
+      conversation_id: conversationId,
+      sequence: 1,
+      kind: 'chat',
+      status: 'sent',
+      visibility: 'external',
+      channel: 'email',
+      body: 'Soon.',
+      author_id: admin.id,
+      sender_id: admin.id,
+      email_status: 'sent',
     })
     .execute();
   const id = derivedId('mail', messageId);
   const recipients = addresses.map((address) => ({ address, kind: 'to', status: 'sent', code: null }));
   return addMail(house.owner, {
-    ...{ id, direction: 'out', purpose: 'reply', status: 'sent', inbox_id: inbox.id },
-    ...{ conversation_id: conversationId, message_id: messageId, recipients: JSON.stringify(recipients) },
+    id,
+    direction: 'out',
+    purpose: 'reply',
+    status: 'sent',
+    inbox_id: inbox.id,
+    conversation_id: conversationId,
+    message_id: messageId,
+    recipients: JSON.stringify(recipients),
     rfc_id: makeMessageId(key, { conversationId, mailId: id }, 'harbor.example'),
     ...fields,
   });

@@ -81,12 +81,21 @@ t.test('a mail as the team sees it', async (t) => {
   const { id: conversation_id } = await addBridgedCase(owner, inbox.id);
   const message_id = newId('message');
   const first = await addMail(owner, {
-    ...{ conversation_id, message_id, inbox_id: inbox.id, subject: 'Ahoy', body_text: 'text' },
+    conversation_id,
+    message_id,
+    inbox_id: inbox.id,
+    subject: 'Ahoy',
+    body_text: 'text',
     recipients: JSON.stringify([{ address: inbox.address, kind: 'to', status: null, code: null }]),
-    ...{ source_key: newId('upload'), size_bytes: 12 },
+    source_key: newId('upload'),
+    size_bytes: 12,
   });
   const second = await addMail(owner, {
-    ...{ conversation_id, direction: 'out', purpose: 'reply', status: 'queued', body_text: 'text' },
+    conversation_id,
+    direction: 'out',
+    purpose: 'reply',
+    status: 'queued',
+    body_text: 'text',
     next_try_at: new Date().toISOString(),
   });
   t.strictSame(await readMailOfMessage(database, message_id), first);
@@ -95,8 +104,12 @@ t.test('a mail as the team sees it', async (t) => {
 
   const shown = await presentEmail({ presignDownload: async ({ key }) => `signed ${key}` }, first);
   t.match(shown, {
-    ...{ object: 'email', rfc_message_id: first.rfc_id, text: 'text', size_bytes: 12 },
-    ...{ source_url: `signed ${first.source_key}`, recipients: [{ address: inbox.address, kind: 'to' }] },
+    object: 'email',
+    rfc_message_id: first.rfc_id,
+    text: 'text',
+    size_bytes: 12,
+    source_url: `signed ${first.source_key}`,
+    recipients: [{ address: inbox.address, kind: 'to' }],
   });
   const expected = { text: null, source_url: null, next_try_at: null, recipients: [] };
   t.match(await presentEmail(NO_FILES, second), expected);
@@ -115,28 +128,39 @@ t.test('the thread of a case is made with it', async (t) => {
 t.test('the status of the mail of a message: for the team alone, and of replies alone', async (t) => {
   const { id } = await addBridgedCase(owner, (await addInbox(owner)).id);
   const row: MessageRow = {
-    ...{ id: newId('message'), account_id: ground.accountId, conversation_id: id, sequence: 1 },
-    ...{ kind: 'chat', status: 'sent', visibility: 'external', channel: 'email', email_status: null },
-    ...{ body: 'ahoy', subject: null, cc: null, mentions: null, sender_id: null, author_id: null },
-    ...{
-      reply_to_id: null,
-      resource_type: null,
-      resource_id: null,
-      agent_run_id: null,
-      outcome: null,
-      metadata: null,
-      imported: null,
-      incomplete: null,
-    },
-    ...{ streaming_state: null, client_message_id: null, has_attachments: false, scheduled_at: null },
-    ...{
-      edited_at: null,
-      edited_by: null,
-      deleted_at: null,
-      redaction: null,
-      created_at: '',
-      updated_at: '',
-    },
+    id: newId('message'),
+    account_id: ground.accountId,
+    conversation_id: id,
+    sequence: 1,
+    kind: 'chat',
+    status: 'sent',
+    visibility: 'external',
+    channel: 'email',
+    email_status: null,
+    body: 'ahoy',
+    subject: null,
+    cc: null,
+    mentions: null,
+    sender_id: null,
+    author_id: null,
+    reply_to_id: null,
+    resource_type: null,
+    resource_id: null,
+    agent_run_id: null,
+    outcome: null,
+    metadata: null,
+    imported: null,
+    incomplete: null,
+    streaming_state: null,
+    client_message_id: null,
+    has_attachments: false,
+    scheduled_at: null,
+    edited_at: null,
+    edited_by: null,
+    deleted_at: null,
+    redaction: null,
+    created_at: '',
+    updated_at: '',
   };
   const team = { customer: false, actor: { id: '' } };
   const statusOf = (fields: object, viewer = team) =>

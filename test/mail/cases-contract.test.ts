@@ -182,7 +182,9 @@ t.test('how mail of a case travels', async (t) => {
     inbox: (await call('GET', `/v1/messaging/inboxes/${inbox.id}`)).body,
     subject: 'Where is my order?',
     to: [bridged.customerAddress],
-    ...{ cc: [], last_out: null, last_in: null },
+    cc: [],
+    last_out: null,
+    last_in: null,
   });
   t.match(await emailOf(demo.conversations.group), { inbox: null, subject: null, to: [], cc: [] });
   const message = await sent(bridged.id, { audience: 'customer' });
@@ -203,9 +205,15 @@ t.test('how mail of a case travels', async (t) => {
   t.equal(out.recipients[0]!.address, bridged.customerAddress.toLowerCase());
 
   const mail = await addMail(owner, {
-    ...{ conversation_id: bridged.id, inbox_id: inbox.id, message_id: newId('message') },
-    ...{ from_address: 'cleo@c.example', reply_to: 'home@c.example', body_html: '<p>ahoy</p>' },
-    ...{ verdict: JSON.stringify(VERDICT), source_key: newId('upload'), size_bytes: 7 },
+    conversation_id: bridged.id,
+    inbox_id: inbox.id,
+    message_id: newId('message'),
+    from_address: 'cleo@c.example',
+    reply_to: 'home@c.example',
+    body_html: '<p>ahoy</p>',
+    verdict: JSON.stringify(VERDICT),
+    source_key: newId('upload'),
+    size_bytes: 7,
   });
   await database.kysely
     .updateTable('mail_threads')

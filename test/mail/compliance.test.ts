@@ -172,9 +172,16 @@ async function received(bridged: BridgedCase): Promise<{ messageId: string; mail
   const token = await app.tokenOf(bridged.customerId);
   const { id: messageId } = await cases.sent(bridged.id, { body: word }, { token });
   const mail = await addMail(owner, {
-    ...{ conversation_id: bridged.id, message_id: messageId, inbox_id: inbox.id },
-    ...{ actor_id: bridged.customerId, from_address: bridged.customerAddress, from_name: 'Cleo' },
-    ...{ reply_to: bridged.customerAddress, subject: word, body_text: word, body_html: word },
+    conversation_id: bridged.id,
+    message_id: messageId,
+    inbox_id: inbox.id,
+    actor_id: bridged.customerId,
+    from_address: bridged.customerAddress,
+    from_name: 'Cleo',
+    reply_to: bridged.customerAddress,
+    subject: word,
+    body_text: word,
+    body_html: word,
     source_key: await cases.upload('mail.eml'),
   });
   return { messageId, mail, word };

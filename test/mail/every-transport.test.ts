@@ -33,8 +33,11 @@ const inbox = await addInbox({ database, accountId: demo.account_id, actorId: de
 t.test('over HTTP and SMTP at once, and again, it is one message with its attachment', async (t) => {
   const composed = nodemailer.createTransport({ streamTransport: true, buffer: true });
   const { message } = await composed.sendMail({
-    ...{ from: 'Cleo <cleo@customers.example>', to: inbox.address, subject: 'Where is my order?' },
-    ...{ messageId: '<order-1@customers.example>', text: 'It has not come.' },
+    from: 'Cleo <cleo@customers.example>',
+    to: inbox.address,
+    subject: 'Where is my order?',
+    messageId: '<order-1@customers.example>',
+    text: 'It has not come.',
     attachments: [{ filename: 'receipt.txt', content: 'paid' }],
   });
   const raw = message as Buffer;
@@ -109,8 +112,11 @@ async function post(raw: Buffer): Promise<MailReceipt> {
   const { status, body } = await app.call<MailReceipt>('POST', '/v1/mail/inbound', {
     rawBody: new Uint8Array(raw),
     headers: {
-      ...{ Authorization: undefined, 'Service-Version': undefined, 'Service-Account': undefined },
-      ...{ 'Content-Type': 'message/rfc822', 'Parley-Signature': signed(raw, SECRET) },
+      Authorization: undefined,
+      'Service-Version': undefined,
+      'Service-Account': undefined,
+      'Content-Type': 'message/rfc822',
+      'Parley-Signature': signed(raw, SECRET),
     },
   });
   t.equal(status, 200);

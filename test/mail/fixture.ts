@@ -26,8 +26,11 @@ export function addInbox(
   return database.kysely
     .insertInto('inboxes')
     .values({
-      ...{ id, account_id: accountId, created_by: actorId },
-      ...{ name: 'Support', address: `support-${id.slice(-8).toLowerCase()}@harbor.example` },
+      id,
+      account_id: accountId,
+      created_by: actorId,
+      name: 'Support',
+      address: `support-${id.slice(-8).toLowerCase()}@harbor.example`,
       ...fields,
     })
     .returningAll()
@@ -59,7 +62,11 @@ export async function addBridgedCase(
   return database.transaction(async (tx) => {
     const customer = await createCustomer(tx, { accountId, name, email });
     const { conversation } = await createConversation(tx, {
-      ...{ accountId, type: 'group', audience: 'customer', title: 'Where is my order?', mailboxId },
+      accountId,
+      type: 'group',
+      audience: 'customer',
+      title: 'Where is my order?',
+      mailboxId,
       participants: [
         { type: 'user', actorId, role: 'owner' },
         { type: 'customer', actorId: customer.id },
@@ -90,8 +97,12 @@ export async function addMail(
   await database.kysely
     .insertInto('mails')
     .values({
-      ...{ id, account_id: accountId, rfc_id: rfcId },
-      ...{ direction: 'in', purpose: 'message', status: 'accepted' },
+      id,
+      account_id: accountId,
+      rfc_id: rfcId,
+      direction: 'in',
+      purpose: 'message',
+      status: 'accepted',
       ...fields,
     })
     .execute();

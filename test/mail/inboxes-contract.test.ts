@@ -23,9 +23,14 @@ t.test('a mailbox is shown with every field and no other', async (t) => {
   const body = { name: ' Billing ', address: 'Billing@Harbor.example', group_id: group.id };
   const made = await create({ ...body, assignee_id: group.id });
   t.strictSame(made, {
-    ...{ id: made.id, object: 'inbox', name: 'Billing', address: 'billing@harbor.example' },
-    ...{ group_id: group.id, assignee_id: group.actor_id },
-    ...{ created_at: made.created_at, updated_at: made.updated_at },
+    id: made.id,
+    object: 'inbox',
+    name: 'Billing',
+    address: 'billing@harbor.example',
+    group_id: group.id,
+    assignee_id: group.actor_id,
+    created_at: made.created_at,
+    updated_at: made.updated_at,
   });
   t.match([made.id, made.created_at], [/^inb_\w{24}$/, TIME]);
   const token = demo.users.grace.access_token;
@@ -128,7 +133,9 @@ t.test('an address belongs to one inbox of one account, until that is deleted', 
   t.equal(refusalOf(moved), '409 resource_exists address');
   await call('DELETE', `${PATH}/${first.id}`);
   const theirs = await app.call<Inbox>('POST', PATH, {
-    ...{ body, headers: neighbour, token: demo.other_account.api_key },
+    body,
+    headers: neighbour,
+    token: demo.other_account.api_key,
   });
   t.equal(theirs.status, 201);
 });

@@ -120,8 +120,11 @@ t.test('the next mail goes on with the thread', async (t) => {
   const ids = [first.headers['message-id']!];
   for (let n = 0; n < 25; n++) {
     const { id, rfc_id } = await addMail(owner, {
-      ...{ conversation_id: one.id, rfc_id: `answer${n}@customers.example`, inbox_id: inbox.id },
-      ...{ from_address: one.customerAddress, reply_to: 'Desk@customers.example' },
+      conversation_id: one.id,
+      rfc_id: `answer${n}@customers.example`,
+      inbox_id: inbox.id,
+      from_address: one.customerAddress,
+      reply_to: 'Desk@customers.example',
     });
     ids.push(`<${rfc_id}>`);
     await database.kysely
@@ -384,7 +387,9 @@ t.test('a digest is mailed once over two nodes, with what is unseen when it leav
   const reader = await newReader(app);
   const settings = { digest_after_minutes: 5 };
   await app.call('PUT', '/v1/messaging/notification-settings', {
-    ...{ body: settings, token: reader.token, headers: NEWEST.headers },
+    body: settings,
+    token: reader.token,
+    headers: NEWEST.headers,
   });
   const unseen = (title: string) =>
     insertRow(app, reader, { title, created_at: new Date(Date.now() - 3_600_000).toISOString() });
@@ -452,12 +457,19 @@ t.test('mails are signed with the key of the domain', async (t) => {
   t.teardown(() => transport.close());
   const recipients = ['cleo@customers.example'];
   const row = await addMail(owner, {
-    ...{ direction: 'out', purpose: 'reply', status: 'sent', rfc_id: 'a@harbor.example' },
-    ...{ from_name: 'Support', from_address: 'support@harbor.example' },
+    direction: 'out',
+    purpose: 'reply',
+    status: 'sent',
+    rfc_id: 'a@harbor.example',
+    from_name: 'Support',
+    from_address: 'support@harbor.example',
     recipients: JSON.stringify([{ address: recipients[0], kind: 'to', status: 'queued', code: null }]),
   });
   const content = {
-    ...{ sender: 'support@harbor.example', subject: 'Ahoy', text: 'ahoy', html: '<p>ahoy' },
+    sender: 'support@harbor.example',
+    subject: 'Ahoy',
+    text: 'ahoy',
+    html: '<p>ahoy',
     attachments: [
       { filename: 'a.bin', contentType: 'multipart/mixed', bytes: Readable.from([Buffer.alloc(3e6)]) },
     ],
@@ -476,7 +488,9 @@ t.test('mails are signed with the key of the domain', async (t) => {
 t.test('a login that is refused ends no mail, nor does one that hangs block the others', async (t) => {
   const mail = { from: 'a@harbor.example', to: 'b@customers.example', text: 'ahoy' };
   const refusing = new SMTPServer({
-    ...{ logger: false, disabledCommands: ['STARTTLS'], allowInsecureAuth: true },
+    logger: false,
+    disabledCommands: ['STARTTLS'],
+    allowInsecureAuth: true,
     onAuth: (_auth, _session, done) => done(new Error('no')),
   });
   await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve));
@@ -486,13 +500,15 @@ t.test('a login that is refused ends no mail, nor does one that hangs block the 
   t.teardown(() => other.close());
   const to = ['b@customers.example'];
   t.match(await other.send(mail, to, AbortSignal.timeout(60_000)), {
-    ...{ recipients: [{ address: to[0], status: 'deferred', code: '535' }], reason: 'not_authorized' },
+    recipients: [{ address: to[0], status: 'deferred', code: '535' }],
+    reason: 'not_authorized',
   });
 
   const strict = new SmtpTransport({ url: server.url, requireTls: true, dkim: null });
   t.teardown(() => strict.close());
   t.match(await strict.send(mail, to, AbortSignal.timeout(60_000)), {
-    ...{ recipients: [{ status: 'deferred' }], reason: 'connection_error' },
+    recipients: [{ status: 'deferred' }],
+    reason: 'connection_error',
   });
   const hanging = new SmtpTransport({ url: server.url, dkim: null });
   t.teardown(() => hanging.close());
@@ -537,7 +553,10 @@ async function send(one: BridgedCase, fields: object, token = ada): Promise<Chat
       headers: NEWEST.headers,
       token,
       body: {
-        ...{ body: 'ahoy', audience: 'customer', channel: 'email', client_message_id: randomUUID() },
+        body: 'ahoy',
+        audience: 'customer',
+        channel: 'email',
+        client_message_id: randomUUID(),
         ...fields,
       },
     },

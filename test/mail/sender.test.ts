@@ -33,7 +33,11 @@ t.beforeEach(async () => {
 });
 
 const WRITTEN: WrittenMail = {
-  ...{ sender: 'support@harbor.example', subject: 'Ahoy', text: 'ahoy', html: '<p>ahoy', attachments: [] },
+  sender: 'support@harbor.example',
+  subject: 'Ahoy',
+  text: 'ahoy',
+  html: '<p>ahoy',
+  attachments: [],
 };
 
 t.test('a backlog that hangs is bounded, and another account does not wait for it', async (t) => {
@@ -144,7 +148,12 @@ t.test('a mail that cannot be made is tried again, and no other waits for it', a
 function open(transport: MailTransport, reply = async (_: MailRow) => WRITTEN): MailSender {
   const times = { retries: sooner(SEND_TIMES.retries, 1_000), lookEveryMs: 100, leaseMs: 2_000 };
   const sender = new MailSender({
-    ...{ database, transport, times, writers: { reply }, metrics: mailMetrics(createMetrics()), log },
+    database,
+    transport,
+    times,
+    writers: { reply },
+    metrics: mailMetrics(createMetrics()),
+    log,
   });
   t.teardown(() => sender.close());
   return sender;
@@ -157,7 +166,10 @@ function add(
   fields: Parameters<typeof addMail>[1] = {},
 ): Promise<MailRow> {
   return addMail(owner, {
-    ...{ direction: 'out', purpose: 'reply', status: 'queued', next_try_at: new Date(0).toISOString() },
+    direction: 'out',
+    purpose: 'reply',
+    status: 'queued',
+    next_try_at: new Date(0).toISOString(),
     from_address: 'support@harbor.example',
     recipients: JSON.stringify([{ address, kind: 'to', status: 'queued', code: null }]),
     ...fields,

@@ -216,7 +216,11 @@ t.test('STARTTLS where there is a certificate; two at once are one mail', async 
   const tls = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
   const { port } = await open(t, { tls });
   const transport = nodemailer.createTransport({
-    ...{ host: '127.0.0.1', port, pool: true, maxConnections: 2, requireTLS: true },
+    host: '127.0.0.1',
+    port,
+    pool: true,
+    maxConnections: 2,
+    requireTLS: true,
     tls: { ca: tls.cert, servername: 'localhost' },
   });
   t.teardown(() => transport.close());
@@ -257,8 +261,16 @@ async function open(
   options: Partial<SmtpListenerOptions> = {},
 ): Promise<{ client: SmtpClient; listener: SmtpListener; port: number }> {
   const listener = new SmtpListener({
-    ...{ protocol: 'smtp', host: '127.0.0.1', port: 0, name: 'mail.harbor.example', tls: null, log, metrics },
-    ...{ intake, places: new Places(), limiter: new RateLimiter(null) },
+    protocol: 'smtp',
+    host: '127.0.0.1',
+    port: 0,
+    name: 'mail.harbor.example',
+    tls: null,
+    log,
+    metrics,
+    intake,
+    places: new Places(),
+    limiter: new RateLimiter(null),
     ...options,
   });
   const port = await listener.listen();

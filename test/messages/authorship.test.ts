@@ -47,9 +47,14 @@ t.test('a draft that another person edited, before and after its approval', asyn
   const customer = await read(draft.id, NEWEST, customerToken);
   t.strictSame(customer, {
     ...team,
-    ...{ kind: 'chat', streaming_state: null, created_at: team.sent_at, edited_at: null },
+    kind: 'chat',
+    streaming_state: null,
+    created_at: team.sent_at,
+    edited_at: null,
     mentions: null,
-    ...{ author_id: null, edited_by: null, cc: null },
+    author_id: null,
+    edited_by: null,
+    cc: null,
   });
   await agree(t, sockets, draft.id, { team: grace.access_token, customer: customerToken });
 
@@ -120,7 +125,8 @@ t.test('nested messages, pages and replays have the form of the version too', as
   const body = { body: 'answer', client_message_id: randomUUID(), reply_to_message_id: first.id };
   const post = (version: string) =>
     app.call<ChatMessage>('POST', `${path}/messages`, {
-      ...{ body, token: grace.access_token },
+      body,
+      token: grace.access_token,
       headers: { 'Service-Version': version, 'Idempotency-Key': body.client_message_id },
     });
   const answered = await post(OLDER);

@@ -33,7 +33,10 @@ export class Cases {
     const { account_id: accountId, users } = this.#app.demo;
     const { conversation } = await this.#app.database.transaction((tx) =>
       createConversation(tx, {
-        ...{ accountId, type: 'group', title: 'Pier', audience },
+        accountId,
+        type: 'group',
+        title: 'Pier',
+        audience,
         participants: [
           { type: 'user', actorId: users.ada.id, role: 'owner' },
           { type: 'user', actorId: users.grace.id },

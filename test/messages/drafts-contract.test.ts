@@ -230,7 +230,8 @@ t.test('a draft can be rejected', async (t) => {
   t.strictSame(
     await cases.audited(id),
     [draft, other].map((of) => ({
-      ...{ action: 'draft.rejected', actor_id: grace.id },
+      action: 'draft.rejected',
+      actor_id: grace.id,
       details: { message_id: of.id },
     })),
   );
@@ -256,8 +257,11 @@ t.test('approve: the draft is sent, and the case waits for the customer', async 
   t.strictSame(await cases.lanes(id), ['waiting_external', null]);
   const { at, ...ended } = await outcome(draft.id);
   t.strictSame(ended, {
-    ...{ object: 'message_outcome', message_id: draft.id },
-    ...{ status: 'sent', result: 'sent', reason: null },
+    object: 'message_outcome',
+    message_id: draft.id,
+    status: 'sent',
+    result: 'sent',
+    reason: null,
   });
   t.match(at, /^\d{4}-.*\.\d{6}Z$/);
   t.strictSame(await cases.audited(id), [
@@ -500,8 +504,13 @@ async function insertVoid(conversation: string): Promise<string> {
   await database.kysely
     .insertInto('messages')
     .values({
-      ...{ id, account_id: demo.account_id, conversation_id: conversation, sequence: 9_000 },
-      ...{ kind: 'void', status: 'void', visibility: 'internal' },
+      id,
+      account_id: demo.account_id,
+      conversation_id: conversation,
+      sequence: 9_000,
+      kind: 'void',
+      status: 'void',
+      visibility: 'internal',
     })
     .execute();
   return id;

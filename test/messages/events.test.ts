@@ -26,7 +26,10 @@ t.test('a draft from its proposal to its end, for the team alone', async (t) => 
   const created = await event(team, 'draft.created', draft.id);
   const shown = await cases.read(draft.id, EXPANDED);
   t.strictSame(created, {
-    ...{ type: 'event', event: 'draft.created', conversation_id: id, at: draft.updated_at },
+    type: 'event',
+    event: 'draft.created',
+    conversation_id: id,
+    at: draft.updated_at,
     data: { ...shown, outcome: null },
   });
 
@@ -46,8 +49,12 @@ t.test('a draft from its proposal to its end, for the team alone', async (t) => 
   const next = await cases.draft(id);
   const sent = message(await cases.act('approve', next.id, { query: EXPANDED }), 200);
   t.strictSame(await event(team, 'message.created', next.id), {
-    ...{ type: 'event', event: 'message.created', conversation_id: id, sequence: sent.sequence },
-    ...{ at: sent.updated_at, data: sent },
+    type: 'event',
+    event: 'message.created',
+    conversation_id: id,
+    sequence: sent.sequence,
+    at: sent.updated_at,
+    data: sent,
   });
   t.match(await event(team, 'draft.updated', next.id), {
     sequence: sent.sequence,
@@ -138,8 +145,12 @@ t.test('edits and tombstones reach readers that saw the message', async (t) => {
     // Its key is shown to the author alone, and never in events.
     const edited = { ...(await cases.read(of, EXPANDED)), client_message_id: null };
     t.strictSame(await event(team, 'message.updated', of, edited.updated_at), {
-      ...{ type: 'event', event: 'message.updated', conversation_id: id, sequence: edited.sequence },
-      ...{ at: edited.updated_at, data: edited },
+      type: 'event',
+      event: 'message.updated',
+      conversation_id: id,
+      sequence: edited.sequence,
+      at: edited.updated_at,
+      data: edited,
     });
     await app.call('DELETE', path, options);
     const tombstone = { ...(await cases.read(of, EXPANDED)), client_message_id: null };

@@ -399,7 +399,10 @@ t.test('customers see what is external and what is of the system, and no author'
   t.match(persona, { type: 'group', name: 'Customer Service', handle: null });
   t.strictSame(
     shown.data.map(({ id, visibility, sender, author, attachments }) => [
-      ...[id, visibility, sender?.name ?? null, author],
+      id,
+      visibility,
+      sender?.name ?? null,
+      author,
       attachments?.length,
     ]),
     [
@@ -463,8 +466,13 @@ t.test('the list of messages accepts include[]', async (t) => {
   const names = ['sender', 'author', 'attachments', 'resource'] as const;
   const GRACE = shownActor(grace.id, 'user', 'Grace Hopper', grace.email);
   const attachment = {
-    ...{ object: 'message_attachment', kind: 'link', filename: null, content_type: null, size_bytes: null },
-    ...{ url: LINK.url, resource: null },
+    object: 'message_attachment',
+    kind: 'link',
+    filename: null,
+    content_type: null,
+    size_bytes: null,
+    url: LINK.url,
+    resource: null,
   };
   for (let chosen = 0; chosen < 2 ** names.length; chosen++) {
     const asked = names.filter((_, bit) => chosen & (1 << bit));
@@ -477,11 +485,7 @@ t.test('the list of messages accepts include[]', async (t) => {
         sender: ADA,
         author: ADA,
         attachments: [{ ...attachment, id: file?.id, created_at: first.created_at }],
-        resource: {
-          ...{ id: grace.id, object: 'entity', type: 'actor' },
-          name: GRACE.name,
-          handle: GRACE.handle,
-        },
+        resource: { id: grace.id, object: 'entity', type: 'actor', name: GRACE.name, handle: GRACE.handle },
       },
       { sender: GRACE, author: GRACE, attachments: [], resource: null },
     ] as const;
@@ -509,7 +513,8 @@ t.test('a page that is read again is the same bytes, for each reader in its own 
     for (const include of [...includes, includes.join('')]) {
       const read = (token: string) =>
         app.call<Page>('GET', `${pathOf(conversation)}?after_sequence=${before}${include}`, {
-          ...{ token, headers: { 'Service-Version': version } },
+          token,
+          headers: { 'Service-Version': version },
         });
       const first = await Promise.all(tokens.map(read));
       for (const [reader, token] of [...tokens.entries(), ...tokens.entries()]) {
@@ -628,8 +633,12 @@ async function insertRow(
   await database.kysely
     .insertInto('messages')
     .values({
-      ...{ id, account_id: demo.account_id, conversation_id: conversation },
-      ...{ sequence: (head ?? 0) + 1, status: 'sent', ...row },
+      id,
+      account_id: demo.account_id,
+      conversation_id: conversation,
+      sequence: (head ?? 0) + 1,
+      status: 'sent',
+      ...row,
     })
     .execute();
   return id;
@@ -669,9 +678,7 @@ function sequences({ data }: Page): number[] {
 function envelope(data: readonly ChatMessage[]): Page {
   return {
     object: 'list',
-    page_info: {
-      ...{ next_page_url: null, previous_page_url: null, has_next_page: false, has_prev_page: false },
-    },
+    page_info: { next_page_url: null, previous_page_url: null, has_next_page: false, has_prev_page: false },
     data,
   };
 }

@@ -50,7 +50,8 @@ t.test('the files of a conversation, newest first, to those who see their messag
     });
   const files = async (query = '', options: CallOptions = {}) => {
     const { status, text, body } = await app.call<List<ConversationFile>>('GET', `${path}?${query}`, {
-      ...{ token: grace.access_token, ...PREVIEW },
+      token: grace.access_token,
+      ...PREVIEW,
       ...options,
     });
     if (status !== 200) throw new Error(`${status} ${text}`);
@@ -68,15 +69,25 @@ t.test('the files of a conversation, newest first, to those who see their messag
   t.strictSame(names(await files()), ['redacted.txt', 'deleted.txt', 'reply.txt', 'note.txt']);
   await app.call('DELETE', `/v1/messaging/messages/${deleted.id}`);
   await app.call('POST', `/v1/messaging/messages/${redacted.id}/actions/redact`, {
-    ...{ body: { reason: 'a test' }, ...PREVIEW },
+    body: { reason: 'a test' },
+    ...PREVIEW,
   });
   const { data } = await files();
   const [newest] = data;
   t.strictSame(names({ data } as List<ConversationFile>), ['reply.txt', 'note.txt']);
   t.strictSame(newest, {
-    ...{ id: newest!.id, object: 'conversation_file', kind: 'file', filename: 'reply.txt' },
-    ...{ content_type: 'text/plain', size_bytes: 2, url: newest!.url, removed_at: null },
-    ...{ message_id: reply.id, sequence: reply.sequence, sender: newest!.sender, sent_at: reply.created_at },
+    id: newest!.id,
+    object: 'conversation_file',
+    kind: 'file',
+    filename: 'reply.txt',
+    content_type: 'text/plain',
+    size_bytes: 2,
+    url: newest!.url,
+    removed_at: null,
+    message_id: reply.id,
+    sequence: reply.sequence,
+    sender: newest!.sender,
+    sent_at: reply.created_at,
   });
   t.match(newest!.sender, { type: 'group', name: 'Customer Service' });
   t.equal(await (await fetch(newest!.url!)).text(), 'hi');
@@ -121,8 +132,12 @@ t.test('GET: the message as it was sent, with the requested expansions', async (
   const { id, customerToken } = await cases.open();
   const question = await cases.sent(id, { body: 'Where?' }, { token: customerToken });
   const answer = await cases.sent(id, {
-    ...{ audience: 'customer', body: 'There.', reply_to_message_id: question.id, attachments: [LINK] },
-    ...{ link_resource_type: 'actor', link_resource_id: grace.id },
+    audience: 'customer',
+    body: 'There.',
+    reply_to_message_id: question.id,
+    attachments: [LINK],
+    link_resource_type: 'actor',
+    link_resource_id: grace.id,
   });
   t.strictSame(await cases.read(answer.id), answer);
 
@@ -133,10 +148,21 @@ t.test('GET: the message as it was sent, with the requested expansions', async (
   t.strictSame(shown, {
     ...answer,
     conversation: {
-      ...{ id, object: 'conversation', type: 'group', audience: 'customer', title: 'Pier' },
-      ...{ workflow_status: 'waiting_external', group: null, status: 'active', legal_hold: 'released' },
-      ...{ assignee: null, participants: null, topic: null, unread: 1 },
-      ...{ last_message_at: answer.created_at, last_message: null },
+      id,
+      object: 'conversation',
+      type: 'group',
+      audience: 'customer',
+      title: 'Pier',
+      workflow_status: 'waiting_external',
+      group: null,
+      status: 'active',
+      legal_hold: 'released',
+      assignee: null,
+      participants: null,
+      topic: null,
+      unread: 1,
+      last_message_at: answer.created_at,
+      last_message: null,
       created_at: conversation?.created_at,
       updated_at: conversation?.updated_at,
     },
@@ -144,8 +170,15 @@ t.test('GET: the message as it was sent, with the requested expansions', async (
     author: GRACE,
     attachments: [
       {
-        ...{ id: file?.id, object: 'message_attachment', kind: 'link', filename: null, content_type: null },
-        ...{ size_bytes: null, url: LINK.url, resource: null, created_at: answer.created_at },
+        id: file?.id,
+        object: 'message_attachment',
+        kind: 'link',
+        filename: null,
+        content_type: null,
+        size_bytes: null,
+        url: LINK.url,
+        resource: null,
+        created_at: answer.created_at,
       },
     ],
     reply_to: toOthers(question),
@@ -166,8 +199,10 @@ t.test('forward: the content goes on as a message of the caller, with its files'
   const { id: target, customerToken } = await cases.open();
   const s3_key = await cases.upload('list.txt');
   const sent = await cases.sent(source, {
-    ...{ body: 'between ourselves', attachments: [{ kind: 'file', s3_key }, LINK] },
-    ...{ link_resource_type: 'actor', link_resource_id: ada.id },
+    body: 'between ourselves',
+    attachments: [{ kind: 'file', s3_key }, LINK],
+    link_resource_type: 'actor',
+    link_resource_id: ada.id,
   });
   // The file is too old to be attached anew.
   await database.kysely
@@ -180,7 +215,9 @@ t.test('forward: the content goes on as a message of the caller, with its files'
       'POST',
       `/v1/messaging/messages/${id}/actions/forward?include[]=attachments&include[]=resource`,
       {
-        ...{ token: ada.access_token, ...PREVIEW, ...options },
+        token: ada.access_token,
+        ...PREVIEW,
+        ...options,
         body: { conversation_id: target, client_message_id: newId('message'), ...fields },
       },
     );
@@ -188,7 +225,10 @@ t.test('forward: the content goes on as a message of the caller, with its files'
   const { status, body: copy } = await forward({ ...key, body: 'Look:' });
   t.equal(status, 201);
   t.match(copy, {
-    ...{ body: 'Look:\n\nbetween ourselves', author_id: ada.id, visibility: 'internal', status: 'sent' },
+    body: 'Look:\n\nbetween ourselves',
+    author_id: ada.id,
+    visibility: 'internal',
+    status: 'sent',
     attachments: [
       { kind: 'file', filename: 'list.txt' },
       { kind: 'link', url: LINK.url },
@@ -262,7 +302,8 @@ t.test('PATCH of a message changes its mentions', async (t) => {
   const notice = async (actor: { access_token: string }) => {
     const path = `/v1/messaging/notifications?limit=100&include[]=resource`;
     const { body } = await app.call<List<Notification>>('GET', path, {
-      ...{ token: actor.access_token, ...PREVIEW },
+      token: actor.access_token,
+      ...PREVIEW,
     });
     const { category, title, status } = body.data.find(({ message_id }) => message_id === sent.id) ?? {};
     return category === undefined ? 'none' : `${category} ${status} ${title}`;
@@ -303,7 +344,8 @@ t.test('PATCH of a message changes its mentions', async (t) => {
   const { id: caseId, customerToken } = await cases.open();
   const reply = await cases.sent(caseId, { audience: 'customer', mentions: [ada.id] });
   const seen = await app.call<ChatMessage>('GET', `/v1/messaging/messages/${reply.id}`, {
-    ...{ token: customerToken, ...PREVIEW },
+    token: customerToken,
+    ...PREVIEW,
   });
   t.equal(seen.body.mentions, null, 'customers do not learn of them');
 });
@@ -356,7 +398,8 @@ t.test('PATCH of a message changes its attachments', async (t) => {
     ],
     [
       [{ id: link!.id }, { kind: 'resource', resource_type: 'entity', resource_id: newId('entity') }],
-      ...[{}, '404 resource_not_found attachments[1].resource_id'],
+      {},
+      '404 resource_not_found attachments[1].resource_id',
     ],
     [Array(21).fill(other), {}, '422 validation_failed attachments'],
     [[], { body: '' }, '400 missing_field body'],
@@ -422,7 +465,8 @@ t.test('GET: what the customer sees', async (t) => {
   ];
   for (const [method, path] of closed) {
     const answer = await app.call(method, `/v1/messaging/messages/${path}`, {
-      ...{ token: customerToken, headers: { 'Service-Version': NEWEST_VERSION } },
+      token: customerToken,
+      headers: { 'Service-Version': NEWEST_VERSION },
     });
     t.equal(refusalOf(answer), '403 insufficient_permissions null', `${method} ${path}`);
   }
@@ -591,16 +635,22 @@ t.test('DELETE of a message leaves a tombstone', async (t) => {
   const conversation = await cases.conversation('internal');
   const original = await cases.sent(conversation);
   const sent = await cases.sent(conversation, {
-    ...{ attachments: [LINK], mentions: [ada.id], reply_to_message_id: original.id },
-    ...{ link_resource_type: 'actor', link_resource_id: grace.id },
+    attachments: [LINK],
+    mentions: [ada.id],
+    reply_to_message_id: original.id,
+    link_resource_type: 'actor',
+    link_resource_id: grace.id,
   });
   const query = 'include[]=attachments&include[]=resource&include[]=reply_to';
   const tombstone = message(await remove(sent.id, { query }), 200);
   const { deleted_at, updated_at } = tombstone;
   t.strictSame(tombstone, {
     ...sent,
-    ...{ body: null, deleted_at, updated_at },
-    ...{ attachments: [], reply_to: original },
+    body: null,
+    deleted_at,
+    updated_at,
+    attachments: [],
+    reply_to: original,
   });
   t.ok(deleted_at !== null && updated_at > sent.updated_at);
   t.strictSame(await cases.read(sent.id, query), tombstone);
@@ -627,7 +677,8 @@ t.test('the previews in notifications are removed with a deleted message', async
   };
   await until(async () => (await ofVera()).length === 1, { what: 'a notification' });
   const headers = {
-    ...{ Authorization: `Bearer ${vera.access_token}`, 'Service-Account': demo.account_id },
+    Authorization: `Bearer ${vera.access_token}`,
+    'Service-Account': demo.account_id,
     'Service-Version': demo.service_version,
   };
   const socket = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
@@ -837,8 +888,13 @@ t.test('revisions: what a hold has kept, for callers that may set it', async (t)
   t.strictSame(
     data,
     ['second', 'first'].map((body, index) => ({
-      ...{ ...common, mentions: [], attachment_ids: [] },
-      ...{ revision: 2 - index, body, replaced_by: GRACE, replaced_at: data[index]!.replaced_at },
+      ...common,
+      mentions: [],
+      attachment_ids: [],
+      revision: 2 - index,
+      body,
+      replaced_by: GRACE,
+      replaced_at: data[index]!.replaced_at,
     })),
   );
   t.match(page_info, { has_next_page: false, has_prev_page: false });
@@ -887,11 +943,13 @@ t.test('under legal hold nothing is deleted, and every version of an edit is kep
   ]);
   t.strictSame(await cases.audited(id), [
     ...[1, 2].map((revision) => ({
-      ...{ action: 'message.edited', actor_id: grace.id },
+      action: 'message.edited',
+      actor_id: grace.id,
       details: { message_id: sent.id, revision },
     })),
     {
-      ...{ action: 'draft.edited', actor_id: ada.id },
+      action: 'draft.edited',
+      actor_id: ada.id,
       details: { message_id: draft.id, fields: ['subject'], revision: 1 },
     },
   ]);
@@ -942,8 +1000,12 @@ t.test('outcome of a plain message', async (t) => {
   const conversation = await cases.conversation('internal');
   const sent = await cases.sent(conversation);
   t.strictSame(await outcome(sent.id), {
-    ...{ object: 'message_outcome', message_id: sent.id, status: 'sent' },
-    ...{ result: 'sent', reason: null, at: sent.created_at },
+    object: 'message_outcome',
+    message_id: sent.id,
+    status: 'sent',
+    result: 'sent',
+    reason: null,
+    at: sent.created_at,
   });
 });
 
@@ -1110,15 +1172,16 @@ async function insertSent(
   await database.kysely
     .insertInto('messages')
     .values({
-      ...{ id, account_id: demo.account_id, conversation_id: conversation, sequence: (head ?? 0) + 1 },
-      ...{
-        kind,
-        status: 'sent',
-        visibility: 'internal',
-        body: 'earlier',
-        author_id: author,
-        sender_id: author,
-      },
+      id,
+      account_id: demo.account_id,
+      conversation_id: conversation,
+      sequence: (head ?? 0) + 1,
+      kind,
+      status: 'sent',
+      visibility: 'internal',
+      body: 'earlier',
+      author_id: author,
+      sender_id: author,
     })
     .execute();
   return id;

@@ -53,7 +53,9 @@ t.test('an actor reacts with one emoji once', async (t) => {
   const own = { emoji: THUMB, count: 1, actor_ids: [grace.id], mine: true };
   for (let times = 0; times < 2; times += 1) {
     t.strictSame(await reacted(sent.id, THUMB), {
-      ...{ object: 'message_reactions', message_id: sent.id, reactions: [own] },
+      object: 'message_reactions',
+      message_id: sent.id,
+      reactions: [own],
     });
   }
   await reacted(sent.id, '❤', ada.access_token);
@@ -248,9 +250,14 @@ t.test('threads: replies are listed and counted as the reader sees them', async 
   t.equal(open.reply_to_id, question.id, 'a message names what it replies to');
   t.strictSame(await repliesTo(question.id), [own.id, note.id, open.id]);
   const expected = {
-    ...{ object: 'thread', message_id: question.id, reply_count: 3 },
+    object: 'thread',
+    message_id: question.id,
+    reply_count: 3,
     last_reply: {
-      ...{ id: own.id, sequence: own.sequence, sender_id: own.sender_id, author_id: own.sender_id },
+      id: own.id,
+      sequence: own.sequence,
+      sender_id: own.sender_id,
+      author_id: own.sender_id,
       at: own.created_at,
     },
   };
@@ -259,7 +266,9 @@ t.test('threads: replies are listed and counted as the reader sees them', async 
 
   t.strictSame(await repliesTo(question.id, customerToken), [own.id, open.id]);
   t.strictSame(await threadOf(question.id, customerToken), {
-    ...{ ...expected, reply_count: 2, unread: 1 },
+    ...expected,
+    reply_count: 2,
+    unread: 1,
     last_reply: { ...expected.last_reply, author_id: null },
   });
   const seen = await put(open.id, '', { token: customerToken }, 'GET', pathOf(open.id));

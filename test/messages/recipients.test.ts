@@ -264,8 +264,14 @@ class Roster {
     await this.#ground.database.kysely
       .insertInto('actors')
       .values({
-        ...{ id: actorId, account_id: accountId, type: 'user', name: 'Grace', handle: null },
-        ...{ avatar_url: null, role_id: null, deactivated_at: null },
+        id: actorId,
+        account_id: accountId,
+        type: 'user',
+        name: 'Grace',
+        handle: null,
+        avatar_url: null,
+        role_id: null,
+        deactivated_at: null,
       })
       .execute();
     const { id } = await this.#underLock((tx) =>
@@ -346,9 +352,13 @@ class DeafNode {
     const { directory, metrics } = parts;
     this.#directory = directory;
     const timeline = new Timeline(database, engine, metrics);
-    this.effects = new SentEffects({ ...parts, ...{ database, files: NO_FILES, engine, timeline, log } });
+    this.effects = new SentEffects({ ...parts, database, files: NO_FILES, engine, timeline, log });
     this.#writePath = new WritePath({
-      ...{ database, metrics, log, planNotifications, timeline },
+      database,
+      metrics,
+      log,
+      planNotifications,
+      timeline,
       numbers: new Numbers({ engine, timeline, metrics }),
       maySend: () => true,
       onCommitted: async (committed) => {

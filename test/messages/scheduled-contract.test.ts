@@ -33,23 +33,36 @@ t.test('from the schedule to the sockets: every field and no other', async (t) =
   ]);
   const later = await timeIn(60_000);
   const scheduled = await cases.sent(conversationId, {
-    ...{ body: 'good morning', client_message_id: 'exact', scheduled_at: later },
+    body: 'good morning',
+    client_message_id: 'exact',
+    scheduled_at: later,
     attachments: [{ kind: 'link', url: 'https://example.com/' }],
   });
   const { id, created_at } = scheduled;
   t.strictSame(scheduled, {
-    ...{ id, object: 'chat_message', kind: 'scheduled', status: 'scheduled', visibility: 'internal' },
-    ...{
-      conversation: null,
-      sequence: null,
-      body: 'good morning',
-      subject: null,
-      sender: null,
-      author: null,
-    },
-    ...{ attachments: null, reply_to: null, resource: null, channel: 'message', scheduled_at: later },
-    ...{ agent_run: null, streaming_state: null, client_message_id: 'exact', edited_at: null },
-    ...{ deleted_at: null, created_at, updated_at: created_at },
+    id,
+    object: 'chat_message',
+    kind: 'scheduled',
+    status: 'scheduled',
+    visibility: 'internal',
+    conversation: null,
+    sequence: null,
+    body: 'good morning',
+    subject: null,
+    sender: null,
+    author: null,
+    attachments: null,
+    reply_to: null,
+    resource: null,
+    channel: 'message',
+    scheduled_at: later,
+    agent_run: null,
+    streaming_state: null,
+    client_message_id: 'exact',
+    edited_at: null,
+    deleted_at: null,
+    created_at,
+    updated_at: created_at,
   });
   t.match(await outcomeOf(id), { status: 'scheduled', result: null, reason: null, at: null });
   const waiting = await app.call<List<ChatMessage>>(
@@ -68,15 +81,14 @@ t.test('from the schedule to the sockets: every field and no other', async (t) =
   const created = await reader.frame(({ event }) => event === 'message.created');
   const sent = { ...moved, status: 'sent', sequence: 1, updated_at: created.at };
   t.strictSame(created, {
-    ...{
-      type: 'event',
-      event: 'message.created',
-      conversation_id: conversationId,
-      sequence: 1,
-      at: created.at,
-    },
+    type: 'event',
+    event: 'message.created',
+    conversation_id: conversationId,
+    sequence: 1,
+    at: created.at,
     data: {
-      ...{ ...sent, client_message_id: null },
+      ...sent,
+      client_message_id: null,
       sender: shownActor(grace.id, 'user', 'Grace Hopper', grace.email),
       attachments: (created.data as unknown as ChatMessage).attachments,
     },
@@ -90,7 +102,12 @@ t.test('from the schedule to the sockets: every field and no other', async (t) =
   t.match(ended, { sequence: 1, data: { outcome: { result: 'sent', reason: null } } });
   const { at } = await outcomeOf(id);
   t.strictSame(await outcomeOf(id), {
-    ...{ object: 'message_outcome', message_id: id, status: 'sent', result: 'sent', reason: null, at },
+    object: 'message_outcome',
+    message_id: id,
+    status: 'sent',
+    result: 'sent',
+    reason: null,
+    at,
   });
   const told = await feed.frame(({ event }) => event === 'notification.created');
   t.match(told.data, { category: 'chat.message', body: 'good morning', resource: null });

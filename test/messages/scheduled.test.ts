@@ -677,7 +677,11 @@ function openNode(
   const { lockedWrites, committed } = openWritePath(ground, engine, options);
   const metrics = createNodeMetrics();
   const delivery = new ScheduledDelivery({
-    ...{ database, lockedWrites, limiter, metrics, log },
+    database,
+    lockedWrites,
+    limiter,
+    metrics,
+    log,
     retries: { delaysMs: Array<number>(5).fill(backoffMs) },
   });
   return { delivery, committed, metrics };

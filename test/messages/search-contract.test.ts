@@ -64,7 +64,10 @@ t.test('words: folded, whole, begun, quoted, and without blanks', async (t) => {
   await check('indexed');
   const [hit] = (await search({ q: 'café stras', conversation_id: id })).data;
   t.match(hit, {
-    ...{ object: 'search_hit', type: 'message', conversation_id: id, conversation: null },
+    object: 'search_hit',
+    type: 'message',
+    conversation_id: id,
+    conversation: null,
     highlights: [{ field: 'body', actor_id: null, offset: 0, text: texts.street }],
   });
   const { text, ranges } = hit!.highlights[0]!;
@@ -161,7 +164,9 @@ t.test('conversations: by title, members, and the name and address of the custom
   const address = `zelda.${newId('actor').slice(-8).toLowerCase()}@example.net`;
   const { body: opened } = await app.call<{ id: string }>('POST', '/v1/messaging/conversations', {
     body: {
-      ...{ type: 'group', audience: 'customer', title: 'Late parcel' },
+      type: 'group',
+      audience: 'customer',
+      title: 'Late parcel',
       participants: [
         { type: 'user', actor_id: ada.id },
         { type: 'customer', name: 'Zelda Quarterman', email: address },

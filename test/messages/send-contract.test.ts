@@ -74,7 +74,10 @@ t.test('the resource: every field of the contract and no other', async (t) => {
   const full = await sent(
     group,
     {
-      ...{ body: 'all of it', mode: 'send', channel: 'message', audience: 'internal' },
+      body: 'all of it',
+      mode: 'send',
+      channel: 'message',
+      audience: 'internal',
       client_message_id: 'exact-2',
       reply_to_message_id: id,
       link_resource_type: 'actor',
@@ -229,7 +232,9 @@ t.test('attachments are kept in their order, with what their kind has', async (t
       { kind: 'link', url: LINK.url },
       { kind: 'link', url: 'HTTP://example.com:8080/ä?q=%20#x' },
     ].map((own, index) => ({
-      ...{ id: shown[index]!.id, ...common, ...own },
+      id: shown[index]!.id,
+      ...common,
+      ...own,
       resource: index === 0 ? shownEntity('actor', ada.id, 'Ada Lovelace', ada.email) : null,
       created_at: message.created_at,
     })),
@@ -292,8 +297,10 @@ t.test('reply_to: a message of this conversation that the caller sees and that i
       token: ada.access_token,
       headers: { 'Service-Version': '1.2.harbor' },
       body: {
-        ...{ body: 'whole', client_message_id: 'whole' },
-        ...{ reply_to_message_id: original.id, attachments: [link] },
+        body: 'whole',
+        client_message_id: 'whole',
+        reply_to_message_id: original.id,
+        attachments: [link],
       },
     },
   );
@@ -995,7 +1002,10 @@ async function refused(
     answer.body,
     {
       error: {
-        ...{ code, type, message, param },
+        code,
+        type,
+        message,
+        param,
         doc_url: `${DOCS}/api/errors#${code}`,
         is_transient: false,
         request_log_url: null,
@@ -1075,7 +1085,10 @@ async function insertAgentActor(
   permissions: Parameters<typeof createRole>[1]['permissions'],
 ): Promise<string> {
   const { id: role_id } = await createRole(database, {
-    ...{ accountId: demo.account_id, name: randomUUID(), type: 'agent', permissions },
+    accountId: demo.account_id,
+    name: randomUUID(),
+    type: 'agent',
+    permissions,
   });
   const id = newId('actor');
   await database.kysely
@@ -1152,7 +1165,10 @@ async function badCredentials(): Promise<[what: string, value: string | undefine
       .where('id', '=', revoked.apiKey.id)
       .execute();
     const { user } = await createUser(tx, {
-      ...{ accountId: demo.account_id, name: 'Gone', email: 'gone@example.com', roleId },
+      accountId: demo.account_id,
+      name: 'Gone',
+      email: 'gone@example.com',
+      roleId,
     });
     await tx.kysely.updateTable('actors').set({ deactivated_at: now }).where('id', '=', user.id).execute();
     return { expired: expired.key, revoked: revoked.key, deactivated: user.id };

@@ -38,8 +38,13 @@ t.test('the added user is notified: exactly these fields, in the list and on the
     status: 'unseen',
     priority: 'normal',
     sender: {
-      ...{ id: ada.id, object: 'actor', type: 'user', name: 'Ada Lovelace' },
-      ...{ handle: ada.email, avatar_url: null, role: null },
+      id: ada.id,
+      object: 'actor',
+      type: 'user',
+      name: 'Ada Lovelace',
+      handle: ada.email,
+      avatar_url: null,
+      role: null,
     },
     resource: { id: conversationId, object: 'entity', type: 'entity', name: 'Harbor', handle: null },
     seen_at: null,
@@ -134,7 +139,10 @@ function add(
 ): Promise<{ conversationId: string; participantId: string }> {
   return database.transaction(async (tx) => {
     const { conversation } = await createConversation(tx, {
-      ...{ accountId: demo.account_id, type: 'group', title: 'Harbor', participants: [] },
+      accountId: demo.account_id,
+      type: 'group',
+      title: 'Harbor',
+      participants: [],
     });
     const added = await addParticipant(tx, conversation, participant);
     await enqueueAdded(tx, added, by);
@@ -149,9 +157,7 @@ async function addQuietly(
   title: string | null = 'Harbor',
 ): Promise<ParticipantAdded> {
   const { participants } = await database.transaction((tx) =>
-    createConversation(tx, {
-      ...{ accountId: demo.account_id, type: 'group', title, participants: [participant] },
-    }),
+    createConversation(tx, { accountId: demo.account_id, type: 'group', title, participants: [participant] }),
   );
   const [{ id, updated_at }] = participants as [ParticipantRow];
   return { participant_id: id, at: updated_at, by };

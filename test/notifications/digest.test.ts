@@ -175,7 +175,9 @@ async function wanting(settings: object): Promise<Reader> {
 
 async function set({ token }: Reader, body: object): Promise<void> {
   const { status, text } = await app.call('PUT', '/v1/messaging/notification-settings', {
-    ...{ token, body, headers: { 'Service-Version': '1.2.harbor' } },
+    token,
+    body,
+    headers: { 'Service-Version': '1.2.harbor' },
   });
   if (status !== 200) throw new Error(text);
 }

@@ -47,14 +47,19 @@ t.test('a send notifies the other participants: exactly these fields of the reso
     updated_at: shown?.created_at,
   });
   const { body: newest } = await app.call<Page>('GET', '/v1/messaging/notifications', {
-    ...{ token: vera.access_token, headers: { 'Service-Version': '1.2.harbor' } },
+    token: vera.access_token,
+    headers: { 'Service-Version': '1.2.harbor' },
   });
   t.strictSame(
     newest.data,
     [
       {
-        ...{ ...shown, message_id: message.id, agent_run_id: null },
-        ...{ sender_id: ada.id, resource_type: 'entity', resource_id: group },
+        ...shown,
+        message_id: message.id,
+        agent_run_id: null,
+        sender_id: ada.id,
+        resource_type: 'entity',
+        resource_id: group,
       },
     ],
     'since 1.2.harbor with what it is about',
@@ -177,8 +182,13 @@ t.test('include[]: each alone and both', async (t) => {
   const conversation = await conversationWith(reader);
   await arrived(reader.token, [(await send(conversation)).id]);
   const sender = {
-    ...{ id: ada.id, object: 'actor', type: 'user', name: 'Ada Lovelace' },
-    ...{ handle: ada.email, avatar_url: null, role: null },
+    id: ada.id,
+    object: 'actor',
+    type: 'user',
+    name: 'Ada Lovelace',
+    handle: ada.email,
+    avatar_url: null,
+    role: null,
   };
   const resource = { id: conversation, object: 'entity', type: 'entity', name: 'Pier', handle: null };
   const cases: [query: string, expected: unknown[]][] = [
@@ -215,7 +225,7 @@ t.test('include[]: each alone and both', async (t) => {
     [
       null,
       { id: entity, object: 'entity', type: 'entity', name: 'SO-1001', handle: 'so' },
-      { ...{ id: demo.conversations.direct, object: 'entity', type: 'entity' }, name: null, handle: null },
+      { id: demo.conversations.direct, object: 'entity', type: 'entity', name: null, handle: null },
     ],
   );
 });
@@ -318,7 +328,8 @@ t.test('category and status; without one, all but what was dismissed', async (t)
   t.strictSame(await titles('status=read&category=chat.added&q=ADDED'), ['read chat.added']);
   const newest = (category: string) =>
     app.call<Page>('GET', `/v1/messaging/notifications?category=${category}`, {
-      ...{ token: reader.token, headers: { 'Service-Version': '1.2.harbor' } },
+      token: reader.token,
+      headers: { 'Service-Version': '1.2.harbor' },
     });
   const { body: orders } = await newest('order.updated');
   t.strictSame(
@@ -540,8 +551,11 @@ async function create(
 ): Promise<string> {
   const { conversation } = await database.transaction((tx) =>
     createConversation(tx, {
-      ...{ accountId: demo.account_id, type: 'group', title: 'Pier' },
-      ...{ audience, participants },
+      accountId: demo.account_id,
+      type: 'group',
+      title: 'Pier',
+      audience,
+      participants,
     }),
   );
   return conversation.id;
@@ -625,9 +639,7 @@ function shared(shown: readonly string[], initial: readonly string[]): string[] 
 function envelope(data: readonly Notification[]): Page {
   return {
     object: 'list',
-    page_info: {
-      ...{ next_page_url: null, previous_page_url: null, has_next_page: false, has_prev_page: false },
-    },
+    page_info: { next_page_url: null, previous_page_url: null, has_next_page: false, has_prev_page: false },
     data,
   };
 }

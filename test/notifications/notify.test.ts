@@ -12,7 +12,10 @@ t.test('every user of the conversation is notified once, except the author', asy
   t.strictSame(
     told,
     ['grace', 'vera'].map((recipient_id) => ({
-      ...{ recipient_id, category: 'chat.message', title: 'Name of ada in Pier', sender_type: 'user' },
+      recipient_id,
+      category: 'chat.message',
+      title: 'Name of ada in Pier',
+      sender_type: 'user',
     })),
   );
 });
@@ -104,7 +107,8 @@ t.test("the team is notified of a customer's message, and of no system message",
   const ofCustomer = message({ author_id: 'carl', visibility: 'external' });
   t.strictSame(
     notificationsFor(ofCustomer, actor('carl'), facts).map(({ recipient_id, sender_type }) => [
-      ...[recipient_id, sender_type],
+      recipient_id,
+      sender_type,
     ]),
     [
       ['grace', 'user'],
@@ -230,7 +234,12 @@ function member(
   const mutedUntilMs = muted ? endsMs : 0;
   const actorType = type === 'agent' ? 'agent' : 'user';
   return {
-    ...{ participantId: `prt_${id}`, type, role: 'member', mutedUntilMs, deactivated: false, blocked: false },
+    participantId: `prt_${id}`,
+    type,
+    role: 'member',
+    mutedUntilMs,
+    deactivated: false,
+    blocked: false,
     actor: actor(id, actorType),
   };
 }

@@ -195,8 +195,14 @@ function notify({ id }: Reader, notification: NewNotification) {
 
 function notification(fields: Pick<NewNotification, 'title' | 'cause'>): NewNotification {
   return {
-    ...{ account_id: demo.account_id, category: 'chat.message', body: null, sender_id: null },
-    ...{ sender_type: 'system', resource: null, message_id: null, agent_run_id: null },
+    account_id: demo.account_id,
+    category: 'chat.message',
+    body: null,
+    sender_id: null,
+    sender_type: 'system',
+    resource: null,
+    message_id: null,
+    agent_run_id: null,
     ...fields,
   };
 }

@@ -50,8 +50,15 @@ t.teardown(() => client.release(true));
 await load();
 
 const NOTIFICATION: NewNotification = {
-  ...{ account_id: 'acc_1', category: 'chat.message', title: 'Ada', body: 'ahoy' },
-  ...{ sender_id: 'act_1', sender_type: 'user', resource: null, message_id: null, agent_run_id: null },
+  account_id: 'acc_1',
+  category: 'chat.message',
+  title: 'Ada',
+  body: 'ahoy',
+  sender_id: 'act_1',
+  sender_type: 'user',
+  resource: null,
+  message_id: null,
+  agent_run_id: null,
   cause: { key: 'cause', at: '2026-11-22T00:00:00Z' },
 };
 
@@ -268,7 +275,9 @@ function asks(actorIds: readonly string[]) {
 
 async function idOf(n: number): Promise<string> {
   const { rows } = await client.query<{ id: string }>('SELECT notification_id($1, $2, $3) AS id', [
-    ...[at(n), `msg_${n}`, READER],
+    at(n),
+    `msg_${n}`,
+    READER,
   ]);
   return rows[0]!.id;
 }

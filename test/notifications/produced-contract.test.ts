@@ -59,15 +59,19 @@ t.test('an alert reaches the admins in the system conversation of the account', 
   const text = randomUUID();
   const made = accepted(await alert({ body: `Since nine. ${text}`, priority: 'high' }), 201);
   t.match(made, {
-    ...{ object: 'chat_message', kind: 'alert', status: 'sent', visibility: 'internal', subject: null },
-    ...{
-      body: `Crane 4 is down\n\nSince nine. ${text}`,
-      client_message_id: null,
-      sender: { type: 'api_key' },
-    },
+    object: 'chat_message',
+    kind: 'alert',
+    status: 'sent',
+    visibility: 'internal',
+    subject: null,
+    body: `Crane 4 is down\n\nSince nine. ${text}`,
+    client_message_id: null,
+    sender: { type: 'api_key' },
   });
   t.match(await noticed(ada, text), {
-    ...{ category: 'system.broadcast', priority: 'high', sender: { type: 'api_key' } },
+    category: 'system.broadcast',
+    priority: 'high',
+    sender: { type: 'api_key' },
     resource: { type: 'entity', name: 'Alerts' },
   });
   const { body: shown } = await app.call<ChatMessage>(
@@ -124,7 +128,9 @@ t.test('in a named conversation the rules of sends hold', async (t) => {
   );
 
   const members = [producer.id, vera.id].map((actor_id, n) => ({
-    ...{ type: 'user', actor_id, role: n === 0 ? 'viewer' : 'member' },
+    type: 'user',
+    actor_id,
+    role: n === 0 ? 'viewer' : 'member',
   }));
   const { id } = accepted(
     await post<Conversation>('/v1/messaging/conversations', { type: 'group', participants: members }),
@@ -164,7 +170,8 @@ t.test('an alert of an agent is one of its own category, and starts no agent', a
   const runs = new Runs(app);
   const agent = await runs.agent({ role_id, config: { endpoint_tool_slugs: ['create-alert'] } });
   const waiting = await runs.agent({
-    ...{ trigger_type: 'event', config: { trigger_config: { event_filters: ['message.created'] } } },
+    trigger_type: 'event',
+    config: { trigger_config: { event_filters: ['message.created'] } },
   });
   const calls = [
     { name: 'create-alert', arguments: { body: { title: 'Look', body: text, priority: 'high' } } },
@@ -195,14 +202,13 @@ t.test('users are notified, each once and in their order', async (t) => {
     const [newest] = await feed(user);
     t.equal(newest!.id, made.data[index]!.id);
     t.match(newest, {
-      ...{
-        category: 'order.updated',
-        title: 'It left',
-        body: 'At nine.',
-        status: 'unseen',
-        priority: 'normal',
-      },
-      ...{ sender: { type: 'api_key' }, resource: { type: 'entity', id: order.id, name: 'SO-1042' } },
+      category: 'order.updated',
+      title: 'It left',
+      body: 'At nine.',
+      status: 'unseen',
+      priority: 'normal',
+      sender: { type: 'api_key' },
+      resource: { type: 'entity', id: order.id, name: 'SO-1042' },
     });
   }
   t.equal((await notify(body, key)).headers.get('Idempotent-Replayed'), 'true');

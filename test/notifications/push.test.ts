@@ -79,9 +79,15 @@ t.test('a subscription: made, made again, renewed, listed, deleted', async (t) =
   const repeated = await ask<PushSubscription>('POST', PATH, reader, once);
   t.strictSame([repeated.status, repeated.text], [201, made.text]);
   t.strictSame(made.body, {
-    ...{ id: made.body.id, object: 'push_subscription', endpoint: browser.endpoint, key_id: key.body.id },
-    ...{ expires_at: null, last_success_at: null, failing_since: null },
-    ...{ created_at: made.body.created_at, updated_at: made.body.updated_at },
+    id: made.body.id,
+    object: 'push_subscription',
+    endpoint: browser.endpoint,
+    key_id: key.body.id,
+    expires_at: null,
+    last_success_at: null,
+    failing_since: null,
+    created_at: made.body.created_at,
+    updated_at: made.body.updated_at,
   });
   const expirationTime = Date.parse('2100-01-01T00:00:00Z');
   const again = await ask<PushSubscription>('POST', PATH, reader, {
@@ -188,8 +194,14 @@ t.test('a message reaches every browser, encrypted, and its device once', async 
   const [notification] = await feed(reader, 'category=chat.message');
   t.strictSame(push.payload, {
     notification_id: notification!.id,
-    ...{ category: 'chat.message', title: notification!.title, body: notification!.body, priority: 'normal' },
-    ...{ conversation_id: conversationId, message_id: id, unseen: 2, unread: 2 },
+    category: 'chat.message',
+    title: notification!.title,
+    body: notification!.body,
+    priority: 'normal',
+    conversation_id: conversationId,
+    message_id: id,
+    unseen: 2,
+    unread: 2,
     created_at: notification!.created_at,
   });
   t.match(push.headers, { ttl: '86400', urgency: 'normal', 'content-encoding': 'aes128gcm' });
@@ -376,19 +388,15 @@ t.test('a contact that Apple refuses is named at the start', async (t) => {
   const real = ['mailto:ops@example.com', 'https://chat.example.org/contact', 'mailto:"a@b"@x.example.net'];
   for (const subject of real) t.ok(isRealContact(subject), subject);
   const refused = [
-    ...[
-      'mailto:postmaster@localhost',
-      'mailto:ops@chat.local',
-      'mailto:ops@10.0.0.1',
-      'mailto:ops@CHAT.TEST',
-    ],
-    ...[
-      'https://localhost:8443',
-      'https://chat',
-      'https://[::1]/',
-      'https://127.0.0.1/',
-      'https://chat.internal',
-    ],
+    'mailto:postmaster@localhost',
+    'mailto:ops@chat.local',
+    'mailto:ops@10.0.0.1',
+    'mailto:ops@CHAT.TEST',
+    'https://localhost:8443',
+    'https://chat',
+    'https://[::1]/',
+    'https://127.0.0.1/',
+    'https://chat.internal',
   ];
   for (const subject of refused) t.notOk(isRealContact(subject), subject);
 });
@@ -431,7 +439,11 @@ t.test('a push service that does not answer holds up no other, and no send', asy
   const ends: (() => void)[] = [];
   let drained = 0;
   const lanes = new Lanes<{ readonly name: string }>({
-    ...{ laneOf: ({ name }) => name, sideBySide: 4, room: 10, maxLanes: 2, onDrained: () => (drained += 1) },
+    laneOf: ({ name }) => name,
+    sideBySide: 4,
+    room: 10,
+    maxLanes: 2,
+    onDrained: () => (drained += 1),
     run({ name }) {
       begun.push(name);
       return new Promise((resolve) => ends.push(resolve));
@@ -490,8 +502,10 @@ t.test('the worker shows one notification for each push, without sound above a p
   const done: unknown[] = [];
   const pages = [
     {
-      ...{ url: `${SCOPE}c/1`, focused: true },
-      ...{ focus: () => done.push('focus'), postMessage: (data: object) => done.push(data) },
+      url: `${SCOPE}c/1`,
+      focused: true,
+      focus: () => done.push('focus'),
+      postMessage: (data: object) => done.push(data),
     },
     { url: 'https://chat.example.com/docs', focused: true },
   ];
@@ -510,7 +524,11 @@ t.test('the worker shows one notification for each push, without sound above a p
     return structuredClone(done);
   };
   const payload = {
-    ...{ notification_id: 'ntf_1', title: 'Ada', body: null, unseen: 3, conversation_id: 'cnv_1' },
+    notification_id: 'ntf_1',
+    title: 'Ada',
+    body: null,
+    unseen: 3,
+    conversation_id: 'cnv_1',
     message_id: 'msg_1',
     created_at: '2026-03-02T12:00:00.000000Z',
   };
@@ -607,7 +625,11 @@ async function otherNode(t: Teardown, log = createLog('silent')): Promise<Pushes
   const rights = await Rights.open(engine);
   const post = new GuardedPost(new AddressGuard({ allow: ['127.0.0.1'] }));
   const pushes = new Pushes({
-    ...{ database, post, log, metrics: pushMetrics(createMetrics()), sweepEveryMs: 5 },
+    database,
+    post,
+    log,
+    metrics: pushMetrics(createMetrics()),
+    sweepEveryMs: 5,
     retries: { ...RETRIES, delaysMs: [0, 1, 1, 1, 1] },
     watch: NO_WATCH,
     vapid: await Vapid.open({ database, subject: 'mailto:ops@example.com' }),

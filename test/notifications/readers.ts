@@ -47,8 +47,14 @@ export async function insertRow({ database, demo }: TestApp, { id }: Reader, row
     .insertInto('notifications')
     .values({
       id: sql`notification_id(${at}, ${randomUUID()}, ${id})`,
-      ...{ account_id: demo.account_id, recipient_id: id, created_at: at, updated_at: at },
-      ...{ category: 'chat.message', title: 'row', body: null, ...others },
+      account_id: demo.account_id,
+      recipient_id: id,
+      created_at: at,
+      updated_at: at,
+      category: 'chat.message',
+      title: 'row',
+      body: null,
+      ...others,
     })
     .returning('id')
     .executeTakeFirstOrThrow();

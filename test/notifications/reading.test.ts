@@ -34,7 +34,12 @@ t.test('up to the number, no further, and only of that conversation', async (t) 
   await markRead(reader, id, 3);
   await counts(reader, { unseen: 3, unread: 3, total: 6 });
   t.strictSame(await statuses(reader), {
-    ...{ conversation: 'read', 1: 'read', 2: 'read', 4: 'unseen', 5: 'unseen', elsewhere: 'unseen' },
+    conversation: 'read',
+    1: 'read',
+    2: 'read',
+    4: 'unseen',
+    5: 'unseen',
+    elsewhere: 'unseen',
   });
   const read = (await feed(reader)).find(({ body }) => body === '1')!;
   t.ok(read.seen_at === read.read_at && read.read_at === read.updated_at, 'reading is seeing');
@@ -191,8 +196,14 @@ function conversationOf({ id }: Reader): Promise<string> {
 function notifyOf(reader: Reader, conversationId: string) {
   return database.transaction((tx) =>
     notifyUsers(tx, [reader.id], {
-      ...{ account_id: demo.account_id, category: 'chat.added', title: 'conversation', body: null },
-      ...{ sender_id: null, sender_type: 'system', message_id: null, agent_run_id: null },
+      account_id: demo.account_id,
+      category: 'chat.added',
+      title: 'conversation',
+      body: null,
+      sender_id: null,
+      sender_type: 'system',
+      message_id: null,
+      agent_run_id: null,
       resource: { type: 'entity', id: conversationId },
       cause: { key: 'conversation', at: '2026-01-01T00:00:00Z' },
     }),
@@ -211,7 +222,8 @@ async function move({ token }: Reader, { id }: Notification, name: 'see' | 'dism
 
 async function feed({ token }: Reader): Promise<readonly Notification[]> {
   const { body } = await app.call<List<Notification>>('GET', '/v1/messaging/notifications?limit=100', {
-    ...{ token, headers: { 'Service-Version': '1.2.harbor' } },
+    token,
+    headers: { 'Service-Version': '1.2.harbor' },
   });
   return body.data;
 }

@@ -31,13 +31,23 @@ t.test('the defaults, and settings as a whole', async (t) => {
     object: 'notification_settings',
     categories: Object.fromEntries(
       [
-        ...['chat.message', 'chat.mention', 'chat.added', 'agent.alert', 'agent.run_completed'],
-        ...['approval.requested', 'draft.proposed', 'conversation.assigned', 'email.failed'],
+        'chat.message',
+        'chat.mention',
+        'chat.added',
+        'agent.alert',
+        'agent.run_completed',
+        'approval.requested',
+        'draft.proposed',
+        'conversation.assigned',
+        'email.failed',
         'system.broadcast',
         'webhook.disabled',
       ].map((category) => [category, ALL]),
     ),
-    ...{ mute_until: null, do_not_disturb: null, digest_after_minutes: null, updated_at: null },
+    mute_until: null,
+    do_not_disturb: null,
+    digest_after_minutes: null,
+    updated_at: null,
   });
   const set = await settings(reader, 'PUT', {
     categories: { 'chat.message': { push: false }, 'order.updated': { socket: false, mail: false } },
@@ -142,8 +152,15 @@ t.test('a category that is kept off sockets: live, of other causes, and in a res
   await send('unheard');
   await database.transaction((tx) =>
     notifyUsers(tx, [quiet.id, other.id], {
-      ...{ account_id: app.demo.account_id, category: 'order.updated', title: 'Order', body: null },
-      ...{ sender_id: null, sender_type: 'system', resource: null, message_id: null, agent_run_id: null },
+      account_id: app.demo.account_id,
+      category: 'order.updated',
+      title: 'Order',
+      body: null,
+      sender_id: null,
+      sender_type: 'system',
+      resource: null,
+      message_id: null,
+      agent_run_id: null,
       cause: { key: 'order', at: new Date().toISOString() },
     }),
   );
@@ -174,7 +191,8 @@ t.test('an erased person has no settings any more', async (t) => {
   await settings(reader, 'PUT', { categories: { 'halibut.caught': { push: false } } });
   t.strictSame(await storedText(database, 'halibut'), ['public.notification_settings.categories']);
   const answer = await app.call('POST', `/v1/users/${reader.id}/actions/erase`, {
-    ...{ headers: as(reader).headers!, body: { messages: 'keep' } },
+    headers: as(reader).headers!,
+    body: { messages: 'keep' },
   });
   t.equal(answer.status, 201);
   t.strictSame(await storedText(database, 'halibut'), []);

@@ -25,7 +25,8 @@ const PREVIEW = { 'Service-Version': '1.2.harbor' };
 
 const { id: able } = await database.transaction((tx) =>
   createRole(tx, {
-    ...{ accountId: demo.account_id, name: 'able' },
+    accountId: demo.account_id,
+    name: 'able',
     permissions: ['messaging:read', 'messaging:update', 'agents:run', 'agents:read'],
   }),
 );
@@ -50,14 +51,14 @@ t.test('a draft: those that can approve it, until it is decided', async (t) => {
 
   const [shown] = await feed(approver, 'draft.proposed', 1);
   t.match(shown, {
-    ...{ category: 'draft.proposed', title: 'Grace Hopper proposed a reply in Pier', body: 'Dear Cleo' },
-    ...{
-      status: 'unseen',
-      message_id: draft.id,
-      agent_run_id: null,
-      sender: { id: grace.id },
-      resource: { id },
-    },
+    category: 'draft.proposed',
+    title: 'Grace Hopper proposed a reply in Pier',
+    body: 'Dear Cleo',
+    status: 'unseen',
+    message_id: draft.id,
+    agent_run_id: null,
+    sender: { id: grace.id },
+    resource: { id },
   });
   const [quiet] = await feed(muted, 'draft.proposed', 1);
   t.match(quiet, { status: 'read', body: 'Dear Cleo', message_id: draft.id }, 'without an announcement');
@@ -130,8 +131,11 @@ t.test('an assignment: to a user, to a group, and taken back', async (t) => {
   await assign(one.id);
   const [shown] = await feed(one, 'conversation.assigned', 1);
   t.match(shown, {
-    ...{ title: 'Ada Lovelace assigned Pier to you', body: null, message_id: null },
-    ...{ sender: { id: ada.id }, resource: { id } },
+    title: 'Ada Lovelace assigned Pier to you',
+    body: null,
+    message_id: null,
+    sender: { id: ada.id },
+    resource: { id },
   });
   await assign(other.id);
   await feed(other, 'conversation.assigned', 1);
@@ -178,8 +182,12 @@ t.test('a run that waits for approval: in a conversation, and outside of any', a
   await due(runId);
   const [shown] = await feed(approver, 'approval.requested', 1);
   t.match(shown, {
-    ...{ title: `${name} asks for approval in Pier`, body: 'list-agents, fetch_url', priority: 'high' },
-    ...{ agent_run_id: runId, message_id: null, resource: { id: conversationId } },
+    title: `${name} asks for approval in Pier`,
+    body: 'list-agents, fetch_url',
+    priority: 'high',
+    agent_run_id: runId,
+    message_id: null,
+    resource: { id: conversationId },
   });
   for (const one of [reader, outsider]) await feed(one, 'approval.requested', 0);
   const decide = (action_id: string) =>
@@ -238,7 +246,8 @@ async function feed(
       if (count !== undefined && (await hasOutbox())) return undefined;
       const query = `limit=100&category=${category}&include[]=sender&include[]=resource`;
       const { body } = await app.call<List<Notification>>('GET', `/v1/messaging/notifications?${query}`, {
-        ...{ token, headers: PREVIEW },
+        token,
+        headers: PREVIEW,
       });
       return count === undefined || body.data.length === count ? body.data : undefined;
     },

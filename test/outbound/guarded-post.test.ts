@@ -371,7 +371,11 @@ async function listen({ teardown }: Teardown, script: Script): Promise<string> {
 
 function requestOf(url: string, fields: Partial<PostRequest>): PostRequest {
   return {
-    ...{ url: readOutboundUrl(url), scope: 'one', headers: {}, body: 'x', timeoutMs: PATIENCE_MS },
+    url: readOutboundUrl(url),
+    scope: 'one',
+    headers: {},
+    body: 'x',
+    timeoutMs: PATIENCE_MS,
     ...fields,
   };
 }

@@ -12,7 +12,9 @@ t.test('many slow receivers leave each other one try at a time', async (t) => {
   let drained = 0;
   const lanes = new Lanes<One>({
     laneOf: ({ lane }) => lane,
-    ...{ sideBySide: 3, crowd: 5, room: 4 },
+    sideBySide: 3,
+    crowd: 5,
+    room: 4,
     run: ({ lane, ended }) => {
       begun.push(lane);
       return ended;

@@ -52,8 +52,12 @@ t.test('an event is shown as it was raised, by its id and in the list', async (t
     201,
   );
   t.match(made, {
-    ...{ object: 'event', type: 'order.created', event_id: 'order-1042', created_by: producer.id },
-    ...{ resource_type: 'order', resource_id: 'SO-1042' },
+    object: 'event',
+    type: 'order.created',
+    event_id: 'order-1042',
+    created_by: producer.id,
+    resource_type: 'order',
+    resource_id: 'SO-1042',
   });
   t.strictSame(JSON.stringify(made.data), JSON.stringify(data), 'in the order in which it was sent');
   const [stored] = await database.kysely
@@ -174,7 +178,10 @@ t.test('an event starts the agents that wait for it, with the event as data', as
   );
   const [run] = await settledRuns(agent.id);
   t.match(run, {
-    ...{ trigger_type: 'event', triggered_by: null, depth: 0, status: 'completed' },
+    trigger_type: 'event',
+    triggered_by: null,
+    depth: 0,
+    status: 'completed',
     traceparent: new RegExp(`^00-${'a'.repeat(32)}-`),
   });
   const input = {

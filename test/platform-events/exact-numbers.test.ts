@@ -29,9 +29,21 @@ import { WebhookReceiver } from '../support/webhook-receiver.ts';
 
 /** In the order in which they are sent. */
 const NUMBERS = [
-  ...['9007199254740993', '-9007199254740993', '123456789012345678901234567890', '-1e-400'],
-  ...['0.10000000000000000001', '1.00000000000000000001E+2', '0.1', '1.0', '1e2', '0', '-17.25'],
-  ...['5e-324', '1.7976931348623157e308', '0.30000000000000004', '12345678901234567890.5'],
+  '9007199254740993',
+  '-9007199254740993',
+  '123456789012345678901234567890',
+  '-1e-400',
+  '0.10000000000000000001',
+  '1.00000000000000000001E+2',
+  '0.1',
+  '1.0',
+  '1e2',
+  '0',
+  '-17.25',
+  '5e-324',
+  '1.7976931348623157e308',
+  '0.30000000000000004',
+  '12345678901234567890.5',
 ] as const;
 const LIST = `"numbers":[${NUMBERS.join(',')}]`;
 const DATA = `{"order":{${LIST}},"o":9007199254740993}`;
@@ -173,7 +185,9 @@ t.test('texts that look like numbers, and answers that are rewritten', async (t)
 
 function raw<Body = Refusal>(path: string, rawBody: string, headers = {}, token = demo.api_key) {
   return app.call<Body>('POST', path, {
-    ...{ rawBody, token, headers: { 'Service-Version': NEWEST_VERSION, ...headers } },
+    rawBody,
+    token,
+    headers: { 'Service-Version': NEWEST_VERSION, ...headers },
   });
 }
 
@@ -190,7 +204,8 @@ function get<Body>(path: string, version: string = NEWEST_VERSION): Promise<Call
 /** The texts of the frames that a socket of this caller gets from now on. */
 async function framesOf(t: Test, token: string): Promise<readonly string[]> {
   const headers = {
-    ...{ Authorization: `Bearer ${token}`, 'Service-Account': demo.account_id },
+    Authorization: `Bearer ${token}`,
+    'Service-Account': demo.account_id,
     'Service-Version': NEWEST_VERSION,
   };
   const socket = new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers });

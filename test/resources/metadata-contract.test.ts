@@ -60,27 +60,37 @@ const KINDS: Readonly<Record<string, Kind>> = {
   user: {
     create: ['/v1/users', () => ({ name: 'Meta', email: `${randomUUID()}@example.net`, role_id: roleId })],
     place: ({ id }) => `/v1/users/${id}`,
-    ...{ part: plain, wrap: wrapPlain, param: 'metadata' },
+    part: plain,
+    wrap: wrapPlain,
+    param: 'metadata',
   },
   customer: {
     create: ['/v1/customers/ext:', () => ({ name: 'Mara' })],
     place: ({ id }) => `/v1/customers/${id}`,
-    ...{ part: plain, wrap: wrapPlain, param: 'metadata' },
+    part: plain,
+    wrap: wrapPlain,
+    param: 'metadata',
   },
   group: {
     create: [PATH, () => ({ type: 'group', participants: [] })],
     place: ({ id }) => `${PATH}/${id}`,
-    ...{ part: plain, wrap: wrapPlain, param: 'metadata' },
+    part: plain,
+    wrap: wrapPlain,
+    param: 'metadata',
   },
   participant: {
     create: [`${PATH}/${supportCase.id}/participants`, () => ({ type: 'customer', name: 'Mara' })],
     place: ({ id }) => `${PATH}/${supportCase.id}/participants/${id}`,
-    ...{ part: plain, wrap: wrapPlain, param: 'metadata' },
+    part: plain,
+    wrap: wrapPlain,
+    param: 'metadata',
   },
   message: {
     create: [messages, () => ({ body: 'ahoy', client_message_id: randomUUID() })],
     place: ({ id }) => `/v1/messaging/messages/${id}?include[]=attachments`,
-    ...{ part: plain, wrap: wrapPlain, param: 'metadata' },
+    part: plain,
+    wrap: wrapPlain,
+    param: 'metadata',
   },
   attachment: {
     create: [messages, () => ({ client_message_id: randomUUID() })],
@@ -120,11 +130,15 @@ for (const [name, kind] of Object.entries(KINDS)) {
     t.strictSame(shown.metadata, { plan: 'pro', public_order: '4711', gone: 'soon' });
     t.strictSame(part(await ok('GET', place(shown))).metadata, shown.metadata);
     t.strictSame(await change(shown, { plan: 'free', gone: null, added: '', absent: null }), {
-      ...{ plan: 'free', public_order: '4711', added: '' },
+      plan: 'free',
+      public_order: '4711',
+      added: '',
     });
     const at = await updatedAt(place(shown));
     t.strictSame(await change(shown, { plan: 'free', gone: null }), {
-      ...{ plan: 'free', public_order: '4711', added: '' },
+      plan: 'free',
+      public_order: '4711',
+      added: '',
     });
     t.equal(await updatedAt(place(shown)), at, 'nothing differs');
     t.strictSame(await change(shown, { plan: null, public_order: null, added: null }), {}, 'none is left');
@@ -360,7 +374,9 @@ t.test('drafts and schedules keep it, resends change nothing, forwards begin wit
   t.match(now, { status: 'sent', metadata: { public_ticket: '2' } });
   const audited = await cases.audited(team);
   t.strictSame(audited.find(({ action }) => action === 'scheduled.edited')?.details, {
-    ...{ message_id: scheduled.id, fields: ['metadata'], metadata_keys: ['ticket'] },
+    message_id: scheduled.id,
+    fields: ['metadata'],
+    metadata_keys: ['ticket'],
   });
 
   const client_message_id = randomUUID();

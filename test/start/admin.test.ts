@@ -53,7 +53,16 @@ t.test('a deployment gets its first account, key and user', async (t) => {
   const expires = new Date(Date.now() + 60_000).toISOString();
   const role = (account.roles as { id: string }[])[2]?.id ?? '';
   const brief = await admin(
-    ...['key', 'create', '--account', id, '--name', 'B', '--role', role, '--expires', expires],
+    'key',
+    'create',
+    '--account',
+    id,
+    '--name',
+    'B',
+    '--role',
+    role,
+    '--expires',
+    expires,
   );
   t.equal(Date.parse(String(brief.expires_at)), Date.parse(expires));
   t.equal(brief.role_id, role, 'a role by its id');

@@ -78,7 +78,10 @@ t.test('the campaign of a busy machine names tests that exist', (t) => {
 t.test('beside busy loops, a test that fails or is not there is a problem', async (t) => {
   const frame = 'a frame comes back as it was';
   const { rows, problems } = await busy(t, {
-    ...{ seed: 1, testRuns: 2, fileRuns: 1, loops: 1 },
+    seed: 1,
+    testRuns: 2,
+    fileRuns: 1,
+    loops: 1,
     files: [
       { path: 'test/engine/frame-codec', failed: [frame, 'a name that no test has'] },
       { path: 'test/engine/no-such-file', failed: [] },

@@ -119,7 +119,11 @@ const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
     { PARLEY_IMAP_URL: 'imaps://support%40a.example:p%3Aw@mail.a.example' },
     {
       imap: {
-        ...{ host: 'mail.a.example', port: 993, secure: true, user: 'support@a.example', password: 'p:w' },
+        host: 'mail.a.example',
+        port: 993,
+        secure: true,
+        user: 'support@a.example',
+        password: 'p:w',
         mailbox: 'INBOX',
       },
     },
@@ -128,7 +132,11 @@ const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
     { PARLEY_IMAP_URL: 'imap://u:p@localhost:1143/In/Support%20desk' },
     {
       imap: {
-        ...{ host: 'localhost', port: 1143, secure: false, user: 'u', password: 'p' },
+        host: 'localhost',
+        port: 1143,
+        secure: false,
+        user: 'u',
+        password: 'p',
         mailbox: 'In/Support desk',
       },
     },

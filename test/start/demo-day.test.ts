@@ -207,7 +207,9 @@ t.test('once in a database, however many nodes write it', async (t) => {
       const database = await openDatabase({ url, log: createLog('silent'), hooks: HOOKS });
       t.teardown(() => database.close());
       const { store } = await openObjectStore({
-        ...{ database, s3: null, dataDir: join(directory, 'files') },
+        database,
+        s3: null,
+        dataDir: join(directory, 'files'),
         accountBytes: 1_000_000,
         baseUrl: () => 'http://127.0.0.1',
       });

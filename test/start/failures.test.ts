@@ -282,9 +282,12 @@ function oldPostgres(socket: Socket): void {
   const column = Buffer.concat([Buffer.from('server_version\0'), Buffer.alloc(18)]);
   column.writeInt32BE(25, 21);
   const answer = Buffer.concat([
-    ...[message('1'), message('2'), message('T', Buffer.from([0, 1]), column)],
+    message('1'),
+    message('2'),
+    message('T', Buffer.from([0, 1]), column),
     message('D', Buffer.from([0, 1, 0, 0, 0, version.length]), version),
-    ...[message('C', Buffer.from('SHOW\0')), ready],
+    message('C', Buffer.from('SHOW\0')),
+    ready,
   ]);
   let greeted = false;
   socket.on('error', () => undefined);

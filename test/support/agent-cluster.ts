@@ -39,7 +39,8 @@ export class AgentCluster {
       const link = links[index];
       const dataDir = cluster.nodes[index]?.dataDir;
       return startNode(t, {
-        ...{ databaseUrl, env },
+        databaseUrl,
+        env,
         redisUrl: link === undefined ? redis.url : `redis://127.0.0.1:${link.port}`,
         ...(dataDir !== undefined && { dataDir }),
       });

@@ -45,7 +45,11 @@ export async function startCells(
 /** Lets the source remove what is left of an account now, instead of within two minutes. */
 export async function removeLeft({ database, dataDir, url }: TestCell, accountId: string): Promise<void> {
   const { store } = await openObjectStore({
-    ...{ database, dataDir, s3: null, accountBytes: null, baseUrl: () => url },
+    database,
+    dataDir,
+    s3: null,
+    accountBytes: null,
+    baseUrl: () => url,
   });
   const parts = { database, store, log: createLog('silent') };
   // The fence lets writes pass once no node can still use the account.

@@ -126,7 +126,8 @@ export class ConsoleActs {
       email: `${this.#count}@customers.example`,
     };
     const { id } = await this.ask(this.other, 'POST', 'conversations', {
-      ...{ type: 'group', audience: isCase ? 'customer' : 'internal' },
+      type: 'group',
+      audience: isCase ? 'customer' : 'internal',
       ...(this.random.next() < 0.7 && { title: this.text('Conversation') }),
       participants: [member, isCase ? customer : { type: 'user', actor_id: this.idOf('vera') }],
     });

@@ -31,7 +31,9 @@ export class Contract {
   readonly #operations: readonly Operation[];
   // Most schemas are used only a few times, so fast compilation matters more than fast validation.
   readonly #ajv = new Ajv2020({
-    ...{ strict: false, allErrors: true, inlineRefs: false },
+    strict: false,
+    allErrors: true,
+    inlineRefs: false,
     code: { optimize: false },
   });
   /** Keyed by the text of the schema: all refusals share one. */

@@ -87,7 +87,8 @@ export async function startDovecot(
   });
   await start();
   return {
-    ...{ user, port },
+    user,
+    port,
     append: (mail) =>
       withClient(async (client) => {
         const appended = await client.append('INBOX', mail);

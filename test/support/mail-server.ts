@@ -30,7 +30,9 @@ export class MailServer {
   static async start(t: Teardown, port = 0): Promise<MailServer & { close(): Promise<void> }> {
     const self = new MailServer();
     const server = new SMTPServer({
-      ...{ authOptional: true, disabledCommands: ['STARTTLS', 'AUTH'], closeTimeout: 10 },
+      authOptional: true,
+      disabledCommands: ['STARTTLS', 'AUTH'],
+      closeTimeout: 10,
       onRcptTo({ address }, _session, done) {
         done(refusal(self.answerTo(address)));
       },

@@ -163,8 +163,10 @@ function readToken(jwt: string, key: string): ReceivedPush['token'] {
   const publicKey = createPublicKey({
     format: 'jwk',
     key: {
-      ...{ kty: 'EC', crv: 'P-256' },
-      ...{ x: bytes.subarray(1, 33).toString('base64url'), y: bytes.subarray(33).toString('base64url') },
+      kty: 'EC',
+      crv: 'P-256',
+      x: bytes.subarray(1, 33).toString('base64url'),
+      y: bytes.subarray(33).toString('base64url'),
     },
   });
   const isSigned = verify(

@@ -47,10 +47,23 @@ export class ReplyNode {
     const settings = new SettingsOfUsers(database, rights);
     const timeline = new Timeline(database, engine, metrics);
     const effects = new SentEffects({
-      ...{ database, files: FILES, engine, directory, settings, timeline, inFlight, metrics, log },
+      database,
+      files: FILES,
+      engine,
+      directory,
+      settings,
+      timeline,
+      inFlight,
+      metrics,
+      log,
     });
     const writes = {
-      ...{ database, files: FILES, timeline, metrics, log, planNotifications },
+      database,
+      files: FILES,
+      timeline,
+      metrics,
+      log,
+      planNotifications,
       numbers: new Numbers({ engine, timeline, metrics }),
       maySend: () => true,
       onCommitted: (committed: Committed) => effects.committed(committed),
@@ -58,7 +71,9 @@ export class ReplyNode {
     const writePath = new WritePath(writes);
     const lockedWrites = new LockedWrites(writes);
     const ofChanges = {
-      ...{ database, files: FILES, engine },
+      database,
+      files: FILES,
+      engine,
       onFinished: (messageIds: readonly string[]) => effects.finished(messageIds),
     };
     const outbox = new OutboxWorker({ database, inFlight, watch: NO_WATCH, metrics, log });
@@ -94,7 +109,10 @@ export class ReplyNode {
     const { id: customerId } = await createCustomer(database, { accountId, name: 'Cleo' });
     const { conversation } = await database.transaction((tx) =>
       createConversation(tx, {
-        ...{ accountId, type: 'group', title: 'Pier', audience },
+        accountId,
+        type: 'group',
+        title: 'Pier',
+        audience,
         participants: [
           { type: 'user', actorId: users.ada.id, role: 'owner' },
           { type: 'user', actorId: users.grace.id },
@@ -113,10 +131,17 @@ export class ReplyNode {
       .insertInto('agent_runs')
       .values({
         id: newId('agentRun'),
-        ...{ account_id: demo.account_id, agent_id: demo.agent.id, actor_id: demo.agent.actor_id },
-        ...{ trigger_type: 'chat', trigger_key: newId('message'), status: 'running' },
-        ...{ conversation_id: conversationId, trigger_message_id: triggerMessageId },
-        ...{ owner: engine.nodeId, fence: 1, started_at: new Date().toISOString() },
+        account_id: demo.account_id,
+        agent_id: demo.agent.id,
+        actor_id: demo.agent.actor_id,
+        trigger_type: 'chat',
+        trigger_key: newId('message'),
+        status: 'running',
+        conversation_id: conversationId,
+        trigger_message_id: triggerMessageId,
+        owner: engine.nodeId,
+        fence: 1,
+        started_at: new Date().toISOString(),
       })
       .returningAll()
       .executeTakeFirstOrThrow();

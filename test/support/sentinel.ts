@@ -68,8 +68,11 @@ export interface SentinelSecrets {
 export async function startSentinelGroup(t: Teardown, secrets?: SentinelSecrets): Promise<SentinelGroup> {
   const { certificate, password, sentinelPassword } = secrets ?? {};
   const tls = certificate && {
-    ...{ 'tls-ca-cert-file': certificate.ca, 'tls-cert-file': certificate.cert },
-    ...{ 'tls-key-file': certificate.key, 'tls-replication': 'yes', 'tls-auth-clients': 'no' },
+    'tls-ca-cert-file': certificate.ca,
+    'tls-cert-file': certificate.cert,
+    'tls-key-file': certificate.key,
+    'tls-replication': 'yes',
+    'tls-auth-clients': 'no',
   };
   const login = async (password: string | undefined): Promise<RedisLogin> =>
     certificate && password !== undefined ? { password, tls: { ca: await readFile(certificate.ca) } } : {};

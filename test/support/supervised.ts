@@ -26,7 +26,10 @@ export class Supervised {
     const { url: DATABASE_URL } = await createTestDatabase(t);
     const { url: REDIS_URL } = await startRedis(t);
     return Supervised.#startWith(t, {
-      ...{ DATABASE_URL, REDIS_URL, PARLEY_PROCESSES: String(processes), PARLEY_LOG_LEVEL: 'info' },
+      DATABASE_URL,
+      REDIS_URL,
+      PARLEY_PROCESSES: String(processes),
+      PARLEY_LOG_LEVEL: 'info',
       ...env,
     });
   }

@@ -51,7 +51,9 @@ export class TokenIssuer {
   get keySet(): { keys: object[] } {
     return {
       keys: this.keys.map(({ kid, algorithm, publicKey }) => ({
-        ...{ ...publicKey.export({ format: 'jwk' }), kid, alg: algorithm },
+        ...publicKey.export({ format: 'jwk' }),
+        kid,
+        alg: algorithm,
         use: 'sig',
       })),
     };

@@ -137,7 +137,13 @@ export class InputFinder {
 
 /** Folders that a test may name without a slash. */
 const FOLDERS: ReadonlySet<string> = new Set([
-  ...['src', 'packages', 'bench', 'examples', 'docs', 'migrations', 'bin'],
+  'src',
+  'packages',
+  'bench',
+  'examples',
+  'docs',
+  'migrations',
+  'bin',
 ]);
 
 function unrelatedOf(text: string): readonly string[] {

@@ -48,8 +48,10 @@ t.test('without control groups, the table of processes finds the same', { skip: 
 
 t.test('a child that was waited for counts once, and one that vanished counts', (t) => {
   const entry = (parent: number, ownMs: number, reapedMs = 0) => ({
-    ...{ parent, session: 1 },
-    ...{ own: ownMs / 1_000, reaped: reapedMs / 1_000 },
+    parent,
+    session: 1,
+    own: ownMs / 1_000,
+    reaped: reapedMs / 1_000,
   });
   const table = new ProcessTable(10);
   const other = ['7 1', entry(1, 5_000)] as const;

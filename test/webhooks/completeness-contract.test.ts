@@ -118,7 +118,10 @@ t.test('a replay sends what was delivered again under the same ids, and takes no
   const replay = await call<WebhookReplay>('POST', path, { body: { since }, headers });
   t.equal(replay.status, 200);
   t.strictSame(replay.body, {
-    ...{ object: 'webhook_replay', webhook_id: webhook.id, since, until: replay.body.until },
+    object: 'webhook_replay',
+    webhook_id: webhook.id,
+    since,
+    until: replay.body.until,
   });
   t.ok(replay.body.until > since);
   await until(() => idsOf().length === 6, { what: 'the events again' });

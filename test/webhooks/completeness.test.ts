@@ -195,7 +195,12 @@ class History {
     const sequence = (this.#placesOf(conversationId).at(-1)?.sequence ?? 0) + 1;
     const { id } = newMessage(ground);
     const place: Place = {
-      ...{ conversationId, sequence, state, id, committedBy: '', outboxId: undefined },
+      conversationId,
+      sequence,
+      state,
+      id,
+      committedBy: '',
+      outboxId: undefined,
       deliveries: new Map(),
     };
     this.#places.push(place);

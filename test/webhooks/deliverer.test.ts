@@ -89,9 +89,19 @@ t.test('a new event is sent at once, and recorded with its outcome', async (t) =
   t.notOk('traceparent' in request!.headers);
   const { occurred_at, created_at, updated_at, last_ms, ...row } = (await rows(id))[0]!;
   t.strictSame(row, {
-    ...{ webhook_id: id, id: one.delivery.id, event_id: one.delivery.event_id, event_type: 'order.created' },
-    ...{ ...fields, resource_id: one.delivery.resource_id, change: null, was_delivered: false },
-    ...{ status: 'delivered', attempts: 1, next_try_at: null, last_status_code: 200, last_error: null },
+    webhook_id: id,
+    id: one.delivery.id,
+    event_id: one.delivery.event_id,
+    event_type: 'order.created',
+    ...fields,
+    resource_id: one.delivery.resource_id,
+    change: null,
+    was_delivered: false,
+    status: 'delivered',
+    attempts: 1,
+    next_try_at: null,
+    last_status_code: 200,
+    last_error: null,
   });
   await deliverer.deliver([one, one]);
   t.strictSame(await states(id), ['delivered 1 200', 'delivered 1 200'], 'the same event is the same row');
@@ -294,11 +304,11 @@ t.test('old deliveries of webhooks are removed', async (t) => {
     await database.kysely
       .insertInto('webhook_deliveries')
       .values({
-        ...{
-          webhook_id: id,
-          id: `whd_${(us + Math.random()).toString(16).slice(0, 13)}${newId('event').slice(4, 15)}`,
-        },
-        ...{ event_id: delivery.event_id, event_type: 'order.created', occurred_at: delivery.occurred_at },
+        webhook_id: id,
+        id: `whd_${(us + Math.random()).toString(16).slice(0, 13)}${newId('event').slice(4, 15)}`,
+        event_id: delivery.event_id,
+        event_type: 'order.created',
+        occurred_at: delivery.occurred_at,
         status: status as 'failed',
       })
       .execute();

@@ -64,7 +64,14 @@ export async function openDelivering(
   const metrics = { registry, ...webhookMetrics({ registry }) };
   const watch = new DueWatch({ database, log });
   const deliverer = new Deliverer({
-    ...{ database, watch, receivers, posts, times, readData, metrics, log: own },
+    database,
+    watch,
+    receivers,
+    posts,
+    times,
+    readData,
+    metrics,
+    log: own,
     ...(timeoutMs !== undefined && { timeoutMs }),
     onWritten: (written) => health.note(written),
   });

@@ -191,13 +191,15 @@ t.test('a purge and the end of a run are recorded', async (t) => {
     await tx.kysely
       .insertInto('agent_runs')
       .values({
-        ...{ id: runId, account_id, agent_id: agent.id, actor_id: agent.actor_id, conversation_id: id },
-        ...{
-          trigger_type: 'manual',
-          trigger_key: runId,
-          status: 'completed',
-          completed_at: purged.purged_at,
-        },
+        id: runId,
+        account_id,
+        agent_id: agent.id,
+        actor_id: agent.actor_id,
+        conversation_id: id,
+        trigger_type: 'manual',
+        trigger_key: runId,
+        status: 'completed',
+        completed_at: purged.purged_at,
       })
       .execute();
     await enqueue(tx, RUN_ENDED, { run_id: runId });
@@ -239,7 +241,9 @@ t.test('rows behind a slow webhook are done before it', async (t) => {
   t.teardown(() => rights.close());
   const removed: number[] = [];
   const inFlight = {
-    ...{ revision: '0', begin() {}, release() {} },
+    revision: '0',
+    begin() {},
+    release() {},
     done: (ids: readonly number[]) => void removed.push(...ids),
   };
   const slow = Promise.withResolvers<void>();
@@ -247,7 +251,12 @@ t.test('rows behind a slow webhook are done before it', async (t) => {
   const directory = new ConversationDirectory(database, rights);
   const metrics = createNodeMetrics();
   const effects = new SentEffects({
-    ...{ database, files: NO_FILES, engine, directory, log, metrics },
+    database,
+    files: NO_FILES,
+    engine,
+    directory,
+    log,
+    metrics,
     inFlight,
     ofFeatures: { sent: () => answers.shift() },
     settings: new SettingsOfUsers(database, rights),

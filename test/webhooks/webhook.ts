@@ -28,7 +28,11 @@ export async function addWebhook(
     await tx.kysely
       .insertInto('webhooks')
       .values({
-        ...{ id, account_id: accountId, created_by: actorId, url, version: NEWEST_VERSION },
+        id,
+        account_id: accountId,
+        created_by: actorId,
+        url,
+        version: NEWEST_VERSION,
         event_types: [...eventTypes],
         include_direct: includeDirect,
         status: isDisabled ? 'disabled' : 'enabled',

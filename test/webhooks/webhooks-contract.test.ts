@@ -26,21 +26,21 @@ t.test('a webhook: the resource with its secret, once; every field and no other'
   const { secret, ...made } = await create(body);
   t.match(secret, /^whsec_[0-9A-Za-z+/]{43}=$/);
   t.strictSame(made, {
-    ...{
-      id: made.id,
-      object: 'webhook',
-      url: 'https://hooks.example.com/in?a=b',
-      event_types: body.event_types,
-    },
-    ...{
-      include_direct: false,
-      version: VERSION,
-      status: 'enabled',
-      disabled_at: null,
-      disabled_reason: null,
-    },
-    ...{ failing_since: null, last_success_at: null, previous_secret_until: null },
-    ...{ created_by: made.created_by, created_at: made.created_at, updated_at: made.updated_at },
+    id: made.id,
+    object: 'webhook',
+    url: 'https://hooks.example.com/in?a=b',
+    event_types: body.event_types,
+    include_direct: false,
+    version: VERSION,
+    status: 'enabled',
+    disabled_at: null,
+    disabled_reason: null,
+    failing_since: null,
+    last_success_at: null,
+    previous_secret_until: null,
+    created_by: made.created_by,
+    created_at: made.created_at,
+    updated_at: made.updated_at,
   });
   t.match([made.id, made.created_by, made.created_at], [/^whk_\w{24}$/, /^act_/, TIME]);
   t.strictSame((await call<Webhook>('GET', `${PATH}/${made.id}`)).body, made);
@@ -211,7 +211,9 @@ t.test('a change, and what it records', async (t) => {
   const changed = await patch({ url: 'https://b.example/', event_types: ['order.*'], include_direct: true });
   t.strictSame(changed, {
     ...before,
-    ...{ url: 'https://b.example/', event_types: ['order.*'], include_direct: true },
+    url: 'https://b.example/',
+    event_types: ['order.*'],
+    include_direct: true,
     updated_at: changed.updated_at,
   });
   t.ok(changed.updated_at > before.updated_at);
@@ -224,7 +226,9 @@ t.test('a change, and what it records', async (t) => {
     t.equal(refusalOf(refused), '409 resource_conflict null', action);
   }
   t.match(await patch({ status: 'enabled', include_direct: true }), {
-    ...{ status: 'enabled', disabled_reason: null, disabled_at: null },
+    status: 'enabled',
+    disabled_reason: null,
+    disabled_at: null,
   });
   await remove(before.id);
   t.equal(refusalOf(await call('GET', `${PATH}/${before.id}`)), '404 resource_not_found id');
@@ -272,11 +276,23 @@ t.test('a test event: signed, and its delivery', async (t) => {
   });
   t.equal(status, 201);
   t.strictSame(made, {
-    ...{ id: made.id, object: 'webhook_delivery', webhook_id: id, event_id: made.event_id },
-    ...{ event_type: 'webhook.test', conversation_id: null, sequence: null, resource_id: null },
-    ...{ status: 'pending', attempts: 0, next_try_at: made.next_try_at },
-    ...{ last_status_code: null, last_error: null, last_duration_ms: null },
-    ...{ occurred_at: made.occurred_at, created_at: made.created_at, updated_at: made.updated_at },
+    id: made.id,
+    object: 'webhook_delivery',
+    webhook_id: id,
+    event_id: made.event_id,
+    event_type: 'webhook.test',
+    conversation_id: null,
+    sequence: null,
+    resource_id: null,
+    status: 'pending',
+    attempts: 0,
+    next_try_at: made.next_try_at,
+    last_status_code: null,
+    last_error: null,
+    last_duration_ms: null,
+    occurred_at: made.occurred_at,
+    created_at: made.created_at,
+    updated_at: made.updated_at,
   });
   t.match([made.id, made.event_id, made.occurred_at], [/^whd_\w{24}$/, /^evt_/, TIME]);
   const delivered = await awaitDelivery(made, 'delivered');
@@ -285,11 +301,14 @@ t.test('a test event: signed, and its delivery', async (t) => {
 
   const [request] = receiver.received;
   t.match(request!.headers, {
-    ...{ 'content-type': 'application/json', 'webhook-id': made.event_id, 'service-version': VERSION },
+    'content-type': 'application/json',
+    'webhook-id': made.event_id,
+    'service-version': VERSION,
     traceparent: /^00-0af7651916cd43dd8448eb211c80319c-(?!b7ad6b7169203331)[0-9a-f]{16}-01$/,
   });
   t.strictSame(verified(secret, request!), {
-    ...{ type: 'webhook.test', timestamp: made.occurred_at },
+    type: 'webhook.test',
+    timestamp: made.occurred_at,
     data: { object: 'webhook_test', webhook_id: id },
   });
   t.throws(() => verified(`whsec_${Buffer.alloc(32).toString('base64')}`, request!));

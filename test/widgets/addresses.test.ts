@@ -45,7 +45,9 @@ async function tokenTo(address: string): Promise<string> {
 t.test('a link makes the visitor the customer of the address, where it was opened', async (t) => {
   const known = await need<{ id: string }>('POST', '/v1/messaging/conversations', {
     body: {
-      ...{ type: 'group', audience: 'customer', title: 'From before' },
+      type: 'group',
+      audience: 'customer',
+      title: 'From before',
       participants: [{ type: 'customer', name: 'Ada', email: 'ada@shop.example' }],
     },
   });
@@ -98,7 +100,9 @@ t.test('an unknown address is a new customer, in Arabic too', async (t) => {
 t.test('the address of another person brings nothing of hers to the one who types it', async (t) => {
   await need('POST', '/v1/messaging/conversations', {
     body: {
-      ...{ type: 'group', audience: 'customer', title: 'Hers' },
+      type: 'group',
+      audience: 'customer',
+      title: 'Hers',
       participants: [{ type: 'customer', name: 'Victim', email: 'victim@shop.example' }],
     },
   });

@@ -227,8 +227,10 @@ t.test('streams and polls carry a visitor, and open screens of the team show the
   t.match(polled.text, 'Who am I?');
   const streamOf = (token: string) => {
     const headers = {
-      ...{ Authorization: `Bearer ${token}`, 'Service-Version': NEWEST_VERSION },
-      ...{ 'Service-Account': demo.account_id, 'Content-Type': 'application/json' },
+      Authorization: `Bearer ${token}`,
+      'Service-Version': NEWEST_VERSION,
+      'Service-Account': demo.account_id,
+      'Content-Type': 'application/json',
     };
     return new StreamClient({ baseUrl: app.baseUrl, headers }, { subscribe: [{ conversation_id: id }] });
   };

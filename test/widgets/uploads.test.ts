@@ -26,7 +26,9 @@ const { call, refusal } = callsAt(app, NEWEST_VERSION);
 const { need, widget, visitor, openCase } = visitorsOf(app);
 const issuer = await TokenIssuer.start(t);
 const provider = await provide(app, issuer, {
-  ...{ person: 'customer', provision: 'first_use', subject: 'external_id' },
+  person: 'customer',
+  provision: 'first_use',
+  subject: 'external_id',
 });
 const shop = await widget({ identity_provider_id: provider.id });
 const tokenOf = (sub: string) => issuer.token({ iss: issuer.origin, aud: AUDIENCE, sub });
@@ -51,7 +53,9 @@ async function uploaded(token: string, fields: object = {}): Promise<string> {
 }
 
 const sendOf = (s3_key: string, more: object = {}) => ({
-  ...{ client_message_id: randomUUID(), attachments: [{ kind: 'image', s3_key }], ...more },
+  client_message_id: randomUUID(),
+  attachments: [{ kind: 'image', s3_key }],
+  ...more,
 });
 const sendFile = (token: string, conversationId: string, s3_key: string, more: object = {}) =>
   need<ChatMessage>('POST', messagesOf(conversationId), { token, body: sendOf(s3_key, more) });
@@ -217,7 +221,8 @@ t.test('a hundred megabytes a day for a visitor, and no such limit for who is kn
   const { status, body } = await ask(access_token, { size_bytes: 1 });
   t.equal(status, 403);
   t.match(body.error, {
-    ...{ code: 'limit_exceeded', param: 'size_bytes' },
+    code: 'limit_exceeded',
+    param: 'size_bytes',
     quota: { limit: visitorBytesADay, used: visitorBytesADay },
   });
   t.equal(await refusedUpload(tokenOf('cleo')), '201');

@@ -56,8 +56,14 @@ t.test('a widget is made, read, listed, changed and deleted, and audited', async
   });
   const none = { greeting: null, offline: null };
   t.match(cleared, {
-    ...{ name: 'Shop', sites: made.sites, group_id: null, hours: null, texts: { en: none, ar: none } },
-    ...{ colors: { light: null, dark: null }, identity_provider_id: null, enabled: true },
+    name: 'Shop',
+    sites: made.sites,
+    group_id: null,
+    hours: null,
+    texts: { en: none, ar: none },
+    colors: { light: null, dark: null },
+    identity_provider_id: null,
+    enabled: true,
   });
   t.match(await need('PATCH', path, { body: { name: 'Two', sites: ['https://two.example'] } }), {
     name: 'Two',
@@ -164,7 +170,10 @@ t.test('50 at most, also two at once', async (t) => {
 
 t.test('visitors see what is meant for them, without a credential', async (t) => {
   const { id } = await widget({
-    ...{ name: 'Secret name', texts: WHOLE.texts, colors: WHOLE.colors, group_id: group.id },
+    name: 'Secret name',
+    texts: WHOLE.texts,
+    colors: WHOLE.colors,
+    group_id: group.id,
     identity_provider_id: provider.id,
   });
   const path = `/v1/widgets/${id}/public`;
@@ -188,7 +197,9 @@ t.test('visitors see what is meant for them, without a credential', async (t) =>
     body: { hours: { timezone: 'UTC', open: [] }, group_id: null },
   });
   t.match((await call('GET', path, { headers: OPEN })).body, {
-    ...{ is_open: false, opens_at: null, persona: { name: 'Customer Service' } },
+    is_open: false,
+    opens_at: null,
+    persona: { name: 'Customer Service' },
   });
   await need('PATCH', `/v1/widgets/${id}`, { body: { enabled: false } });
   t.equal(await refusal('GET', path, { headers: OPEN }), '404 resource_not_found id');

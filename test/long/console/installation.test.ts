@@ -80,7 +80,11 @@ t.test('what needs attention stands first, with what to do', async (t) => {
   await database.kysely
     .insertInto('imports')
     .values({
-      ...{ id, account_id: demo.account_id, source: 'slack', status: 'failed', size_bytes: 1 },
+      id,
+      account_id: demo.account_id,
+      source: 'slack',
+      status: 'failed',
+      size_bytes: 1,
       completed_at: new Date().toISOString(),
     })
     .execute();

@@ -121,7 +121,9 @@ t.test('the settings: all that the server has', async (t) => {
   await until(async () => (await settings()).mute_until !== null, { what: 'the last change' });
   t.match(await settings(), {
     do_not_disturb: {
-      ...{ from: '21:30', to: '07:00', timezone: 'Europe/Berlin' },
+      from: '21:30',
+      to: '07:00',
+      timezone: 'Europe/Berlin',
       days: ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'],
     },
     digest_after_minutes: 30,
@@ -214,8 +216,13 @@ const PUSH = /^Show notifications while the console is closed/;
 const SETTINGS = '/v1/messaging/notification-settings';
 const REFUSED = {
   error: {
-    ...{ code: 'insufficient_permissions', type: 'authorization_error', message: 'Not now.', param: null },
-    ...{ doc_url: '/docs', is_transient: false, request_log_url: null },
+    code: 'insufficient_permissions',
+    type: 'authorization_error',
+    message: 'Not now.',
+    param: null,
+    doc_url: '/docs',
+    is_transient: false,
+    request_log_url: null,
   },
 };
 

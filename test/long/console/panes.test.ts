@@ -136,7 +136,11 @@ t.test('what a member and a viewer may not do is not offered', async (t) => {
       .evaluateAll((all) => (all as unknown as Button[]).map((one) => one.ariaLabel ?? one.textContent));
   };
   t.strictSame(await offered(graces), [
-    ...['Close the pane', 'Set the topic', 'Put on hold', 'Hide until the next message', 'Leave'],
+    'Close the pane',
+    'Set the topic',
+    'Put on hold',
+    'Hide until the next message',
+    'Leave',
   ]);
   t.strictSame(await offered(veras), ['Close the pane', 'Hide until the next message', 'Leave']);
   await graces.getByRole('region', { name: 'Approval of create_artifact' }).waitFor();
@@ -214,16 +218,22 @@ t.test('an approval, by two pages at once', async (t) => {
 
 t.test('a mail: subject, ways, quotes, and why it was not sent', async (t) => {
   const { message } = await nodemailer.createTransport({ streamTransport: true, buffer: true }).sendMail({
-    ...{ from: 'Cleo <cleo@customers.example>', to: demo.inbox.address, cc: 'Bo <bo@customers.example>' },
-    ...{ subject: 'Where is my order?', messageId: '<order-1@customers.example>' },
+    from: 'Cleo <cleo@customers.example>',
+    to: demo.inbox.address,
+    cc: 'Bo <bo@customers.example>',
+    subject: 'Where is my order?',
+    messageId: '<order-1@customers.example>',
     text: 'It has not come.\n\nOn Monday, support wrote:\n> It is on its way.\n\n-- \nCleo, Cellist\n',
   });
   const raw = message as Buffer;
   const { body } = await app.call<MailReceipt>('POST', '/v1/mail/inbound', {
     rawBody: new Uint8Array(raw),
     headers: {
-      ...{ Authorization: undefined, 'Service-Version': undefined, 'Service-Account': undefined },
-      ...{ 'Content-Type': 'message/rfc822', 'Parley-Signature': signed(raw, SECRET) },
+      Authorization: undefined,
+      'Service-Version': undefined,
+      'Service-Account': undefined,
+      'Content-Type': 'message/rfc822',
+      'Parley-Signature': signed(raw, SECRET),
     },
   });
   const id = body.mails[0]!.conversation_id!;

@@ -44,14 +44,21 @@ const SECTIONS: Readonly<Record<string, Rows>> = {
   agents: {
     path: '/v1/ai/agents',
     body: (name, n) => ({
-      ...{ name, description: name, category_code: name.slice(0, 64) },
-      ...{ slug: `agent-${n}`, trigger_type: 'manual', config: {} },
+      name,
+      description: name,
+      category_code: name.slice(0, 64),
+      slug: `agent-${n}`,
+      trigger_type: 'manual',
+      config: {},
     }),
   },
   'identity-providers': {
     path: '/v1/identity-providers',
     body: (name, n) => ({
-      ...{ name, issuer: `https://${n}.example`, audience: 'a', jwks_url: 'http://127.0.0.1:9/keys' },
+      name,
+      issuer: `https://${n}.example`,
+      audience: 'a',
+      jwks_url: 'http://127.0.0.1:9/keys',
     }),
   },
   webhooks: {
@@ -114,7 +121,9 @@ t.test('what is sent to webhooks, what receivers answer, and what the list says 
   await each(XSS_KINDS, (title) =>
     shown.ok('POST', '/v1/messaging/conversations', {
       body: {
-        ...{ type: 'group', title, metadata: { title } },
+        type: 'group',
+        title,
+        metadata: { title },
         participants: [{ type: 'user', actor_id: shown.app.demo.users.ada.id }],
       },
     }),
@@ -150,12 +159,17 @@ t.test('what nodes say of themselves, and what checks say, on the page of operat
     ...answer,
     nodes: XSS_KINDS.map((text, index) => ({
       ...answer.nodes[0]!,
-      ...{ id: text, release: text, node_version: text, answers: false },
+      id: text,
+      release: text,
+      node_version: text,
+      answers: false,
       ...(index % 2 === 0 ? { state: text } : { postgres: text }),
     })),
     checks: XSS_KINDS.map((text, index) => ({
       ...answer.checks[0]!,
-      ...{ name: text, message: text, state: index % 2 === 0 ? 'attention' : 'ok' },
+      name: text,
+      message: text,
+      state: index % 2 === 0 ? 'attention' : 'ok',
     })),
   }));
   await page.reload();

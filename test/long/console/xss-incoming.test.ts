@@ -51,7 +51,8 @@ t.test(
         from: { name, address: 'cleo@customers.example' },
         to: { name, address: 'help@demo.example' },
         cc: { name, address: 'otto@customers.example' },
-        ...{ subject: name, messageId: idOf(index) },
+        subject: name,
+        messageId: idOf(index),
         ...(index > 0 && { inReplyTo: idOf(0), references: idOf(0) }),
         // Every other one has nothing but HTML.
         ...(index % 2 === 0 && {
@@ -65,7 +66,10 @@ t.test(
     const conversation = await arrive(XSS_NAMES[0]!, 0);
     const created_at = new Date().toISOString();
     const messages = ['Above all others', ...XSS_VECTORS].map((body) => ({
-      ...{ author_id: grace.id, body, client_message_id: crypto.randomUUID(), created_at },
+      author_id: grace.id,
+      body,
+      client_message_id: crypto.randomUUID(),
+      created_at,
     }));
     await shown.ok('POST', `${CONVERSATIONS}/${conversation}/messages/import`, { body: { messages } });
     const others = await each(XSS_NAMES.slice(1), (name, index) => arrive(name, index + 1));
@@ -106,7 +110,8 @@ async function isDownloaded(t: Test, url: string): Promise<void> {
 
 async function receive(raw: Buffer): Promise<MailReceipt> {
   const answer = await fetch(`${app.baseUrl}/v1/mail/inbound`, {
-    ...{ method: 'POST', body: new Uint8Array(raw) },
+    method: 'POST',
+    body: new Uint8Array(raw),
     headers: { 'Content-Type': 'message/rfc822', 'Parley-Signature': signed(raw, SECRET) },
   });
   if (answer.status !== 200) throw new Error(await answer.text());
@@ -115,7 +120,8 @@ async function receive(raw: Buffer): Promise<MailReceipt> {
 
 t.test('names of files: in the timeline, in the list, as a picture, as downloaded', async (t) => {
   const { id } = await shown.ok<Conversation>('POST', CONVERSATIONS, {
-    ...{ token: ada.access_token, body: { type: 'group', title: 'Files', participants: [] } },
+    token: ada.access_token,
+    body: { type: 'group', title: 'Files', participants: [] },
   });
   const sent = await each(XSS_KINDS, async (filename, index) => {
     const kind = index % 2 === 0 ? 'file' : 'image';
@@ -161,7 +167,11 @@ t.test('what a model writes, calls and gets, while it grows and when it waits', 
   const role_id = roles.data.find(({ name }) => name === 'admin')!.id;
   const agent = await shown.ok<{ id: string; actor_id: string }>('POST', '/v1/ai/agents', {
     body: {
-      ...{ name: XSS_KINDS[0], slug: 'hostile', category_code: 'support', trigger_type: 'chat', role_id },
+      name: XSS_KINDS[0],
+      slug: 'hostile',
+      category_code: 'support',
+      trigger_type: 'chat',
+      role_id,
       config: {
         endpoint_tool_slugs: ['create-group', 'list-groups'],
         endpoint_tool_review: { 'create-group': true },
@@ -172,7 +182,8 @@ t.test('what a model writes, calls and gets, while it grows and when it waits', 
   const { id } = await shown.ok<Conversation>('POST', CONVERSATIONS, {
     token: ada.access_token,
     body: {
-      ...{ type: 'group', title: 'Models' },
+      type: 'group',
+      title: 'Models',
       participants: [
         { type: 'agent', actor_id: agent.actor_id },
         { type: 'user', actor_id: grace.id },
@@ -183,7 +194,8 @@ t.test('what a model writes, calls and gets, while it grows and when it waits', 
   const args = Object.fromEntries(XSS_VECTORS.map((text, index) => [`${index} ${text}`, text]));
   const calls = XSS_KINDS.map((name) => ({ name, arguments: { body: { name } } }));
   models.reply({
-    ...{ text: ALL.match(/[\s\S]{1,40}/g)!, tokensPerSecond: 200 },
+    text: ALL.match(/[\s\S]{1,40}/g)!,
+    tokensPerSecond: 200,
     calls: [{ name: 'list-groups', arguments: { query: { limit: 100 } } }],
   });
   models.reply({ calls });
@@ -221,7 +233,13 @@ t.test('what a model writes, calls and gets, while it grows and when it waits', 
 t.test('an archive: names of people and channels, descriptions, topics, texts', async (t) => {
   const ids = XSS_KINDS.map((_, index) => index + 1);
   const person = (id: number, full_name: string, email: string) => ({
-    ...{ id, full_name, delivery_email: email, email, is_active: true, is_bot: false, role: 400 },
+    id,
+    full_name,
+    delivery_email: email,
+    email,
+    is_active: true,
+    is_bot: false,
+    role: 400,
   });
   const own = 1_000;
   const archive = await tarred({
@@ -231,10 +249,15 @@ t.test('an archive: names of people and channels, descriptions, topics, texts', 
         ...ids.map((id) => person(id, XSS_KINDS[id - 1]!, `u${id}@harbor.example`)),
         person(own, 'Ada', ada.email),
       ],
-      ...{ zerver_userprofile_mirrordummy: [], zerver_userprofile_crossrealm: [], zerver_reaction: [] },
+      zerver_userprofile_mirrordummy: [],
+      zerver_userprofile_crossrealm: [],
+      zerver_reaction: [],
       zerver_stream: ids.map((id) => ({
-        ...{ id, name: XSS_KINDS[id - 1], description: XSS_KINDS[id - 1] },
-        ...{ invite_only: false, deactivated: false },
+        id,
+        name: XSS_KINDS[id - 1],
+        description: XSS_KINDS[id - 1],
+        invite_only: false,
+        deactivated: false,
       })),
       zerver_recipient: ids.map((id) => ({ id, type: 2, type_id: id })),
       zerver_subscription: ids.flatMap((id) => [
@@ -244,7 +267,11 @@ t.test('an archive: names of people and channels, descriptions, topics, texts', 
     },
     'harbor/messages-000001.json': {
       zerver_message: ids.map((id) => ({
-        ...{ id, sender: id, recipient: id, subject: XSS_KINDS[id - 1], content: XSS_KINDS[id - 1] },
+        id,
+        sender: id,
+        recipient: id,
+        subject: XSS_KINDS[id - 1],
+        content: XSS_KINDS[id - 1],
         date_sent: 1_600_000_000 + id,
       })),
       zerver_usermessage: [],

@@ -24,7 +24,8 @@ const CONVERSATIONS = '/v1/messaging/conversations';
 t.test('titles, customers and their metadata', async (t) => {
   const opened = await each(XSS_KINDS, (title) =>
     shown.ok<Conversation>('POST', CONVERSATIONS, {
-      ...{ token: ada.access_token, body: { type: 'group', title, participants: [] } },
+      token: ada.access_token,
+      body: { type: 'group', title, participants: [] },
     }),
   );
   await shown.go('');
@@ -81,7 +82,8 @@ t.test('members of a conversation, who has written, who is mentioned', async (t)
   );
   const participants = people.map(({ id }) => ({ type: 'user', actor_id: id }));
   const { id } = await shown.ok<Conversation>('POST', CONVERSATIONS, {
-    ...{ token: ada.access_token, body: { type: 'group', title: 'Members', participants } },
+    token: ada.access_token,
+    body: { type: 'group', title: 'Members', participants },
   });
   const said = await each(people, async (person) =>
     shown.ok('POST', `${CONVERSATIONS}/${id}/messages`, {
@@ -128,14 +130,19 @@ t.test('what is searched for, and what is found', async (t) => {
 /** A case with these customers, and these texts as its metadata. */
 function newCase(texts: readonly string[], from: number): Promise<Conversation> {
   const participants = texts.map((name, index) => ({
-    ...{ type: 'customer', name, email: `customer-${from + index}@example.com` },
+    type: 'customer',
+    name,
+    email: `customer-${from + index}@example.com`,
   }));
   const metadata = Object.fromEntries(texts.map((text, index) => [`note ${index}`, text]));
   const others = [{ type: 'user', actor_id: grace.id }];
   return shown.ok<Conversation>('POST', CONVERSATIONS, {
     token: ada.access_token,
     body: {
-      ...{ type: 'group', audience: 'customer', title: 'A case', metadata },
+      type: 'group',
+      audience: 'customer',
+      title: 'A case',
+      metadata,
       participants: [...participants, ...others],
     },
   });
@@ -154,7 +161,8 @@ t.test('markup that slipped through would run nothing, on any page', async (t) =
   t.comment('a download that a browser would show, as HTML');
   const key = await new Cases(app).upload('page.html');
   const { id } = await shown.ok<Conversation>('POST', CONVERSATIONS, {
-    ...{ token: grace.access_token, body: { type: 'group', title: 'Files', participants: [] } },
+    token: grace.access_token,
+    body: { type: 'group', title: 'Files', participants: [] },
   });
   const { attachments } = await shown.ok<ChatMessage>(
     'POST',

@@ -23,7 +23,10 @@ const app = await startTestApp(t, { PARLEY_FETCH_ALLOW: '127.0.0.1' });
 const { call } = callsAt(app, NEWEST_VERSION);
 const issuer = await TokenIssuer.start(t);
 const provider = await provide(app, issuer, {
-  ...{ person: 'customer', subject: 'external_id', provision: 'first_use', algorithms: ['RS256'] },
+  person: 'customer',
+  subject: 'external_id',
+  provision: 'first_use',
+  algorithms: ['RS256'],
 });
 /** The pages of the shop: each path has what its head and its body hold. */
 const PAGES: Readonly<Record<string, () => { readonly head?: string; readonly body: string }>> = {

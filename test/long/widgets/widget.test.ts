@@ -27,12 +27,17 @@ import { until } from '../../support/until.ts';
 
 const mail = await MailServer.start(t);
 const app = await startTestApp(t, {
-  ...{ PARLEY_FETCH_ALLOW: '127.0.0.1', PARLEY_RATE_LIMIT: 'off', PARLEY_SMTP_URL: mail.url },
+  PARLEY_FETCH_ALLOW: '127.0.0.1',
+  PARLEY_RATE_LIMIT: 'off',
+  PARLEY_SMTP_URL: mail.url,
 });
 const { call } = callsAt(app, NEWEST_VERSION);
 const issuer = await TokenIssuer.start(t);
 const provider = await provide(app, issuer, {
-  ...{ person: 'customer', subject: 'external_id', provision: 'first_use', algorithms: ['RS256'] },
+  person: 'customer',
+  subject: 'external_id',
+  provision: 'first_use',
+  algorithms: ['RS256'],
 });
 let more = '';
 const site = await serveSite(t, (request, response) => {
@@ -48,7 +53,10 @@ const site = await serveSite(t, (request, response) => {
 });
 const { body: widget } = await call<Widget>('POST', '/v1/widgets', {
   body: {
-    ...{ name: 'Shop', sites: [site], identity_provider_id: provider.id, colors: { light: '#7a1f5c' } },
+    name: 'Shop',
+    sites: [site],
+    identity_provider_id: provider.id,
+    colors: { light: '#7a1f5c' },
     texts: { en: { greeting: 'Ahoy! What are you looking for?' } },
   },
 });

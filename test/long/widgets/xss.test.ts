@@ -27,7 +27,10 @@ const app = await startTestApp(t, { PARLEY_FETCH_ALLOW: '127.0.0.1', PARLEY_RATE
 const { need, widget: newWidget } = visitorsOf(app);
 const issuer = await TokenIssuer.start(t);
 const provider = await provide(app, issuer, {
-  ...{ person: 'customer', subject: 'external_id', provision: 'first_use', algorithms: ['RS256'] },
+  person: 'customer',
+  subject: 'external_id',
+  provision: 'first_use',
+  algorithms: ['RS256'],
 });
 /** Attributes of the loader's script. */
 let more = '';
@@ -78,7 +81,9 @@ t.test('what is written by both', async (t) => {
     await need('POST', path, {
       ...(own && { token }),
       body: {
-        ...{ body: text, client_message_id: crypto.randomUUID(), attachments },
+        body: text,
+        client_message_id: crypto.randomUUID(),
+        attachments,
         ...(!own && { audience: 'customer' }),
       },
     });
