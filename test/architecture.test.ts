@@ -3,6 +3,7 @@
  * what is forbidden.
  */
 
+import { spawnSync } from 'node:child_process';
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path/posix';
 import t from 'tap';
@@ -1186,6 +1187,31 @@ for (const [name, [path, text, message]] of Object.entries(WRONG)) {
     t.ok(found[0]?.startsWith(path));
   });
 }
+
+t.test('npm run lint finds a literal that is spread', async (t) => {
+  const found = (lines: readonly string[]) => {
+    const cwd = t.testdir({
+      'biome.json': '{ "plugins": ["./spread-literals.grit"] }',
+      'spread-literals.grit': readFileSync(join(import.meta.dirname, 'support/spread-literals.grit')),
+      'a.tsx': lines.map((line, n) => `export const a${n} = ${line};\n`).join(''),
+    });
+    const biome = resolve(import.meta.dirname, '../node_modules/@biomejs/biome/bin/biome');
+    const run = [biome, 'lint', '--only=plugin', '--reporter=json'];
+    return JSON.parse(spawnSync(process.execPath, run, { cwd, encoding: 'utf8' }).stdout).diagnostics.length;
+  };
+  const wrong = [
+    '{ ...{ b, c: 2 }, d }',
+    "[...['x'], y]",
+    'f(...[b])',
+    '<p {...{ b }} />',
+    '{ ...({ b } as const) }',
+  ];
+  t.equal(found(wrong), wrong.length);
+  t.equal(
+    found(['{ ...b, ...(c && { d }), ...(c ? { d } : {}) }', '[...b, ...[...c].map(d)]', '<p {...b} />']),
+    0,
+  );
+});
 
 t.test('the check of imports finds cycles, also over types', async (t) => {
   const files = new Map([
