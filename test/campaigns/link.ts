@@ -3,11 +3,11 @@ import { LinkWatch } from '@parley/client/test/link/link-watch.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface LinkOptions extends Seeded {
+interface LinkOptions extends Seeded {
   readonly histories: number;
 }
 
-export interface LinkFigures extends Found {
+interface LinkFigures extends Found {
   readonly histories: number;
   readonly historiesPerSecond: number;
   /** Events that links noticed. */

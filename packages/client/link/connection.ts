@@ -29,7 +29,7 @@ export type SocketConstructor = new (url: string) => SocketLike;
 /** Frames other than replies, the greeting and heartbeats. */
 export type Incoming = EventFrame | ServerFrame;
 
-export interface ConnectionListener {
+interface ConnectionListener {
   /** In the order of arrival; includes `ready`. */
   received(connection: Connection, frame: Incoming): void;
   /** Called once, whichever side ended the connection. */

@@ -70,7 +70,13 @@ export const AGENT_SECTIONS: readonly Section[] = [
         title: 'Steps',
         field: 'steps',
         columns: [
-          ...['position', 'status', 'model', 'text', 'input_tokens', 'output_tokens', 'cost_usd'],
+          'position',
+          'status',
+          'model',
+          'text',
+          'input_tokens',
+          'output_tokens',
+          'cost_usd',
           'error_message',
         ],
       },
@@ -100,7 +106,9 @@ function agentBody({ config, ...agent }: Item): object {
     config: {
       ...rest,
       tools: tools?.map(({ tool, config, sort_order, review_requirement }) => ({
-        ...{ tool: tool.slug, sort_order, require_review: review_requirement === 'required' },
+        tool: tool.slug,
+        sort_order,
+        require_review: review_requirement === 'required',
         ...(config !== null && { config_json: JSON.stringify(config) }),
       })),
     },

@@ -23,7 +23,7 @@ export interface EventSource<Event extends ChangeEventName = ChangeEventName> {
   readonly changed: Readonly<Partial<Record<Stream, CatchUp>>>;
 }
 
-export interface CatchUp {
+interface CatchUp {
   readonly arm: ChangedArm;
   /** Returns the events that readers of these streams may have missed, oldest changes first. */
   since(from: EventReads, streamIds: readonly string[], since: Since): Promise<readonly DomainEvent[]>;

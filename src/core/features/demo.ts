@@ -29,7 +29,7 @@ export interface DemoAgent {
 }
 
 /** Tokens name customers by their `external_id`, and are signed by HS256. */
-export interface DemoIssuer {
+interface DemoIssuer {
   readonly account_id: string;
   readonly created_by: string;
   readonly name: string;
@@ -39,7 +39,7 @@ export interface DemoIssuer {
   readonly secret: string;
 }
 
-export interface DemoWidget {
+interface DemoWidget {
   readonly account_id: string;
   readonly created_by: string;
   readonly name: string;
@@ -47,7 +47,7 @@ export interface DemoWidget {
   readonly site: string;
 }
 
-export interface DemoMail {
+interface DemoMail {
   readonly id: string;
   readonly message: {
     readonly id: string;

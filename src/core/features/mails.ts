@@ -42,7 +42,7 @@ export interface MailText {
 }
 
 /** A mail about unseen notifications that waits for its transport. */
-export interface Digest {
+interface Digest {
   readonly id: string;
   /** Returns undefined if nothing in it is unseen. */
   write(): Promise<MailText | undefined>;
@@ -50,7 +50,7 @@ export interface Digest {
   settle(tx: Tx): Promise<void>;
 }
 
-export interface MailContent {
+interface MailContent {
   readonly from_name: string | null;
   readonly from_address: string | null;
   readonly subject: string | null;

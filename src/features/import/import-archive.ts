@@ -34,19 +34,28 @@ export async function importArchive(
     const store = await context.openStore();
     const timeline = new Timeline(database, engine, ofCore);
     const lockedWrites = new LockedWrites({
-      ...{ database, files: store, timeline, metrics: ofCore },
+      database,
+      files: store,
+      timeline,
+      metrics: ofCore,
       numbers: new Numbers({ engine, timeline, metrics: ofCore }),
       maySend: () => true,
       onCommitted: async () => {},
     });
     const { report, message } = await importLocally(
       {
-        ...{ database, store, log, dataDir: config.dataDir },
+        database,
+        store,
+        log,
+        dataDir: config.dataDir,
         writes: new ImportedWrites(lockedWrites),
         web: new GuardedFetch(await context.openGuard()),
       },
       {
-        ...{ accountId, source, archive: resolve(archive), signal: stop.signal },
+        accountId,
+        source,
+        archive: resolve(archive),
+        signal: stop.signal,
         options: optionsOf(options),
         progress: (done, total) => line.show(done, total),
       },

@@ -172,9 +172,32 @@ export class LinkFaults {
 }
 
 const ACTS = [
-  ...['post', 'post', 'post', 'cut', 'cut', 'close', 'close', 'goaway', 'goaway', 'block', 'unblock'],
-  ...['slow', 'refuse', 'resume', 'token', 'strict', 'expire', 'url', 'forbid', 'deaf', 'garble'],
-  ...['sleep', 'wake', 'wake', 'subscribe', 'unsubscribe'],
+  'post',
+  'post',
+  'post',
+  'cut',
+  'cut',
+  'close',
+  'close',
+  'goaway',
+  'goaway',
+  'block',
+  'unblock',
+  'slow',
+  'refuse',
+  'resume',
+  'token',
+  'strict',
+  'expire',
+  'url',
+  'forbid',
+  'deaf',
+  'garble',
+  'sleep',
+  'wake',
+  'wake',
+  'subscribe',
+  'unsubscribe',
 ] as const;
 
 const PASSAGES: readonly Passage[] = ['passed', 'passed', 'passed', 'refused', 'mute', 'cut'];

@@ -1,7 +1,7 @@
 import { CLOSE_CODES, type CloseReason } from '@parley/protocol/socket/close-codes.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-export const HEARTBEAT_MS = 25_000;
+const HEARTBEAT_MS = 25_000;
 /** The longest wait that the model asks a client for, in milliseconds. */
 export const MOST_ASKED_MS = 20_000;
 
