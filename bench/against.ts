@@ -54,7 +54,7 @@ export async function runAgainst(args: readonly string[]): Promise<number> {
     process.stdout.write(
       `${rate} sends a second: median ${step.p50Ms.toFixed(1)} ms, p99 ${step.p99Ms.toFixed(1)} ms${failed}: ${verdict}\n`,
     );
-    // What the step left to be done is not the next one's.
+    // The work that the step left must not fall into the next one.
     await delay(PAUSE_MS);
   }
   process.stdout.write(`\n${conclusion(target.baseUrl, steps, target.stepping)}\n`);
@@ -76,7 +76,7 @@ interface Target {
   readonly stepping: SteppingOptions;
 }
 
-/** Returns what is missing or wrong in words. */
+/** Returns the missing or wrong option in words. */
 function readTarget(args: readonly string[]): Target | string {
   const text = { type: 'string' } as const;
   let parsed: ReturnType<typeof parse>;
@@ -138,7 +138,7 @@ function readTarget(args: readonly string[]): Target | string {
 
 const NUMBERS = { 'limit-ms': 100, start: 25, most: 20_000, seconds: 10, connections: 64 };
 
-/** Returns the answer where it is no 201. */
+/** Returns the answer unless it is a 201. */
 async function tryOne({ url, path, headers }: Target): Promise<string | undefined> {
   const response = await fetch(new URL(path, url), {
     method: 'POST',

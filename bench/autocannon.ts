@@ -13,7 +13,7 @@ import type { Session, Work } from './lib/work.ts';
 
 /**
  * The p99 of each of the five endpoints at a fixed rate by autocannon, and of the upgrade to a
- * WebSocket by the bench's own open loop, against a bare uWebSockets.js route with the same bytes.
+ * WebSocket by our open loop. The control is a bare uWebSockets.js route with the same bytes.
  */
 export const AUTOCANNON: Work = {
   name: 'autocannon',
@@ -69,7 +69,7 @@ export async function openLatencies({ disposer }: Session): Promise<readonly Lat
   return latencies;
 }
 
-/** Returns what the product answers. */
+/** Returns the product's answers. */
 async function answersOf({ demo }: Product, { name, prepare }: Endpoint) {
   const [[request] = []] = await prepare(1);
   const { method = 'GET', path = '/', headers = {}, body } = request ?? {};
@@ -92,7 +92,7 @@ function endpointSide(
   return {
     name,
     run: async (durationMs) => {
-      // Of each second that begins.
+      // Counts a share for each second that begins.
       const count = (rate / CONNECTIONS) * (Math.floor(durationMs / 1_000) + 1);
       const requests = await prepare(count);
       await settle(postgres);
@@ -141,7 +141,7 @@ function upgradeSide(
   };
 }
 
-/** Waits until the work of earlier blocks and of the preparation is done: no block pays for it. */
+/** Waits until the work of earlier blocks and of the preparation is done, outside of any block. */
 async function settle(postgres: BenchDatabase): Promise<void> {
   await drainOutbox(postgres);
   await checkpoint(postgres);
@@ -154,7 +154,7 @@ async function greetingOf({ port, headers }: Product): Promise<string> {
   return received.slice(received.indexOf('{'));
 }
 
-/** Connects, and upgrades; resolves when the server has said that the socket is ready. */
+/** Connects and upgrades. Resolves when the server has said that the socket is ready. */
 function upgrade(
   port: number,
   headers: Readonly<Record<string, string>>,

@@ -85,7 +85,7 @@ const MIB = 1_024 * 1_024;
 
 interface Sizes {
   readonly blockMs: number;
-  /** Messages of the conversation that is exported, and among those that are indexed again. */
+  /** Messages of the exported conversation, which are also indexed again. */
   readonly archived: number;
   /** Rows that a sweep deletes. */
   readonly swept: number;
@@ -94,7 +94,7 @@ interface Sizes {
   readonly mailBytes: number;
 }
 
-/** A p99 of fewer sends than those of ten seconds is that of single syncs of the disk. */
+/** A p99 of fewer sends than those of ten seconds shows single syncs of the disk. */
 const LONG: Sizes = {
   blockMs: 10_000,
   archived: 100_000,
@@ -113,12 +113,9 @@ const SWEPT_CONVERSATIONS = 200;
 interface Kind {
   readonly name: string;
   readonly hasGoal: boolean;
-  /**
-   * Whether each send causes a piece of it: then the rate is half of what the node sends beside it,
-   * the slower of both sides.
-   */
+  /** Whether each send causes some of the work. The rate is then half of the slower side's most. */
   readonly ofEachSend?: true;
-  /** What a block needs, untimed. */
+  /** Prepares a block, untimed. */
   readonly prepare?: () => Promise<void>;
   /** Resolves when the work runs. */
   readonly begin: () => Promise<Running>;
@@ -126,9 +123,9 @@ interface Kind {
 
 /** Work of the node that goes on while sends are measured. */
 interface Running {
-  /** Rejects unless it has run since it began. Returns how much of it was done. */
+  /** Rejects unless it has run since it began. Returns the amount of work done. */
   readonly check: () => Promise<number>;
-  /** Resolves when nothing of it is left. */
+  /** Resolves when no work is left. */
   readonly end: () => Promise<void>;
 }
 
@@ -142,7 +139,7 @@ function beside(stand: SendStand, rate: number, seeds: { last: number }, { prepa
     run: async (durationMs) => {
       await prepare?.();
       const running = await begin();
-      // Read before the outbox is empty, for which the block waits.
+      // Read before the outbox is empty, since the block waits for that.
       const checked = delay(durationMs).then(() => running.check());
       checked.catch(() => undefined);
       try {
@@ -196,8 +193,8 @@ class Bench {
   }
 
   /**
-   * Adds groups without members, with messages of so many days ago. Triggers do not run, so that
-   * nothing is left to do for any other kind. Returns the last conversation.
+   * Adds groups without members, with messages of so many days ago. Triggers do not run, so that no
+   * work is left for any other kind. Returns the last conversation.
    */
   async seed(name: string, conversations: number, messages: number, days: number): Promise<string> {
     const accountId = this.stand.product.demo.account_id;
@@ -230,7 +227,7 @@ class Bench {
   }
 }
 
-/** Repeats `once` until the end: there is always one under way. Its figure is how many ended. */
+/** Repeats `once` until the end, one run at a time. The figure is the number of completed runs. */
 function repeated(once: () => Promise<void>): Running {
   let isOver = false;
   let done = 0;
@@ -252,7 +249,7 @@ function repeated(once: () => Promise<void>): Running {
   };
 }
 
-/** Everything is indexed again, and once more when the index is through. */
+/** Indexes everything again, and once more when the index is through. */
 function searchIndex(bench: Bench): Kind {
   const indexed = async () =>
     metricIn(await readMetrics(bench.stand.product), 'parley_search_indexed_messages_total');
@@ -266,7 +263,7 @@ function searchIndex(bench: Bench): Kind {
         await bench.query(restart);
         await delay(RESTARTED_AFTER_MS);
       });
-      // The looks for due work come twice a second.
+      // The node looks for due work twice a second.
       while ((await indexed()) === first) await delay(20);
       const before = await indexed();
       return {
@@ -285,7 +282,7 @@ function searchIndex(bench: Bench): Kind {
 
 const RESTARTED_AFTER_MS = 200;
 
-/** A webhook for all events. The figure is how many events were delivered. */
+/** Adds a webhook for all events. The figure is the number of delivered events. */
 function webhookDeliveries(bench: Bench, url: string): Kind {
   const delivered = async () => {
     const counted = `SELECT count(*)::integer AS count FROM webhook_deliveries WHERE status = 'delivered'`;
@@ -317,7 +314,7 @@ function webhookDeliveries(bench: Bench, url: string): Kind {
 
 const BACKLOG_PREPARED_S = 10;
 
-/** What a receiver has missed: a webhook for no new event, with a delivery of each old message. */
+/** Adds a webhook for no new event, with a delivery of each old message, as a backlog. */
 function webhookBacklog(bench: Bench, url: string): Kind {
   const left = async () => {
     const counted = `SELECT count(*)::integer AS count FROM webhook_deliveries WHERE status = 'pending'`;
@@ -328,7 +325,7 @@ function webhookBacklog(bench: Bench, url: string): Kind {
   return {
     name: 'a backlog of webhooks',
     hasGoal: true,
-    // Due when everything that the insert leaves behind is done.
+    // Due when all work that the insert causes is done.
     prepare: async () => {
       const id = await addWebhook(bench.parley, bench.stand, url, 'draft.created');
       await bench.query(
@@ -357,7 +354,7 @@ function webhookBacklog(bench: Bench, url: string): Kind {
   };
 }
 
-/** One mail after the other over HTTP, nearly all of each an attachment. */
+/** Sends one mail after the other over HTTP, nearly all attachment. */
 async function incomingMail(bench: Bench, mailBytes: number): Promise<Kind> {
   const { data } = await bench.call<List<Inbox>>('GET', '/v1/messaging/inboxes');
   const line = `${randomBytes(57).toString('base64')}\r\n`;
@@ -368,7 +365,7 @@ async function incomingMail(bench: Bench, mailBytes: number): Promise<Kind> {
   return {
     name: `a mail of ${mailBytes / MIB} MiB`,
     hasGoal: true,
-    // A signature takes the generator as long as a hundred sends.
+    // The generator takes as long for a signature as for a hundred sends.
     prepare: async () => {
       mails += 1;
       mail = Buffer.concat([mailHead(data[0]!.address, mails), attachment, Buffer.from('--b--\r\n')]);
@@ -436,7 +433,7 @@ function conversationExport(bench: Bench, conversationId: string): Kind {
   return { name: 'an export', hasGoal: true, begin: async () => repeated(once) };
 }
 
-/** The figure is how many rows were deleted. */
+/** Sweeps old messages. The figure is the number of deleted rows. */
 function retentionSweep(bench: Bench, swept: number): Kind {
   const kept = { files_days: null, notifications_days: null, runs_days: null, audit_days: null };
   const set = (messages_days: number | null) =>
@@ -445,7 +442,7 @@ function retentionSweep(bench: Bench, swept: number): Kind {
     const counted = `SELECT count(*)::integer AS count FROM messages WHERE conversation_id LIKE 'cnv_old%'`;
     return (await bench.query<{ count: number }>(counted))[0]!.count;
   };
-  // By their first and last messages, since counting takes Postgres as long as a hundred sends.
+  // Checks the first and last messages, since counting takes Postgres as long as a hundred sends.
   const has = async (message: string) =>
     (await bench.query('SELECT FROM messages WHERE id = $1', [`msg_${message}`])).length > 0;
   const lastOfEach = String(swept / SWEPT_CONVERSATIONS).padStart(6, '0');
@@ -480,7 +477,7 @@ function retentionSweep(bench: Bench, swept: number): Kind {
 
 const OLD_DAYS = 100;
 
-/** The job of an import. The figure is how many messages it wrote. */
+/** Runs an import. The figure is the number of messages that it wrote. */
 function importedArchive(bench: Bench, messages: number): Kind {
   const call: Bench['call'] = (...args) => bench.call(...args);
   let rounds = 0;

@@ -25,9 +25,9 @@ const SIZES = {
   brief: { starts: 1, restMs: 300, kinds: ['send'] },
 } as const;
 const MAX_RATIO = 2;
-/** A hundredth alone would be one sample: its median with those around it. */
+/** A hundredth alone would be one sample, so its neighbours join its median. */
 const HUNDREDTH = { from: 90, to: 110 };
-/** Requests that warm the client, which is as cold as the server otherwise. */
+/** Requests that warm the client, which would otherwise be as cold as the server. */
 const PRACTICE = 300;
 
 type Request = (demo: DemoFile) => Buffer;
@@ -44,7 +44,7 @@ async function run(session: Session): Promise<void> {
 async function measure(session: Session): Promise<Findings> {
   const { starts, restMs, kinds } = SIZES[session.scale];
   const homes = kinds.map((kind) => new Home(session, kind));
-  // Makes the databases, and sends what the pages show.
+  // Makes the databases, and sends the messages that the pages show.
   for (const home of homes) {
     await home.start();
     for (let n = 0; n < HUNDREDTH.to; n++) await home.request(send);
@@ -79,7 +79,7 @@ class Home {
     this.kind = kind;
     this.#dataDir = mkdtempSync(join(tmpdir(), 'parley-first-'));
     disposer.add('data directory', this.#dataDir, (path) => rmSync(path, { recursive: true, force: true }));
-    // For root, whose Postgres runs as another user that needs access.
+    // Postgres needs access: for root, it runs as another user.
     chmodSync(this.#dataDir, 0o755);
     disposer.add(`server of ${kind}`, this, (it) => it.stop());
   }
@@ -190,7 +190,7 @@ function messages(demo: DemoFile): Buffer {
   return getRequest(`${pathOf(demo)}?limit=20`, headersOf(demo, demo.api_key));
 }
 
-/** The feed of a user who is notified of the sends. */
+/** Returns a request for the feed of a user who is notified of the sends. */
 function notifications(demo: DemoFile): Buffer {
   return getRequest('/v1/messaging/notifications?limit=20', headersOf(demo, demo.users.ada.access_token));
 }
@@ -207,7 +207,7 @@ function headersOf({ account_id, service_version }: DemoFile, credential: string
   };
 }
 
-/** Sends requests to a server that does nothing. */
+/** Sends requests to a server that only answers. */
 async function practise(): Promise<void> {
   const server = createServer((_, response) => {
     response.writeHead(200, { 'Content-Length': 2 }).end('ok');

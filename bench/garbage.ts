@@ -8,7 +8,7 @@ import { measureResumes } from './p10-resume.ts';
 
 /**
  * Bytes that the node allocates for an operation, from the counters of V8's collector. They hardly
- * depend on the machine or on what else it does, and each byte is collected while requests wait.
+ * depend on the machine or its other work, and each byte is collected while requests wait.
  */
 export const GARBAGE: Work = { name: 'garbage', title: 'bytes allocated', fullOnly: true, run };
 
@@ -43,10 +43,10 @@ const SIZES = {
   short: { rounds: 1, sockets: 1_000 },
   brief: { rounds: 1, sockets: 100 },
 } as const;
-/** Half of what it was before less garbage became a goal (results/garbage-*.json, the oldest). */
+/** Half of the bytes before less garbage became a goal (results/garbage-*.json, the oldest). */
 const MAX_SEND_BYTES = 31_200;
 
-/** Returns what `resumeTogether` notes. */
+/** Returns the bytes that `resumeTogether` notes. */
 export function resumedBytes({ notes = {} }: { readonly notes?: Readonly<Record<string, number>> }): Bytes {
   const { allocated_bytes: heap = Number.NaN, allocated_buffer_bytes: buffers = Number.NaN } = notes;
   return { heap, buffers };

@@ -25,7 +25,7 @@ import { measureResumes } from './p10-resume.ts';
 
 const PATH = join(RESULTS, 'guard.json');
 
-/** Prints a line for each figure as soon as there is one. Rejects where a part has none. */
+/** Prints a line for each figure as soon as it is known. Rejects where a part has no figure. */
 export async function runGuard(
   args: readonly string[],
   onDisposer: (disposer: Disposer) => void,
@@ -88,7 +88,7 @@ function sessionOf(disposer: Disposer): Session {
 const TIMING = { pairs: 3, blockMs: 1_000, warmupMs: 1_000 };
 const SOCKETS = 2_000;
 
-/** P2: processor time a send. */
+/** Measures P2: processor time a send. */
 async function sends(session: Session): Promise<Watched[]> {
   const { parley } = await startPostgres(session.disposer, ['parley']);
   const stand = await SendStand.open(session, parley, { env: TRAFFIC_ENV });
@@ -112,13 +112,13 @@ async function sends(session: Session): Promise<Watched[]> {
   ];
 }
 
-/** Bytes of V8's heap. */
+/** Returns the bytes of V8's heap that an operation allocates. */
 function allocatedBy(operation: string, { heap }: Bytes): Watched {
   const name = `bytes allocated, a ${operation}`;
   return { name, unit: 'B', value: heap, worse: 'more', ofMachine: false };
 }
 
-/** P4: processor time of a delivery through the whole path, as times that of raw uWebSockets.js. */
+/** Measures P4: processor time of a delivery through the whole path, against raw uWebSockets.js. */
 async function fanout(session: Session): Promise<Watched[]> {
   const opened = await openFanout(session);
   const ours = await opened.whole(WINDOW);
@@ -129,14 +129,14 @@ async function fanout(session: Session): Promise<Watched[]> {
 
 const WINDOW = 8;
 
-/** P7: memory of an idle socket. */
+/** Measures P7: memory of an idle socket. */
 async function memory(session: Session): Promise<Watched[]> {
   const blocks = await measureMemory(session, await openIdleParley(session, SOCKETS), SOCKETS, 2);
   const value = spreadOf(blocks.map(({ figure }) => figure)).median;
   return [{ name: 'P7 idle socket', unit: 'B', value, worse: 'more', ofMachine: false }];
 }
 
-/** P10: processor time of a resume, and how many a statement serves. */
+/** Measures P10: processor time of a resume, and how many a statement serves. */
 async function resumes(session: Session): Promise<Watched[]> {
   const { comparisons = {} } = await measureResumes(session, SOCKETS, 2);
   const [comparison] = Object.values(comparisons);
@@ -162,7 +162,7 @@ async function resumes(session: Session): Promise<Watched[]> {
   ];
 }
 
-/** The p99 of the five endpoints and of the upgrade, as times that of a bare route. */
+/** Measures the p99 of the five endpoints and of the upgrade, in times of a bare route's. */
 async function latencies(session: Session): Promise<Watched[]> {
   const watched: Watched[] = [];
   for (const { work: name, ours, control, atMost } of await openLatencies(session)) {
@@ -174,8 +174,8 @@ async function latencies(session: Session): Promise<Watched[]> {
 }
 
 /**
- * What processor time of the servers comes to, in times of the control: it depends on the machine
- * much less.
+ * Returns the servers' processor time in times of the control's, which depends on the machine much
+ * less.
  */
 function timesRaw(name: string, comparison: Comparison): Watched {
   const { ratio } = compareBy(comparison, ({ processor }) => processor?.node ?? Number.NaN);

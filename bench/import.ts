@@ -34,7 +34,7 @@ const SIZES = {
 } as const;
 const CONVERSATIONS = 200;
 const AUTHORS = 50;
-/** Messages that are handed to the writer together, as a job does. */
+/** Messages that the writer gets together, as from a job. */
 const BATCH = 5_000;
 /** Conversations that are written at the same time. */
 const LANES = 3;
@@ -108,7 +108,7 @@ function importing(postgres: BenchDatabase, place: Place, count: number): Side {
   return {
     name: 'import',
     run: async () => {
-      // Counters that do not know of the block before.
+      // The counters begin at zero for each block.
       const engine = new MemoryEngine<Frame>();
       const metrics = createNodeMetrics();
       const timeline = new Timeline(database, engine, metrics);

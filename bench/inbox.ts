@@ -10,15 +10,15 @@ import { type Product, startProduct } from './lib/product.ts';
 import type { Session, Work } from './lib/work.ts';
 
 /**
- * Pages of an inbox of 50,000 conversations against those of one of a hundred: two users of one
- * account, on one node. Times of a page, in milliseconds.
+ * Pages of an inbox of 50,000 conversations against pages of an inbox of a hundred: two users of
+ * one account, on one node. Times of a page, in milliseconds.
  */
 export const INBOX: Work = { name: 'inbox', title: 'inboxes that grow', fullOnly: true, run };
 
 const SMALL = 100;
 const LARGE = { full: 50_000, short: 50_000, brief: 200 };
 const MESSAGES = 3;
-/** Every such conversation is unread: of the large inbox, far fewer. */
+/** One in this many conversations is unread: in the large inbox, far fewer. */
 const UNREAD_EVERY = { small: 2, large: 500 };
 /** Conversations a statement, which has eight seconds. */
 const BATCH = 2_000;
@@ -33,8 +33,8 @@ const PAGES = {
 } as const;
 type What = keyof typeof PAGES;
 /**
- * The others are for information: the list by creation sorts what the caller may read, and a
- * summary counts it.
+ * Works with a goal. The rest is for information: the list by creation sorts all conversations that
+ * the caller may read, and a summary counts them.
  */
 const GOALS: ReadonlySet<What> = new Set(['first page', 'first page, unread', 'page in the middle']);
 
@@ -115,7 +115,7 @@ interface Seed {
   readonly size: keyof typeof UNREAD_EVERY;
 }
 
-/** Groups of the two, with messages of the author, of which the reader has read all but some. */
+/** Adds groups of both users with messages of the author. The reader has read all but some. */
 async function seed({ database }: BenchDatabase, options: Seed): Promise<void> {
   const { accountId, authorId, readerId, count, size } = options;
   for (let first = 1; first <= count; first += BATCH)

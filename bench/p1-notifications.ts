@@ -16,9 +16,9 @@ import { ServerProcess } from './lib/server-process.ts';
 import type { Session, Work } from './lib/work.ts';
 
 /**
- * List Notifications over REST: authenticated, limited, validated, a page of 20 from Postgres,
- * against pgbench with the same query on the same server, and against Fastify and pg doing the same
- * work.
+ * List Notifications over REST: authenticated, limited, validated, a page of 20 from Postgres. It
+ * runs against pgbench with the same query on the same server, and against Fastify and pg doing the
+ * same work.
  */
 export const P1: Work = { name: 'p1', title: 'notifications', run };
 
@@ -74,9 +74,7 @@ const RATE_LIMIT = { requests: 100_000_000, seconds: 60 };
 const PREVIEW =
   'The build for the release candidate is green again; I will tag it after lunch unless you object.';
 
-/**
- * People of the demo account with full feeds, and as many for pgbench, whose ids it can count up.
- */
+/** Adds people of the demo account with full feeds, and as many for pgbench, with countable ids. */
 async function seedReaders(product: Product, postgres: BenchDatabase): Promise<readonly FeedReader[]> {
   const { demo } = product;
   const { database } = postgres;
@@ -97,8 +95,7 @@ function pgbenchReader(n: number): string {
   return `act_pgbench00000000000000${FIRST_PGBENCH_READER + n}`;
 }
 
-// Feeds grow side by side: the rows of a page are scattered, as they are when many users get
-// notifications.
+// Feeds grow side by side: the rows of a page are scattered, as when many users get notifications.
 const SEED = {
   name: 'bench-seed-notifications',
   text: `
@@ -137,7 +134,7 @@ async function openFastify(
   return { process: server, port };
 }
 
-/** A comparison counts only between servers that answer the same. */
+/** Requires the same answer of both servers, as a comparison does. */
 async function requireSamePage({ port }: Product, fastifyPort: number, reader: FeedReader): Promise<void> {
   const [ours, theirs] = await Promise.all([readPage(port, reader), readPage(fastifyPort, reader)]);
   const isWhole = ours.data.length === PAGE && ours.page_info.has_next_page;

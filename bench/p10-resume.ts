@@ -10,8 +10,8 @@ import type { Findings, Session, Work } from './lib/work.ts';
 
 /**
  * Thousands of sockets lose their connection, twenty messages are sent to each of their
- * conversations, and all come back at once: from the first connection to the last `caught_up`, and
- * the statements that it took.
+ * conversations, and all come back at once. The figure is the time from the first connection to the
+ * last `caught_up`, with the statements that it took.
  */
 export const P10: Work = { name: 'p10', title: 'resuming together', run };
 
@@ -35,7 +35,7 @@ export async function measureResumes(session: Session, sockets: number, rounds: 
 
   const ours: Block[] = [];
   const theirs: Block[] = [];
-  // One round more than counts: the first finds a server that has done none of it.
+  // One more round than counts: the first finds a server that has not resumed yet.
   for (let round = 0; round <= rounds; round++) {
     const options = { product, postgres: parley, sockets, conversations };
     const oursNow = async () => {
@@ -81,7 +81,7 @@ const SIZES = {
 const SOCKETS_A_CONVERSATION = 10;
 const MAX_RATIO = 3.5;
 const LEAST_RESUMES = 50;
-/** As many as P4 found in a frame of ours. */
+/** The size that P4 found in a frame of ours. */
 const FRAME_BYTES = 780;
 
 function fewStatements({ ours }: Comparison) {

@@ -15,9 +15,9 @@ import { type Session, TIMINGS, type Work } from './lib/work.ts';
 import type { LoopDelay } from './servers/loop-delay.ts';
 
 /**
- * How late the server's event loop is while it is sent to at 60 % of what it took at most, against
- * a raw uWebSockets.js server that answers as many requests of the same size beside pgbench at the
- * same rate.
+ * The delay of the server's event loop at 60 % of the most sends that it took. The control is a raw
+ * uWebSockets.js server that answers as many requests of the same size beside pgbench at the same
+ * rate.
  */
 export const P12: Work = { name: 'p12', title: 'event loop under steady load', fullOnly: true, run };
 
@@ -68,7 +68,7 @@ const MAX_RATIO = 2;
 const MAX_MS = 6;
 const LOOP_DELAY = ['--import=./bench/servers/loop-delay.ts'];
 
-/** Either is enough. */
+/** Returns the conditions, either of which is enough. */
 function promptLoop({ ours, ratio }: Comparison) {
   const met = ratio.median <= MAX_RATIO || ours.figure.median <= MAX_MS;
   return [{ text: `≤ ${MAX_RATIO} × or ≤ ${MAX_MS} ms`, met }];
@@ -127,7 +127,7 @@ function notesOf({ p50, p99, max, samples }: LoopDelay) {
   return { late_p50_ms: p50, late_p99_ms: p99, late_max_ms: max, looks: samples };
 }
 
-/** Returns how late the loop was since it was asked last. */
+/** Returns the loop's delay since the last question. */
 function loopDelay(process: ServerProcess): Promise<LoopDelay> {
   process.tell({ loopDelay: true });
   return process.message<LoopDelay>();

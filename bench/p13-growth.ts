@@ -14,7 +14,7 @@ import type { Findings, Session, Work } from './lib/work.ts';
 
 /**
  * Sends, pages and resumes with two million messages and as many notifications, against the same
- * with ten thousand: two nodes, each with a Postgres of its own as it is shipped, in turn.
+ * with ten thousand: two nodes, each with a Postgres of its own in its shipped state, in turn.
  */
 export const P13: Work = { name: 'p13', title: 'growth', fullOnly: true, run };
 
@@ -25,7 +25,7 @@ async function run(session: Session): Promise<void> {
   for (const size of sizes) {
     const findings = await session.part(`P13 ${count(size)} rows`, async () => {
       await large.growTo(size, session.say);
-      // A new one for each size: what is sent to it makes it grow as well.
+      // Each size has a new control, because sends make it grow as well.
       const own = session.disposer.add('control', new Disposer(), (it) => it.close());
       try {
         const small = await Grown.open({ ...session, disposer: own }, `${count(few)} rows`);
@@ -50,7 +50,7 @@ async function run(session: Session): Promise<void> {
 const WHATS = ['pages', 'resumes', 'sends'] as const;
 type What = (typeof WHATS)[number];
 
-/** Short blocks of sends, for the control to stay small. */
+/** Short blocks of sends, so that the control stays small. */
 const SIZES = {
   full: {
     small: 10_000,
@@ -70,14 +70,14 @@ const SIZES = {
 } as const;
 const LEAST_RATIO = 0.8;
 /**
- * A cursor is up to ten seconds older than it was read: resumes before that would get the new
+ * A cursor is up to ten seconds older than its reading: resumes before that would get the new
  * conversations again.
  */
 const CURSOR_AGE_MS = 12_000;
 /** For the sizes on the way to the last one, which are points of a curve. */
 const BETWEEN = { pairs: 2, blockMs: 2_000, warmupMs: 1_000 };
 
-/** Measures all three at one size; the goal stands on the last. */
+/** Measures all three works at one size; the goal stands on the last. */
 async function measure(
   session: Session,
   small: Grown,
@@ -152,7 +152,7 @@ class Grown {
     const resume = { product, postgres: parley, sockets, conversations: silent };
     const growTo = async (rows: number, say: Session['say']) => {
       await growth.growTo(rows, say);
-      // The node did not write these rows: the first number after them makes it read and deliver
+      // The node did not write these rows. The first number after them makes it read and deliver
       // them to its open streams, which would otherwise happen within a block.
       await sendToEach(product, [...direct, ...silent], 1);
     };

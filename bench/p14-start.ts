@@ -12,9 +12,9 @@ import { spreadOf } from './lib/spread.ts';
 import type { Session, Work } from './lib/work.ts';
 
 /**
- * From `npm start` on a checkout that has been started before until the curl line that it prints is
- * answered with 201, against a bare Node process that starts the same embedded Postgres and answers
- * one request.
+ * The time from `npm start`, on a checkout that has been started before, until the printed curl
+ * line is answered with 201. The control is a bare Node process that starts the same embedded
+ * Postgres and answers one request.
  */
 export const P14: Work = { name: 'p14', title: 'start', fullOnly: true, run };
 
@@ -58,11 +58,11 @@ function soonEnough({ ours, control }: Comparison) {
   ];
 }
 
-/** Starts a program again and again on one data directory. */
+/** Starts a program repeatedly on one data directory. */
 function startSide({ disposer }: Session, name: string, start: (dataDir: string) => ChildProcess): Side {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-start-'));
   disposer.add('data directory', dataDir, (path) => rmSync(path, { recursive: true, force: true }));
-  // For root, whose Postgres runs as another user that needs access.
+  // Postgres needs access: for root, it runs as another user.
   chmodSync(dataDir, 0o755);
   let running: ChildProcess | undefined;
   disposer.add(name, undefined, () => stop(running));
@@ -108,7 +108,7 @@ function printedLine(child: ChildProcess): Promise<string> {
   });
 }
 
-/** Resolves when it has ended, and with it its Postgres. */
+/** Resolves when the program and its Postgres have ended. */
 async function stop(child: ChildProcess | undefined): Promise<void> {
   if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'close');

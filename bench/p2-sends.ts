@@ -11,8 +11,8 @@ import { type Findings, type Session, TIMINGS, type Work } from './lib/work.ts';
 
 /**
  * Durable sends over REST, answered after the commit, with fan-out and notifications going on, on
- * the same Postgres in the same minute: against pgbench inserting the same rows, against what one
- * would write, and against the floor of such a service.
+ * the same Postgres in the same minute. The controls are pgbench inserting the same rows, a careful
+ * implementation, and the floor of such a service.
  */
 export const P2: Work = { name: 'p2', title: 'durable sends', run };
 
@@ -119,7 +119,7 @@ const GOALS = [
 ] as const;
 const TIMES_WRITTEN = 5;
 const OF_THE_FLOOR = 0.75;
-/** Short blocks: each send leaves fifty rows, which are awaited behind the block. */
+/** Short blocks: each send leaves fifty rows, which must be written after the block. */
 const GROUPS = {
   full: { pairs: 10, blockMs: 2_000, warmupMs: 1_000 },
   short: { pairs: 2, blockMs: 500, warmupMs: 500 },
@@ -128,8 +128,7 @@ const GROUPS = {
 const MOST_OF_POSTGRES = 0.6;
 
 /**
- * Adds the row that compares what Postgres spends on a send, in the blocks of a comparison that has
- * been made.
+ * Adds the row that compares Postgres's time for a send, in the blocks of an earlier comparison.
  */
 function withPostgresTime(findings: Findings, of: string, work: string): Findings {
   const compared = findings.comparisons?.[of];
@@ -143,9 +142,7 @@ function withPostgresTime(findings: Findings, of: string, work: string): Finding
   };
 }
 
-/**
- * The notifications and the rest that a send causes may not be put off to make the send look fast.
- */
+/** Requires prompt effects: a send may not put off its notifications to look fast. */
 function promptEffects({ ours }: Comparison): Condition[] {
   const lag = Math.max(...ours.blocks.map(({ notes }) => notes?.outbox_lag_at_end_s ?? 0));
   return [{ text: `lag ${lag.toFixed(2)} s < 1 s`, met: lag < 1 }];

@@ -14,8 +14,8 @@ import type { Findings, Session, Work } from './lib/work.ts';
 
 /**
  * Latency of durable sends that do not wait for each other, at half of the rate that the slower of
- * both sides accepted a minute before, against equal work by pgbench and against what one would
- * write.
+ * both sides accepted a minute before. The controls are equal work by pgbench, and a careful
+ * implementation.
  */
 export const P3: Work = { name: 'p3', title: 'latency of sends', run };
 
@@ -97,19 +97,19 @@ async function run(session: Session): Promise<void> {
 
 const MAX_RATIO = 1.2;
 const OF_WRITTEN = 0.4;
-/** Beside a storm. */
+/** The greatest ratio beside a storm. */
 const MAX_STORMY_RATIO = 1.5;
-/** Of the slower side's most: where the curve is measured. */
+/** Shares of the slower side's most at which the curve is measured. */
 const SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
-/** The rate of ours against equal work, or half of what the control takes where that is less. */
+/** Returns the rate of ours against equal work, or half of the control's most if that is less. */
 function rateOfWritten(rate: number, most: number): { readonly at: number; readonly why: string } {
   const name = 'what one would write';
   if (rate < most) return { at: rate, why: name };
   return { at: Math.round(most / 2), why: `${name} at half of its most: ${rate}/s are beyond it` };
 }
 
-/** What each side gets through in a closed loop. */
+/** Returns each side's rate in a closed loop. */
 async function saturations(
   sides: readonly Side[],
   { timing }: Session,
@@ -145,7 +145,7 @@ function sendsSide(
   };
 }
 
-/** The same while one connection sends to groups of fifty as fast as it is answered. */
+/** Returns the same sends, beside a closed loop of one connection to groups of fifty. */
 function stormySide(stand: SendStand, rate: number, seeds: { last: number }): Side {
   const direct = sendsSide('parley', stand, rate, seeds);
   const storm = stand.side(1, 'group');
@@ -188,7 +188,7 @@ function aloneRow(work: string, blocks: readonly Block[]): Findings {
   return { rows: [{ work, ours, control: '', ratio: null, processor, goal: null }] };
 }
 
-/** The median and the 99th percentile of both sides at each rate: two blocks of each, A B B A. */
+/** Measures the median and the p99 of both sides at each rate: two blocks of each, A B B A. */
 async function latencyCurves(
   stand: SendStand,
   inserts: Inserts,

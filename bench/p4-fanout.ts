@@ -5,9 +5,9 @@ import type { Session, Work } from './lib/work.ts';
 
 /**
  * One message to a thousand sockets through the whole path (REST send → commit → publish →
- * sockets), against servers that fan the same bytes out from a loop in their own process, one
- * message a turn, as fast as the subscribers take them: nothing is sent to them, and they keep
- * nothing. And our publish() in such a loop.
+ * sockets). The controls fan out the same bytes from a loop in their own process, one message a
+ * turn, as fast as the subscribers take them; they receive no sends and keep no messages. Another
+ * side is our publish() in such a loop.
  */
 export const P4: Work = { name: 'p4', title: 'fan-out', run };
 
@@ -41,7 +41,5 @@ async function run(session: Session): Promise<void> {
   });
 }
 
-/**
- * Messages under way. Of those sent by REST, the next ones are committed while one is fanned out.
- */
+/** Messages under way. While one sent by REST is fanned out, the next ones are committed. */
 const WINDOW = 8;

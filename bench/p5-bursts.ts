@@ -3,8 +3,8 @@ import { openFanout } from './lib/fanout.ts';
 import type { Session, Work } from './lib/work.ts';
 
 /**
- * The fan-out of P4 with ten messages in one turn of the event loop, which uWebSockets.js puts into
- * one write a socket, against raw uWebSockets.js with one message a turn: whether our path lets it.
+ * The fan-out of P4 with ten messages in one turn of the event loop, against raw uWebSockets.js
+ * with one message a turn. It shows whether our path lets uWebSockets.js write once a socket.
  */
 export const P5: Work = { name: 'p5', title: 'fan-out in bursts', run };
 

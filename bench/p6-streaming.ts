@@ -15,8 +15,8 @@ import type { Block as Asked } from './servers/replies.ts';
 
 /**
  * Agents' replies while they are written, each with ten readers: as the product publishes them, and
- * with every token published by itself. The texts that readers put together are compared with
- * Postgres, and the time from a token to its frame with the window in which text gathers.
+ * with every token published by itself. The readers' texts are compared with Postgres, and the time
+ * from a token to its frame with the window in which text gathers.
  */
 export const P6: Work = { name: 'p6', title: 'streamed replies', run };
 
@@ -40,7 +40,7 @@ async function run(session: Session): Promise<void> {
     const counted = await RawSubscribers.open({
       port,
       count: READERS - 1,
-      // Live with its first frame, `caught_up`.
+      // A socket is live with its first frame, `caught_up`.
       dialect: { ...BARE_DIALECT, path, open: () => () => 'live' },
     });
     disposer.add('sockets', counted, (it) => it.close());
@@ -67,7 +67,7 @@ async function run(session: Session): Promise<void> {
 const REPLIES = { full: 200, short: 200, brief: 10 };
 const READERS = 10;
 const TOKENS_A_SECOND = 100;
-/** In which text gathers (docs/realtime.md#streamed-replies). */
+/** The time in which text gathers (docs/realtime.md#streamed-replies). */
 const WINDOW_MS = 40;
 const MAX_ADDED_MS = 16;
 const PATIENCE_MS = 120_000;
@@ -108,7 +108,7 @@ function sideOf(
   };
 }
 
-/** By the median of the blocks' 99th percentiles, as for every figure. */
+/** Judges the median of the blocks' 99th percentiles, as for every figure. */
 function promptFrames({ ours }: Comparison) {
   const p99s = ours.blocks.map(({ notes }) => notes?.token_to_frame_p99_ms ?? Number.POSITIVE_INFINITY);
   const addedMs = spreadOf(p99s).median - WINDOW_MS;
@@ -121,13 +121,13 @@ function promptFrames({ ours }: Comparison) {
 interface Read {
   readonly id: string;
   readonly body: string;
-  /** Put together out of pieces. */
+  /** The text put together out of pieces. */
   readonly text: string;
   readonly seal: { readonly attempt: number; readonly length: number; readonly sha256: string };
   readonly frames: number;
 }
 
-/** Pieces, the end, its seal and the row: all the same text. */
+/** Requires the same text in pieces, end, seal and row. */
 async function requireAlike(
   read: readonly Read[],
   tokens: number,
@@ -152,7 +152,7 @@ async function requireAlike(
   }
 }
 
-/** One of the ten, which reads what it gets; the others count. */
+/** The one of ten readers that reads its frames; the rest count. */
 class TextReader {
   readonly #socket: WebSocket;
   readonly #others: RawSubscribers;
@@ -178,7 +178,7 @@ class TextReader {
     socket.on('message', (bytes: Buffer) => this.#receive(JSON.parse(bytes.toString())));
   }
 
-  /** The next reply, to its end. */
+  /** Reads the next reply, to its end. */
   read(latency: Histogram): Promise<Read> {
     this.#latency = latency;
     this.#text = '';
@@ -188,7 +188,7 @@ class TextReader {
     });
   }
 
-  /** Rejects where one of the others has not got as many frames. */
+  /** Rejects if another reader has not got as many frames. */
   othersHaveAll(): Promise<void> {
     return this.#others.delivered(this.#allFrames * this.#others.count, PATIENCE_MS);
   }
@@ -214,8 +214,8 @@ class TextReader {
 }
 
 /**
- * Returns what the readers have once the server is done; rejects if the server ends before, or if
- * they do not receive it in time.
+ * Returns the readers' result once the server is done; rejects if the server ends before, or if the
+ * readers do not receive it in time.
  */
 async function within<T>(work: Promise<T>, server: ServerProcess): Promise<T> {
   await server.message();

@@ -31,7 +31,7 @@ async function run(session: Session): Promise<void> {
       const work = `P7 memory a socket, against ${name}`;
       findings.comparisons[work] = comparison;
       const row = comparisonRow(work, comparison, 'B', GOALS[name]);
-      // Later waves of uWS fit into what the first one left, so that nothing is left to divide by.
+      // Later waves of uWS fit into the first one's memory, so that the divisor would be zero.
       findings.rows.push(name === 'uws' ? { ...row, ratio: null } : row);
     }
     return findings;
@@ -56,8 +56,8 @@ function smallEnough({ figure, blocks }: Measured) {
 }
 
 /**
- * A first wave of sockets comes and goes, so that the figure is not the growth of a new process;
- * what that one cost is noted. Each wave counts against the mean of before and after it.
+ * Measures memory. A first wave of sockets comes and goes, so that the figure excludes the growth
+ * of a new process, whose cost is noted. Each wave counts against the mean of before and after it.
  */
 export async function measureMemory(
   session: Session,
@@ -77,7 +77,7 @@ export async function measureMemory(
     } finally {
       subscribers.close();
     }
-    // For the other side to see that they are gone.
+    // The other side needs this time to see that they are gone.
     await delay(GONE_MS);
     const after = await settled(server);
     const cold = Math.round((open.rss - before.rss) / sockets);

@@ -8,8 +8,8 @@ import { until } from './lib/until.ts';
 import type { Findings, Session, Work } from './lib/work.ts';
 
 /**
- * The processor time of a heartbeat that is answered, against raw uWebSockets.js that exchanges the
- * same bytes through JavaScript in the same window; and that of a node without sockets, and of its
+ * The processor time of an answered heartbeat, against raw uWebSockets.js that exchanges the same
+ * bytes through JavaScript in the same window. It also measures a node without sockets, and its
  * Postgres.
  */
 export const P8: Work = { name: 'p8', title: 'processor time of idle sockets', fullOnly: true, run };
@@ -33,8 +33,8 @@ async function run(session: Session): Promise<void> {
 }
 
 /**
- * A node is not idle until V8 has collected the whole heap after its start, which it does within
- * the first minute and which is 0.3 % of that minute.
+ * A node is not idle until V8 has collected the whole heap after its start. V8 does so within the
+ * first minute, and takes 0.3 % of that minute.
  */
 const SETTLE_START_MS = 70_000;
 const SIZES = {
@@ -108,8 +108,8 @@ async function measureHeartbeats(
   for (const [index, { lost }] of opened.entries()) {
     if (lost > 0) throw new Error(`${servers[index]!.name} closed ${lost} sockets`);
   }
-  // After the sockets, on servers that have run for the same time: a server that has just started
-  // is busy with itself.
+  // Measured after the sockets, on servers that have run for the same time: a server that has just
+  // started is busy with itself.
   for (const subscribers of opened) subscribers.close();
   const empty = await spent(servers, windowMs / 2);
   const sides = servers.map(({ name }, side) => {
@@ -137,13 +137,13 @@ async function measureHeartbeats(
   };
 }
 
-/** A heartbeat of so many bytes, which the readers recognize as one. */
+/** Returns a heartbeat of so many bytes, which the readers recognize. */
 function pingOf(bytes: number): string {
   const beginning = '{"type":"ping","pad":"';
   return `${beginning.padEnd(bytes - 2, 'x')}"}`;
 }
 
-/** Seconds of processor time a second, of each process. */
+/** Returns seconds of processor time a second, of each process. */
 async function spent(servers: readonly IdleServer[], ms: number): Promise<number[]> {
   await delay(SETTLE_MS);
   const startMs = performance.now();

@@ -14,8 +14,8 @@ import { spreadOf } from './lib/spread.ts';
 import { type Findings, type Session, TIMINGS, type Work } from './lib/work.ts';
 
 /**
- * From a send on one node to its frame on a socket of another, over Redis, and on a socket of its
- * own, of the same messages; in turn with equal work by pgbench at the same rate.
+ * The time from a send on one node to its frame on another node's socket, over Redis, and on its
+ * own node's socket, of the same messages. Equal work by pgbench runs in turn at the same rate.
  */
 export const P9: Work = { name: 'p9', title: 'from node to node', run };
 
@@ -26,7 +26,7 @@ async function run(session: Session): Promise<void> {
 export const RATE = 200;
 /**
  * Full: 20,000 sends; at so low a rate, V8 compiles the code of a send for a minute. The first turn
- * of a short run is no longer than the others.
+ * of a short run is no longer than its other turns.
  */
 const TIMES = {
   full: { pairs: 10, blockMs: 10_000, warmupMs: 60_000 },
@@ -36,7 +36,7 @@ const TIMES = {
 const MAX_ADDED_MEDIAN_MS = 0.5;
 const MAX_ADDED_P99_MS = 3;
 
-/** The same messages, as each side saw them. */
+/** The same messages, as each node's socket received them. */
 interface Blocks {
   readonly same: Block;
   readonly other: Block;
@@ -117,7 +117,7 @@ function findingsOf(ours: readonly Blocks[], controls: readonly Block[], inserts
   };
 }
 
-/** The median of what a side has more than another in neighbouring blocks. */
+/** Returns the median of one side's excess over another in neighbouring blocks. */
 function added(
   ours: readonly Block[],
   control: readonly Block[],

@@ -6,8 +6,8 @@ import { SendStand } from './lib/send-stand.ts';
 import type { Findings, Session, Work } from './lib/work.ts';
 
 /**
- * Durable sends to two processes of one supervisor, against the same sends to one process: what a
- * send costs all of them together.
+ * Durable sends to two processes of one supervisor, against the same sends to one process, by the
+ * cost of a send for all processes together.
  */
 export const PROCESSES: Work = { name: 'processes', title: 'several processes on one port', run };
 
@@ -16,7 +16,7 @@ async function run(session: Session): Promise<void> {
 }
 
 const CONNECTIONS = 64;
-/** Of the processor time that a send takes in one process. */
+/** The most, in times of a send's processor time in one process. */
 const MOST_TIME = 1.1;
 
 async function measure(session: Session): Promise<Findings> {

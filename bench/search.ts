@@ -17,8 +17,8 @@ import { comparisonRow, count, type Row } from './lib/row.ts';
 import type { Session, Work } from './lib/work.ts';
 
 /**
- * Searches among many messages against the same among ten thousand, and what indexing a message
- * costs. Both run in this process, so the time of the generator is theirs.
+ * Searches among many messages against searches among ten thousand, and the cost of indexing a
+ * message. Both run in this process, so the generator's time is theirs.
  */
 export const SEARCH: Work = { name: 'search', title: 'searches among many messages', fullOnly: true, run };
 
@@ -84,7 +84,7 @@ const WORDS = 12;
 class Archive {
   readonly #postgres: BenchDatabase;
   readonly #callers: Readonly<Record<Search['by'], Principal>>;
-  /** Of a message. */
+  /** Processor time of a message. */
   readonly indexing: ProcessorTime;
 
   static async fill(postgres: BenchDatabase, messages: number, say: Session['say']): Promise<Archive> {
@@ -123,7 +123,7 @@ class Archive {
     const meter = startMeter({ postgres });
     const startMs = performance.now();
     for (let isFilled = false; !isFilled; ) {
-      // Without rests.
+      // The index fills without rests.
       await sql`UPDATE search_state SET next_part_at = clock_timestamp()`.execute(kysely);
       isFilled = (await indexPart(database))?.isFull !== true;
     }
@@ -156,7 +156,7 @@ class Archive {
     this.#callers = { admin: caller(ids.admin, true), member: caller(ids.member, false) };
   }
 
-  /** First pages, one after the other: the mean time of one. */
+  /** Searches first pages, one after the other. The figure is the mean time of a page. */
   side(name: string, { q, by }: Search): Side {
     const { database } = this.#postgres;
     const page = { direction: 'next', after: null, fetch: 26, search: q } as const;

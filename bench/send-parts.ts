@@ -14,12 +14,12 @@ import { spreadOf } from './lib/spread.ts';
 import { type Findings, type Session, TIMINGS, type Work } from './lib/work.ts';
 
 /**
- * What the processor does for a send of P2, ours and those of the controls, and which part of the
- * code each server spends it in.
+ * The processor's work for a send of P2, ours and the controls', by the part of the code in which
+ * each server spends it.
  */
 export const SEND_PARTS: Work = { name: 'parts', title: 'what a send is made of', fullOnly: true, run };
 
-/** The first that fits: of ours by folder, of the controls by package. */
+/** Parts by folder for ours, by package for the controls; the first that fits counts. */
 const PARTS: readonly Part[] = [
   [
     'HTTP',
@@ -44,7 +44,7 @@ const PARTS: readonly Part[] = [
   ["a control's own code", ['/bench/controls/']],
 ];
 
-/** The order in a bar: from what every side has to what ours adds. */
+/** The order in a bar: from parts of every side to parts that only ours has. */
 const ORDER = ['generator', 'Postgres', 'Redis', REST, COLLECTOR, ...PARTS.map(([name]) => name)];
 
 async function run(session: Session): Promise<void> {
@@ -117,7 +117,7 @@ function sideOf({ load }: SendControl): Side {
   return load.side(CONNECTIONS);
 }
 
-/** Notes what its Redis has of a send. */
+/** Notes the Redis time of a send. */
 function withRedis(control: SendControl & { readonly redisPid: number }): Side {
   const side = sideOf(control);
   return {
@@ -131,7 +131,7 @@ function withRedis(control: SendControl & { readonly redisPid: number }): Side {
   };
 }
 
-/** Returns the shares of its parts, in a block of its own: profiling takes some of the time. */
+/** Returns the shares of its parts, in a separate block, because profiling takes time itself. */
 async function profile(
   process: ServerProcess,
   side: Side,

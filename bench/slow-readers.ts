@@ -14,10 +14,10 @@ import { RawSubscribers } from './lib/raw-subscribers.ts';
 import type { Session, Work } from './lib/work.ts';
 
 /**
- * How long the readers of a conversation wait while fifty others of it do not read at all, and
- * while those read. The load is the same in both cases: those fifty are also on a second
- * conversation of large messages. Before a block it fills the kernel's buffers for sockets that do
- * not read; within the block, slowly, our queue, until the socket is closed.
+ * The waiting time of a conversation's readers while fifty others do not read at all, and while
+ * those read. The load is the same in both cases: those fifty are also on a second conversation of
+ * large messages. Before a block it fills the kernel's buffers for sockets that do not read; within
+ * the block, slowly, our queue, until the socket is closed.
  */
 export const SLOW_READERS: Work = {
   name: 'slow-readers',
@@ -34,7 +34,7 @@ async function run(session: Session): Promise<void> {
     databaseUrl: parley.url,
     env: {
       PARLEY_SOCKET_SOCKETS_PER_ACTOR: String(4 * all),
-      // Cut soon behind its 4001: the server counts a socket as closed when it is gone.
+      // Cut soon after its 4001, because a socket counts as closed once it is gone.
       PARLEY_SOCKET_CUT_MS: String(CUT_MS),
       // A socket that does not read answers no heartbeat, which must not close it here.
       PARLEY_SOCKET_PONG_MS: '120000',
@@ -82,21 +82,21 @@ const READERS = {
 } as const;
 const MAX_RATIO = 1.2;
 const RATE = 25;
-/** Half a megabyte a second to each: what is missing to its end comes early in a block. */
+/** Half a megabyte a second to each: the bytes missing to its end come early in a block. */
 const FLOOD_RATE = 12;
 /** The most that a message may hold. */
 const FLOOD_BODY = 'x'.repeat(40_000);
-/** A little more of them than our queue takes. */
+/** A few more messages than our queue takes. */
 const QUEUE_MESSAGES = 32;
 const BODY = 'The build is green again.';
-/** The shortest in which stalled sockets are sure to be closed. */
+/** The shortest block in which stalled sockets are sure to be closed. */
 const BLOCK_MS = 6_000;
 const PATIENCE_MS = 10_000;
 const CUT_MS = 80;
 
 interface Ground {
   readonly product: Product;
-  /** How many of the readers are on the flooded conversation. */
+  /** The number of readers on the flooded conversation. */
   readonly slow: number;
   readonly conversation: string;
   readonly flooded: string;
@@ -104,10 +104,7 @@ interface Ground {
   readonly charged: Charged;
 }
 
-/**
- * When each message of the conversation was sent, and how long it took to each reader.
- * Microseconds.
- */
+/** The time of each send in the conversation, and of its way to each reader. Microseconds. */
 class Timings {
   readonly #sentAt: number[] = [];
   #histogram = newHistogram();
@@ -116,7 +113,7 @@ class Timings {
     return this.#sentAt.length;
   }
 
-  /** One reader's deliveries are in the order of the sends, none left out. */
+  /** Notes a send. A reader's deliveries are in the order of the sends, none left out. */
   send(): void {
     this.#sentAt.push(performance.now());
   }
@@ -143,7 +140,7 @@ function newHistogram(): Histogram {
   });
 }
 
-/** A block's figure is the p99 from the send to the arrival, in milliseconds: less is better. */
+/** Returns a side. Its figure is the p99 from send to arrival, in milliseconds: less is better. */
 function sideOf(name: 'stalled' | 'reading', ground: Ground, readers: RawSubscribers, prefill: number): Side {
   const { product, timings } = ground;
   const run = async (blockMs: number): Promise<Block> => {
@@ -180,8 +177,8 @@ function openSlow({ product, slow, conversation, flooded }: Ground): Promise<Raw
 }
 
 /**
- * How many of the flood's messages the first of those that do not read is sent until it is closed:
- * a machine's own.
+ * Returns how many of the flood's messages are sent until the first stalled socket is closed, which
+ * depends on the machine.
  */
 async function messagesToClosing(ground: Ground): Promise<number> {
   const { product, flooded } = ground;
@@ -205,9 +202,7 @@ async function messagesToClosing(ground: Ground): Promise<number> {
 const MAX_TO_CLOSING = 1_000;
 const STEP = 4;
 
-/**
- * The measured messages at their times, and the flood between them. Rejects when one is refused.
- */
+/** Sends the measured messages at their times, and the flood between. Rejects at a refusal. */
 async function send(
   { product, conversation, flooded, timings }: Ground,
   connections: HttpConnections,
@@ -233,7 +228,7 @@ async function send(
   return report;
 }
 
-/** Rejects when it is refused. */
+/** Sends a message. Rejects when it is refused. */
 function post(connections: HttpConnections, product: Product, to: string, body: string): Promise<void> {
   const request = JSON.stringify({ body, client_message_id: randomUUID() });
   const path = `/v1/messaging/conversations/${to}/messages`;
@@ -259,7 +254,7 @@ function blockOf(histogram: Histogram, { latenessUs }: OpenLoopReport): Block {
   };
 }
 
-/** That so many sockets and no more were closed for their slowness since the server started. */
+/** Requires that exactly so many sockets were closed for slowness since the server started. */
 async function requireClosed(product: Product, expected: number): Promise<void> {
   const deadlineMs = performance.now() + PATIENCE_MS;
   let closed = await slowConsumers(product);
@@ -284,7 +279,7 @@ function dialectOf({ headers, demo }: Product, conversations: readonly string[])
   });
 }
 
-/** The conversation has no participants, so that no notifications are made. */
+/** Seeds a conversation without participants, so that no notifications are made. */
 async function seedConversation({ demo }: Product, { database }: BenchDatabase): Promise<string> {
   const { conversation } = await database.transaction((tx) =>
     createConversation(tx, { accountId: demo.account_id, type: 'group', participants: [] }),

@@ -12,7 +12,7 @@ import type { Findings, Session, Work } from './lib/work.ts';
 import { RATE } from './p9-nodes.ts';
 import type { Trace } from './servers/traced.ts';
 
-/** What a send at P9's rate waits for on one node: a usual one, and those that take longest. */
+/** The parts of a send's time at P9's rate on one node: of a usual send, and of the slowest. */
 export const TIMELINE: Work = {
   name: 'timeline',
   title: 'what a slow send waits for',
@@ -28,7 +28,7 @@ const TIMES = {
   brief: { warmupMs: 300, blockMs: 1_000 },
 } as const;
 
-/** The times that a send passes, in their order, and what it waits for before each. */
+/** The times that a send passes, in their order, and the wait before each. */
 const STAGES = [
   ['readMs', 'the node reads the request'],
   ['queuedMs', 'rules and rights'],
@@ -103,7 +103,7 @@ async function measure(session: Session): Promise<Findings> {
   };
 }
 
-/** In which the last frames arrive. */
+/** The time for the last frames to arrive. */
 const SETTLE_MS = 1_000;
 
 const nowMs = () => performance.timeOrigin + performance.now();
@@ -135,7 +135,7 @@ async function sendFor(stand: SendStand, durationMs: number, sends: Map<string, 
   }
 }
 
-/** A send is in the last flush that had its numbers after the send was queued. */
+/** Adds the flushes: a send is in the last flush that got its numbers after the send was queued. */
 function join(sends: ReadonlyMap<string, Send>, { sends: traced, numberings, inserts }: Trace): void {
   for (const { clientId, readMs, queuedMs, committedMs } of traced) {
     const send = sends.get(clientId);
@@ -160,7 +160,7 @@ async function addCommits(sends: ReadonlyMap<string, Send>, { database }: BenchD
   }
 }
 
-/** The mean of these sends, in microseconds by stage. */
+/** Returns the mean of these sends, in microseconds by stage. */
 function barOf(name: string, sends: readonly Send[]): Bar {
   const values = STAGES.map(([stage, part], index) => {
     const before = index === 0 ? 'sentMs' : STAGES[index - 1]![0];

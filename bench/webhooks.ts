@@ -11,9 +11,7 @@ import { ServerProcess } from './lib/server-process.ts';
 import { until } from './lib/until.ts';
 import type { Session, Work } from './lib/work.ts';
 
-/**
- * What a webhook for all events adds to the processor time of a send, of the node and of Postgres.
- */
+/** The processor time that a webhook for all events adds to a send, of the node and of Postgres. */
 export const WEBHOOKS: Work = { name: 'webhooks', title: 'sends with a webhook', fullOnly: true, run };
 
 async function run(session: Session): Promise<void> {
@@ -56,12 +54,10 @@ async function run(session: Session): Promise<void> {
 
 const CONNECTIONS = 64;
 const MOST = 1.3;
-/**
- * About a third of what a node gets through, so that both sides do the same work in the same time.
- */
+/** About a third of a node's most, so that both sides do the same work in the same time. */
 const RATE = 2_500;
 
-/** The processor time of a send at a fixed rate, until all its effects are done. */
+/** Sends at a fixed rate, and measures processor time until all effects are done. */
 function paced(stand: SendStand, name: string): Side {
   let seed = 0;
   return {
@@ -119,7 +115,7 @@ export async function addWebhook(
   return id;
 }
 
-/** With everything that was to be delivered. */
+/** Removes the webhooks and their deliveries. */
 export async function removeWebhooks({ database }: BenchDatabase): Promise<void> {
   await database.transaction(async (tx) => {
     await tx.kysely.deleteFrom('webhooks').execute();
@@ -128,7 +124,7 @@ export async function removeWebhooks({ database }: BenchDatabase): Promise<void>
   });
 }
 
-/** A block counts only if its events were sent; the last of them may be on their way. */
+/** Requires that events were sent, and waits for the last deliveries. */
 async function requireDeliveries({ database }: BenchDatabase): Promise<void> {
   const count = async (where: string) => {
     const { rows } = await database.pool.query(`SELECT count(*) FROM webhook_deliveries ${where}`);

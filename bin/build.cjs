@@ -50,7 +50,7 @@ async function main() {
   writeFileSync(BUILT_OF, inputs);
 }
 
-/** Returns a digest of files and folders, by their paths in the checkout, without what is built. */
+/** Returns a digest of files and folders, by their paths in the checkout, without built files. */
 function digestOf(paths) {
   const digest = createHash('sha256').update(process.version);
   const add = (path) => {
@@ -71,10 +71,10 @@ main().then(
   // Modules of the server, which are read for the endpoints that they declare, may keep it alive.
   () => process.exit(),
   (error) => {
-    // The bundler has one for each module.
+    // The bundler has one error for each module.
     const told = (error.errors || [error]).map((one) => String(one.message || one)).join('\n');
     const [line] = told.replaceAll(join(ROOT, '/'), '').split('\n');
-    // What was there is not of these sources.
+    // The earlier output is not of these sources.
     for (const out of OUTS) {
       rmSync(out, { recursive: true, force: true });
       mkdirSync(out, { recursive: true });

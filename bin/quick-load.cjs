@@ -1,8 +1,8 @@
 'use strict';
 /**
  * Lets every start but the first one load its modules in half the processor time. By itself Node
- * removes the types of each source and compiles it anew at each start. Here both results are kept:
- * the sources without types in one file, the compiled code by Node's own compile cache. Both are
+ * removes the types of each source and compiles it at each start. Here both results are kept: the
+ * sources without types in one file, the compiled code by Node's own compile cache. Both are
  * written when a process ends in order, and serve only a source of the same content, so that a
  * changed source needs no further action. Where the directory cannot be written, every start is
  * like the first one.
@@ -63,10 +63,10 @@ function loadQuickly(directory = CACHE) {
 }
 
 /**
- * Returns a resolve hook that asks Node once for what all imports from one directory have in
- * common: the file of a name, and the format of the files of one directory with the same ending.
- * Node looks through the file system for each import, which is half of the time that a package of
- * many files takes.
+ * Returns a resolve hook that asks Node only once for the results that all imports from one
+ * directory share: the file of a name, and the format of its files with the same ending. Node looks
+ * through the file system for each import, which is half of the time that a package of many files
+ * takes.
  */
 function resolver() {
   const known = new Map();
@@ -101,7 +101,7 @@ function fileOf(url, formats, ask) {
     return { url: url.href, format };
   }
   const result = ask();
-  // Not where a part of the path is a symbolic link.
+  // Skipped where a part of the path is a symbolic link.
   if (result.url === url.href && result.format) formats.set(kind, result.format);
   return result;
 }

@@ -1,14 +1,14 @@
 'use strict';
-// Whether Parley can run here. Plain JavaScript that old releases of Node parse too: it has to
-// answer there as well.
+// Checks whether Parley can run here. Plain JavaScript that old releases of Node parse too: it has
+// to answer there as well.
 
 /** The major version that package.json pins. */
 const MAJOR = Number.parseInt(require('../package.json').engines.node, 10);
 const PINNED = require('../package.json').dependencies.node;
 
 /**
- * Returns lines that say what is wrong and what to do; none where nothing is.
- * `stripsTypes`: this Node runs TypeScript as it is (`process.features.typescript`).
+ * Returns lines that say what is wrong and what to do; none if nothing is wrong. `stripsTypes`:
+ * this Node runs TypeScript as it is (`process.features.typescript`).
  */
 function problemsOf(platform, version, stripsTypes) {
   if (platform === 'win32') {

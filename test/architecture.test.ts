@@ -1,6 +1,6 @@
 /**
- * The rules of docs/architecture.md#layers: which folder imports which, what may be used where, and
- * what is forbidden.
+ * The rules of docs/architecture.md#layers: the permitted imports between folders, the places where
+ * things may be used, and what is forbidden.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -12,7 +12,7 @@ import { importedPath, importsOf } from './support/imports.ts';
 import { longFiles, suiteFiles } from './verdict/sets.ts';
 
 /**
- * Our packages, each with those of ours that it may import, and with the files of src/ that may
+ * Our packages, each with our packages that it may import, and with the files of src/ that may
  * import it. They import nothing of src/.
  */
 const OURS: Readonly<Record<string, { readonly imports: readonly string[]; readonly by?: RegExp }>> = {

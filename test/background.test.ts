@@ -3,7 +3,7 @@
 import t from 'tap';
 import { BackgroundWork, type Clock, Load } from '../src/platform/background.ts';
 
-/** A clock that moves where a test moves it, and while something pauses. */
+/** A clock that moves when a test moves it, and while something pauses. */
 class TestClock implements Clock {
   atMs = 0;
   activeAtMs = 0;

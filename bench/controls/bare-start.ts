@@ -1,6 +1,4 @@
-/**
- * Starts the embedded Postgres on a directory and answers requests with 201, and does nothing else.
- */
+/** Starts the embedded Postgres on a directory, and only answers requests with 201. */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -9,7 +9,7 @@ export interface Answers extends Start {
   readonly status: string;
 }
 interface Credit {
-  /** How many more frames may be published, all of them in one turn of the event loop. */
+  /** The number of further frames to publish, all in one turn of the event loop. */
   readonly credit: number;
 }
 export interface Listening {
@@ -34,7 +34,7 @@ export function publishOnCredit(publish: () => void): void {
   });
 }
 
-/** Resolves with the frame that the runner wants fanned out, and what else it says with it. */
+/** Resolves with the runner's first message: the frame to fan out, and further values. */
 export function startMessage<Message extends Start>(): Promise<Message> {
   return new Promise((resolve) => {
     const listen = (message: Message | Partial<Start>) => {

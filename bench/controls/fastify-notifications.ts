@@ -1,7 +1,6 @@
 /**
- * List Notifications by Fastify and pg, as one writes it with care: known credentials in a map, a
- * counter a caller, the query checked and the answer written by schema, one prepared statement on a
- * pool.
+ * List Notifications by careful use of Fastify and pg: known credentials in a map, a counter a
+ * caller, the query checked and the answer written by schema, one prepared statement on a pool.
  */
 
 import type { List } from '@parley/protocol/lists.ts';

@@ -1,7 +1,7 @@
 /**
- * Durable sends by Fastify, pg and Socket.IO with its Redis adapter, as one writes them with care:
- * known credentials and rosters in maps, the body checked and the answer written by schema, both
- * rows in one transaction of prepared statements on a pool, then events to the rooms of the
+ * Durable sends by careful use of Fastify, pg and Socket.IO with its Redis adapter. Known
+ * credentials and rosters are in maps; the body is checked and the answer written by schema. Both
+ * rows are in one transaction of prepared statements on a pool; then events go to the rooms of the
  * conversation and of the recipient.
  */
 
@@ -22,7 +22,7 @@ export interface WrittenStart {
   readonly databaseUrl: string;
   readonly redisUrl: string;
   readonly accountId: string;
-  /** A message as Parley answers it: those of this server have the same fields. */
+  /** A message as Parley answers it, whose fields this server's messages share. */
   readonly shape: Readonly<Record<string, unknown>>;
   /** The rows that a send of Parley leaves. */
   readonly sample: SendSample;
@@ -61,7 +61,7 @@ const rosters = new Map(Object.entries(start.rosters));
 const pool = new pg.Pool({
   ...connectionOptions({ url: start.databaseUrl, statementTimeoutMs: 8_000, queryTimeoutMs: 0 }),
   max: 10,
-  // A request waits in line for a client, however busy the disk is.
+  // A request waits in line for a client for this long, however busy the disk is.
   connectionTimeoutMillis: 10_000,
 });
 
@@ -77,7 +77,7 @@ await pool.query({
 
 const SHOWN =
   'id, conversation_id, sequence, kind, status, visibility, body, client_message_id, created_at, updated_at';
-/** The columns that a send of Parley fills, with the same values but for what is of this send. */
+/** The columns that a send of Parley fills, with the same values except for this send's own. */
 const message = insertOf('messages', start.sample.message, {
   id: '$1',
   account_id: '$2',
@@ -122,7 +122,7 @@ const FIND_MESSAGE = {
     WHERE conversation_id = $1 AND author_id = $2 AND client_message_id = $3`,
 };
 
-/** A message that was sent before is found by its client's id, and causes nothing again. */
+/** Sends a message. A known client's id returns the earlier message without new effects. */
 async function send(sender: Caller, recipients: string[], conversation: string, input: Body): Promise<Sent> {
   const client = await pool.connect();
   try {
@@ -180,7 +180,7 @@ interface Body {
 }
 
 const app = Fastify();
-// The load stops at the first refusal, and says its status alone.
+// The load stops at the first refusal, and reports only its status.
 app.setErrorHandler((error, _request, reply) => {
   process.stderr.write(`${inspect(error)}\n`);
   return reply.code(500).send({});
@@ -196,7 +196,7 @@ app.post<{ Params: { id: string }; Body: Body }>(
     if (roster === undefined || !roster.includes(sender.id)) return reply.code(404).send({});
     const recipients = roster.filter((actor) => actor !== sender.id);
     const { message, notifications } = await send(sender, recipients, id, request.body);
-    // All sends are of the caller whose message the shape is.
+    // All sends come from the caller whose message is the shape.
     const shown = { ...start.shape, ...message, sent_at: message.created_at };
     if (notifications.length > 0) io.to(id).emit('message.created', shown);
     for (const { recipient_id: recipient, ...notification } of notifications) {

@@ -1,6 +1,6 @@
 /**
- * The schema of a value as Parley answered it. No control says which fields a resource has: what
- * the contract adds to them is written as well.
+ * Returns the schema of a value as Parley answered it. No control names the fields of a resource,
+ * so fields that the contract adds are written as well.
  */
 export function schemaOf(value: unknown): object {
   if (Array.isArray(value)) return { type: 'array', items: value.length === 0 ? {} : schemaOf(value[0]) };

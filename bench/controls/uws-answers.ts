@@ -1,6 +1,6 @@
 /**
  * Answers each request with the same status and bytes, and each socket with a frame of these bytes,
- * by uWebSockets.js alone: the loop of a server that does no more.
+ * by uWebSockets.js alone.
  */
 
 import { App, us_socket_local_port } from 'uWebSockets.js';

@@ -1,7 +1,7 @@
 /**
- * Heartbeats by uWebSockets.js alone: a ring of sockets, of which those that are due in a tick get
- * the same frame, sent and answered through JavaScript. Ring and tick are the product's: every
- * socket once in 25 seconds.
+ * Heartbeats by uWebSockets.js alone: a ring of sockets, whose due ones in a tick get the same
+ * frame, sent and answered through JavaScript. Ring and tick are the product's: every socket once
+ * in 25 seconds.
  */
 
 import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';
@@ -29,7 +29,7 @@ app.ws<Client>('/', {
     res.upgrade<Client>({ answeredAtMs: 0 }, req.getHeader('sec-websocket-key'), '', '', context);
   },
   open: (ws) => {
-    // Evenly over the ring, as phases at random are in the mean.
+    // Sockets are spread evenly over the ring, as random phases are in the mean.
     nextSlot = (nextSlot + 1) % slots.length;
     const slot = slots[nextSlot]!;
     slot.add(ws);

@@ -1,7 +1,7 @@
 /**
- * The least that durable sends can cost on this stack: uWebSockets.js and pg. What came while an
- * insert ran goes into the next one, a single statement; then one publish and one answer a message.
- * No rights, no validation, no rosters, no resends, numbers from memory.
+ * The least cost of durable sends on this stack: uWebSockets.js and pg. Sends that arrive during an
+ * insert go into the next one, a single statement; then one publish and one answer a message. No
+ * rights, no validation, no rosters, no resends, numbers from memory.
  */
 
 import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
@@ -16,7 +16,7 @@ import { listening } from './delivery-loop.ts';
 export interface FloorStart {
   readonly databaseUrl: string;
   readonly accountId: string;
-  /** A message as Parley answers it: those of this server have the same fields. */
+  /** A message as Parley answers it, whose fields this server's messages share. */
   readonly shape: object;
   /** The rows that a send of Parley leaves. */
   readonly sample: SendSample;
@@ -39,7 +39,7 @@ const client = new pg.Client(
 );
 await client.connect();
 
-/** The columns that a send of Parley fills, with the same values but for what is of this send. */
+/** The columns that a send of Parley fills, with the same values except for this send's own. */
 const message = insertOf('messages', start.sample.message, {
   id: 'i.id',
   account_id: '$1',

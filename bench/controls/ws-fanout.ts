@@ -1,4 +1,4 @@
-/** Fan-out by the `ws` package: a loop over its clients, as its README does it. */
+/** Fan-out by the `ws` package: a loop over its clients, as in its README. */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -18,7 +18,7 @@ export interface Bytes {
   readonly buffers: number;
 }
 
-/** Runs `work`, which resolves with its result and the number of operations that it was. */
+/** Runs `work`, which resolves with its result and its number of operations. */
 export async function countAllocations<T>(
   { process }: Pick<Product, 'process'>,
   work: () => Promise<readonly [result: T, operations: number]>,
@@ -45,7 +45,7 @@ export const TRAFFIC = ['send', 'page', 'delivery', 'heartbeat'] as const;
 
 /**
  * Returns a function that measures sends to direct conversations and pages of 20 notifications, by
- * 64 connections, messages to a thousand sockets, and heartbeats of those.
+ * 64 connections, messages to a thousand sockets, and their heartbeats.
  */
 export async function openTraffic(session: Session, stand: SendStand) {
   const { blockMs } = session.timing;
@@ -71,7 +71,7 @@ export async function openTraffic(session: Session, stand: SendStand) {
   const count = async (side: Side, operations?: () => number) => {
     const [, bytes] = await countAllocations(product, async () => {
       const block = await side.run(blockMs);
-      // What it left to be done counts.
+      // The work that it left counts.
       await drainOutbox(database);
       await drainSearch(database);
       return [block, operations?.() ?? block.operations ?? 0];
@@ -99,7 +99,7 @@ const CONNECTIONS = 64;
 const SOCKETS = { full: 1_000, short: 1_000, brief: 50 };
 const HEARTBEATS_MS = 3_000;
 
-/** Resolves when everything that was sent can be found by a search. */
+/** Resolves when a search finds everything that was sent. */
 async function drainSearch({ database }: BenchDatabase): Promise<void> {
   await until(async () => {
     const { rows } = await sql`SELECT FROM search_notes LIMIT 1`.execute(database.kysely);

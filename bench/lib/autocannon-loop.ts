@@ -4,7 +4,7 @@ import { LatencyHistogram, type Percentiles } from './latency-histogram.ts';
 import { bytesBehindUnique, UNIQUE, writeUnique } from './unique-number.ts';
 
 /**
- * As many requests as the connections get through. Counts from SETTLE_MS on, when all are
+ * Sends as many requests as the connections get through. Counts from SETTLE_MS on, when all are
  * connected. Rejects if any answer was not 2xx.
  */
 export async function autocannonLoop(options: ClosedLoopOptions): Promise<ClosedLoopReport> {
@@ -49,12 +49,12 @@ export interface AtRateReport {
 }
 
 /**
- * autocannon's `overallRate`: at the beginning of each second a connection sends its share of that
- * second, one request behind the other. Its table has whole milliseconds, of which a bare route
- * takes none, and its correction for coordinated omission adds the times that a request a
- * millisecond would have had, whatever the rate: for a slow server alone more and shorter ones,
- * which make its p99 better. So the percentiles are of the times that it hands out with the
- * answers, without the first of each connection, which connects. Rejects if any answer was not 2xx.
+ * Sends at autocannon's `overallRate`: at the beginning of each second a connection sends its share
+ * of that second, one request behind the other. Its table has whole milliseconds, too coarse for a
+ * bare route. Its correction for coordinated omission adds the times that a request a millisecond
+ * would have had, whatever the rate. For a slow server alone these are more and shorter times,
+ * which make its p99 better. So the percentiles are of the times that come with the answers,
+ * without each connection's first, which connects. Rejects if any answer was not 2xx.
  */
 export async function autocannonAtRate(options: AtRateOptions): Promise<AtRateReport> {
   const latency = new LatencyHistogram();
@@ -75,7 +75,7 @@ interface Load {
   readonly durationMs: number;
   /**
    * Returns the requests that a connection repeats. Either all bodies or none have UNIQUE in them,
-   * with the same number of bytes behind it: each request gets another number there.
+   * with the same number of bytes behind it: each request gets another number in its place.
    */
   readonly requests: (connection: number) => readonly autocannon.Request[];
 }
@@ -121,8 +121,8 @@ interface NumberedClient extends autocannon.Client {
 
 /**
  * Writes the next number into the request's own bytes. autocannon's ways to make requests differ
- * (idReplacement, setupRequest) build the whole request again: 50–65 µs a request more, measured
- * here, twice what sending one costs.
+ * (idReplacement, setupRequest) build the whole request again. That takes 50–65 µs more a request,
+ * measured here, twice the cost of sending it.
  */
 function numberRequests(client: NumberedClient, body: string): void {
   const behind = bytesBehindUnique(body);

@@ -1,9 +1,9 @@
 /** Bars side by side, each divided into the same parts. */
 export interface Bars {
   readonly title: string;
-  /** Of the values: `µs`. */
+  /** The unit of the values: `µs`. */
   readonly unit: string;
-  /** From left to right; those that no bar has are not drawn. */
+  /** From left to right; parts that no bar has are not drawn. */
   readonly parts: readonly string[];
   readonly bars: readonly Bar[];
 }

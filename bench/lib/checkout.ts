@@ -13,9 +13,7 @@ export function commit(): string | null {
   }
 }
 
-/**
- * Returns what tells one state of the measured code from another; results of runs do not change it.
- */
+/** Returns a mark of the state of the measured code; results of runs do not change it. */
 export function fingerprint(): string | null {
   try {
     const changes = git('diff', 'HEAD', '--', '.', ':!bench/results', ':!bench/README.md');

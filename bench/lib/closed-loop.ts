@@ -9,10 +9,7 @@ export interface ClosedLoopOptions {
    * more than sending them.
    */
   readonly path: (connection: number) => string;
-  /**
-   * JSON with UNIQUE in it once, which each request replaces by a number that never comes again.
-   * Without: GET.
-   */
+  /** JSON with UNIQUE in it once, which each request replaces by a unique number. Without: GET. */
   readonly body?: string;
 }
 

@@ -3,7 +3,7 @@ import { comparisonRow, count, type Goal } from './row.ts';
 import type { Facts, Findings, Session } from './work.ts';
 
 export interface ComparedOptions {
-  /** Of the figures: `/s`. */
+  /** The unit of the figures: `/s`. */
   readonly unit: string;
   readonly ours: Side;
   readonly against: readonly Against[];
@@ -20,7 +20,7 @@ interface Against extends Goal {
   readonly control: Side;
 }
 
-/** Compares one side with one or several controls in the same rounds; a row for each of them. */
+/** Compares one side with one or several controls in the same rounds, in a row for each control. */
 export async function compareWith(session: Session, options: ComparedOptions): Promise<Findings> {
   const { unit, ours, against, before, facts = {}, timing = session.timing } = options;
   const comparisons = await compareRounds({

@@ -3,8 +3,8 @@ import type { BenchDatabase } from './postgres.ts';
 import type { Product } from './product.ts';
 
 /**
- * Inserts `count` conversations without participants, so that no notifications are made. For the
- * demo account's API key, which reads them all.
+ * Inserts `count` conversations without participants, so that no notifications are made, for the
+ * demo account's API key, which reads all conversations.
  */
 export function seedConversations(
   { demo }: Product,

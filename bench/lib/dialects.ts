@@ -1,28 +1,28 @@
 import { textFrame } from './websocket-frames.ts';
 
 /**
- * How a socket to one kind of server is opened, and which of its frames are deliveries, recognized
- * by their first bytes alone.
+ * The way to open a socket to one kind of server, and to recognize deliveries among its frames by
+ * their first bytes alone.
  */
 export interface Dialect {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * For one socket: takes each text frame until the socket is live, answers with what is to be
-   * sent, or 'live'; `last` is sent, and live with it. Null: live as soon as it is upgraded.
+   * For one socket: takes each text frame until the socket is live, answers with the next frame to
+   * send, or 'live'; `last` is sent, and live with it. Null: live as soon as it is upgraded.
    */
   readonly open: () => ((text: string) => Buffer | { readonly last: Buffer } | 'live' | undefined) | null;
-  /** `length` bytes of payload lie at `start`; only the first PEEK_BYTES of them may be there. */
+  /** `length` bytes of payload begin at `start`; perhaps only the first PEEK_BYTES have arrived. */
   readonly classify: (bytes: Uint8Array, start: number, length: number) => FrameClass;
-  /** The answer to what `classify` calls a ping. */
+  /** The answer to a frame that `classify` calls a ping. */
   readonly pong: Buffer;
 }
 
-/** As small integers: they are compared once a frame, hundreds of thousands of times a second. */
+/** Small integers, because they are compared hundreds of thousands of times a second. */
 export const FRAME_CLASSES = { other: 0, delivery: 1, ping: 2, caughtUp: 3 } as const;
 type FrameClass = (typeof FRAME_CLASSES)[keyof typeof FRAME_CLASSES];
 
-/** How far into a payload `classify` may look. */
+/** The number of bytes of a payload that `classify` may read. */
 export const PEEK_BYTES = 40;
 
 /** The caller that the sockets belong to. */
@@ -34,13 +34,13 @@ export interface ParleyCaller {
 }
 
 export interface ParleyDialectOptions extends ParleyCaller {
-  /** Returns what a socket subscribes to; called once a socket. Empty: only its own feed. */
+  /** Returns the conversations of a socket; called once a socket. Empty: only its own feed. */
   readonly conversations: () => readonly string[];
 }
 
 /**
- * Parley: `hello`, `ready`, a `subscribe` for each conversation, live with the last `caught_up`;
- * then events.
+ * Returns Parley's dialect: `hello`, `ready`, a `subscribe` for each conversation, live with the
+ * last `caught_up`; then events.
  */
 export function parleyDialect(options: ParleyDialectOptions): Dialect {
   return {
@@ -51,7 +51,7 @@ export function parleyDialect(options: ParleyDialectOptions): Dialect {
       return (text) => {
         const { type, error }: { type: string; error?: unknown } = JSON.parse(text);
         if (error !== undefined) throw new Error(`a subscription was refused: ${text}`);
-        // Its phase is random: it may come this early.
+        // The ping has a random phase, so it may come this early.
         if (type === 'ping') return PARLEY_PONG;
         if (type === 'caught_up') caughtUp = true;
         else if (type !== 'ready') return undefined;
@@ -65,8 +65,8 @@ export function parleyDialect(options: ParleyDialectOptions): Dialect {
 }
 
 /**
- * Parley after a reconnect: live with the `resume` that answers `ready`, so that what it missed is
- * counted.
+ * Returns Parley's dialect after a reconnect: live with the `resume` that answers `ready`, so that
+ * missed messages are counted.
  */
 export function resumingDialect(caller: ParleyCaller, resume: Buffer): Dialect {
   return {
@@ -95,7 +95,7 @@ export const BARE_DIALECT: Dialect = {
   pong: textFrame(''),
 };
 
-/** A server that sends heartbeats of Parley's, which are answered as Parley's are. */
+/** A server that sends Parley's heartbeats, which are answered as Parley's are. */
 export const PONGING_DIALECT: Dialect = { ...BARE_DIALECT, pong: PARLEY_PONG };
 
 /** Socket.IO 4 over its WebSocket transport alone: engine.io's open packet, then the namespace. */
@@ -114,8 +114,8 @@ export const SOCKET_IO_DIALECT: Dialect = {
 };
 
 /**
- * The same with a token in the namespace's handshake, and an event `subscribe` with the rooms to
- * join; live with its acknowledgement, which has their number.
+ * Returns Socket.IO's dialect with a token in the namespace's handshake, and an event `subscribe`
+ * with the rooms to join; live with its acknowledgement, which has the number of rooms.
  */
 export function socketIoRoomsDialect(token: string, rooms: readonly string[]): Dialect {
   return {
@@ -130,7 +130,7 @@ export function socketIoRoomsDialect(token: string, rooms: readonly string[]): D
   };
 }
 
-/** A server whose sockets name their topics in the query. */
+/** Returns the dialect of a server whose sockets name their topics in the query. */
 export function topicsDialect(topics: readonly string[]): Dialect {
   return { ...BARE_DIALECT, path: `/?${topics.join(',')}` };
 }
@@ -147,9 +147,9 @@ const EVENT = '2'.charCodeAt(0);
 const PING = '2'.charCodeAt(0);
 
 /**
- * `{"type":"event"…`, `{"type":"ping"…` and `{"type":"caught_up"…` differ in one byte. An
- * `inbox.changed` is no delivery: it is a hint, and one stands for any number of messages. Frames
- * that older versions do not get begin with white space (src/api/marked-json.ts).
+ * Classifies a frame: `{"type":"event"…`, `{"type":"ping"…` and `{"type":"caught_up"…` differ in
+ * one byte. An `inbox.changed` is no delivery but a hint, which stands for any number of messages.
+ * Frames that older versions do not get begin with white space (src/api/marked-json.ts).
  */
 function classifyTyped(bytes: Uint8Array, start: number, length: number): FrameClass {
   if (length <= TYPE_AT) return FRAME_CLASSES.other;

@@ -13,13 +13,13 @@ export interface Endpoint {
   readonly name: string;
   /** Requests a second that two busy cores have room for. */
   readonly rate: number;
-  /** The greatest p99, in times of that of a bare route. */
+  /** The greatest p99, in times of a bare route's. */
   readonly atMost: number;
   /** Returns requests for a block in which each connection sends `count` at most. */
   readonly prepare: (count: number) => Promise<Requests>;
 }
 
-/** The five endpoints of 1.0.harbor in the demo account, for so many connections. */
+/** Opens the five endpoints of 1.0.harbor in the demo account, for so many connections. */
 export async function openEndpoints(product: Product, connections: number): Promise<readonly Endpoint[]> {
   const { demo, headers } = product;
   const json = { ...headers, ...JSON_TYPE };

@@ -19,11 +19,11 @@ interface Bursts {
   readonly window: number;
 }
 
-/** A conversation with a thousand sockets, and servers that fan the same bytes out: P4 and P5. */
+/** A conversation with a thousand sockets, and servers that fan out the same bytes: P4 and P5. */
 export interface Fanout {
   /** REST send → commit → publish → sockets, with `window` messages under way. */
   readonly whole: (window: number) => Promise<Side>;
-  /** Our publish() in a loop, nothing before it. */
+  /** Our publish() in a loop, without the steps before it. */
   readonly alone: (bursts: Bursts) => Promise<Side>;
   readonly control: (name: ControlName) => Promise<Control>;
   readonly facts: Readonly<Record<'sockets' | 'frame, bytes', number>>;
@@ -100,7 +100,7 @@ async function openAlone(
     (it) => it.stop(),
   );
   const { port } = await server.message<Listening>();
-  // Live with its first frame, `caught_up`.
+  // A socket is live with its first frame, `caught_up`.
   const subscribers = await openSubscribers(session, port, { ...BARE_DIALECT, open: () => () => 'live' });
   return sideByCredit('publish alone', { servers: [server] }, subscribers, bursts, server);
 }
@@ -139,10 +139,9 @@ function sideByPost(
   return {
     name,
     run: async (durationMs) => {
-      // New ones for each block: servers cut connections that were idle while others had their
-      // turn.
+      // Each block has new connections: servers cut idle ones while other sides have their turn.
       const connections = await HttpConnections.open({ host: '127.0.0.1', port, size: window + 1 });
-      // A message that was refused is missing among the deliveries, and the block fails for that.
+      // A refused message is missing among the deliveries, so the block fails.
       let refused: string | undefined;
       const trigger = () => {
         connections.send(request(), (status, body) => {
@@ -175,8 +174,8 @@ function sideByCredit(
 }
 
 /**
- * The conversation has no participants, so that a send causes no notifications, only its row and
- * the fan-out.
+ * Seeds a conversation without participants, so that a send causes only its row and the fan-out, no
+ * notifications.
  */
 async function seedConversation({ demo }: Product, { database }: BenchDatabase): Promise<string> {
   const { conversation } = await database.transaction((tx) =>
@@ -185,10 +184,7 @@ async function seedConversation({ demo }: Product, { database }: BenchDatabase):
   return conversation.id;
 }
 
-/**
- * Returns the frame that Parley sends for one of these messages: the controls publish the same
- * bytes.
- */
+/** Returns the frame that Parley sends for one of these messages, for the controls to publish. */
 async function sampleFrame({ demo, port, headers }: Product, conversation: string): Promise<string> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/realtime`, { headers });
   try {

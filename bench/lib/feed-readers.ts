@@ -19,7 +19,7 @@ export const READERS = 64;
 export const PAGE = 20;
 export const PAGE_PATH = `/v1/messaging/notifications?limit=${PAGE}`;
 
-/** People with empty feeds, and access tokens. */
+/** Creates people with empty feeds, and access tokens. */
 export async function createReaders(
   { demo }: Product,
   { database }: BenchDatabase,
@@ -58,7 +58,7 @@ export interface PagesOptions {
   readonly generator?: GeneratorName;
 }
 
-/** First pages of feeds, each connection keeping to one reader. */
+/** Reads first pages of feeds, each connection keeping to one reader. */
 export function pagesSide(options: PagesOptions): Side {
   const { name, process, port, postgres, readers, connections, generator = 'raw' } = options;
   return {

@@ -2,8 +2,7 @@ import { autocannonLoop } from './autocannon-loop.ts';
 import { rawLoop } from './raw-loop.ts';
 
 /**
- * Closed loops over HTTP: each connection sends its next request as soon as it has the answer to
- * the last one.
+ * Closed loops over HTTP: each connection sends its next request as soon as it has the last answer.
  */
 export const GENERATORS = { raw: rawLoop, autocannon: autocannonLoop } as const;
 

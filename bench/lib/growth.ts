@@ -22,8 +22,8 @@ export const GROWN = { conversations: 5_000, feeds: 2_000 } as const;
  */
 const FULL_PAGES = 40;
 /**
- * The share of the first conversation, and of the first feed: 200,000 of two million. The others
- * follow Zipf's law.
+ * The share of the first conversation, and of the first feed: 200,000 of two million. The rest
+ * follows Zipf's law.
  */
 const LARGEST = 0.1;
 const BATCH = 100_000;
@@ -51,7 +51,7 @@ export class Growth {
   }
 
   /**
-   * Grows to so many messages and notifications each, leaves them vacuumed, analyzed and on disk.
+   * Grows to so many messages and notifications each, leaves both vacuumed, analyzed and on disk.
    */
   async growTo(rows: number, say: (line: string) => void): Promise<void> {
     const startMs = performance.now();
@@ -67,7 +67,7 @@ export class Growth {
     say(`  ${rows} rows of each after ${Math.round((performance.now() - startMs) / 1_000)} s`);
   }
 
-  /** Two tables of our own: which conversation, and which feed, has which rank. */
+  /** Opens two tables of our own with the ranks of conversations and of feeds. */
   async #openPlaces(): Promise<void> {
     const { accountId, conversations, recipients } = this.#options;
     const db = this.#db;
@@ -88,7 +88,7 @@ export class Growth {
     );
     await this.#give('bench_conversations', conversations, GROWN.conversations);
     await this.#give('bench_feeds', recipients, GROWN.feeds);
-    // Copies of one that exists: whatever columns there are.
+    // Copies an existing row, whatever columns it has.
     await sql`
       INSERT INTO conversations
       SELECT (jsonb_populate_record(c, jsonb_build_object('id', b.id, 'type', 'group', 'direct_key', null))).*
@@ -134,7 +134,7 @@ export class Growth {
     );
   }
 
-  /** `rows`: a query of recipients and numbers that are unique for the cause. */
+  /** Inserts `rows`, a query of recipients and numbers that are unique for the cause. */
   async #insertNotifications(rows: ReturnType<typeof sql>, cause: string): Promise<void> {
     const { accountId, senderId, conversations } = this.#options;
     await sql`
@@ -152,7 +152,7 @@ export class Growth {
   }
 }
 
-/** Draws a rank: the first one with the share of the largest, the others by Zipf's law. */
+/** Draws a rank: the first with the share of the largest, the rest by Zipf's law. */
 function rank(places: number) {
   return sql`CASE WHEN random() < ${LARGEST} THEN 1 ELSE 1 + floor(power(${places - 1}::float8, random()))::integer END`;
 }

@@ -1,11 +1,11 @@
 import type { Machine } from './result-file.ts';
 
-/** One figure that the guard compares with what was recorded. */
+/** One figure that the guard compares with a recorded one. */
 export interface Watched {
   readonly name: string;
   readonly unit: string;
   readonly value: number;
-  /** Which change is for the worse. */
+  /** The change for the worse. */
   readonly worse: 'more' | 'less';
   /**
    * Whether it depends on the processor, so that it compares with figures of the same machine only.
@@ -29,8 +29,8 @@ export interface Verdict {
 }
 
 /**
- * Compares each figure with the recorded one, or with its bound: a warning where it is worse by
- * more than `TOLERANCE`, or beyond the bound.
+ * Compares each figure with the recorded one, or with its bound. Warns where it is worse by more
+ * than `TOLERANCE`, or beyond the bound.
  */
 export function judge(
   watched: readonly Watched[],

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { BenchDatabase } from './postgres.ts';
 
 /**
- * `messages` in every conversation that has none yet, and the statistics that autovacuum would have
- * made of them within a minute: without, Postgres plans every statement for an empty table.
+ * Inserts `messages` into every conversation without any, and the statistics that autovacuum would
+ * make within a minute. Without them, Postgres plans every statement for an empty table.
  */
 export async function seedHistory({ database }: BenchDatabase, messages: number): Promise<void> {
   await sql`

@@ -13,10 +13,9 @@ export interface HttpConnectionsOptions {
 }
 
 /**
- * Keep-alive connections that requests are written to as bytes: a tenth of what a general client
- * costs, so that the generator leaves the machine to the server. One request at a time a
- * connection; what finds all of them busy waits in line. Understands answers with a Content-Length
- * only.
+ * Keep-alive connections that take requests as bytes, at a tenth of a general client's cost, so
+ * that the generator leaves the machine to the server. One request at a time a connection; when all
+ * are busy, requests wait in line. Understands answers with a Content-Length only.
  */
 export class HttpConnections {
   readonly #all: Connection[];
@@ -41,7 +40,7 @@ export class HttpConnections {
   }
 
   send(request: Buffer, answered: Answered): void {
-    // The one that has been idle longest: servers cut those that are idle for seconds.
+    // Takes the connection idle for longest, because servers cut idle ones after seconds.
     const connection = this.#idle.shift();
     if (connection === undefined) this.#waiting.push({ request, answered });
     else connection.send(request, answered);
@@ -67,7 +66,7 @@ export class HttpConnections {
   }
 }
 
-/** One request with a JSON body, as bytes; `headers` beside those that every request needs. */
+/** Returns a request with a JSON body, as bytes; `headers` add to those of every request. */
 export function postRequest(
   path: string,
   headers: Readonly<Record<string, string>>,
@@ -78,7 +77,7 @@ export function postRequest(
   return Buffer.from(`${head('POST', path, host, all)}${body}`);
 }
 
-/** One request without a body. */
+/** Returns a request without a body. */
 export function getRequest(path: string, headers: Readonly<Record<string, string>>): Buffer {
   return Buffer.from(head('GET', path, '127.0.0.1', headers));
 }

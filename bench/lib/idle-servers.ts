@@ -8,13 +8,13 @@ import { RawSubscribers } from './raw-subscribers.ts';
 import { ServerProcess } from './server-process.ts';
 import type { Session } from './work.ts';
 
-/** A server that sockets are opened on and nothing is sent to: P7 and P8. */
+/** A server whose sockets are opened and stay idle: P7 and P8. */
 export interface IdleServer {
   readonly name: string;
   readonly process: ServerProcess;
-  /** Of ours. */
+  /** The process id of our Postgres. */
   readonly postgresPid?: number;
-  /** Makes accounts in which nothing happens. */
+  /** Makes accounts without any activity. */
   readonly seedAccounts?: (count: number) => Promise<void>;
   readonly open: (count: number) => Promise<RawSubscribers>;
 }
@@ -25,7 +25,7 @@ export const SOCKETS_A_CONVERSATION = 10;
 /** Answers the runner's question for settled memory (servers/settled-memory.ts). */
 const SETTLING = ['--expose-gc', '--import=./bench/servers/settled-memory.ts'];
 
-/** Parley with sockets of the demo account's key, one subscription each, ten to a conversation. */
+/** Opens Parley: sockets of the demo account's key, one subscription each, ten a conversation. */
 export async function openIdleParley({ disposer }: Session, most: number): Promise<IdleServer> {
   const { parley } = await startPostgres(disposer, ['parley']);
   const product = await startProduct(disposer, {
@@ -55,7 +55,7 @@ export async function openIdleParley({ disposer }: Session, most: number): Promi
 }
 
 /**
- * Controls that publish to all sockets (or send them heartbeats of `frame`), without
+ * Opens controls that publish to all sockets (or send them heartbeats of `frame`), without
  * authentication.
  */
 export async function openIdleControl(

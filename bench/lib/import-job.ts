@@ -6,7 +6,7 @@ export type Call = <T>(method: string, path: string, body?: object) => Promise<T
 
 /**
  * Returns a bulk export of Mattermost with one channel. The channel and the times of its messages
- * depend on `round`, so that an earlier import has written nothing of it.
+ * depend on `round`, so that no earlier import has written them.
  */
 export function mattermostExport(messages: number, round: number): Buffer {
   const name = `channel-${round}`;
@@ -31,7 +31,7 @@ export function mattermostExport(messages: number, round: number): Buffer {
 const PEOPLE = Array.from({ length: 20 }, (_, index) => `person${index}`);
 const START_MS = Date.UTC(2020);
 
-/** Uploads an archive of Mattermost. Returns the id of its import, which is to be started. */
+/** Uploads an archive of Mattermost. Returns the id of its import, which is not started yet. */
 export async function uploadImport(call: Call, archive: Buffer): Promise<string> {
   const size_bytes = archive.length;
   const { id, parts } = await call<Import>('POST', '/v1/imports', { source: 'mattermost', size_bytes });

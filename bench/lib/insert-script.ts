@@ -1,16 +1,14 @@
-/**
- * What a row of the product holds, column by column, as Postgres writes it in text; null: nothing.
- */
+/** A row of the product, column by column, as Postgres writes it in text; null: no value. */
 export type SampleRow = readonly SampleColumn[];
 
 interface SampleColumn {
   readonly name: string;
-  /** As Postgres names it: `timestamp with time zone`. */
+  /** The type's name in Postgres: `timestamp with time zone`. */
   readonly type: string;
   readonly value: string | null;
 }
 
-/** The rows that a send of the product made, and what else its schema has. */
+/** The rows that a send of the product made, and a fact about its schema. */
 export interface SendSample {
   readonly message: SampleRow;
   readonly notification: SampleRow;
@@ -41,8 +39,8 @@ export interface InsertScripts {
 
 /**
  * Writes the rows that a send leaves, with the columns and values of a sample, into as many
- * conversations and feeds of their own. Ids and numbers grow as those of the product do, and no
- * client waits for a number. `recipients`: how many notification rows a message causes.
+ * conversations and feeds of their own. Ids and numbers grow as the product's do, and no client
+ * waits for a number. `recipients`: how many notification rows a message causes.
  */
 export function insertScripts(sample: SendSample, recipients: number): InsertScripts {
   const message = insertOf('messages', sample.message, MESSAGE);
@@ -63,7 +61,7 @@ export function insertScripts(sample: SendSample, recipients: number): InsertScr
   };
 }
 
-/** Each script begins with the numbers of its next row. */
+/** Returns a script that begins with the numbers of its next row. */
 function script(statements: string): string {
   return `
 \\set n :n + 1
@@ -105,8 +103,8 @@ const OF_THE_INSERT: Readonly<Record<string, string>> = {
 };
 
 /**
- * Outside a VALUES list of an INSERT a literal has no type of its own. A colon would begin a
- * variable of pgbench.
+ * Returns a literal with its type, which it lacks outside a VALUES list of an INSERT. A colon would
+ * begin a variable of pgbench.
  */
 function literal(value: string, type: string): string {
   const parts = value.split(':').map((part) => `'${part.replaceAll("'", "''")}'`);

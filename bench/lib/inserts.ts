@@ -6,8 +6,8 @@ import { type ProcessorTime, startMeter } from './processor-time.ts';
 import { spreadOf } from './spread.ts';
 
 /**
- * What to insert for a send: the message row alone, or with its notification rows, by the faster of
- * two scripts.
+ * The rows to insert for a send: the message row alone, or with its notification rows, by the
+ * faster of two scripts.
  */
 export type Script = keyof InsertScripts;
 
@@ -16,13 +16,11 @@ const PGBENCH = { clients: CLIENTS, threads: 2, seed: 7 };
 /** A fact of every result that pgbench is in. */
 export const PGBENCH_FACT = `${PGBENCH.clients} clients, ${PGBENCH.threads} threads, prepared`;
 
-/** pgbench inserting what sends leave, into the tables of the product's database. */
+/** The rows of sends, inserted by pgbench into the tables of the product's database. */
 export class Inserts {
   readonly #database: BenchDatabase;
   readonly #scripts: InsertScripts;
-  /**
-   * Processor time of opening the connections and preparing, which is not the inserts'. Seconds.
-   */
+  /** Processor time of opening the connections and preparing, apart from the inserts. Seconds. */
   readonly #opening: ProcessorTime;
   #faster: Script = 'statement';
 
@@ -50,17 +48,17 @@ export class Inserts {
     return this.#faster;
   }
 
-  /** The message row alone. */
+  /** Inserts the message row alone. */
   get single(): Side {
     return { name: 'pgbench, 1 row', run: (blockMs) => this.#run('single', blockMs) };
   }
 
-  /** The message row and its notification rows. */
+  /** Inserts the message row and its notification rows. */
   get equal(): Side {
     return { name: 'equal work', run: (blockMs) => this.#run(this.#faster, blockMs) };
   }
 
-  /** Equal work at a fixed rate. */
+  /** Does equal work at a fixed rate. */
   async atRate(
     ratePerSecond: number,
     durationMs: number,
@@ -116,7 +114,7 @@ export class Inserts {
   }
 }
 
-/** Returns microseconds for the whole of it. */
+/** Returns microseconds for the whole opening. */
 async function measureOpening(postgres: BenchDatabase): Promise<ProcessorTime> {
   const used = startMeter({ postgres });
   const script = '\\set unused 1\nSELECT 1;\n';
@@ -124,7 +122,7 @@ async function measureOpening(postgres: BenchDatabase): Promise<ProcessorTime> {
   return used(1);
 }
 
-/** One for all scripts: they share their tables. */
+/** One counter for all scripts, which share their tables. */
 let lastBlock = 0;
 /** More numbers than a client uses in a block: the next block starts after them. */
 const NUMBERS_A_BLOCK = 1_000_000;

@@ -4,7 +4,7 @@ import type { Session } from './work.ts';
 
 /**
  * Subscribes to a conversation; live when it resolves. Calls `onMessage` with the client's id of
- * each message of the loops `p9-…`, first thing.
+ * each message of the loops `p9-…`, before any other work.
  */
 export function listen(
   { disposer }: Session,

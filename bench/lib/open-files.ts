@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * Returns how many files this process may open, after an attempt to make it `wanted` (which only
- * root may).
+ * Returns how many files this process may open, after an attempt to raise it to `wanted`, as root.
  */
 export function raiseOpenFiles(wanted: number): number {
   if (limit() < wanted) {

@@ -4,29 +4,26 @@ export interface OpenLoopOptions {
   readonly ratePerSecond: number;
   readonly durationMs: number;
   /**
-   * Milliseconds from one request to the next, `1_000 / ratePerSecond` in the mean. Default: always
-   * that.
+   * Milliseconds from one request to the next, `1_000 / ratePerSecond` in the mean, which is the
+   * default.
    */
   readonly gapMs?: () => number;
   /**
-   * Sends number `index` now; calls `done` once, with whether it was answered well. Must not wait
-   * for others.
+   * Sends number `index` now. Calls `done` once, with whether the answer was good. Must not wait
+   * for other sends.
    */
   readonly send: (index: number, done: (ok: boolean) => void) => void;
-  /** How long to wait for answers behind the last request. Default 10,000. */
+  /** Milliseconds to wait for answers after the last request. Default 10,000. */
   readonly patienceMs?: number;
 }
 
 export interface OpenLoopReport {
   readonly sent: number;
-  /** Answered badly, or not within the patience. Their latency counts all the same. */
+  /** Sends with a bad answer, or none within the patience. Their latency counts all the same. */
   readonly failed: number;
   /** Microseconds from the moment that the schedule names to the answer. */
   readonly latencyUs: Percentiles;
-  /**
-   * Microseconds by which the generator itself was late: the part of the above that is not the
-   * server's.
-   */
+  /** Microseconds by which the generator itself was late, which the server did not cause. */
   readonly latenessUs: Percentiles;
 }
 
@@ -83,15 +80,15 @@ export async function openLoop(options: OpenLoopOptions): Promise<OpenLoopReport
 }
 
 /**
- * Short, because answers are not read meanwhile; not shorter, because each one is a turn of the
+ * Short, because answers are not read meanwhile; not shorter, because each nap is a turn of the
  * loop.
  */
 const NAP_MS = 0.1;
 const SLEEPER = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Timers come in whole milliseconds, and spinning would take half of a two-core machine from the
- * server: so the thread itself sleeps, a tenth of a millisecond at most.
+ * Sleeps a tenth of a millisecond at most. Timers come in whole milliseconds, and spinning would
+ * take half of a two-core machine from the server.
  */
 function nap(untilDueMs: number): void {
   if (untilDueMs > 0.02) Atomics.wait(SLEEPER, 0, 0, Math.min(untilDueMs, NAP_MS));

@@ -5,10 +5,10 @@ import { type Spread, spreadOf } from './spread.ts';
 export interface Block {
   /** Work done a second: more is better, unless the work measures a time. */
   readonly figure: number;
-  /** How many sends, pages, deliveries … were done. */
+  /** The number of sends, pages, deliveries … that were done. */
   readonly operations?: number;
   readonly processor?: ProcessorTime;
-  /** Whatever else the block saw, by a name with its unit. */
+  /** Further values of the block, by a name with its unit. */
   readonly notes?: Readonly<Record<string, number>>;
 }
 
@@ -16,7 +16,7 @@ export interface Block {
 export interface Side {
   readonly name: string;
   /**
-   * Does the work for `blockMs`; throws when the work was not done properly, for then there is no
+   * Does the work for `blockMs`; throws if the work was not done properly, since it then has no
    * figure.
    */
   readonly run: (blockMs: number) => Promise<Block>;
@@ -58,8 +58,8 @@ export interface Measured {
 
 /**
  * Runs all sides in blocks in the order A B B A A B B A … (A B C C B A … with two controls), so
- * that what drifts on the machine meets them alike, and compares within each round: blocks that ran
- * next to each other. Returns the comparisons in the order of the controls.
+ * that drifts of the machine meet them alike. Compares within each round, whose blocks ran next to
+ * each other. Returns the comparisons in the order of the controls.
  */
 export async function compareRounds(options: RoundsOptions): Promise<Comparison[]> {
   const { ours, controls, pairs, blockMs, warmupMs, before, onBlock } = options;
@@ -90,10 +90,7 @@ interface SideBlocks {
   readonly blocks: readonly Block[];
 }
 
-/**
- * Block by block, as many of the one as of the other: for works that measure both sides in one
- * window.
- */
+/** Compares block by block, as many of either side, for works that measure both in one window. */
 export function compareBlocks(ours: SideBlocks, control: SideBlocks): Comparison {
   const ratios = ours.blocks.map(({ figure }, index) => figure / control.blocks[index]!.figure);
   return {
@@ -103,7 +100,7 @@ export function compareBlocks(ours: SideBlocks, control: SideBlocks): Comparison
   };
 }
 
-/** Compares something else that the same blocks saw: what `pick` finds in each. */
+/** Compares another value of the same blocks, which `pick` finds in each. */
 export function compareBy(comparison: Comparison, pick: (block: Block) => number): Comparison {
   const picked = ({ name, blocks }: Measured) => ({
     name,

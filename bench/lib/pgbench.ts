@@ -18,7 +18,7 @@ export interface PgbenchOptions {
   readonly url: string;
   /** One transaction in pgbench's language. */
   readonly script: string;
-  /** Less than half a second: a transaction of each client for every 20 ms. */
+  /** Under half a second, each client runs a transaction for every 20 ms. */
   readonly durationMs: number;
   readonly clients: number;
   readonly threads: number;
@@ -26,7 +26,7 @@ export interface PgbenchOptions {
   readonly variables?: Readonly<Record<string, number>>;
   /** Fixed, so that every run draws the same numbers. */
   readonly seed: number;
-  /** Of each client, instead of a duration. */
+  /** Transactions of each client, instead of a duration. */
   readonly transactions?: number;
 }
 
@@ -52,8 +52,8 @@ export interface PgbenchRateReport extends PgbenchReport {
 }
 
 /**
- * Like `runPgbench`, at a fixed rate with exponential gaps (`--rate`); every transaction is read
- * from pgbench's log. Without `--latency-limit`, which would leave out late transactions.
+ * Runs a script like `runPgbench`, at a fixed rate with exponential gaps (`--rate`), and reads
+ * every transaction from its log. Lacks `--latency-limit`, which leaves out late transactions.
  */
 export function runPgbenchAtRate(options: PgbenchOptions, ratePerSecond: number): Promise<PgbenchRateReport> {
   return inDirectory(async (directory) => {
@@ -129,7 +129,7 @@ async function execute(options: PgbenchOptions, directory: string, more: readonl
   return stdout;
 }
 
-/** Debian keeps it out of PATH, one a version: the newest. */
+/** Finds the newest version of pgbench; Debian keeps it out of PATH, one a version. */
 export function findPgbench(): string | undefined {
   const debian = readNames('/usr/lib/postgresql')
     .sort((a, b) => Number(b) - Number(a))

@@ -18,9 +18,9 @@ export interface BenchDatabase {
 }
 
 /**
- * The embedded Postgres as `npm start` runs it (fsync, synchronous_commit and full_page_writes on),
- * with a database for each of `names`: nodes without Redis do not share one. `commitTimes`: whether
- * it keeps the time of each commit, which takes a restart.
+ * Starts the embedded Postgres as `npm start` runs it (fsync, synchronous_commit and
+ * full_page_writes on), with a database for each of `names`: nodes without Redis do not share one.
+ * `commitTimes`: whether it keeps the time of each commit, which takes a restart.
  */
 export async function startPostgres<const Name extends string>(
   disposer: Disposer,
@@ -30,7 +30,7 @@ export async function startPostgres<const Name extends string>(
   const dataDir = disposer.add('data directory', mkdtempSync(join(tmpdir(), 'parley-bench-')), (path) =>
     rmSync(path, { recursive: true, force: true }),
   );
-  // For root, whose Postgres runs as another user that needs access.
+  // Postgres needs access: for root, it runs as another user.
   chmodSync(dataDir, 0o755);
   const start = () => startEmbeddedPostgres({ dataDir, durable: true, log: LOG });
   if (commitTimes) {
@@ -57,14 +57,13 @@ export async function startPostgres<const Name extends string>(
 }
 
 /**
- * Writes out what earlier blocks left dirty, so that a checkpoint of theirs does not fall into the
- * next one.
+ * Writes out the dirty pages of earlier blocks, so that no checkpoint falls into the next block.
  */
 export async function checkpoint({ database }: BenchDatabase): Promise<void> {
   await sql`CHECKPOINT`.execute(database.kysely);
 }
 
-/** Resolves with the milliseconds that it took until every effect of what was sent is done. */
+/** Resolves with the milliseconds that it took until every effect of the sends is done. */
 export async function drainOutbox({ database }: BenchDatabase): Promise<number> {
   const startMs = performance.now();
   for (;;) {

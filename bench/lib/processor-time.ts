@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Microseconds of processor time an operation, user and system. It hardly depends on what else the
- * machine does.
+ * Microseconds of processor time an operation, user and system. It hardly depends on the machine's
+ * other work.
  */
 export interface ProcessorTime {
   /** Of the servers under measurement, ours or a control. */
   readonly node?: number;
   /** Of all processes of the Postgres server. */
   readonly postgres?: number;
-  /** Of the bench itself: requests, sockets that read, pgbench. */
+  /** Of the bench itself: requests, reading sockets, pgbench. */
   readonly generator?: number;
 }
 
@@ -22,7 +22,7 @@ export interface Charged {
 }
 
 /**
- * Starts to measure. Returns a function that divides what was used since then by a number of
+ * Starts to measure. Returns a function that divides the time used since then by a number of
  * operations.
  */
 export function startMeter({ servers, postgres }: Charged): (operations: number) => ProcessorTime {
@@ -52,11 +52,11 @@ export interface Stat {
   readonly startedAt: number;
   /** Seconds of processor time of the process itself. */
   readonly own: number;
-  /** The same of the children that it has waited for, and of theirs. */
+  /** Seconds of the children that it has waited for, and of their children. */
   readonly reaped: number;
 }
 
-/** Returns what `/proc/<pid>/stat` says of a process and its processor time. */
+/** Returns a process and its processor time from `/proc/<pid>/stat`. */
 export function parseStat(stat: string): Stat {
   // The second field is the program's name in parentheses, which may contain spaces and parentheses
   // itself.
@@ -75,7 +75,7 @@ export function parseStat(stat: string): Stat {
   };
 }
 
-/** Seconds of processor time of one process so far. */
+/** Returns the seconds of processor time of one process so far. */
 export function cpuSeconds(pid: number): number {
   return processSeconds(pid).own;
 }
@@ -90,8 +90,8 @@ function withReaped(pid: number): number {
 }
 
 /**
- * A process, its children, and those of its children that have ended: the time of a backend is not
- * lost with it.
+ * Returns the seconds of a process, its children, and their ended children, so that the time of a
+ * backend is not lost with it.
  */
 export function familySeconds(pid: number): number {
   let seconds = withReaped(pid);
@@ -101,7 +101,7 @@ export function familySeconds(pid: number): number {
       const { own, parent } = parseStat(readFileSync(`/proc/${name}/stat`, 'utf8'));
       if (parent === pid) seconds += own;
     } catch {
-      // It ended meanwhile: the next reading finds its time with the parent.
+      // The process ended meanwhile: the next reading finds its time with the parent.
     }
   }
   return seconds;

@@ -6,11 +6,11 @@ import type { Disposer } from '../../src/platform/lifecycle.ts';
 import { ServerProcess } from './server-process.ts';
 
 export interface ProductOptions {
-  /** Which database to use. */
+  /** The database to use. */
   readonly databaseUrl: string;
   /** Default: the product itself. */
   readonly entry?: string;
-  /** More of Parley's own variables. */
+  /** Further variables of Parley. */
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeFlags?: readonly string[];
 }
@@ -24,7 +24,7 @@ export interface Product {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Resolves when it serves. Without limits on requests: they are not what is measured. */
+/** Starts the product. Resolves when it serves. Without limits on requests, as none is measured. */
 export async function startProduct(disposer: Disposer, options: ProductOptions): Promise<Product> {
   const { databaseUrl, entry = 'src/app/main.ts', env = {}, nodeFlags = [] } = options;
   const dataDir = disposer.add('data directory', mkdtempSync(join(tmpdir(), 'parley-bench-')), (path) =>
@@ -84,7 +84,7 @@ export function metricIn(metrics: string, name: string): number {
   return Number(line.slice(name.length + 1));
 }
 
-/** `/metrics` as it stands. */
+/** Returns the present text of `/metrics`. */
 export async function readMetrics({ demo }: Product): Promise<string> {
   return (await fetch(`${demo.base_url}/metrics`)).text();
 }

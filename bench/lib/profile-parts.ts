@@ -1,26 +1,26 @@
-/** What a server's profiler saw (servers/profiled.ts): the tree of calls, its root first. */
+/** The samples of a server's profiler (servers/profiled.ts): the tree of calls, its root first. */
 export type Profile = readonly CallNode[];
 
 interface CallNode {
   readonly id: number;
-  /** Of the file; empty for code that is not JavaScript. */
+  /** The address of the file; empty for code that is not JavaScript. */
   readonly url: string;
   readonly name: string;
-  /** How many samples found this function itself running. */
+  /** The number of samples that found this function itself running. */
   readonly samples: number;
-  /** Ids of what it called. */
+  /** Ids of the functions that it called. */
   readonly children: readonly number[];
 }
 
-/** A part of a server: its name, and what the paths of its files contain. */
+/** A part of a server: its name, and pieces of the paths of its files. */
 export type Part = readonly [name: string, paths: readonly string[]];
 
 export const COLLECTOR = 'garbage collector';
 export const REST = 'event loop, uWS, kernel';
 
 /**
- * Returns the share of the busy samples by part, the first that fits. Code of no part counts to
- * what called it: the system calls of a part, and what it uses of Node and of packages.
+ * Returns the share of the busy samples by part, the first that fits. Code of no part counts to its
+ * caller: the system calls of a part, and its use of Node and of packages.
  */
 export function sharesOf(profile: Profile, parts: readonly Part[]): Map<string, number> {
   const byId = new Map(profile.map((node) => [node.id, node]));

@@ -14,12 +14,12 @@ export interface RateOptions {
 }
 
 /**
- * Requests in an open loop at gaps drawn by `seed`, over connections of its own. Rejects when one
- * is refused.
+ * Sends requests in an open loop at gaps drawn by `seed`, over connections of its own. Rejects when
+ * a request is refused.
  */
 export async function requestAtRate(options: RateOptions): Promise<OpenLoopReport> {
   const { port, size, ratePerSecond, durationMs, seed, request } = options;
-  // New ones each time: servers cut connections that were idle while others had their turn.
+  // Each loop has new connections: servers cut idle ones while other sides have their turn.
   const connections = await HttpConnections.open({ host: '127.0.0.1', port, size });
   try {
     const report = await openLoop({

@@ -6,9 +6,9 @@ import { LatencyHistogram } from './latency-histogram.ts';
 import { bytesBehindUnique, writeUnique } from './unique-number.ts';
 
 /**
- * Keep-alive sockets that write the same bytes again and read the status and the length of the
- * answers: a fraction of what autocannon takes of the machine. Counts from SETTLE_MS on. Rejects if
- * any answer was not 2xx.
+ * Drives keep-alive sockets that write the same bytes again and read the status and the length of
+ * the answers, at a fraction of autocannon's cost. Counts from SETTLE_MS on. Rejects if any answer
+ * was not 2xx.
  */
 export async function rawLoop(options: ClosedLoopOptions): Promise<ClosedLoopReport> {
   const { port, connections, durationMs, path, body } = options;
@@ -108,7 +108,7 @@ class Loop {
 }
 
 const PATIENCE_MS = 20_000;
-/** One for all sockets: what is read is looked at before the next read. */
+/** One buffer for all sockets: bytes are examined before the next read. */
 const READ_BUFFER = Buffer.allocUnsafe(256 * 1_024);
 
 class Connection {

@@ -8,7 +8,7 @@ export interface RawSubscribersOptions {
   readonly dialect: Dialect | ((index: number) => Dialect);
   /** Connections that are opened together. Default 50: no more than a server's backlog takes. */
   readonly atOnce?: number;
-  /** Called at each delivery to one of them with how many it had before. */
+  /** Called at each delivery to a socket with the number of its earlier ones. */
   readonly onDelivery?: (ordinal: number) => void;
 }
 
@@ -18,29 +18,29 @@ export interface RawSubscribersOptions {
  * frames would be slower than the server that it measures.
  */
 export class RawSubscribers {
-  /** Deliveries to all of them together. */
+  /** Deliveries to all sockets together. */
   deliveries = 0;
   /**
    * Reads of the sockets: deliveries arrive several a read when the server or the kernel put them
    * together.
    */
   reads = 0;
-  /** Conversations that were caught up with. */
+  /** Conversations that have caught up. */
   caughtUp = 0;
   /** Heartbeats that were answered, of either kind. */
   pings = 0;
-  /** Bytes of their payloads. */
+  /** Bytes of the heartbeats' payloads. */
   pingBytes = 0;
   /** Sockets that were closed by the server, or failed. */
   lost = 0;
-  /** The first error about what a socket received, which closed it. */
+  /** The first error about received bytes, which closed the socket. */
   failure: unknown;
   readonly onDelivery: ((ordinal: number) => void) | undefined;
   readonly #subscribers: Subscriber[] = [];
   #goal = Number.POSITIVE_INFINITY;
   #onGoal: () => void = () => undefined;
 
-  /** Resolves when all of them are live. Rejects with the refusal of the first one that failed. */
+  /** Resolves when all sockets are live. Rejects with the refusal of the first one that failed. */
   static async open(options: RawSubscribersOptions): Promise<RawSubscribers> {
     const { port, count, dialect, atOnce = AT_ONCE, onDelivery } = options;
     const all = new RawSubscribers(onDelivery);
@@ -69,7 +69,7 @@ export class RawSubscribers {
     return this.#subscribers.length;
   }
 
-  /** From here on none of them reads. */
+  /** Makes all sockets stop reading. */
   stall(): void {
     for (const subscriber of this.#subscribers) subscriber.stall();
   }
@@ -120,7 +120,7 @@ const AT_ONCE = 50;
 const HANDSHAKE_MS = 20_000;
 const MAX_HEADER_BYTES = 10;
 const EMPTY_PONG = clientFrame(OPCODES.pong, Buffer.alloc(0));
-/** One for all sockets: what is read is counted before the next read. */
+/** One buffer for all sockets: bytes are counted before the next read. */
 const READ_BUFFER = Buffer.allocUnsafe(256 * 1_024);
 
 class Subscriber {
@@ -268,8 +268,8 @@ class Subscriber {
 }
 
 /**
- * Header 4: 16 bits behind the first two bytes. Header 10: 64 bits, of which 32 are more than any
- * frame here.
+ * Returns the length of a payload. Header 4: 16 bits behind the first two bytes. Header 10: 64
+ * bits, of which 32 suffice for any frame here.
  */
 function payloadLength(bytes: Uint8Array, at: number, header: number): number {
   const last = at + header;
@@ -290,7 +290,7 @@ class Opening {
   }
 
   /**
-   * The bytes behind the frame that made it live; undefined while it is not. Throws for a refusal.
+   * Returns the bytes behind the frame that made it live; undefined before. Throws for a refusal.
    */
   read(chunk: Buffer): Buffer | undefined {
     this.#received = Buffer.concat([this.#received, chunk]);

@@ -13,13 +13,13 @@ export interface Result extends Findings {
   readonly full: boolean;
   readonly startedAt: Date;
   readonly tookMs: number;
-  /** 1, 5 and 15 minutes, before the work began: what else the machine was doing. */
+  /** The load of 1, 5 and 15 minutes before the work began. */
   readonly loadBefore: readonly number[];
 }
 
 /**
- * Writes `<directory>/<name>-<date>.json`, with everything that is needed to run it again. Returns
- * its path from the root.
+ * Writes `<directory>/<name>-<date>.json`, with everything needed to run it again. Returns its path
+ * from the root.
  */
 export function writeResult(directory: string, { startedAt, tookMs, ...result }: Result): string {
   const stamp = startedAt.toISOString().slice(0, 19).replaceAll(':', '');

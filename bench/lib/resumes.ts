@@ -21,24 +21,22 @@ export interface ResumeOptions {
   readonly product: Product;
   readonly postgres: BenchDatabase;
   readonly sockets: number;
-  /** The sockets are spread over them. */
+  /** The conversations over which the sockets are spread. */
   readonly conversations: readonly string[];
 }
 
-/** What a round of resumes took. */
+/** The results of a round of resumes. */
 export interface Resumed extends Block {
-  /**
-   * Statements that the server ran meanwhile, by name, without those that it runs when it is idle.
-   */
+  /** Statements that the server ran meanwhile, by name, without those of an idle server. */
   readonly statements: Statements;
 }
 
 export type Statements = ReadonlyMap<string, number>;
 
 /**
- * Sockets of the demo account's key, one conversation each, drop; messages are sent to each of the
- * conversations; all come back to the same node and resume. Resolves when each has exactly what it
- * missed; the figure is seconds.
+ * Drops sockets of the demo account's key, one conversation each, and sends messages to each
+ * conversation; all sockets come back to the same node and resume. Resolves when each socket has
+ * exactly its missed messages; the figure is seconds.
  */
 export async function resumeTogether(session: Session, options: ResumeOptions): Promise<Resumed> {
   const { product, postgres, sockets, conversations } = options;
@@ -79,7 +77,7 @@ export async function resumeTogether(session: Session, options: ResumeOptions): 
 /** Long enough for every loop of a node that looks more than once a second. */
 const IDLE_MS = 2_000;
 
-/** The control: a server that sends as much to each socket that asks. */
+/** Opens the control: a server that sends as much to each socket that asks. */
 export function resumeFromMemory(
   session: Session,
   product: Product,
@@ -94,7 +92,7 @@ export function resumeFromMemory(
 const AT_ONCE = 250;
 const PATIENCE_MS = 60_000;
 
-/** Seconds from the first connection until all have got everything. */
+/** Returns the seconds from the first connection until all sockets have everything. */
 async function comeBack(
   { disposer }: Session,
   charged: Charged,
@@ -118,7 +116,7 @@ async function comeBack(
   return { figure, processor, notes: { connected_s: connectedS } };
 }
 
-/** Sends so many messages to each of the conversations. Rejects when one is refused. */
+/** Sends so many messages to each of the conversations. Rejects when a message is refused. */
 export async function sendToEach(
   { port, headers }: Product,
   conversations: readonly string[],
@@ -158,7 +156,7 @@ async function readOpenSockets(product: Product): Promise<number> {
   return Number(/^parley_sockets_open (\d+)$/m.exec(await readMetrics(product))?.[1]);
 }
 
-/** Returns the highest number of each conversation that has one. */
+/** Returns the highest number of each conversation with messages. */
 async function readHeads({ database }: BenchDatabase, ids: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await sql<{ id: string; head: number }>`
     SELECT conversation_id AS id, max(sequence) AS head FROM messages
@@ -166,7 +164,7 @@ async function readHeads({ database }: BenchDatabase, ids: readonly string[]): P
   return new Map(rows.map(({ id, head }) => [id, head]));
 }
 
-/** Those that a resume may cause: what the server asks by itself again and again is left out. */
+/** Returns the statements that a resume may cause, without the server's regular ones. */
 async function readStatements(product: Product): Promise<Statements> {
   const lines = (await readMetrics(product)).matchAll(/^parley_statements_total\{name="([^"]+)"\} (\d+)$/gm);
   const own = (name: string) => !BACKGROUND.test(name);
@@ -175,7 +173,7 @@ async function readStatements(product: Product): Promise<Statements> {
   );
 }
 
-/** The cursor's sample each second, the outbox, the jobs, and what looks for work that was left. */
+/** The cursor's sample each second, the outbox, the jobs, and the search for unfinished work. */
 const BACKGROUND = /^(read-snapshot|find-.*|.*outbox.*|.*jobs?.*|.*scheduled.*)$/;
 
 function difference(after: Statements, before: Statements): Statements {

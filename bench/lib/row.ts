@@ -7,11 +7,11 @@ export interface Row {
   readonly work: string;
   readonly ours: string;
   readonly control: string;
-  /** Null if nothing is compared. */
+  /** Null without a comparison. */
   readonly ratio: Spread | null;
-  /** Of one operation; empty where there is no operation. */
+  /** The processor time of one operation; empty where there is no operation. */
   readonly processor: { readonly ours: ProcessorTime; readonly control: ProcessorTime };
-  /** Null: for information. */
+  /** Null for rows that only inform. */
   readonly goal: Condition | null;
 }
 
@@ -20,7 +20,7 @@ export interface Condition {
   readonly met: boolean;
 }
 
-/** The conditions that a ratio, and whatever else is measured with it, has to meet. */
+/** The conditions that a ratio, and other values measured with it, have to meet. */
 export interface Goal {
   /** The least ratio that meets the goal. */
   readonly atLeast?: number | undefined;
@@ -49,7 +49,7 @@ function ratioConditions({ median }: Spread, { atLeast, atMost }: Goal): Conditi
   ];
 }
 
-/** All conditions as one; null for none. */
+/** Returns all conditions as one; null for none. */
 export function all(conditions: readonly Condition[]): Condition | null {
   if (conditions.length === 0) return null;
   return {

@@ -9,7 +9,7 @@ import { type Findings, type Scale, type Session, TIMINGS, type Work } from './w
 
 export interface RunOptions {
   readonly scale: Scale;
-  /** Forgets what an interrupted full run has measured. */
+  /** Forgets the results of an interrupted full run. */
   readonly afresh: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface RunResult {
 export interface RunnerOptions {
   /** The directory of results. */
   readonly results: string;
-  /** What tells the measured code from other code; null: unknown. */
+  /** The mark of the measured code; null: unknown. */
   readonly fingerprint: string | null;
   readonly say: (line: string) => void;
 }
@@ -41,7 +41,7 @@ export class Runner {
     return this.#interrupted;
   }
 
-  /** The running work fails without its servers, and the run ends with that error. */
+  /** Closes the servers of the running work, which fails and ends the run with that error. */
   interrupt(): void {
     if (this.#interrupted) return;
     this.#interrupted = true;
@@ -71,7 +71,7 @@ export class Runner {
     return { rows, failed };
   }
 
-  /** Everything that the work started is gone when this settles, whatever became of it. */
+  /** Measures a work. When this settles, everything that the work started has ended. */
   async #measure(work: Work, scale: Scale, kept: Unfinished): Promise<Findings> {
     const { results, say } = this.#options;
     const full = scale === 'full';

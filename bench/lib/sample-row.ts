@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../src/platform/db/connection/database.ts';
 import type { SampleRow, SendSample } from './insert-script.ts';
 
-/** Reads what the send of this message left, whatever columns the schema has. */
+/** Reads the rows that the send of this message left, whatever columns the schema has. */
 export async function readSendSample(database: Database, messageId: string): Promise<SendSample> {
   const { rows } = await sql<{ found: boolean }>`
     SELECT to_regproc('notification_id') IS NOT NULL AS found`.execute(database.kysely);

@@ -15,9 +15,9 @@ export interface SaturationOptions {
 }
 
 /**
- * Closed loop over the deliveries: the next burst goes off whenever as many frames as one makes
- * have arrived. So the server is never idle, nothing piles up in its buffers, and bursts of one
- * message come to it one by one rather than in heaps. Rejects when a frame was lost. The figure is
+ * Runs a closed loop over the deliveries: the next burst goes off whenever a burst's number of
+ * frames has arrived. So the server is never idle, its buffers stay short, and bursts of one
+ * message arrive one by one rather than in heaps. Rejects when a frame was lost. The figure is
  * deliveries a second.
  */
 export async function saturate(options: SaturationOptions): Promise<Block> {

@@ -13,7 +13,7 @@ import { HISTORY, type SendStand, sendPath, shares } from './send-stand.ts';
 import { ServerProcess } from './server-process.ts';
 import type { Session } from './work.ts';
 
-/** A control that is sent to as P2 sends to direct conversations. */
+/** A control that takes sends as P2 sends to direct conversations. */
 export interface SendControl {
   readonly load: SendLoad;
   readonly process: ServerProcess;
@@ -22,8 +22,8 @@ export interface SendControl {
 type Options = Readonly<{ nodeFlags?: readonly string[] }>;
 
 /**
- * What one would write: Fastify, pg and Socket.IO with its Redis adapter, over a Redis of its own,
- * which is charged with the node.
+ * Opens a careful implementation: Fastify, pg and Socket.IO with its Redis adapter, over a Redis of
+ * its own, which is charged with the node.
  */
 export async function openWritten(
   session: Session,
@@ -61,7 +61,7 @@ export async function openWritten(
   return { ...control, redisPid };
 }
 
-/** The floor: uWebSockets.js and pg, one batched insert and one publish, and nothing else. */
+/** Opens the floor: only uWebSockets.js and pg, one batched insert and one publish. */
 export async function openFloor(
   session: Session,
   stand: SendStand,
@@ -88,7 +88,7 @@ export async function openFloor(
   });
 }
 
-/** As many as ours has, with as much before the first block. */
+/** Opens as many conversations as ours has, with as much history before the first block. */
 async function openConversations({ product, database }: SendStand) {
   const opened = await openDirect(product, database);
   await seedHistory(database, HISTORY);
@@ -133,7 +133,7 @@ async function open(
   return { load, process };
 }
 
-/** One to a reader and one to the recipient. */
+/** One frame to a reader and one to the recipient. */
 const FRAMES = 2;
 
 async function pidOf(redisUrl: string): Promise<number> {

@@ -12,13 +12,13 @@ import type { Product } from './product.ts';
  */
 export type Kind = 'direct' | 'group' | 'silent';
 
-/** How many notifications a send causes. */
+/** The number of notifications that a send causes. */
 export const RECIPIENTS: Readonly<Record<Kind, number>> = { direct: 1, group: 50, silent: 0 };
 
 /** Ids of CONVERSATIONS conversations of each kind. */
 export type Conversations = Readonly<Record<Kind, readonly string[]>>;
 
-/** The two that a direct conversation of the bench has. */
+/** The two actors of a direct conversation of the bench. */
 export interface Pair {
   /** The actor of the demo account's key. */
   readonly sender: string;
@@ -41,7 +41,7 @@ export async function openConversations(
   });
 }
 
-/** Further direct conversations of the same two, for a server that counts their messages itself. */
+/** Opens further direct conversations of the pair, for a server that counts messages itself. */
 export function openDirect(
   { demo }: Product,
   { database }: BenchDatabase,

@@ -10,24 +10,24 @@ import { requestAtRate } from './rate-loop.ts';
 import type { RawSubscribers } from './raw-subscribers.ts';
 import { UNIQUE } from './unique-number.ts';
 
-/** A server that takes sends of one kind, ours or a control, and what shows their effects. */
+/** A server that takes sends of one kind, ours or a control, and the means to see their effects. */
 export interface SendTarget {
-  /** In the table and the results. */
+  /** The name in the table and the results. */
   readonly name: string;
   readonly port: number;
   readonly headers: Readonly<Record<string, string>>;
   /** Returns the path for the message or connection `index`. */
   readonly path: (index: number) => string;
-  /** How many frames each send causes. */
+  /** The number of frames that each send causes. */
   readonly frames: number;
   /** The sockets that get them. */
   readonly subscribers: readonly RawSubscribers[];
-  /** Charged for the sends. */
+  /** The servers charged for the sends. */
   readonly servers: readonly { readonly pid: number }[];
   readonly database: BenchDatabase;
   /**
-   * Resolves when every effect of the sends is complete, with what was left to do. Default: a send
-   * has no effects behind its answer but its frames.
+   * Resolves when every effect of the sends is complete, with notes on the remaining work. Default:
+   * a send has no effects after its answer but its frames.
    */
   readonly complete?: () => Promise<Notes>;
   /** Whether a rate counts until all effects are complete. */
@@ -47,7 +47,7 @@ export interface RateReport extends OpenLoopReport {
 /** Connections for sends at a rate; P2 uses fewer and more. */
 export const CONNECTIONS = 64;
 
-/** Sends to one server; a block counts only when everything that was acknowledged has arrived. */
+/** Sends to one server; a block counts only when everything acknowledged has arrived. */
 export class SendLoad {
   readonly target: SendTarget;
   #sent = 0;
@@ -56,14 +56,14 @@ export class SendLoad {
     this.target = target;
   }
 
-  /** As many sends as `connections` get through, each asking again as soon as it is answered. */
+  /** Sends as many as `connections` get through, each asking again as soon as it is answered. */
   side(connections: number, generator: GeneratorName = 'raw'): Side {
     return { name: this.target.name, run: (blockMs) => this.#saturate(connections, generator, blockMs) };
   }
 
   /**
-   * Sends at gaps that are drawn by `seed` and know nothing of answers; what finds all connections
-   * busy waits in line. Rejects when one fails.
+   * Sends at gaps that are drawn by `seed` and do not depend on answers; sends wait in line while
+   * all connections are busy. Rejects when a send fails.
    */
   async sendAtRate(ratePerSecond: number, durationMs: number, seed: number): Promise<RateReport> {
     const { port, headers, path, servers, database: postgres, complete } = this.target;
@@ -116,7 +116,7 @@ export class SendLoad {
     return block;
   }
 
-  /** Rejects unless everything that `work` sent was also delivered: a figure counts only then. */
+  /** Rejects unless everything that `work` sent was also delivered, as a figure requires. */
   async #delivering<T extends { readonly answered: number }>(work: () => Promise<T>): Promise<T> {
     const before = this.#deliveries;
     const done = await work();

@@ -16,7 +16,7 @@ import type { Session } from './work.ts';
 export const HISTORY = 200;
 
 export interface StandOptions extends Pick<ProductOptions, 'entry' | 'nodeFlags' | 'env'> {
-  /** In the table and the results. Default: parley. */
+  /** The name in the table and the results. Default: parley. */
   readonly name?: string;
   /** Messages that each conversation gets before. Default: HISTORY. */
   readonly history?: number;
@@ -65,14 +65,14 @@ export class SendStand {
         path: (index) => this.path(kind, index),
         frames: FRAMES_OF[kind],
         complete: () => this.#complete(),
-        // The many notifications of a group are made behind the answers: they count.
+        // The many notifications of a group are made behind the answers, and count.
         countsEffects: kind === 'group',
         flushes: () => readFlushes(product),
       });
     this.#loads = { direct: load('direct'), group: load('group'), silent: load('silent') };
   }
 
-  /** As many sends as `connections` get through, each asking again as soon as it is answered. */
+  /** Sends as many as `connections` get through, each asking again as soon as it is answered. */
   side(connections: number, kind: Kind, generator: GeneratorName = 'raw'): Side {
     return this.#loads[kind].side(connections, generator);
   }
@@ -82,7 +82,7 @@ export class SendStand {
     return this.#loads.direct.sendAtRate(ratePerSecond, durationMs, seed);
   }
 
-  /** Sends one message and returns what it left in the tables, and the bytes of its answer. */
+  /** Sends one message and returns the rows that it left, and the bytes of its answer. */
   async sample(kind: 'direct' | 'group'): Promise<SendSample & { readonly answer: string }> {
     const { demo, headers } = this.product;
     this.#samples += 1;
@@ -126,8 +126,8 @@ export function sendPath(conversation: string): string {
 }
 
 /**
- * `message.created` to a reader; where there are recipients also `notification.created` to the one
- * with a socket.
+ * `message.created` to a reader; where there are recipients also `notification.created` to the
+ * recipient with a socket.
  */
 const FRAMES_OF = { direct: 2, group: 2, silent: 1 } as const;
 
@@ -135,8 +135,8 @@ const FRAMES_OF = { direct: 2, group: 2, silent: 1 } as const;
 const READERS = 10;
 
 /**
- * Returns the share of the conversations that each reader has, so that every message is one frame
- * to one of them.
+ * Returns each reader's share of the conversations, so that every message is one frame to one
+ * reader.
  */
 export function shares(conversations: readonly string[]): readonly (readonly string[])[] {
   return Array.from({ length: READERS }, (_, reader) =>
@@ -144,7 +144,7 @@ export function shares(conversations: readonly string[]): readonly (readonly str
   );
 }
 
-/** The readers, and the one that direct messages notify. */
+/** Opens the readers, and the recipient of direct messages. */
 async function openSubscribers(
   { disposer }: Session,
   { demo, port, headers }: Product,

@@ -5,12 +5,12 @@ import { ROOT } from './checkout.ts';
 import { cleanEnvironment } from './environment.ts';
 
 export interface ServerProcessOptions {
-  /** From the root of the checkout. */
+  /** The path from the root of the checkout. */
   readonly entry: string;
   readonly args?: readonly string[];
-  /** On top of an environment without anything of Parley's. */
+  /** Variables on top of an environment without Parley's. */
   readonly env?: Readonly<Record<string, string>>;
-  /** For Node, beside NODE_FLAGS. */
+  /** Flags for Node, beside NODE_FLAGS. */
   readonly nodeFlags?: readonly string[];
 }
 
@@ -28,14 +28,14 @@ export class ServerProcess {
       cwd: ROOT,
       env: { ...cleanEnvironment(), ...env },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      // A process group of its own: Ctrl-C reaches the runner alone, which stops what it started in
-      // order.
+      // The process has a group of its own: Ctrl-C reaches the runner alone, which stops its
+      // processes in order.
       detached: true,
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#said = (this.#said + text).slice(-4_000);
     });
-    // Whatever way the runner ends, what it measured does not outlive it.
+    // However the runner ends, its servers do not outlive it.
     const kill = () => this.#child.kill('SIGKILL');
     process.once('exit', kill);
     this.#ended = new Promise((resolve) => {
@@ -60,7 +60,7 @@ export class ServerProcess {
   }
 
   /**
-   * Resolves with the first thing that `look` finds; rejects when the process ends before, or takes
+   * Resolves with the first value that `look` finds; rejects when the process ends before, or takes
    * too long.
    */
   async until<T>(what: string, look: () => T | undefined | Promise<T | undefined>): Promise<T> {
@@ -74,7 +74,7 @@ export class ServerProcess {
     }
   }
 
-  /** The next message of the process. */
+  /** Resolves with the next message of the process. */
   message<T>(): Promise<T> {
     return new Promise((resolve, reject) => {
       const onMessage = (message: unknown) => {

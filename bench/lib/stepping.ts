@@ -1,4 +1,4 @@
-/** What one step of a growing load saw. */
+/** The results of one step of a growing load. */
 export interface Step {
   readonly ratePerSecond: number;
   readonly p50Ms: number;
@@ -9,21 +9,20 @@ export interface Step {
 
 export interface SteppingOptions {
   readonly startRate: number;
-  /** The p99 that must not be broken. */
+  /** The greatest p99 allowed. */
   readonly limitMs: number;
   readonly mostRate: number;
 }
 
-/** Whether a step is good: everything answered, and the p99 within the limit. */
+/** Returns whether a step is good: everything answered, and the p99 within the limit. */
 export function isWithin({ p99Ms, failed }: Step, { limitMs }: SteppingOptions): boolean {
   return failed === 0 && p99Ms <= limitMs;
 }
 
 /**
- * Returns the next rate: twice the last one until the limit breaks, then between the best and the
- * worst that are known, until they are within a tenth of each other. A rate that broke the limit is
- * tried once more, since the machine may have been busy with something else. Undefined: the answer
- * is known.
+ * Returns the next rate: twice the last one until the limit breaks, then between the best and worst
+ * known rates, until they are within a tenth of each other. A rate that broke the limit is tried
+ * once more, since the machine may have been busy. Undefined: the answer is known.
  */
 export function nextRate(steps: readonly Step[], options: SteppingOptions): number | undefined {
   const { startRate, mostRate } = options;
@@ -56,7 +55,7 @@ function broken(steps: readonly Step[], options: SteppingOptions): Step | undefi
     .toSorted((a, b) => a.ratePerSecond - b.ratePerSecond)[0];
 }
 
-/** Whether a step broke the limit at the rate of another. */
+/** Returns whether a step broke the limit at the rate of another. */
 function isBreakOf(other: Step, step: Step, options: SteppingOptions): boolean {
   return step.ratePerSecond === other.ratePerSecond && !isWithin(step, options);
 }

@@ -53,7 +53,7 @@ interface Scale {
   readonly ticks: readonly number[];
 }
 
-/** From the values to places between `from` and `to`, with round ticks that enclose the values. */
+/** Maps the values to places between `from` and `to`, with round ticks that enclose the values. */
 function scaleOf({ scale }: Axis, values: readonly number[], from: number, to: number): Scale {
   const ticks = scale === 'linear' ? linearTicks(Math.max(...values)) : decades(values);
   const place = scale === 'linear' ? (value: number) => value : Math.log10;
@@ -113,7 +113,7 @@ interface Style {
   readonly dashes: string;
 }
 
-/** One line with its points, and its entry in the legend below the axes, two in a row. */
+/** Draws one line with its points, and its entry in the legend below the axes, two in a row. */
 function curve(name: string, points: readonly Point[], style: Style, across: Scale, up: Scale): string[] {
   const { index, color, dashes } = style;
   const stroke = `stroke="${color}" stroke-width="2"${dashes === '' ? '' : ` stroke-dasharray="${dashes}"`}`;

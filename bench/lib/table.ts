@@ -10,7 +10,7 @@ const HEADINGS = [
   'goal',
 ] as const;
 
-/** Rows under headings, columns aligned, as plain text. */
+/** Returns rows under headings, columns aligned, as plain text. */
 export function renderTable(rows: readonly Row[]): string {
   const lines = [HEADINGS, ...rows.map(cells)];
   const widths = HEADINGS.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));

@@ -1,7 +1,4 @@
-/**
- * Returns a token that contains its creation time, by the clock that all processes of a machine
- * share.
- */
+/** Returns a token that contains its creation time, by the clock of all processes of a machine. */
 export function stamp(): string {
   return `${nowTicks()
     .toString(36)
@@ -11,7 +8,7 @@ export function stamp(): string {
 /** UTF-16 units of each token. */
 export const TOKEN_UNITS = 10;
 
-/** How long ago each of the tokens in a text was made, in milliseconds. */
+/** Returns the age of each token in a text, in milliseconds. */
 export function agesOf(text: string): number[] {
   const now = nowTicks();
   const ages: number[] = [];
@@ -22,7 +19,7 @@ export function agesOf(text: string): number[] {
 }
 
 /**
- * Times between tokens: none knows of the one before, and the mean is kept. The same ones for the
+ * Returns a function that draws independent times between tokens with this mean, the same for the
  * same seed.
  */
 export function exponential(mean: number, seed: number): () => number {

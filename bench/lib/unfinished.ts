@@ -12,8 +12,8 @@ interface Content {
 }
 
 /**
- * What an interrupted full run has measured: kept in a file after each part, so that the next full
- * run of the same code goes on where it ended. Without a fingerprint (outside git) nothing is kept.
+ * The results of an interrupted full run: kept in a file after each part, so that the next full run
+ * of the same code goes on where it ended. Without a fingerprint (outside git) it keeps no file.
  */
 export class Unfinished {
   readonly #path: string;
@@ -61,7 +61,7 @@ export class Unfinished {
     this.#write();
   }
 
-  /** The run of these works is complete: the next one measures them again. */
+  /** Forgets a complete run of these works, so that the next one measures them again. */
   forget(works: readonly string[]): void {
     if (this.#content === undefined) return;
     for (const name of works) delete this.#content.finished[name];

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Looks again and again until the condition holds; rejects after a minute. */
+/** Looks repeatedly until the condition holds; rejects after a minute. */
 export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const deadlineMs = performance.now() + PATIENCE_MS;
   while (!(await condition())) {

@@ -1,7 +1,7 @@
 /** Opcodes of frames on the wire (RFC 6455, 5.2). */
 export const OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
-/** A client's text frame: final and masked, as servers demand it. */
+/** Returns a client's text frame: final and masked, as servers demand it. */
 export function textFrame(text: string): Buffer {
   return clientFrame(OPCODES.text, Buffer.from(text));
 }
@@ -13,7 +13,7 @@ export function clientFrame(opcode: number, payload: Buffer): Buffer {
   return frame;
 }
 
-/** The request that turns a connection into a WebSocket; it ends with an empty line. */
+/** Returns the request that turns a connection into a WebSocket; it ends with an empty line. */
 export function upgradeRequest(path: string, headers: Readonly<Record<string, string>>): Buffer {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(
@@ -21,7 +21,7 @@ export function upgradeRequest(path: string, headers: Readonly<Record<string, st
   );
 }
 
-/** Any four bytes will do: masks guard proxies, of which there is none here. */
+/** Any four bytes will do: masks protect proxies, and no proxy is here. */
 const MASK = Buffer.from([0x37, 0xfa, 0x21, 0x3d]);
 const MASKED = 0x80;
 const FINAL = 0x80;

@@ -6,20 +6,18 @@ import type { Row } from './row.ts';
 
 /** One of the works of bench/README.md (P1 … P14). */
 export interface Work {
-  /** As on the command line and in the results: `p2`. */
+  /** The name on the command line and in the results: `p2`. */
   readonly name: string;
   readonly title: string;
-  /**
-   * Takes too long for a run that only looks whether something broke: runs there when it is named.
-   */
+  /** Whether it takes too long for a run that only looks for breakage, unless it is named. */
   readonly fullOnly?: true;
-  /** Starts what it needs and measures its parts, one after the other. */
+  /** Starts its servers and measures its parts, one after the other. */
   readonly run: (session: Session) => Promise<void>;
 }
 
 /** The dependencies that a work gets from the runner. */
 export interface Session {
-  /** By which a work chooses its sizes. A short run leaves out some of the parts. */
+  /** The scale by which a work chooses its sizes. A short run leaves out some of the parts. */
   readonly scale: Scale;
   readonly timing: Timing;
   /** Everything that a work starts is released through it, also when the run is interrupted. */
@@ -37,9 +35,9 @@ export interface Findings {
   readonly rows: readonly Row[];
   /** Every comparison with every block, by the name of its row. */
   readonly comparisons?: Readonly<Record<string, Comparison>>;
-  /** Whatever else a reader needs to judge the figures: sizes, counts, settings. */
+  /** Further values that a reader needs to judge the figures: sizes, counts, settings. */
   readonly facts?: Facts;
-  /** What `npm run bench -- plot` draws, by the name of the picture. */
+  /** The drawings of `npm run bench -- plot`, by the name of the picture. */
   readonly curves?: Readonly<Record<string, Curves>>;
   readonly bars?: Readonly<Record<string, Bars>>;
 }
@@ -48,7 +46,7 @@ export type Facts = Readonly<Record<string, string | number>>;
 
 /**
  * Ten pairs of long blocks show how fast it is, three of short ones whether something broke, and
- * one of a fraction of a second whether it runs at all (test/long/bench/).
+ * one pair of a fraction of a second whether it runs at all (test/long/bench/).
  */
 export const TIMINGS = {
   full: { pairs: 10, blockMs: 6_000, warmupMs: 4_000 },

@@ -12,7 +12,7 @@ export interface LoopDelay {
   readonly p99: number;
   readonly p999: number;
   readonly max: number;
-  /** How many times it was looked at. */
+  /** The number of samples. */
   readonly samples: number;
 }
 
@@ -20,7 +20,7 @@ const RESOLUTION_MS = 1;
 const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 
 onQuestion('loopDelay', () => {
-  // A sample is the time from one timer to the next: of which the timer's own are no delay.
+  // A sample is the time from one timer to the next; the timer's own resolution is no delay.
   const late = (ns: number) => Math.max(0, ns / 1e6 - RESOLUTION_MS);
   const at = (percentile: number) => late(histogram.percentile(percentile));
   const delay: LoopDelay = {

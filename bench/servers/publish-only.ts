@@ -1,7 +1,7 @@
 /**
- * The product's delivery path without what leads to it: publish() → engine → ordering → topic, one
- * message a turn of the event loop, no request and no database in between. Sockets are joined as
- * the gateway joins them.
+ * The product's delivery path alone: publish() → engine → ordering → topic, one message a turn of
+ * the event loop, no request and no database in between. Sockets are joined as the gateway joins
+ * them.
  */
 
 import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';
@@ -107,7 +107,7 @@ function readerOf(ws: WebSocket<{ reader: Reader }>): Reader {
   };
 }
 
-/** As the write path leaves it. */
+/** Returns a row as the write path leaves it. */
 function rowOf(sequence: number): MessageRow {
   const now = `${new Date().toISOString().slice(0, -1)}000Z`;
   return {

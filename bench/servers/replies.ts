@@ -177,7 +177,7 @@ process.on('message', (block: Block) => {
   );
 });
 
-/** Every conversation's reply, from its first token to its end. */
+/** Writes every conversation's reply, from its first token to its end. */
 async function write({ paced, tokens, gapMs, seed }: Block): Promise<void> {
   const replies = paced ? sides.paced : sides.each;
   const runs: RunRow[] = [];
@@ -204,7 +204,7 @@ async function write({ paced, tokens, gapMs, seed }: Block): Promise<void> {
     };
     turn();
   });
-  // Not all at once, which no two hundred models do: the pool has nine connections.
+  // Replies do not end all at once, as no two hundred models do: the pool has nine connections.
   const ended = writing.values();
   const finishSome = async () => {
     for (const { run, reply } of ended) await finish(run, reply);

@@ -1,6 +1,6 @@
 /**
- * Loaded into a node (`--import`): notes when each send passes the parts of the write path. Sends
- * the notes to the runner on request, and begins again.
+ * Loaded into a node (`--import`): notes when each send passes the parts of the write path. On
+ * request, sends the notes to the runner and starts over.
  */
 
 import { Sender } from '../../src/core/messages/sending/send.ts';
@@ -12,9 +12,9 @@ import { onQuestion } from './questions.ts';
 /** Times are milliseconds of the system's clock. */
 export interface Trace {
   readonly sends: TracedSend[];
-  /** When each flush asked for its numbers. */
+  /** The times at which each flush asked for its numbers. */
   readonly numberings: number[];
-  /** When each flush wrote its statement, and had its answer. */
+  /** The times at which each flush wrote its statement, and had its answer. */
   readonly inserts: (readonly [beganMs: number, endedMs: number])[];
 }
 

@@ -42,7 +42,7 @@ export async function buildArchives(): Promise<void> {
   }
 }
 
-/** Returns the licences of the packages that modules are of, which ask to be with their copies. */
+/** Returns the licences of the modules' packages, which must accompany copies. */
 async function licencesOf(modules: readonly string[]): Promise<string> {
   const folders = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []);
   const texts = [...new Set(folders)].sort().map(async (folder) => {

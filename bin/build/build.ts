@@ -13,7 +13,7 @@ const NPM = join(CLIENT, 'npm');
 
 /**
  * Makes the package of the SDK in packages/client/npm/dist/: each entry of its package.json as a
- * bundle with its declarations, what it loads later as chunks. Below that, in served/, is what a
+ * bundle with its declarations, and later parts as chunks. Below that, served/ has the files that a
  * server offers: the package as a tarball, its main entry as one file beside one of declarations,
  * and the reference of its names. It takes the place of an earlier one when it is complete.
  */
@@ -73,8 +73,8 @@ function chunkOf(id: string, modules: ChunkingContext): string | null {
 const LIVE = ['conversation', 'inbox', 'lists', 'notifications', 'outbox', 'people'];
 
 /**
- * Turns what is loaded later into imports, for a bundle of one file. Bundlers wrap each such module
- * in a function otherwise, which is 3 % of the whole, and a namespace in an object, which is 1 %.
+ * Turns later parts into imports, for a bundle of one file. Bundlers wrap each such module in a
+ * function otherwise, which is 3 % of the whole, and a namespace in an object, which is 1 %.
  */
 const LOADED_AT_ONCE: RolldownPluginOption = {
   name: 'loaded-at-once',

@@ -16,7 +16,7 @@ const ROUTES = join(PACKAGES, 'client/rest/routes.ts');
 /** The module of the wire's types, which exists during a build alone. */
 export const WIRE = join(PACKAGES, 'wire.d.ts');
 
-/** What the declarations of the SDK are made from, by file. */
+/** The sources of the SDK's declarations, by file. */
 export interface DeclaredModules {
   /** Returns a module in plain declarations; undefined for a file of a package. */
   text(file: string): string | undefined;
@@ -27,10 +27,9 @@ export interface DeclaredModules {
 }
 
 /**
- * Reads the sources of the SDK as declarations. The sources say the type of everything that they
- * export (`isolatedDeclarations`), so that no compiler has to work it out. What they take from the
- * protocol are types that only typebox can work out: the modules of the protocol are replaced by
- * the same types in plain TypeScript.
+ * Reads the sources of the SDK as declarations. The sources say the type of every export
+ * (`isolatedDeclarations`), so that no compiler has to work it out. Only typebox can work out the
+ * types of the protocol, so its modules are replaced by the same types in plain TypeScript.
  */
 export async function declaredModules(): Promise<DeclaredModules> {
   const wire = new WireTypes();
@@ -66,8 +65,8 @@ export function declarationPlugins(modules: DeclaredModules): Plugin[] {
     {
       name: 'declarations of the sources',
       resolveId: (id) => (id === WIRE ? WIRE : undefined),
-      // Left alone, the bundler makes the declarations of what are declarations already, and oxc
-      // drops abstract methods that have no bodies before them.
+      // Otherwise the bundler would make declarations of declarations, and oxc would drop abstract
+      // methods that have no bodies before them.
       load: (id) => modules.text(id) ?? modules.text(id.replace(/\.d\.ts$/, '.ts')),
     },
     ...dts({ generator: 'oxc', emitDtsOnly: true, tsconfig: false }),

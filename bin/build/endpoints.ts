@@ -7,8 +7,8 @@ const ROOT = join(import.meta.dirname, '../..');
 
 /**
  * Returns every endpoint of this checkout as data, without a node behind it. The functions that
- * declare endpoints are found by their names, `…Routes` in a file `…routes.ts`. They use what they
- * are given only when an endpoint is called, and none is: one object stands for all of it.
+ * declare endpoints are found by their names, `…Routes` in a file `…routes.ts`. They use their
+ * arguments only when an endpoint is called, and none is, so one object stands for every argument.
  */
 export async function declaredEndpoints(): Promise<Route[]> {
   const found = new Map<string, Route>();
@@ -17,7 +17,7 @@ export async function declaredEndpoints(): Promise<Route[]> {
     for (const [name, declare] of Object.entries(declared)) {
       if (!name.endsWith('Routes') || typeof declare !== 'function') continue;
       const routes: unknown = declare(...Array.from({ length: declare.length }, () => ANYTHING));
-      // Others are pages and files, by their paths.
+      // Other routes are pages and files, by their paths.
       if (!Array.isArray(routes)) continue;
       for (const route of routes as Route[]) found.set(`${route.method} ${route.path}`, route);
     }

@@ -25,7 +25,7 @@ const PAGES: readonly Page[] = [
   },
 ];
 
-/** What `page.json` says: the files that an HTML document names, by their names in `assets/`. */
+/** The content of `page.json`: the files that a document names, by their names in `assets/`. */
 interface BuiltPage {
   readonly script: string;
   readonly style: string;
@@ -45,7 +45,7 @@ async function buildPage({ sources, out, loader }: Page): Promise<void> {
   const place = join(ROOT, out);
   await mkdir(dirname(place), { recursive: true });
   const stage = await mkdtemp(`${place}-`);
-  // Nodes may run as another user than the one that builds.
+  // Nodes may run as another user than the builder.
   await chmod(stage, 0o755);
   try {
     const assets = join(stage, 'assets');

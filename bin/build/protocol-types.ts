@@ -5,19 +5,19 @@ import { keyText, type WireTypes } from './wire-types.ts';
 export interface ProtocolModule {
   readonly file: string;
   readonly code: string;
-  /** What the module exports, to read the schemas and tables. */
+  /** The module's exports, to read the schemas and tables. */
   readonly exported: Readonly<Record<string, unknown>> | object;
   readonly wire: WireTypes;
-  /** Where the types are that `wire` names. */
+  /** The module with the types that `wire` names. */
   readonly wireModule: string;
 }
 
 /**
  * Returns the types of a module of the protocol without typebox. `Static<…>` becomes what the
- * schema says, a type whose schema is exported under its name comes from the module of the wire,
- * and a table of constants is declared with its values; other types stay as they are written.
- * Functions, classes, and types of schemas that are not exported are left out: the build names them
- * if a declaration of the SDK needs one.
+ * schema says. A type whose schema is exported under its name comes from the module of the wire. A
+ * table of constants is declared with its values; other types stay as written. Functions, classes,
+ * and types of schemas that are not exported are left out: the build names them if a declaration of
+ * the SDK needs one.
  */
 export function protocolTypes({ file, code, exported, wire, wireModule }: ProtocolModule): string {
   const values = exported as Readonly<Record<string, unknown>>;
@@ -76,7 +76,7 @@ export function protocolTypes({ file, code, exported, wire, wireModule }: Protoc
   ].join('\n');
 }
 
-/** Whether typebox made the value. Its marks are hidden from JSON. */
+/** Returns whether typebox made the value. Its marks are hidden from JSON. */
 export function isSchema(value: unknown): value is TSchema {
   return typeof value === 'object' && value !== null && MARKS.some((mark) => mark in value);
 }
@@ -109,7 +109,7 @@ function choice({ by, schemas }: Choice, wire: WireTypes): string {
   return `{\n${entries.join('\n')}\n}[${by}]`;
 }
 
-/** The types `Static<…>` below a node, in the order of the text. */
+/** Returns the types `Static<…>` below a node, in the order of the text. */
 function staticsIn(node: unknown): ESTree.TSTypeReference[] {
   if (typeof node !== 'object' || node === null) return [];
   const { type, typeName } = node as Partial<ESTree.TSTypeReference>;

@@ -6,8 +6,8 @@ import type { Route } from '../../src/api/pipeline/route.ts';
 /**
  * Prints the schemas of the contract as types of TypeScript, for readers that have no typebox. A
  * schema that the contract exports is a type of the same name; every other one that has a name in
- * OpenAPI is called after it; the rest stands where it is used. Names are given first: what is
- * printed refers to them.
+ * OpenAPI is called after it; the rest stands where it is used. Names are given first, because
+ * printed types refer to them.
  */
 export class WireTypes {
   readonly #components = new SchemaComponents();
@@ -17,7 +17,7 @@ export class WireTypes {
     return [...this.#named.values()].map(({ name }) => name);
   }
 
-  /** Names a schema; one of strings, numbers or lists needs none. */
+  /** Names a schema; strings, numbers and lists need no name. */
   name(name: string, schema: TSchema): void {
     const converted = this.#components.convert(schema as SchemaObject);
     const key = keyOf(converted);
@@ -26,7 +26,7 @@ export class WireTypes {
     this.#named.set(key, { name, schema: converted });
   }
 
-  /** Returns the name in OpenAPI of what a type is printed from, if it has one there. */
+  /** Returns the name in OpenAPI of a printed type's source, if it has one there. */
   resourceOf(type: string): string | undefined {
     const named = [...this.#named.values()].find(({ name }) => name === type);
     return named?.schema.$ref?.slice(REFERENCE.length);
@@ -145,12 +145,12 @@ export function keyText(key: string): string {
 
 const REFERENCE = '#/components/schemas/';
 
-/** The same for schemas whose values are the same, whatever the text of their place. */
+/** Returns the same key for schemas of the same values, whatever the text of their place. */
 function keyOf({ description: _, 'x-since': _since, ...schema }: SchemaObject): string {
   return schema.$ref ?? JSON.stringify(schema);
 }
 
-/** Strings, numbers and lists are as short as a name for them. */
+/** Returns false for strings, numbers and lists, which are as short as a name. */
 function isNamed({ $ref, properties, oneOf }: SchemaObject): boolean {
   return $ref !== undefined || properties !== undefined || oneOf !== undefined;
 }

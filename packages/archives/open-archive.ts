@@ -29,7 +29,7 @@ interface WalkOptions {
 
 interface Format {
   readonly kinds: readonly FileKind[];
-  /** What the file must be, for people. */
+  /** The required file, in words for people. */
   readonly files: string;
   /** Makes the walk through a container; throws `UnreadableArchive` where it has another format. */
   readonly walk: (
@@ -55,9 +55,9 @@ const FORMATS: Readonly<Record<ArchiveSource, Format>> = {
 };
 
 /**
- * Opens an archive at a path of this machine; a converted one is of the source that it was
- * converted from. Rejects with `UnreadableArchive` if it is none of the source, which is known
- * within moments, except that a packed tar is unpacked first.
+ * Opens an archive at a path of this machine; a converted archive has its original source. Rejects
+ * with `UnreadableArchive` if it is none of the source, which is known within moments, except that
+ * a packed tar is unpacked first.
  */
 export async function openArchive(
   source: ArchiveSource,

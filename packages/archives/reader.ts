@@ -2,15 +2,15 @@ import type { ArchiveRecord, ArchiveSource, Counts } from './record.ts';
 
 /** An opened archive. Its file must not change meanwhile. */
 export interface ArchiveReader {
-  /** Whose ids the refs are. A converted archive of `parley` has the source that it was of. */
+  /** The source of the refs. A converted archive of `parley` has its original source. */
   readonly source: ArchiveSource;
   /**
    * Returns what the archive contains (`record.ts`), with bounded memory. It may be called again,
    * one walk after the other. Rejects with `UnreadableArchive`, and with the error of a broken
-   * disk; what is wrong with a part of the archive is a `skipped` record.
+   * disk; a broken part of the archive is a `skipped` record.
    */
   records(): AsyncIterable<ArchiveRecord>;
-  /** Returns what the present walk has found; complete when it has ended. */
+  /** Returns the present walk's counts; complete when it has ended. */
   found(): Counts;
   /**
    * Returns how much of the archive the present walk has read, in bytes; `total` is known before.
@@ -21,7 +21,7 @@ export interface ArchiveReader {
    * no such entry. Reading rejects if the bytes are not `size`.
    */
   openFile(entry: string): Promise<ArchiveContent | undefined>;
-  /** Releases the file, and what was written to the scratch directory. */
+  /** Releases the file and everything written to the scratch directory. */
   close(): Promise<void>;
 }
 

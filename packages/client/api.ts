@@ -42,11 +42,11 @@ export interface SearchFilter {
   readonly has?: 'file';
   /** 25 by default, 100 at most. */
   readonly limit?: number;
-  /** Sub-objects of the hits to expand; the others are null. */
+  /** Sub-objects of the hits to expand; others are null. */
   readonly include?: readonly (MessageInclude | ConversationInclude)[];
 }
 
-/** What Client.updateMe changes: absent fields stay. */
+/** The changes of Client.updateMe; absent fields stay. */
 export interface ProfileChange {
   /** The new name of the person. */
   readonly name?: string;
@@ -54,11 +54,11 @@ export interface ProfileChange {
   readonly avatar?: (Blob & { readonly name?: string }) | null;
 }
 
-/** The methods of a client that use only REST. All of them reject as `fetch` does. */
+/** The methods of a client that use only REST. All methods reject as `fetch` does. */
 export abstract class Api {
   /** `fetch` for the SDK's own requests, which state the type of the answer. */
   protected readonly ask: Fetch = (path, options) => (this.fetch as Fetch)(path, options);
-  /** The conversations that the caller may read, and what can be done with them. */
+  /** The conversations that the caller may read, with the methods on them. */
   readonly conversations: Conversations = new Conversations(this.ask, (id) => this.touched(id));
   /** The runs of agents; `run` follows one. */
   readonly runs: Runs = new Runs(this.ask);
@@ -83,9 +83,9 @@ export abstract class Api {
   ) => Promise<AttachmentInput>;
 
   /**
-   * Imports an archive of another service: uploads it in parts, those that fail up to three times,
-   * and starts the import, which `GET /v1/imports/{id}` shows. For admin roles. Rejects as `fetch`
-   * does; `resume` goes on with an import whose upload was broken off.
+   * Imports an archive of another service: uploads it in parts, each in up to three tries, and
+   * starts the import, which `GET /v1/imports/{id}` shows. For admin roles. Rejects as `fetch`
+   * does; `resume` continues an import whose upload was broken off.
    */
   abstract readonly importArchive: (
     file: Blob,
@@ -93,7 +93,7 @@ export abstract class Api {
     options?: ImportOptions,
   ) => Promise<Import>;
 
-  /** A request has changed the conversation. */
+  /** Notes that a request has changed the conversation. */
   protected abstract touched(conversationId: string): void;
 
   /** Returns the caller. Requires version 1.2.harbor, as the other methods here do. */
@@ -120,7 +120,7 @@ export abstract class Api {
     return this.fetch<NotificationSettings>(SETTINGS);
   }
 
-  /** Replaces the settings as a whole: what is left out gets its default. */
+  /** Replaces all settings; absent fields get their defaults. */
   setNotificationSettings(settings: SetNotificationSettingsBody): Promise<NotificationSettings> {
     return this.fetch<NotificationSettings>(SETTINGS, { method: 'PUT', body: settings });
   }

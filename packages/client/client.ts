@@ -135,8 +135,8 @@ export class Client extends LiveApi {
   }
 
   /**
-   * Subscriptions to one conversation share the requests to the server; each receives all that it
-   * asked for, in order and once. Handlers are not called before this returns.
+   * Subscribes to a conversation. Its subscriptions share the requests to the server; each receives
+   * its events in order and once. Handlers are not called before this returns.
    */
   override subscribe(
     conversationId: string,
@@ -144,7 +144,7 @@ export class Client extends LiveApi {
   ): ConversationSubscription {
     const feed = this.#feeds.get(conversationId) ?? this.#open(conversationId);
     const { current } = this.#link;
-    // Otherwise it is known when the feed has caught up.
+    // Otherwise the newest is known once the feed has caught up.
     const isNewest = current !== undefined && !this.#unsettled.has(feed);
     const newest = isNewest ? Math.max(0, feed.through - backlog) : undefined;
     const start = { position: afterSequence ?? newest, backlog };
@@ -171,9 +171,8 @@ export class Client extends LiveApi {
 
   /**
    * Sends typing, presence or a read position over the socket. Waits for a connection, for 10 s in
-   * total by default, and is repeated if the connection ends before the answer. Rejects with
-   * ParleyError, or as CallOptions say. The last declared presence is declared
-   * again on every new connection.
+   * total by default, and repeats the request if the connection ends before the answer. Rejects
+   * with ParleyError, or as CallOptions say. Every new connection declares the last presence again.
    */
   override async request<O extends RequestOp>(
     op: O,
@@ -194,7 +193,7 @@ export class Client extends LiveApi {
     return this.#rest.send(conversationId, typeof body === 'string' ? { body } : body, options);
   }
 
-  /** Opens a conversation for showing it: a view of its own until its `close()` or the client's. */
+  /** Opens a view of a conversation, which lasts until its `close()` or the client's. */
   conversation(conversationId: string, options: ConversationOptions = {}): LiveConversation {
     const host: ConversationHost = {
       ...this.host,
@@ -273,7 +272,7 @@ export class Client extends LiveApi {
     this.#check();
   }
 
-  /** `next` is the cursor to go on from if the connection does not know `cursor`. */
+  /** Requests missed events; `next` is the cursor to go on from if `cursor` is unknown. */
   #resume(connection: Connection, feeds: readonly SharedFeed[], cursor: string, next = cursor): void {
     this.#resuming = true;
     for (const feed of feeds) feed.isAsked = true;
@@ -361,7 +360,7 @@ export class Client extends LiveApi {
         if (this.#isSettled) this.#cursor = frame.cursor;
         return;
       case 'ping':
-        // Only if nothing is under way that a resume from this cursor would leave out.
+        // Otherwise a resume from this cursor could leave out what is under way.
         if (this.#isSettled) this.#cursor = frame.cursor;
         for (const [id, head] of Object.entries(frame.heads)) this.#verify(connection, id, head);
     }
@@ -403,7 +402,7 @@ export class Client extends LiveApi {
       (message) => {
         if (this.#isOpen(follower)) follower.handlers.onUpdate?.(message);
       },
-      // It is gone, or the server does not answer: its next change brings it.
+      // The message is gone, or its next change brings it.
       () => {},
     );
   }
@@ -437,7 +436,7 @@ export class Client extends LiveApi {
     for (const follower of ended) follower.handlers.onEnd?.(why);
   }
 
-  /** Ends the socket's subscription with the last of those that share it. */
+  /** Ends the socket's subscription once its last follower is dropped. */
   #drop(follower: FollowedConversation): boolean {
     const feed = this.#feeds.get(follower.id);
     if (feed?.followers.delete(follower) !== true) return false;
@@ -453,7 +452,7 @@ export class Client extends LiveApi {
     return true;
   }
 
-  /** The delay before a refused request is repeated: random, as many are refused at once. */
+  /** Returns the delay before a repeat: random, because many requests are refused at once. */
   #soon(): number {
     return AGAIN_MS * (1 + this.host.timing.random());
   }
@@ -488,7 +487,7 @@ export class Client extends LiveApi {
     return phase === 'opening' ? 'connecting' : 'offline';
   }
 
-  /** The frame's type follows from the event, which the compiler cannot connect over a union. */
+  /** Emits a frame, whose type the compiler cannot derive from the event over a union. */
   #emitFeed({ event, data, ...frame }: EventFrame): void {
     const args = [data, { ...frame, event, data }] as unknown as ClientEvents[FeedEvent];
     this.#listeners.emit(event as FeedEvent, ...args);

@@ -10,7 +10,7 @@ import type { XhrConstructor } from './rest/xhr.ts';
 import type { OutboxStore } from './store/outbox-store.ts';
 import { SYSTEM_TIMING, type Timing } from './timing/timing.ts';
 
-/** Where and as whom a client connects, and what it uses of the platform. */
+/** The server and credential of a client, and its parts of the platform. */
 export interface ConnectOptions {
   /** The server's URL (`https://chat.example`). Functions run for each connection and request. */
   readonly url: string | Source;
@@ -23,12 +23,11 @@ export interface ConnectOptions {
   /** Value of Service-Version: the newest of this SDK by default. */
   readonly version?: string;
   /**
-   * The transports that the client may use: all by default. It prefers a WebSocket to a stream to a
-   * poll, and changes over by itself. Those other than `websocket` require version
-   * 1.3.harbor.
+   * The transports that the client may use: all by default. It prefers a WebSocket to a stream, and
+   * a stream to a poll, and switches by itself. Streams and polls require version 1.3.harbor.
    */
   readonly transports?: readonly Transport[];
-  /** Where the transport that works is remembered for a day: by default a page's `localStorage`. */
+  /** Remembers the working transport for a day: a page's `localStorage` by default. */
   readonly storage?: KeyValueStorage;
   /** The platform's own by default. Without one, the client uses other transports. */
   readonly WebSocket?: SocketConstructor;
@@ -42,7 +41,7 @@ export interface ConnectOptions {
   readonly mostWaitMs?: number;
   /** Time and randomness of the platform by default. */
   readonly timing?: Timing;
-  /** Keeps what is sent from conversations until the server has it, as `openStore` does. */
+  /** Keeps outgoing messages of conversations until the server has them, as `openStore` does. */
   readonly store?: OutboxStore;
 }
 
@@ -81,7 +80,7 @@ export function connect({ url, account, token, getToken, version, ...rest }: Con
   });
 }
 
-/** Whether the platform has the transport, and the version too. */
+/** Returns whether the platform and the version have the transport. */
 function isUsable(transport: Transport, socket: SocketConstructor | undefined, version: string): boolean {
   if (transport === 'websocket') return socket !== undefined;
   const known = versionNamed(version);

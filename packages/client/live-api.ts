@@ -23,8 +23,8 @@ import { Run } from './runs/run.ts';
 import type { Timing } from './timing/timing.ts';
 
 /**
- * The part of a client that makes the objects which stay up to date, and tells them what arrives:
- * each event and each answer passes here once.
+ * The part of a client that makes live objects and passes on what arrives: each event and each
+ * answer passes here once.
  */
 export abstract class LiveApi extends Api {
   /** The state of the connection, for showing it. */
@@ -99,13 +99,13 @@ export abstract class LiveApi extends Api {
     await this.request('presence', { status });
   }
 
-  /** An event has been passed on. */
+  /** Passes an event to the live objects. */
   protected passed(frame: EventFrame): void {
     if (!PIECES.has(frame.event)) this.actors.learnFrom(frame.data);
     this.#followers.emit('frame', frame);
   }
 
-  /** The server has answered a request. */
+  /** Learns from an answer of the server. */
   protected answered(answer: object): void {
     this.actors.learnFrom(answer);
     if (this.state === 'live') this.connection.set({ error: null });
@@ -121,5 +121,5 @@ type FollowerEvents = {
   readonly touched: readonly [conversationId: string];
 };
 
-/** Frequent, and without an actor. */
+/** Frequent events without an actor. */
 const PIECES: ReadonlySet<EventName> = new Set(['message.delta', 'message.reset', 'message.snapshot']);

@@ -208,7 +208,7 @@ const DATA: readonly Section[] = [
   },
 ];
 
-/** Those of a feature are its folder, its import and its entry. */
+/** The sections of a feature are its folder, its import and its entry. */
 const SECTION_GROUPS: readonly SectionGroup[] = [
   { title: 'People', sections: PEOPLE },
   {

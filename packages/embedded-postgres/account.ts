@@ -53,8 +53,8 @@ export async function canEnter(account: PostgresAccount, directory: string): Pro
 }
 
 /**
- * Returns the command so wrapped that the kernel sends it `signal` when the thread that started it
- * dies; unchanged without Linux and util-linux (busybox's setpriv has no --pdeathsig).
+ * Wraps the command so that the kernel sends it `signal` when the thread that started it dies;
+ * unchanged without Linux and util-linux (busybox's setpriv has no --pdeathsig).
  */
 export async function dyingWithUs(signal: 'INT' | 'KILL', command: readonly string[]): Promise<string[]> {
   const prefix = ['setpriv', `--pdeathsig=${signal}`, '--'];

@@ -16,9 +16,9 @@ export interface PostgresBinaries {
 export const SYSTEM_DIR = '/var/lib/parley';
 
 /**
- * Returns the programs in node_modules if `account` can run them, else (root's checkout in a
- * directory only for root, or an installation under umask 077) a copy in SYSTEM_DIR, made once per
- * version.
+ * Returns the programs in node_modules if `account` can run them, else a copy in SYSTEM_DIR, made
+ * once per version. This serves root's checkout in a directory only for root, and an installation
+ * under umask 077.
  */
 export async function findPostgresBinaries(account: PostgresAccount): Promise<PostgresBinaries> {
   const { directory, version } = await installedPackage();

@@ -100,7 +100,7 @@ export async function prepareCluster(
     );
   }
   if (account !== undefined && (await fs.lstat(directory)).uid === 0) {
-    // Restored or copied by root.
+    // Root restored or copied it.
     await runAs(undefined, 'chown', ['-R', `${account.uid}:${account.gid}`, directory]);
     await fs.chmod(directory, 0o700);
   }

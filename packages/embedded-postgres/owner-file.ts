@@ -60,8 +60,8 @@ async function removeIfStale(path: string): Promise<void> {
   if (seen === undefined) return;
   const owner = await livingOwner(seen);
   if (owner !== undefined) throw new OwnedElsewhereError(path, owner);
-  // Two processes that find the same stale file must not remove each other's new one: rename it to
-  // a name of our own, check that it is the one that was judged, and put it back if it is not.
+  // Two processes that find the same stale file must not remove each other's new one. Rename it to
+  // a name of our own, check that it is the judged file, and put it back if it is not.
   const aside = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     await rename(path, aside);
@@ -82,7 +82,7 @@ async function livingOwner(content: string | undefined): Promise<number | undefi
   return pid;
 }
 
-/** `link` fails if the target exists: the file appears complete, and for one claimant only. */
+/** Links the file, which fails if it exists: it appears complete, and for one claimant only. */
 async function linked(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
@@ -104,7 +104,7 @@ async function contentOf(path: string): Promise<string | undefined> {
 interface ProcessFacts {
   /** Differs from that of a later process with the same pid; comparable between two reboots. */
   readonly startTime: string;
-  /** It has ended, and its parent has not collected its status. */
+  /** Whether it has ended and its parent has not collected its status. */
   readonly isZombie: boolean;
   /** Its command line as one line; empty for a zombie. */
   readonly command: string;
@@ -138,7 +138,7 @@ export async function fromPs(pid: number): Promise<ProcessFacts | undefined> {
   return parsePsLine(line);
 }
 
-/** `S+   Sun Nov 22 01:00:03 2026     /usr/bin/postgres -D /data` */
+/** Parses `S+   Sun Nov 22 01:00:03 2026     /usr/bin/postgres -D /data`. */
 export function parsePsLine(line: string): ProcessFacts | undefined {
   const [, state, start, command] = /^\s*(\S+)\s+(\w+ +\w+ +\d+ +[\d:]+ +\d+)\s*(.*?)\s*$/.exec(line) ?? [];
   if (state === undefined || start === undefined || command === undefined) return undefined;

@@ -20,9 +20,9 @@ export const MAIL_LIMITS = {
 } as const;
 
 /**
- * The limits of reading one mail. A mail that breaks one of them is kept whole, as a file. The most
- * of the corpus, and of honest mails of 25 MiB, take 310 ms with the start of the thread, and 38
- * MiB of which 26 are the thread's own.
+ * The limits of reading one mail. A mail that breaks a limit is kept whole, as a file. The most
+ * that the corpus and honest mails of 25 MiB take is 310 ms with the start of the thread, and 38
+ * MiB, of which 26 MiB are the thread's own.
  */
 export const READING_LIMITS = {
   /** Milliseconds of processor time. Other mails wait meanwhile. */

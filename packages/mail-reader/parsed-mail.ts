@@ -33,7 +33,7 @@ export type UnreadCause = 'time' | 'memory' | 'failure';
 /** A parsed mail whose attachments are in the sink. */
 export type ReadMail = Omit<ParsedMail, 'attachments' | 'unread'>;
 
-/** The facts of a mail of which nothing could be read. */
+/** The facts of an unreadable mail. */
 export const NOTHING_READ: ReadMail = {
   headers: [],
   rfcId: null,

@@ -44,7 +44,7 @@ interface Body {
   readonly bytes: Buffer[];
 }
 
-/** A piece of the body: one text, or several forms of it. */
+/** A piece of the body: one text, or one in several forms. */
 interface Passage {
   readonly plain: Body[];
   readonly html: Body[];
@@ -109,7 +109,7 @@ class MailReader {
     return body.bytes;
   }
 
-  /** Parts of one `multipart/alternative` are one passage. */
+  /** Joins parts of one `multipart/alternative` in one passage. */
   #passageOf(part: MimePart): Passage {
     let key = part;
     for (let at = part.parent; at !== null; at = at.parent) {
@@ -279,7 +279,7 @@ interface Leaf {
   hasBegun: boolean;
 }
 
-/** HTML may declare its own character set. */
+/** Returns the character set that HTML declares itself. */
 function charsetOfPage(bytes: Buffer, part: MimePart): string | null {
   if (part.type.value !== 'text/html') return null;
   const head = bytes.subarray(0, 4_096).toString('latin1');

@@ -1,8 +1,8 @@
 /**
- * Returns the emoji in the one form in which it is stored, or undefined if the text is not exactly
- * one emoji that Unicode recommends for interchange. Keyboards differ in the selector that asks for
- * the colored form (U+FE0F): where a character needs it, it is added, so that one emoji is never
- * counted as two. Skin tones are emojis of their own.
+ * Returns the emoji in its stored form, or undefined if the text is not exactly one emoji that
+ * Unicode recommends for interchange. Keyboards differ in the selector that asks for the colored
+ * form (U+FE0F). It is added to characters that need it, so that one emoji is never counted as two.
+ * Skin tones are emojis of their own.
  */
 export function toEmoji(text: string): string | undefined {
   if (text.length > MAX_UNITS) return undefined;

@@ -25,7 +25,7 @@ function areaOf(type: string): string {
   return type.split('.', 1)[0]!;
 }
 
-/** Areas of what Parley raises or records, and of its resources, for events of later versions. */
+/** Areas of Parley's events, records and resources, for events of later versions. */
 const OWN_AREAS: ReadonlySet<string> = new Set([
   ...[...Object.keys(EVENTS), ...TRIGGER_EVENTS, ...AUDIT_ACTIONS, ...NOTIFICATION_CATEGORIES].map(areaOf),
   ...Object.keys(ID_PREFIXES).map((kind) => kind.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
@@ -34,7 +34,7 @@ const OWN_AREAS: ReadonlySet<string> = new Set([
   'registration',
 ]);
 
-/** What a refusal of a name in these areas says. */
+/** The refusal of a name in these areas. */
 export const OWN_TYPE_REFUSED =
   'This area is reserved for Parley itself. Name the area after a resource of your application, such as order.created.';
 
@@ -57,7 +57,7 @@ export const WEBHOOK_EVENTS = [
   'email.received',
 ] as const;
 
-/** What the endpoint for trying a webhook out sends, whatever its filter. */
+/** The event for trying a webhook out, sent whatever its filter. */
 export const WEBHOOK_TEST = 'webhook.test';
 
 /** Returns whether there are events that this filter lets through, now or from a producer. */

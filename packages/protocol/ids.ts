@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { customAlphabet } from 'nanoid';
 
-/** What an id names, by its prefix (docs/contract.md#ids). To callers ids are opaque. */
+/** The prefixes of ids, by kind (docs/contract.md#ids). To callers ids are opaque. */
 export const ID_PREFIXES = {
   account: 'acc',
   actor: 'act',

@@ -7,7 +7,7 @@ export const PAGE_LIMIT = { default: 25, most: 100 } as const;
 /** Most JSON of a page: clients that do not read hold it in memory. A row has 240 kB at most. */
 export const MAX_PAGE_BYTES = 1024 * 1024;
 
-/** The body of every list: one page of it. */
+/** The body of every list: one page. */
 export interface List<T> {
   /** `list` for every list. */
   readonly object: 'list';

@@ -69,7 +69,7 @@ const PERMISSIONS_SINCE: Readonly<Partial<Record<string, Version>>> = {
   'widgets:update': '1.3.harbor',
 };
 
-/** Returns those of the permissions that a version knows. */
+/** Returns the permissions that a version knows. */
 export function permissionsAt(version: Version, permissions: readonly string[]): string[] {
   return permissions.filter((permission) => {
     const since = PERMISSIONS_SINCE[permission];

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** A place in a distributed trace: what the header `traceparent` of W3C Trace Context says. */
+/** A place in a distributed trace: the content of the header `traceparent` of W3C Trace Context. */
 export interface TraceContext {
   /** 32 hexadecimal digits, the same for everything that one request leads to. */
   readonly traceId: string;
@@ -10,7 +10,7 @@ export interface TraceContext {
   readonly flags: number;
 }
 
-/** Returns undefined if it is absent or malformed: the standard ignores such a header. */
+/** Returns undefined for an absent or malformed header, which the standard ignores. */
 export function parseTraceparent(text: string | null | undefined): TraceContext | undefined {
   const [, version, traceId, spanId, flags, rest] = GRAMMAR.exec(text ?? '') ?? [];
   if (version === undefined || (version === CURRENT && rest !== undefined)) return undefined;
@@ -22,13 +22,13 @@ const GRAMMAR = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]
 
 const CURRENT = '00';
 
-/** In the form of version 00, which defines the two lowest flags alone. */
+/** Returns the form of version 00, which defines only the two lowest flags. */
 export function formatTraceparent({ traceId, spanId, flags }: TraceContext): string {
   const known = (flags & 0b11).toString(16).padStart(2, '0');
   return `${CURRENT}-${traceId}-${spanId}-${known}`;
 }
 
-/** Returns a place for a step that this one leads to, such as a call of another service. */
+/** Returns the place of a following step, such as a call of another service. */
 export function childTrace({ traceId, flags }: TraceContext): TraceContext {
   let spanId: string;
   do spanId = randomBytes(8).toString('hex');
@@ -38,7 +38,7 @@ export function childTrace({ traceId, flags }: TraceContext): TraceContext {
 
 const NO_SPAN = '0'.repeat(16);
 
-/** The fields of a log line about something that belongs to this trace. */
+/** Returns the fields of a log line about something that belongs to this trace. */
 export function traceFields(trace: TraceContext | undefined): { trace_id?: string; span_id?: string } {
   return trace === undefined ? {} : { trace_id: trace.traceId, span_id: trace.spanId };
 }

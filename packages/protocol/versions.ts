@@ -18,7 +18,7 @@ export const NEWEST_VERSION = '1.4.harbor-preview.1' satisfies Version;
 /** The version that introduced sockets: no socket speaks an older one. */
 export const SOCKETS_SINCE = '1.1.harbor' satisfies Version;
 
-/** The version that introduced streams and polls, which carry what sockets do. */
+/** The version that introduced streams and polls, which carry sockets' frames. */
 export const STREAMS_SINCE = '1.3.harbor' satisfies Version;
 
 const FORMER = [
@@ -26,13 +26,13 @@ const FORMER = [
   ['1.3.harbor-preview.1', '1.3.harbor'],
 ] as const satisfies readonly (readonly [name: string, version: Version])[];
 
-/** Former names of stable versions, oldest first. One that is sent means the stable version. */
+/** Former names of stable versions, oldest first. A former name means the stable version. */
 export const FORMER_NAMES: ReadonlyMap<string, Version> = new Map<string, Version>(FORMER);
 
 /** The days of a former name, such as `2027-06-30`. */
 export interface Deprecation {
   readonly since: string;
-  /** From which a release may refuse the name in requests. Names in rows stay known. */
+  /** The first day on which a release may refuse the name in requests. Rows may keep it. */
   readonly sunset: string;
 }
 
@@ -65,7 +65,7 @@ export function keptVersion(name: string): Version {
   return versionNamed(name) ?? NEWEST_VERSION;
 }
 
-/** Whether a caller that speaks `spoken` may use what exists since `since`. */
+/** Returns whether callers of version `spoken` may use features since `since`. */
 export function covers(spoken: Version, since: Version): boolean {
   return VERSIONS.indexOf(spoken) >= VERSIONS.indexOf(since);
 }

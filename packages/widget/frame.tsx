@@ -22,7 +22,7 @@ export interface FrameProps {
   readonly confirmation: string | null;
 }
 
-/** The frame: it waits for the page around it, and shows the chat of whom that page names. */
+/** The frame: it waits for the page around it, and shows the chat of the person named there. */
 export function Frame({ published, greeted, confirmation }: FrameProps) {
   const { value: parts, problem } = useResource(published, async () => ({
     widget: await published,
@@ -65,7 +65,7 @@ function OpenFrame({ widget, host, language, confirmation }: OpenFrameProps) {
       host.follow({
         identity: (isKnown) => void identity.change(isKnown),
         shown: setShown,
-        // A field that is not there yet takes the focus of the frame when it is.
+        // A field that does not exist yet takes the frame's focus once it does.
         focus: () => document.querySelector('textarea')?.focus(),
       });
   }, [host, identity]);

@@ -15,7 +15,7 @@ const isFramed = window !== parent;
 const host = isFramed ? Host.greeted(published.then(({ sites }) => sites)) : Promise.resolve(null);
 render(<Frame published={published} greeted={host} confirmation={takeConfirmation()} />, document.body);
 
-/** Returns the token of a mailed link, and takes it out of the address. Pages around have none. */
+/** Returns the token of a mailed link, and takes it out of the address. Framed pages have none. */
 function takeConfirmation(): string | null {
   const token = new URLSearchParams(location.hash.slice(1)).get('confirm');
   if (token !== null) history.replaceState(null, '', location.pathname + location.search);

@@ -1,6 +1,6 @@
 import type { WidgetLanguage } from '@parley/protocol/resources/widget.ts';
 
-/** What the widget says by itself, in each of its languages. */
+/** The widget's own texts, in each of its languages. */
 export const TEXTS = {
   en: {
     greeting: 'Hello! How can we help?',
@@ -106,7 +106,7 @@ export const TEXTS = {
 
 export type WidgetTexts = (typeof TEXTS)[WidgetLanguage];
 
-/** Returns the language of the widget that is nearest to that of a page. */
+/** Returns the widget's language that is nearest to a page's. */
 export function languageOf(lang: string): WidgetLanguage {
   return /^ar\b/i.test(lang) ? 'ar' : 'en';
 }

@@ -15,20 +15,20 @@ export interface HealthOptions {
 }
 
 export interface HealthOfAll {
-  /** Of each node that listens and has answered in time. */
+  /** The health of each node that listens and has answered in time. */
   readonly nodes: readonly Health[];
-  /** How many nodes there should be. */
+  /** Expected number of nodes. */
   readonly processes: number;
 }
 
-/** All nodes of a supervisor, for which each of them answers. Absent where there is none. */
+/** All nodes of a supervisor, for which each node answers. Absent without a supervisor. */
 export interface WholeMachine {
   health(): Promise<HealthOfAll>;
   /** Returns the text of `/metrics`. */
   metrics(): Promise<string>;
 }
 
-/** What a node knows of its parts, without a look at Postgres. */
+/** A node's knowledge of its parts, without a look at Postgres. */
 export interface Health {
   readonly engine: 'up' | 'away';
   readonly postgres: 'up' | 'away' | ShortageKind;
@@ -46,14 +46,14 @@ export function healthOf({ database, engine, files, draining }: HealthOptions): 
   };
 }
 
-/** The same after a question to Postgres. Never rejects. */
+/** Returns the health of a node after a question to Postgres. Never rejects. */
 export async function askedHealth(options: HealthOptions): Promise<Health> {
   const answers = await isAnswering(options.database);
   const health = healthOf(options);
   return answers ? health : { ...health, postgres: 'away' };
 }
 
-/** Without the engine, or with a full disk, a node still reads and delivers. */
+/** Returns whether a node can serve: without the engine, or with a full disk, it still does. */
 function isReady({ postgres, draining }: Health): boolean {
   return postgres !== 'away' && !draining;
 }
@@ -75,7 +75,7 @@ export function healthRoutes(options: HealthOptions, whole?: WholeMachine): Publ
       if (whole === undefined) return readiness(own);
       const { nodes, processes } = await whole.health();
       const ready = nodes.filter(isReady);
-      // One node that can serve is enough, because the others get no connections, or are as well.
+      // One node that can serve is enough: the others get no connections, or can serve as well.
       return readiness(ready[0] ?? own, { processes: { ready: ready.length, of: processes } });
     },
   };
@@ -100,7 +100,7 @@ export function metricsRoutes(
   };
 }
 
-/** Returns the registry of a node with what is measured only when it is read. */
+/** Returns a node's registry with the measurements that are made only when it is read. */
 export function ofNode({ registry, engineHealthy }: Metrics, engine: HealthOptions['engine']): Registry {
   engineHealthy.set(engine.healthy ? 1 : 0);
   return registry;

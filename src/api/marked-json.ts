@@ -13,7 +13,7 @@ import type { TSchema } from 'typebox';
 import { JsonBytes } from '../platform/json-bytes.ts';
 
 /**
- * JSON in which what later versions have is marked, so that a node can cut it out for sockets of an
+ * Returns JSON with marks on parts of later versions, so that a node can cut them for sockets of an
  * older version without parsing. A mark is white space that JSON.stringify never writes and that
  * never stands inside a string: before the marked part a tab and as many spaces as the position of
  * its version in VERSIONS, after it a tab.
@@ -25,8 +25,8 @@ import { JsonBytes } from '../platform/json-bytes.ts';
  *
  *     {"object":"actor"\t  ,"avatar_url":"https://…" \t}
  *
- * It is still JSON: sockets of the newest version get it unchanged, as soon as the parts are cut
- * that a node of a later release has marked as newer still (`mayHaveUnknown`).
+ * It is still JSON: sockets of the newest version get it unchanged, once parts that a node of a
+ * later release has marked as newer still are cut (`mayHaveUnknown`).
  */
 export function markedJson(schema: TSchema, value: unknown): Buffer {
   const into = JsonBytes.begin();
@@ -54,7 +54,7 @@ export function markedWithin(
   return into.end();
 }
 
-/** Returns `bytes` without parts newer than `version`: itself if none is, undefined if all is. */
+/** Returns `bytes` without parts newer than `version`: unchanged if none, undefined if all are. */
 export function cutMarked(version: Version, bytes: Buffer): Buffer | undefined {
   return cutAt(ageOf(version), bytes);
 }
@@ -65,9 +65,9 @@ export function unmarkedForm(version: Version, bytes: Buffer): string {
 }
 
 /**
- * Returns JSON of `value` with the marks of `bytes`, whose objects and lists it has, with other
- * values of their fields. Marks inside a part that is no older are left out, because they are cut
- * with it. `bytes` is not marked as a whole.
+ * Returns JSON of `value`, which has the objects and lists of `bytes` with other values of their
+ * fields, with the same marks. Marks inside a part that is no older are left out, because they are
+ * cut with it. `bytes` is not marked as a whole.
  */
 export function markedLike(bytes: Buffer, value: unknown): string {
   const forms = [0, ...agesIn(bytes)].map((age) => ({ age, value: JSON.parse(`${cutAt(age, bytes)}`) }));
@@ -80,7 +80,7 @@ interface Form {
   readonly value: unknown;
 }
 
-/** `forms` starts at the oldest version with the value; empty if no mark says anything about it. */
+/** Writes `value`. `forms` starts at its oldest version; empty if no mark concerns it. */
 function writeLike(forms: readonly Form[], value: unknown): string {
   if (forms.length === 0 || !isObject(value)) return JSON.stringify(value);
   if (Array.isArray(value)) {
@@ -114,7 +114,7 @@ function within(forms: readonly Form[], key: string | number): Form[] {
   );
 }
 
-/** Returns the positions of versions that marks open parts of, in ascending order. */
+/** Returns the positions of versions that marks open parts for, in ascending order. */
 function agesIn(bytes: Buffer): number[] {
   const ages = new Set<number>();
   for (let at = bytes.indexOf(TAB); at !== -1; at = bytes.indexOf(TAB, at + 1)) {
@@ -157,15 +157,15 @@ function cutAt(age: number, bytes: Buffer): Buffer | undefined {
 
 /**
  * Returns whether the bytes may have parts of versions that this node does not know. Only nodes of
- * a later release mark such parts, so frames of other nodes are cut when they arrive
- * (frame-codec.ts), and the code behind that passes the newest form on as it is.
+ * a later release mark such parts. So frames of other nodes are cut when they arrive
+ * (frame-codec.ts), and later code passes the newest form on unchanged.
  */
 export function mayHaveUnknown(bytes: Buffer): boolean {
   return bytes.indexOf(UNKNOWN) !== -1;
 }
 
 const MARK = '\t';
-/** Closes a part of which older versions have the field, with null. */
+/** Closes a part whose field older versions have as null. */
 const NULLED_MARK = ` ${MARK}`;
 const TAB = 0x09;
 const ANY_MARK = / ?\t */g;
@@ -231,8 +231,8 @@ function writeObject(
   for (const { name } of nulls) common[name] = undefined;
   for (const { name } of parts) if (isObject(common[name])) common[name] = undefined;
   for (const { fields } of newer) for (const { name } of fields) common[name] = undefined;
-  // The others follow inside the braces. A comma precedes each of them, so a field must stand
-  // there: resources have at least `object` since their first version.
+  // The other fields follow inside the braces. A comma precedes each, so a field must stand there:
+  // resources have at least `object` since their first version.
   into.add(JSON.stringify(common));
   into.takeBack(1);
   for (const part of parts) {

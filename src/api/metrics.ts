@@ -11,7 +11,7 @@ export function apiMetrics({ registry }: Pick<Metrics, 'registry'>) {
       'Requests answered, by method, route pattern and status',
       ['method', 'route', 'status'],
     ),
-    /** From the request's headers to its answer. */
+    /** Measured from the request's headers to its answer. */
     httpSeconds: histogram(
       'parley_http_request_duration_seconds',
       'Time to answer a request, by method and route pattern',

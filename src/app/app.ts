@@ -37,7 +37,7 @@ export interface AppOptions {
   /** Default: all of this build. */
   readonly features?: readonly Feature[];
   /**
-   * Whether it runs what requests need before it listens, so that the first ones are as fast as
+   * Whether it rehearses requests before it listens, so that the first requests are as fast as
    * others. Default: true. Off, it answers the same.
    */
   readonly rehearses?: boolean;
@@ -181,7 +181,7 @@ async function start(
       await Promise.all([
         gateway.drain('shutdown', config.drainMs),
         // A node whose stop is announced usually has a balancer in front, which keeps connections
-        // open. One that is replaced has accepted connections whose first request is on its way.
+        // open. A replaced node has accepted connections whose first request is on its way.
         serving.server.drain(config.drainMs, config.drainDelayMs > 0 || isShared ? KEPT_CONNECTIONS_MS : 0),
         features.drain(config.drainMs),
       ]);
@@ -202,7 +202,7 @@ async function requireResources(config: Config, isSupervised: boolean): Promise<
   if (demo) await requireDataDirectory(dataDir);
   // Other nodes of the supervisor listen on the same ports.
   if (isSupervised) return;
-  // Not behind a balancer, which may connect to the port during the check and lose its request.
+  // Skipped behind a balancer, which may connect during the check and lose its request.
   if (port !== 0 && databaseUrl === null) await requireFreePort(host, port);
   if (adminPort) await requireFreePort(adminHost, adminPort);
 }

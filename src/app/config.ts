@@ -15,7 +15,7 @@ import { readWebhookSettings } from '../features/webhooks/settings.ts';
 import { type Environment, Reader } from '../platform/settings/reader.ts';
 import * as kinds from '../platform/settings/values.ts';
 
-/** The settings by the names that the code has for them; null for what is not set. */
+/** The settings by their names in the code; null for unset ones. */
 export type Config = Readonly<ReturnType<typeof readSettings>>;
 
 /** Throws ConfigError. */
@@ -43,7 +43,7 @@ function readSettings(reader: Reader, env: Environment) {
   const publicUrl = reader.read('PARLEY_PUBLIC_URL', kinds.WEB_URL, null);
   const redisUrl = reader.read('REDIS_URL', kinds.REDIS_URL, null);
   return {
-    /** 0 takes a free one. */
+    /** 0 takes a free port. */
     port: reader.read('PORT', kinds.PORT_NUMBER, 8080),
     /** Loopback while demo.json holds secrets of the demo account, else every address. */
     host,
@@ -52,20 +52,20 @@ function readSettings(reader: Reader, env: Environment) {
     homeCell: readHomeCell(reader, publicUrl),
     /** Null for the embedded Postgres. */
     databaseUrl,
-    /** For what needs a session of its own; null if `databaseUrl` gives each connection one. */
+    /** For uses that need their own session; null if `databaseUrl` gives each connection one. */
     databaseDirectUrl,
     /** Null for the in-process engine. */
     redisUrl,
-    /** The nodes that one supervisor runs on this port; 1 for one without a supervisor. */
+    /** The nodes that one supervisor runs on this port; 1 without a supervisor. */
     processes: readProcesses(reader, redisUrl),
     /** An absolute path. */
     dataDir: resolve(reader.read('PARLEY_DATA_DIR', kinds.PATH, './.data')),
     demo,
     /** Whether the demo account has a day of conversations. */
     demoDay: reader.read('PARLEY_DEMO_DAY', kinds.SWITCH, databaseUrl === null),
-    /** Null for one that is made once and kept in the database. */
+    /** Null for a secret that is made once and kept in the database. */
     tokenSecret: reader.read('PARLEY_TOKEN_SECRET', kinds.SECRET, null),
-    /** Null for one that is made once and kept in the data directory. */
+    /** Null for a key that is made once and kept in the data directory. */
     auditKey: reader.read('PARLEY_AUDIT_KEY', kinds.PRIVATE_KEY, null),
     /** Earlier public keys. */
     auditOldKeys: reader.read('PARLEY_AUDIT_OLD_KEYS', kinds.PUBLIC_KEYS, []),
@@ -84,11 +84,11 @@ function readSettings(reader: Reader, env: Environment) {
     /** Bytes of files; null for no limit. */
     storedBytesPerAccount: reader.read('PARLEY_STORED_BYTES_PER_ACCOUNT', kinds.BYTES, 100 * 1024 ** 3),
     /**
-     * How long a stop is announced by `/readyz` before anything ends. As a rule, no load balancer
-     * sends requests to a node with the demo account.
+     * Milliseconds for which `/readyz` announces a stop before anything ends. As a rule, no load
+     * balancer sends requests to a node with the demo account.
      */
     drainDelayMs: reader.read('PARLEY_DRAIN_DELAY_MS', kinds.wholeNumber(0, 600_000), demo ? 0 : 5_000),
-    /** How long a stop waits for requests and sockets. */
+    /** Milliseconds that a stop waits for requests and sockets. */
     drainMs: reader.read('PARLEY_DRAIN_MS', kinds.wholeNumber(0, 600_000), 10_000),
     /** Null for plain HTTP. */
     tls: readTls(reader),
@@ -109,7 +109,7 @@ function readSettings(reader: Reader, env: Environment) {
   };
 }
 
-/** The installation that knows where accounts are which this one does not know. */
+/** Returns the installation that knows where accounts unknown here are. */
 function readHomeCell(reader: Reader, publicUrl: string | null): string | null {
   const homeCell = reader.read('PARLEY_HOME_CELL', kinds.WEB_URL, null);
   if (homeCell !== null && homeCell === publicUrl) {
@@ -133,7 +133,7 @@ function readAdmin(reader: Reader, host: string) {
     reader.problem('PARLEY_ADMIN_HOST has no effect without PARLEY_ADMIN_PORT: set both or neither');
   }
   return {
-    /** The only one with /metrics; it has the probes too. 0 takes a free one. */
+    /** The only port with /metrics; it has the probes too. 0 takes a free port. */
     adminPort,
     /** `host` by default (docs/decisions.md#the-admin-port). */
     adminHost: adminHost ?? host,
@@ -171,12 +171,12 @@ function readS3(reader: Reader) {
     region: region ?? 'us-east-1',
     /** Null for AWS itself. With an endpoint, buckets are addressed by path. */
     endpoint,
-    /** Null for those of the machine's role. */
+    /** Null for the credentials of the machine's role. */
     credentials: accessKeyId === null || secretAccessKey === null ? null : { accessKeyId, secretAccessKey },
   };
 }
 
-/** `heartbeatMs`, for example, is PARLEY_SOCKET_HEARTBEAT_MS. */
+/** Reads the limits: `heartbeatMs`, for example, is PARLEY_SOCKET_HEARTBEAT_MS. */
 function readSocketLimits(reader: Reader): SocketLimits {
   const entries = Object.entries(SOCKET_LIMITS).map(([name, byDefault]) => {
     const variable = `PARLEY_SOCKET_${name.replace(/[A-Z]/g, '_$&').toUpperCase()}`;

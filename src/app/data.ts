@@ -41,7 +41,7 @@ export async function openData({ config, log, metrics, disposer }: PartOptions, 
   const lock = await acquireNodeLock({ primary: database.direct, mode, log });
   disposer.add('lock', lock, (it) => it.close());
   // Started after all parts have added to it. A look takes less on a pipelined connection than on
-  // the pool, and nothing short waits behind one that is held up.
+  // the pool, and no short query waits behind a delayed look.
   const watch = disposer.add('watch of due work', new DueWatch({ database: database.bulk, log }), (it) =>
     it.close(),
   );

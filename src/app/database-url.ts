@@ -16,7 +16,7 @@ export async function databaseUrlOf(
 }
 
 /**
- * It stands on the machine of one person, where a busy moment right after the start made the first
- * connection take longer than the second that a request waits elsewhere.
+ * The embedded Postgres stands on one person's machine, where a busy moment right after the start
+ * made the first connection take longer than the second that a request waits elsewhere.
  */
 const EMBEDDED_CONNECT_S = 5;

@@ -227,7 +227,7 @@ export async function lockDemo(tx: Tx): Promise<DemoRows | undefined> {
   return stored && (await areThere(tx, [stored.accountId, stored.otherAccountId])) ? stored : undefined;
 }
 
-/** Rows without an inbox are of an account that its release did not complete: it is left alone. */
+/** Returns undefined for rows without an inbox, as an incomplete account is left alone. */
 async function readStored(db: Db): Promise<DemoRows | undefined> {
   const seeded = await db.kysely
     .selectFrom('settings')
@@ -248,7 +248,7 @@ export async function extendDemo(tx: Tx, rows: DemoRows): Promise<void> {
     .execute();
 }
 
-/** Returns whether all still exist: an operator may have deleted one. */
+/** Returns whether all accounts still exist: an operator may have deleted some. */
 async function areThere(tx: Tx, accountIds: readonly string[]): Promise<boolean> {
   const rows = await tx.kysely
     .selectFrom('accounts')
@@ -314,7 +314,7 @@ async function insertRows(tx: Tx) {
   };
 }
 
-/** Without the agents feature, the agent is an actor that answers nothing. */
+/** Makes the agent; without the agents feature, an actor that answers nothing. */
 async function demoAgent(tx: Tx, accountId: string, roleId: string) {
   const agent: DemoAgent = { accountId, roleId, name: NAMES.agent, slug: 'assistant' };
   const made = await tx.hooks.first('demoAgent')?.(tx, agent);

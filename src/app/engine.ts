@@ -56,7 +56,7 @@ export async function openEngineOf(
   const { several } = opened;
   let wholeMs = Number.POSITIVE_INFINITY;
   list.follow(watch, {
-    // Every node reads from Postgres what is new while some have changed over and others have not.
+    // Until all nodes have changed over, every node reads new rows from Postgres.
     onUnderWay: () => {
       wholeMs = Math.min(wholeMs, opened.engine.wholeMs);
       for (const one of all) one.say().catch(() => {});

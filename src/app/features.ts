@@ -31,5 +31,5 @@ export const FEATURES: readonly Feature[] = [
   cells,
 ];
 
-/** What they add to others. */
+/** The additions of features to other parts. */
 export const HOOKS = hooksOf(FEATURES);

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 /**
  * Resolves with the port, or with a free one for 0. Rejects with one line if the server cannot
  * listen at this address. Called before anything starts, so that no database is started, and no log
- * printed, for a server that cannot open its port. One in use may become free for `patienceMs`.
+ * printed, for a server that cannot open its port. A port in use has `patienceMs` to become free.
  */
 export async function requireFreePort(host: string, port: number, patienceMs = 0): Promise<number> {
   const deadlineMs = performance.now() + patienceMs;

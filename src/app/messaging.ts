@@ -41,8 +41,8 @@ export async function openMessaging(
   const { effects: ofFeatures } = features;
   const opened = await Listeners.open({ database, rights, read: () => features.renew(), log });
   const listeners = disposer.add('listeners', opened, (it) => it.close());
-  // Opened before all that write into the outbox, so that it closes after them. Started when all
-  // its handlers exist.
+  // Opened before all writers of the outbox, so that it closes after them. Started when all its
+  // handlers exist.
   const inFlight = new InFlightRows({ database, listeners, log });
   disposer.add('removal of outbox rows', inFlight, (it) => it.close());
   const sealer = new Sealer({ database, signingKey, watch, metrics, log });

@@ -6,8 +6,8 @@ import { createMetrics } from '../platform/metrics.ts';
 export type NodeMetrics = ReturnType<typeof createNodeMetrics>;
 
 /**
- * Creates the metrics of a node, without those of features, which add theirs to the registry when
- * they are opened. `ofProcess`: whether it observes the process too.
+ * Creates the metrics of a node; features add their own to the registry when they are opened.
+ * `ofProcess`: whether it observes the process too.
  */
 export function createNodeMetrics(options: { readonly ofProcess?: boolean } = {}) {
   const metrics = createMetrics(options);

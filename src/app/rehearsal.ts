@@ -29,11 +29,11 @@ const PATIENCE_MS = 2_000;
 type Rehearsed = Data & Pick<NodeParts, 'urls' | 'guard'>;
 
 /**
- * Has a second node of the same parts, without features, answer sends and pages over loopback, so
- * that the first requests of this node find code that has run, and processes of Postgres that have
- * written (docs/decisions.md#what-a-node-does-before-it-listens). Nothing of it stays: its engine
- * is in memory, and its statements run in transactions of the writers that are rolled back. So it
- * must be over before anything else uses the writers. Never rejects: if it fails, the first
+ * Has a second node of the same parts, without features, answer sends and pages over loopback. The
+ * first requests of this node then find code that has run, and processes of Postgres that have
+ * written (docs/decisions.md#what-a-node-does-before-it-listens). It leaves nothing behind: its
+ * engine is in memory, and its statements run in transactions of the writers that are rolled back.
+ * So it must end before anything else uses the writers. Never rejects: if it fails, the first
  * requests take longer.
  */
 export async function rehearse(
@@ -162,10 +162,10 @@ class Stage {
   async play(writer: Querier, perform: (conversation: string) => Promise<void>): Promise<void> {
     this.#writer = writer;
     const { account, author, reader } = this;
-    // The numbers of another one would have a hole here.
+    // The numbers of another conversation would have a hole here.
     const conversation = newId('conversation');
     try {
-      // Sent together, so that a connection that is lost loses all of them.
+      // Sent together, so that a lost connection loses all statements.
       await Promise.all([
         writer.query(BEGIN),
         writer.query(LIMIT),
@@ -185,9 +185,9 @@ const ROLLBACK = statement('rehearsal-rollback')`ROLLBACK`;
 const LIMIT = statement('rehearsal-limit')`SET LOCAL lock_timeout = '100ms'`;
 
 /**
- * Tables of the transaction's own in front of those with triggers, foreign keys and numbers: a
- * number of a sequence that was taken stays taken after a rollback. The ids of the outbox are
- * negative, so that none is that of a row.
+ * The transaction's own tables, which hide those with triggers, foreign keys and sequences: a
+ * number taken from a sequence stays taken after a rollback. The ids of the outbox are negative, so
+ * that none equals a row's.
  */
 const SHADOW = statement('rehearsal-tables')`DO $$
   DECLARE name text;

@@ -21,7 +21,7 @@ import type { Data } from './data.ts';
 import type { Messaging } from './messaging.ts';
 import type { OpenedFeatures } from './opened-features.ts';
 
-/** Every endpoint of the API. Documents, tools of agents and tests are derived from this table. */
+/** Returns every endpoint of the API. Documents, agents' tools and tests are derived from them. */
 export function apiRoutes(
   { database, engine, store, avatars, signingKey }: Data,
   { directory, rights, tokens, authenticator }: Access,

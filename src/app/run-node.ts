@@ -14,7 +14,7 @@ export interface RunNodeOptions {
 /** Runs a node until `stop` asks it to end. Resolves with the exit code. */
 export async function runNode({ config, log, stop, supervision }: RunNodeOptions): Promise<number> {
   const { drainDelayMs, tls } = config;
-  // Loaded here, so that a bad environment is reported at once; `admin` needs none of it.
+  // Loaded here, so that a bad environment is reported at once; `admin` does without the module.
   const starting = import('./app.ts').then(({ startApp }) =>
     startApp({ config, log, ...(supervision && { supervision }) }),
   );
@@ -60,7 +60,7 @@ export async function runSupervisedNode(): Promise<number> {
   return exitCode;
 }
 
-/** Milliseconds for a node to end whose supervisor was killed: another one may want its port. */
+/** Milliseconds for a node to end after its supervisor was killed: another may want its port. */
 const ORPHAN_MS = 700;
 
 function ignore(): void {}

@@ -42,7 +42,7 @@ export class StopRequest {
     }
   }
 
-  /** The first signal asks for a stop, and a second one for an urgent stop. */
+  /** Asks for a stop at the first signal, and for an urgent stop at a second one. */
   followSignals(signals: readonly NodeJS.Signals[], startedByNpm: boolean): void {
     const signalled = (signal: NodeJS.Signals): void => {
       const nowMs = performance.now();
@@ -55,7 +55,7 @@ export class StopRequest {
     for (const signal of signals) process.on(signal, signalled);
   }
 
-  /** A killed npm sends no signal; without this, port and data directory would stay taken. */
+  /** Stops after npm was killed without a signal; port and data directory would stay taken. */
   followParent(): void {
     const parent = process.ppid;
     const timer = setInterval(() => {

@@ -48,13 +48,13 @@ export async function supervise(config: Config, log: Logger): Promise<number> {
   }
 }
 
-/** How long the nodes of a supervisor that was killed may still listen. */
+/** Milliseconds for which the nodes of a killed supervisor may still listen. */
 const ORPHANS_MS = 3_000;
 
 /**
- * The kernel has assigned a new connection to one of the nodes before that node has accepted it. If
- * the node stops listening in between, the kernel resets the connection, unless this setting has it
- * assigned to another one.
+ * Warns of a setting by which connections are reset. The kernel assigns a new connection to a node
+ * before that node accepts it, and resets it if the node stops listening in between, unless this
+ * setting has it assigned to another node.
  */
 function warnOfResets(log: Logger): void {
   const setting = 'net.ipv4.tcp_migrate_req';

@@ -16,19 +16,19 @@ export class Urls {
     return `${tls === null ? 'http' : 'https'}://${hostInUrl(host)}:${this.port}`;
   }
 
-  /** The URL for callers, which behind a balancer only the operator knows. */
+  /** Returns the URL for callers, which behind a balancer only the operator knows. */
   get public(): string {
     return this.#config.publicUrl ?? this.base;
   }
 
-  /** The URL of the documentation in errors: this server's pages, or the operator's. */
+  /** Returns the URL of the documentation in errors: this server's pages, or the operator's. */
   get docs(): string {
     if (this.#config.docsUrl !== null) return this.#config.docsUrl;
     // A port chosen by the system may still be unknown at the first error.
     return this.port === 0 && this.#config.publicUrl === null ? '/docs' : `${this.public}/docs`;
   }
 
-  /** Whether only this machine can reach the node: a public URL means a proxy for other callers. */
+  /** Returns whether only this machine can reach the node; a public URL means a proxy. */
   get isLocal(): boolean {
     const { host, publicUrl } = this.#config;
     return isLoopbackAddress(host) && (publicUrl === null || isLoopbackOrigin(new URL(publicUrl).origin));

@@ -13,8 +13,8 @@ import type { Access } from './access.ts';
 
 /**
  * Does the work that the first requests would wait for: runs the statements of the most frequent
- * ones once on each of their connections, and compiles the products of schemas. Leaves no row. The
- * first use of a statement costs a new process of Postgres some ten milliseconds, for its
+ * requests once on each of their connections, and compiles the products of schemas. Leaves no row.
+ * The first use of a statement costs a new process of Postgres some ten milliseconds, for its
  * catalogues and its plan.
  */
 export async function warmUp(

@@ -79,7 +79,6 @@ export function coreMetrics({ registry }: Pick<Metrics, 'registry'>) {
 
 const ROWS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /**
- * From the polling interval of the queue (platform/db/queue/job-worker.ts) to the length of an
- * outage.
+ * Seconds, from the polling interval of the queue (platform/db/queue/job-worker.ts) to an outage.
  */
 const LATENESS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600, 3_600, 86_400];

@@ -32,7 +32,7 @@ export class Load {
     this.clock = clock;
   }
 
-  /** A commit that somebody waits for begins. */
+  /** Counts a commit that somebody waits for as begun. */
   begin(): void {
     if (this.#commits++ === 0) this.#sinceMs = this.clock.now();
   }
@@ -41,7 +41,7 @@ export class Load {
     if (--this.#commits === 0) this.#awaitedMs += this.clock.now() - this.#sinceMs;
   }
 
-  /** The share of the time in which others were busy, lately: from 0 to 1. Unknown counts as 1. */
+  /** The recent share of time in which other work was busy, from 0 to 1. Unknown counts as 1. */
   get busy(): number {
     return this.clock.now() - this.#measuredAtMs > FORGOTTEN_AFTER_MS ? 1 : this.#busy;
   }
@@ -65,21 +65,21 @@ export class Load {
 }
 
 /**
- * Work that no request waits for, in pieces with rests behind them. A rest is as long as the piece
- * took, which is longer where the event loop or Postgres are late, times how busy the node is: next
- * to nothing where nothing else happens, and MOST_REST times as long where sends are always under
- * way. So it always gets a tenth of the time.
+ * Work that no request waits for, done in pieces with a rest after each. A rest lasts as long as
+ * its piece, which takes longer when the event loop or Postgres are late, times how busy the node
+ * is. On an idle node it is next to nothing; while sends are always under way it is MOST_REST times
+ * the piece. So this work always gets a tenth of the time.
  */
 export class BackgroundWork {
   readonly #load: Load;
   readonly #withinMs: number;
   readonly #beganAtMs: number;
-  /** When the present piece began. */
+  /** Time at which the present piece began. */
   #resumedAtMs: number;
   /** The time of pieces without a rest. */
   #owedMs = 0;
 
-  /** `withinMs`: milliseconds in which it should be through. It rests less the longer it takes. */
+  /** `withinMs`: milliseconds that the work should take. It rests less the longer it takes. */
   constructor(load: Load, withinMs = Number.POSITIVE_INFINITY) {
     this.#load = load;
     this.#withinMs = withinMs;
@@ -92,7 +92,7 @@ export class BackgroundWork {
     return this.#owedMs + this.#load.clock.now() - this.#resumedAtMs;
   }
 
-  /** The milliseconds of rest that are due for them. */
+  /** Milliseconds of rest that are due for this work. */
   get restMs(): number {
     const patience = Math.max(0, 1 - (this.#load.clock.now() - this.#beganAtMs) / this.#withinMs);
     const times = LEAST_REST + (MOST_REST - LEAST_REST) * this.#load.busy * patience;
@@ -119,12 +119,10 @@ export class BackgroundWork {
   }
 }
 
-/**
- * The times of a piece for which work rests: on a node that does nothing else, and on a busy one.
- */
+/** Rest after a piece, in multiples of its duration: on an idle node, and on a busy one. */
 const LEAST_REST = 0.1;
 const MOST_REST = 9;
-/** A piece that waited for a lock is not followed by minutes. */
+/** Longest duration that counts: a piece that waited for a lock must not cost minutes of rest. */
 const LONGEST_MS = 1_000;
 /** Timers come in whole milliseconds, and what is measured meanwhile should have happened. */
 const SHORTEST_MS = 10;

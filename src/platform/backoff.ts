@@ -12,8 +12,8 @@ export interface Backoff {
 }
 
 /**
- * Returns the milliseconds until the next try after `tries` of them, or null if none is left. The
- * other end can ask for a longer pause, not for a shorter one. `random` is from 0 to 1.
+ * Returns the milliseconds until the next try after `tries` tries, or null if none is left. The
+ * other end can ask for a longer pause, but not for a shorter one. `random` is from 0 to 1.
  */
 export function delayAfter(
   { delaysMs, jitter = 0, mostAskedMs = 0 }: Backoff,

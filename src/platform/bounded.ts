@@ -1,6 +1,6 @@
 /**
- * Options of an LRUCache that holds at most `entries`, and takes memory for those that it has. Its
- * option `max` takes it for all at once: with 50,000 the first entry costs 5 ms and a megabyte.
+ * Returns options of an LRUCache with at most `entries`, which takes memory as they come. Its
+ * option `max` takes all of it at once: with 50,000 the first entry costs 5 ms and a megabyte.
  */
 export function bounded(entries: number) {
   return { maxSize: entries, sizeCalculation: one } as const;

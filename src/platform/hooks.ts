@@ -1,13 +1,13 @@
 /**
- * What slices ask of others that may be missing: the name of each hook, and the type of an entry.
- * A slice that asks adds its hooks by `declare module`, and says there what holds without an entry.
+ * The hooks by which slices ask others that may be missing: the name and type of each entry. A
+ * slice that asks adds its hooks by `declare module`, and says there what holds without an entry.
  */
 export interface HookTable {
-  /** The name in `settings` by which triggers leave notes only where a node has what reads them. */
+  /** The name in `settings` by which triggers leave notes only if a node can read them. */
   setting: string;
 }
 
-/** Entries of one contributor, one a hook at most. */
+/** Entries of one contributor, at most one per hook. */
 export type Entries = { readonly [Name in keyof HookTable]?: HookTable[Name] };
 
 /** The entries of a process, in the order of their contributors. */

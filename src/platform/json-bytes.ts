@@ -1,5 +1,5 @@
 const INITIAL_BYTES = 64 * 1_024;
-/** Of UTF-8, for a unit of UTF-16. */
+/** Bytes of UTF-8 for a unit of UTF-16. */
 const MAX_BYTES_A_UNIT = 3;
 
 /**
@@ -13,7 +13,7 @@ export class JsonBytes {
   #bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
   #length = 0;
 
-  /** Drops what was not ended, because a piece could not be written. */
+  /** Begins a text. Drops an earlier text that was not ended because a piece failed. */
   static begin(): JsonBytes {
     JsonBytes.#only.#length = 0;
     return JsonBytes.#only;

@@ -14,7 +14,7 @@ export class Disposer {
     return resource;
   }
 
-  /** Rejects with an AggregateError of every release that failed, after all of them have run. */
+  /** Rejects with an AggregateError of every release that failed, after all releases have run. */
   close(): Promise<void> {
     this.#closing ??= this.#run();
     return this.#closing;
@@ -72,7 +72,7 @@ export class Loop {
     this.#endPause?.();
   }
 
-  /** There is something to do again: a loop that rests makes a round after its usual pause. */
+  /** Makes a loop that rests run a round after its usual pause. */
   stir(): void {
     this.#endRest?.();
   }
@@ -118,9 +118,9 @@ export class Loop {
 }
 
 /**
- * Returns the milliseconds until work is due that is repeated so often. The loops of a process
- * begin their runs at the same moments, multiples of their intervals, because a wake-up of the
- * process and of Postgres costs more than most runs do. The moments of two processes differ.
+ * Returns the milliseconds until work with this interval is due. The loops of a process begin their
+ * runs at the same moments, multiples of their intervals, because a wake-up of the process and of
+ * Postgres costs more than most runs do. The moments of two processes differ.
  */
 export function pauseMs(intervalMs: number): number {
   const untilNext = intervalMs - (performance.now() % intervalMs);
@@ -174,9 +174,9 @@ export class TurnsByKey {
 }
 
 /**
- * Work that waits for something scarce, such as a row's lock, would hold a connection or a thread
- * meanwhile, and ten callers that want one row could keep all others from Postgres. Here it waits
- * without one: one at a time for each key, in the order of the calls, and `most` in total.
+ * Limits work that waits for something scarce, such as a row's lock. It would hold a connection or
+ * a thread meanwhile, and ten callers of one row could keep all others from Postgres. Here it waits
+ * without either: one at a time for each key, in the order of the calls, and `most` in total.
  */
 export class KeyedLimiter {
   readonly #ofKeys = new TurnsByKey(1);

@@ -62,7 +62,7 @@ export class GatheredLines {
 /** Shared by all loggers of the process. */
 let standardError: GatheredLines | undefined;
 
-/** pino's lines begin with `{"level":40`: 40 is a warning, higher is worse. */
+/** Returns whether a line of pino's, `{"level":40`, is a warning (40) or worse (higher). */
 function isWarning(line: string): boolean {
   return line.charAt(LEVEL_AT) >= '4';
 }

@@ -2,8 +2,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { BUILD } from './build.ts';
 
 /**
- * The metrics that any server has, beside prom-client's of the process. What is built on it adds
- * its own to the registry, each in a `metrics.ts`, and `GET /metrics` has all of them.
+ * The metrics that any server has, beside prom-client's metrics of the process. Code built on it
+ * adds its own to the registry, each in a `metrics.ts`, and `GET /metrics` has all of these.
  */
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -49,7 +49,7 @@ export function createMetrics({ ofProcess = true } = {}) {
       'Errors of statements, by SQLSTATE, by the code of a socket, or "connection"; 23505 is part of everyday work',
       ['code'],
     ),
-    /** For prepared statements on the pool; pipelined connections never wait. */
+    /** Covers prepared statements on the pool; pipelined connections never wait. */
     postgresPoolWait: histogram(
       'parley_postgres_pool_wait_seconds',
       'Time until the pool gave a connection to a prepared statement',
@@ -75,7 +75,7 @@ export function createMetrics({ ofProcess = true } = {}) {
   };
 }
 
-/** Returns what makes metrics in a registry. */
+/** Returns the functions that make metrics in a registry. */
 export function metricsIn(registry: Registry) {
   const registers = [registry];
   const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
@@ -95,10 +95,10 @@ export function metricsIn(registry: Registry) {
   return { counter, gauge, nodeGauge, histogram };
 }
 
-/** A metric that stands at a number. */
+/** A metric whose value is a number. */
 export type Measure = Counter<string> | Gauge<string>;
 
-/** Returns what a counter or gauge of this node stands at, over all its labels. */
+/** Returns the value of this node's counter or gauge, over all its labels. */
 export async function readMetric(metric: Measure): Promise<number> {
   const { values } = await metric.get();
   return values.reduce((sum, { value }) => sum + value, 0);

@@ -1,7 +1,7 @@
 import { ApiError, type ErrorCondition } from '@parley/protocol/errors/errors.ts';
 
 /**
- * The condition of the ApiError that `action` throws or rejects with; whatever else comes of it is
+ * Returns the condition of the ApiError that `action` throws or rejects with. Any other result is
  * an error.
  */
 export async function refusal(action: () => unknown): Promise<ErrorCondition> {

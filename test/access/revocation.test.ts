@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 import { refusal } from './refusal.ts';
 import { AccountRows, connectTo, ManualClock, openRights, silent } from './rows.ts';
 
-/** A node as far as rights go, with a clock for the age of what it remembers. */
+/** The parts of a node that handle rights, with a clock for the age of cached rights. */
 async function openNode(t: Teardown, urls: { postgres: string; redis: string }) {
   const database = await connectTo(urls.postgres, t);
   const engine = await RedisEngine.connect({ codec, url: urls.redis, log: silent });

@@ -1,6 +1,6 @@
 /**
- * Avatars (docs/contract.md#avatars): set by an upload, shown in pages, removed with what they were
- * replaced by.
+ * Avatars (docs/contract.md#avatars): set by an upload, shown in pages, removed with their
+ * replacements.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * external_id of each resource that has one, PUT by it, and the customers of an account
+ * external_id of each resource that has one, PUT by external_id, and the customers of an account
  * (docs/contract.md#own-ids).
  */
 

@@ -1,5 +1,5 @@
 /**
- * What listens to events: a change is announced, and a node that receives no announcement misses no
+ * Listeners to events: a change is announced, and a node that receives no announcement misses no
  * event either.
  */
 

@@ -1,4 +1,4 @@
-/** What requests meet while their account moves, and afterwards (docs/operations.md#cells). */
+/** Answers to requests while their account moves, and afterwards (docs/operations.md#cells). */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -1,5 +1,5 @@
 /**
- * The people whom one may write to, and their presence over all nodes (docs/contract.md#people).
+ * The people a caller may write to, and their presence over all nodes (docs/contract.md#people).
  */
 
 import { newId } from '@parley/protocol/ids.ts';

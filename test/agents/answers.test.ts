@@ -1,6 +1,4 @@
-/**
- * Answers of models that are no plain text: what is read, what is left out, and what is a failure.
- */
+/** Answers of models that are no plain text: their readable parts, ignored parts, and failures. */
 
 import t from 'tap';
 import type { TurnListener } from '../../src/features/agents/models/chain.ts';

@@ -1,6 +1,6 @@
 /**
- * The approver of a call needs access to the conversation that the call acts in: the one that its
- * arguments name, or that of their message.
+ * The approver of a call needs access to the conversation in which the call acts: the conversation
+ * that its arguments name, or that of their message.
  */
 
 import { newId } from '@parley/protocol/ids.ts';

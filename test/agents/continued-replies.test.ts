@@ -27,9 +27,7 @@ import { ReplyNode } from '../support/reply-node.ts';
 import { sealOf, streamedText } from '../support/streamed-text.ts';
 import { log } from '../support/timeline.ts';
 
-/**
- * A turn of the model: its text, the text that it takes back first, and the tools that it calls.
- */
+/** A turn of the model: its text, the text that it takes back first, and its calls of tools. */
 interface Said {
   readonly takenBack?: string;
   readonly text?: string;

@@ -1,4 +1,4 @@
-/** One claim of a run with a model and tools that do what no real one should. */
+/** One claim of a run, with a model and tools that misbehave in every way. */
 
 import { newId } from '@parley/protocol/ids.ts';
 import { RUN_LIMITS } from '@parley/protocol/resources/agent-run.ts';

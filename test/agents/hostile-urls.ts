@@ -1,4 +1,4 @@
-/** URLs that must not be asked: every way that we know to write an address which is not public. */
+/** URLs that must not be requested: every known way to write an address that is not public. */
 
 /** Loopback, private, link-local, metadata, shared, test, multicast and reserved addresses. */
 const V4 = [

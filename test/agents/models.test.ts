@@ -19,7 +19,7 @@ import { type ModelReply, ModelServer } from '../support/model-server.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
-/** For tests that wait for it to end; the others are patient, on a busy machine too. */
+/** For tests that wait for a timeout; other tests are patient, also on a busy machine. */
 const IMPATIENT = { firstPartMs: 250, stallMs: 250 };
 const SOON = new AbortController().signal;
 

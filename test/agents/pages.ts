@@ -1,9 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 
-/**
- * A server of honest pages, and of some that are made to hurt. What is not known is `the friend`.
- */
+/** Serves honest and hostile pages. Unknown paths get `the friend`. */
 export function answerPages({ url = '' }: IncomingMessage, response: ServerResponse): void {
   const { pathname, searchParams } = new URL(url, 'http://friend');
   const text = (type: string, body: string | Buffer, headers: Record<string, string> = {}) =>

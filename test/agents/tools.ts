@@ -12,7 +12,7 @@ import type { TestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { accepted, createdAgent } from './bodies.ts';
 
-/** Agents of the demo account, and the principals that they act as. */
+/** Agents of the demo account, and their principals. */
 export class ActingAgents {
   /** The test's own: what changes on the server is not announced here. */
   readonly rights: Rights;

@@ -23,7 +23,7 @@ import { borrowTestApp, type CallOptions } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { AGENTS, accepted, createdAgent } from './bodies.ts';
 
-/** Without a role: its runs fail at once. */
+/** An agent without a role, whose runs fail at once. */
 interface Agent {
   readonly id: string;
   readonly actorId: string;

@@ -1,4 +1,4 @@
-/** Files that Parley keeps and serves itself. */
+/** Files that Parley itself keeps and serves. */
 
 import { mkdir, readdir, readlink, utimes, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';

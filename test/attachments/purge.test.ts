@@ -1,4 +1,4 @@
-/** Files that no message has go; the others stay. */
+/** Files without a message are removed; all others stay. */
 
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';

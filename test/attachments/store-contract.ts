@@ -8,7 +8,7 @@ import { newId } from '@parley/protocol/ids.ts';
 import type { Test } from 'tap';
 import type { NewObject, ObjectStore, PresignedUpload } from '../../src/core/attachments/storage.ts';
 
-/** An implementation with a clock of the test's. */
+/** An implementation with a clock of the test. */
 export interface StoreGround {
   readonly store: ObjectStore;
   /** Milliseconds since 1970; store and server go by it. */

@@ -14,7 +14,7 @@ import type { Database } from '../../src/platform/db/connection/database.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import type { Random } from '../support/random.ts';
 
-/** What the database has of a chain. `number` null: the row is as if it had never been sealed. */
+/** The rows of a chain. `number` null: the row is as if it had never been sealed. */
 export interface StoredChain {
   links: StoredLink[];
   checkpoints: Signed<AuditCheckpoint>[];

@@ -1,6 +1,6 @@
 /**
- * Answers every request at once; sends its port to its parent. For the test of the generator, which
- * stops it.
+ * Answers every request at once, and sends its port to its parent. For the test of the generator,
+ * which stops it.
  */
 
 import { createServer } from 'node:http';

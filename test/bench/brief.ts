@@ -7,7 +7,7 @@ import type { Findings, Work } from '../../bench/lib/work.ts';
 import { WORKS } from '../../bench/works.ts';
 import { findProgram } from '../support/debian-program.ts';
 
-/** Works by the file of test/long/bench/ that runs them; test/bench/brief.test.ts has them all. */
+/** Works by the file of test/long/bench/ that runs them; test/bench/brief.test.ts covers all. */
 export const NAMES = {
   sends: ['p1', 'p2', 'p3', 'webhooks', 'parts'],
   sockets: ['p4', 'p5', 'p6', 'p10', 'slow-readers'],

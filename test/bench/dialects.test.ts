@@ -1,6 +1,4 @@
-/**
- * How sockets of the bench are opened on servers that are not ours, and what counts as a delivery.
- */
+/** How the bench opens sockets on servers of others, and what counts as a delivery. */
 
 import t from 'tap';
 import {

@@ -1,6 +1,4 @@
-/**
- * The scripts of equal work: what they insert is what a send left, whatever columns the schema has.
- */
+/** The scripts of equal work insert what a send leaves, whatever columns the schema has. */
 
 import { sql } from 'kysely';
 import t from 'tap';

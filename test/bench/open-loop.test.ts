@@ -1,6 +1,6 @@
 /**
- * The generator proves itself: what a stop of the server does to latency can be computed, and has
- * to be seen.
+ * The generator proves itself: the effect of a stopped server on latency can be computed, and must
+ * be visible.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';

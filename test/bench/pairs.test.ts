@@ -1,4 +1,4 @@
-/** The order of blocks, and what is compared with what. */
+/** The order of blocks, and the pairs that are compared. */
 
 import t from 'tap';
 import { type Block, compareBy, compareRounds, type Side } from '../../bench/lib/pairs.ts';

@@ -1,4 +1,4 @@
-/** Processor time comes from /proc: of a process, and of a family whose members end. */
+/** Processor time from /proc: of a process, and of a family whose members end. */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** The raw generator: where an answer ends, numbers that never come again, and refusals. */
+/** The raw generator: the ends of answers, numbers that never repeat, and refusals. */
 
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';

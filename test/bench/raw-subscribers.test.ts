@@ -1,7 +1,4 @@
-/**
- * The counter has to count right wherever a read cuts a frame: its figures are believed without a
- * second look.
- */
+/** The counter must count right wherever a read cuts a frame: nobody checks its figures again. */
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';

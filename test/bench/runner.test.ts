@@ -1,4 +1,4 @@
-/** Runs of works: what they keep, and how a full run goes on after it was interrupted. */
+/** Runs of works: what they keep, and how an interrupted full run goes on. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

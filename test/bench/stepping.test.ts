@@ -1,4 +1,4 @@
-/** The growing load: which rate comes next, and the sentence at the end. */
+/** The growing load: the choice of the next rate, and the sentence at the end. */
 
 import t from 'tap';
 import { conclusion, nextRate, type Step } from '../../bench/lib/stepping.ts';

@@ -1,4 +1,4 @@
-/** Pictures of bars: what is drawn, and how long. */
+/** Pictures of bars: their content and lengths. */
 
 import t from 'tap';
 import type { Bars } from '../../bench/lib/bars.ts';

@@ -1,4 +1,4 @@
-/** Pictures of curves: what is drawn, and where. */
+/** Pictures of curves: their content and places. */
 
 import t from 'tap';
 import type { Curves } from '../../bench/lib/curves.ts';

@@ -1,4 +1,4 @@
-/** A full run that was interrupted goes on where it ended, and only if it is the same code. */
+/** An interrupted full run goes on where it ended, if the code is still the same. */
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What several campaigns do to the demo account, as its admin or operator. */
+/** Acts of several campaigns on the demo account, as its admin or operator. */
 
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import pg from 'pg';
@@ -14,26 +14,26 @@ import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 
-/** What the campaigns of removals work with. */
+/** The ground of the campaigns of removals. */
 export interface Stage {
   readonly cluster: Cluster;
   readonly nodes: readonly [TestNode, TestNode];
   readonly postgres: pg.Pool;
-  /** As of a third node. */
+  /** A connection like that of a third node. */
   readonly database: Database;
   readonly random: Random;
 }
 
 export interface StageOptions {
   readonly seed: number;
-  /** Default: one of its own. Its nodes share their files and sweep often (`SWEEPING_ENV`). */
+  /** Default: a new cluster. Its nodes share their files and sweep often (`SWEEPING_ENV`). */
   readonly cluster?: Cluster;
 }
 
-/** A sweep that is always under way. */
+/** Makes a sweep always be under way. */
 export const SWEEPING_ENV = { PARLEY_RETENTION_SWEEP_MS: '100' };
 
-/** Messages are kept for a day. */
+/** Opens a stage on which messages are kept for a day. */
 export async function openStage(t: Teardown, { seed, cluster: given }: StageOptions): Promise<Stage> {
   const cluster = given ?? (await startCluster(t, SWEEPING_ENV, { sharesFiles: true }));
   const postgres = new pg.Pool({ connectionString: cluster.databaseUrl, max: 8 });
@@ -47,7 +47,7 @@ export async function openStage(t: Teardown, { seed, cluster: given }: StageOpti
 
 export type Answer = Awaited<ReturnType<TestNode['call']>>;
 
-/** Returns the body. Throws if the answer is another one. */
+/** Returns the body. Throws if the answer has another status. */
 export function expect(status: number, { status: got, body }: Answer): Record<string, unknown> {
   if (got === status) return body;
   throw new Error(`answered ${got} in place of ${status}: ${JSON.stringify(body)}`);
@@ -90,7 +90,7 @@ export function setHold(
   return node.call('POST', path, { legal_hold: legalHold });
 }
 
-/** Purges the conversation if it was deleted, in place of 30 days later, as a third node would. */
+/** Purges the conversation if it was deleted, as a third node would 30 days later. */
 export async function purgeSoon(
   database: Database,
   { dataDir }: TestNode,
@@ -101,7 +101,7 @@ export async function purgeSoon(
   await purgeDeleted({ database, signingKey, log, restoreDays: 30 }, new AbortController().signal);
 }
 
-/** Sets after how many days messages are purged; null: never. */
+/** Sets the days after which messages are purged; null: never. */
 export async function setMessagesDays(node: TestNode, days: number | null): Promise<void> {
   expect(
     200,
@@ -118,7 +118,7 @@ export async function setMessagesDays(node: TestNode, days: number | null): Prom
 const DELETED_LONG_AGO = statement<[conversationId: string]>('test-deleted-long-ago')`
     UPDATE conversations SET deleted_at = deleted_at - interval '40 days' WHERE id = $1 AND deleted_at IS NOT NULL`;
 
-/** Erases the person with all messages, and waits for the end of it. */
+/** Erases the person with all messages, and waits until that is done. */
 export async function erasePerson(node: TestNode, actorId: string): Promise<Answer> {
   const answer = await node.call('POST', `/v1/users/${actorId}/actions/erase`, { messages: 'remove' });
   if (answer.status !== 201) return answer;

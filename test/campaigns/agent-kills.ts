@@ -6,13 +6,13 @@ import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface AgentKillsOptions extends Seeded {
-  /** Each is a kill. */
+  /** Number of kills. */
   readonly rounds: number;
-  /** Runs under way when the node is killed, at different tokens of theirs. */
+  /** Runs under way when the node is killed, each at another token. */
   readonly runs: number;
-  /** Default: one of its own. */
+  /** Default: a cluster of its own. */
   readonly cluster?: AgentCluster;
-  /** The leases of the killed node run out at once, not in their time. */
+  /** Whether the leases of the killed node run out at once, not in their time. */
   readonly endsLeases?: boolean;
 }
 
@@ -20,7 +20,7 @@ interface AgentKillsFigures extends Found {
   readonly kills: number;
   /** Runs that the kills met, and how they ended. */
   readonly runs: Readonly<Record<string, number>>;
-  /** From the kill to the last `complete` of its messages, the longest. */
+  /** The longest time from a kill to the last `complete` of its messages. */
   readonly slowestEndMs: number;
   readonly readers: number;
 }
@@ -30,9 +30,9 @@ const TOKENS_PER_SECOND = 40;
 const READERS = 3;
 
 /**
- * Two nodes, agents that answer on one of them, and that one killed at a random token: every
- * message ends, with the text that was kept of it, and every reader, whichever node it was on, ends
- * with what Postgres has.
+ * Two nodes, with agents that answer on one node, which is killed at a random token. Every message
+ * ends with the text that was kept of it, and every reader, on either node, ends with the state in
+ * Postgres.
  */
 export const agentKills = campaign({ whole: () => ({ rounds: 50, runs: 3 }), run });
 
@@ -77,7 +77,7 @@ class Ground {
     this.#database = database;
   }
 
-  /** Kills once; returns how long the last message took to end, in milliseconds. */
+  /** Kills once. Returns the milliseconds until the last message ended. */
   async kill(problems: string[], { endsLeases = false }: AgentKillsOptions): Promise<number> {
     const { nodes } = this.#cluster;
     const victim = this.#random.below(nodes.length);
@@ -104,7 +104,7 @@ class Ground {
     return tookMs;
   }
 
-  /** The node that was killed last. */
+  /** Restarts the node that was killed last. */
   restart(): Promise<void> {
     return this.#cluster.restart(this.#victim);
   }
@@ -117,7 +117,7 @@ class Ground {
     return rows.map(({ status }) => status);
   }
 
-  /** Messages that are written, and runs that go on. */
+  /** Returns the number of messages being written and of runs that go on. */
   async #unfinished(): Promise<number> {
     const { rows } = await this.#database.query<{ count: string }>(
       `SELECT (SELECT count(*) FROM messages WHERE streaming_state = 'streaming')

@@ -24,18 +24,18 @@ interface ArchivesFigures extends Found {
     readonly seconds: number;
     readonly became: string;
     readonly remarks: number;
-    /** The longest time to an answer of `/healthz`. */
+    /** The longest time until an answer of `/healthz`. */
     readonly healthzMs: number;
-    /** What the node had at its most, above what it had before. */
+    /** The node's maximum, above its size before. */
     readonly grownMb: number | null;
   }[];
   readonly sent: number;
 }
 
 /**
- * Archives that are made to take a node's time, memory or disk, one after the other, beside a load
- * of sends: every send is acknowledged, the node does not grow, and every import ends with a
- * bounded number of remarks.
+ * Archives made to take a node's time, memory or disk, one after the other, beside a load of sends.
+ * Every send is acknowledged, the node does not grow, and every import ends with a bounded number
+ * of remarks.
  */
 export const archives = campaign({ whole: () => ({ size: 1 }), run });
 
@@ -100,7 +100,7 @@ async function run(t: Teardown, { size }: ArchivesOptions, random: Random): Prom
   }
 }
 
-/** Asks `/healthz` over and over. */
+/** Requests `/healthz` repeatedly. */
 class Health {
   #most = 0;
   #isOver = false;
@@ -160,7 +160,7 @@ async function slack(contents: object): Promise<Buffer> {
   return zipped({ ...slackContents(1), ...contents });
 }
 
-/** Each stands for what once took a node's time or memory. */
+/** Archives that once took a node's time or memory. */
 const KINDS: Readonly<Record<string, Kind>> = {
   'numbers in place of messages': {
     source: 'slack',

@@ -23,17 +23,17 @@ import { campaign, type Found } from './campaign.ts';
 
 export interface TamperedFigures {
   readonly tamperings: number;
-  /** By name: how many were found. */
+  /** Number of tamperings found, by name. */
   readonly found: Readonly<Record<string, number>>;
-  /** Chains that nobody tampered with, with erased details and purged links. */
+  /** Untouched chains, with erased details and purged links. */
   readonly verified: number;
   readonly problems: readonly string[];
 }
 
 /**
  * Tampers with a chain in the database, in a new way each time, and lets the service go on with it.
- * The export is verified against the one head that was kept: every tampering must be found, and a
- * chain without any must verify.
+ * The export is verified against the one head that was kept: every tampering must be found, and an
+ * untouched chain must verify.
  */
 export async function tampered(
   t: Teardown,
@@ -48,8 +48,8 @@ export async function tampered(
   await other.act(5);
   await other.seal();
 
-  // A life: some links are purged around one on hold, some details erased, and heads were seen on
-  // the way.
+  // Some links are purged around a held one, some details are erased, and heads are seen on the
+  // way.
   const [held, erased] = [await chain.createConversation('held'), await chain.createConversation()];
   await chain.act(6);
   await chain.act(1, held);
@@ -83,7 +83,7 @@ export async function tampered(
     const copy: StoredChain = structuredClone(whole);
     TAMPERINGS[name](copy, attacker);
     await writeChain(database, accountId, copy);
-    // The service goes on: it may refuse to, but it must not cover anything up.
+    // The service may refuse to go on, but it must not cover anything up.
     const isSealedOn = name.endsWith('seal it') || random.below(2) === 0;
     if (isSealedOn) {
       await chain.act(1 + random.below(12));
@@ -112,25 +112,25 @@ export interface SealedFigures {
   readonly kills: number;
   readonly links: number;
   readonly heads: number;
-  /** From the insert of a change to its seal, kills included: in milliseconds. */
+  /** Milliseconds from the insert of a change to its seal, kills included. */
   readonly sealMs: { readonly p50: number; readonly p99: number };
   readonly problems: readonly string[];
 }
 
 export interface SealedOptions {
   readonly seed: number;
-  /** Callers that change conversations one after another, each its own. */
+  /** Callers that each change a conversation, one change after another. */
   readonly callers: number;
   readonly changesPerCaller: number;
   readonly kills: number;
-  /** Default: one of its own. */
+  /** Default: a cluster of its own. */
   readonly cluster?: Cluster;
 }
 
 /**
  * Two nodes under a load of audited changes, one of which is killed again and again. In the end
- * every row is in the one chain of the account, the changes of each caller in the order in which
- * they were answered, and the chain contains every head that either node has ever shown.
+ * every row is in the one chain of the account, each caller's changes are in the order of their
+ * answers, and the chain contains every head that either node has ever shown.
  */
 export async function sealedUnderKills(t: Teardown, options: SealedOptions): Promise<SealedFigures> {
   const { seed, callers, changesPerCaller, kills } = options;
@@ -144,7 +144,7 @@ export async function sealedUnderKills(t: Teardown, options: SealedOptions): Pro
   const heads: object[] = [];
   let changes = 0;
   let done = false;
-  // Also where the test fails in the middle: the loops below would go on.
+  // The loops below would go on if the test failed in the middle.
   t.teardown(() => {
     done = true;
   });
@@ -154,8 +154,7 @@ export async function sealedUnderKills(t: Teardown, options: SealedOptions): Pro
   );
   const work = groups.map(async (id, caller) => {
     for (let n = 1; n <= changesPerCaller; n++) {
-      // A change whose answer was lost is made again: if it was committed, this one changes
-      // nothing.
+      // A change whose answer was lost is repeated, which changes nothing if it was committed.
       await until(
         async () => {
           const node = cluster.nodes[caller % 2 === 0 ? 1 : ((n % 2) as 0 | 1)];
@@ -179,7 +178,7 @@ export async function sealedUnderKills(t: Teardown, options: SealedOptions): Pro
       await pause(50);
     }
   })();
-  // Transactions that commit long after they wrote, as a node's may.
+  // Transactions that commit long after they wrote, as a node may do.
   const late = (async () => {
     while (!done) {
       await database.transaction(async (tx) => {
@@ -229,9 +228,7 @@ function delaysIn(lines: readonly string[], groups: readonly string[]): SealedFi
   return { p50: at(0.5), p99: at(0.99) };
 }
 
-/**
- * Returns a line for each conversation whose renamings are not in their order, or not all there.
- */
+/** Returns a line for each conversation whose renamings are incomplete or out of order. */
 function disorderIn(lines: readonly string[], groups: readonly string[]): string[] {
   const titles = new Map<string, string[]>(groups.map((id) => [id, []]));
   for (const line of lines) {

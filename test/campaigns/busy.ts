@@ -6,18 +6,18 @@ import type { Teardown } from '../support/teardown.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 export interface BusyFile {
-  /** From the root, without its ending. */
+  /** The path from the root, without its ending. */
   readonly path: string;
   /**
-   * The tests that failed, by their names; a subtest by its way there, from the outermost. None:
-   * the whole file runs as often as a test does.
+   * Names of the tests that failed; a subtest has the names from the outermost test on. Without
+   * any, the whole file runs as often as a test does.
    */
   readonly failed: readonly (string | readonly string[])[];
 }
 
 /**
- * The files that failed on a machine with other work beside them, and no fault in what they test.
- * A file that does so again gets a line here in the change that mends it.
+ * The files that failed on a busy machine without a fault in what they test. A file that does so
+ * again gets a line here in the change that mends it.
  */
 export const BUSY_FILES: readonly BusyFile[] = [
   { path: 'test/gateway/polls', failed: ['a node that stops answers its polls'] },
@@ -33,7 +33,7 @@ export const BUSY_FILES: readonly BusyFile[] = [
   },
   { path: 'test/gateway/streams', failed: ['replay runs into live without a gap or a double, under load'] },
   { path: 'test/gateway/tickets', failed: ['the endpoint: people, keys and customers, no agents'] },
-  // Its last test is about the frames of all others.
+  // Its last test is about the frames of all other tests.
   { path: 'test/gateway/audiences', failed: [] },
   {
     path: 'test/engine/redis-engine',
@@ -122,11 +122,11 @@ export const BUSY_FILES: readonly BusyFile[] = [
 
 interface BusyOptions extends Seeded {
   readonly files: readonly BusyFile[];
-  /** How often each of the tests that failed runs, alone. */
+  /** Number of runs of each failed test, alone. */
   readonly testRuns: number;
-  /** How often each whole file runs. */
+  /** Number of runs of each whole file. */
   readonly fileRuns: number;
-  /** Processes beside it that do nothing but take the processor. */
+  /** Processes beside it that only take the processor. */
   readonly loops: number;
 }
 
@@ -136,10 +136,10 @@ interface BusyFigures extends Found {
   readonly rows: readonly BusyRow[];
 }
 
-/** The times of a test, or of a whole file, that was run several times. */
+/** The times of a test, or of a whole file, over several runs. */
 interface BusyRow {
   readonly file: string;
-  /** Empty: the whole file. */
+  /** Empty for the whole file. */
   readonly test: string;
   readonly runs: number;
   readonly failures: number;
@@ -154,8 +154,8 @@ const nameOf = ({ path }: BusyFile) =>
     .replaceAll('/', '.');
 
 /**
- * The tests that failed on a busy machine, and their files, beside busy loops. With a name, such as
- * `gateway.polls`, that file alone.
+ * Runs the tests that failed on a busy machine, and their files, beside busy loops. With a name,
+ * such as `gateway.polls`, it runs only that file.
  */
 export const busy = campaign({
   words: ['', ...BUSY_FILES.map(nameOf)],
@@ -191,7 +191,7 @@ async function run(t: Teardown, options: BusyOptions): Promise<BusyFigures> {
   return { processors: availableParallelism(), loops, rows, problems };
 }
 
-/** They end with this process, however it ends: their parent is another one then. */
+/** Starts loops that end with this process, even if it is killed: their parent then changes. */
 function startLoops(count: number) {
   const script = `while (process.ppid === ${process.pid});`;
   return Array.from({ length: count }, () => spawn(process.execPath, ['-e', script], { stdio: 'ignore' }));
@@ -199,7 +199,7 @@ function startLoops(count: number) {
 
 interface Repeated {
   readonly path: string;
-  /** The names of a test and of those that it is within; empty: the whole file. */
+  /** Names of the test and of its outer tests; empty for the whole file. */
   readonly way: readonly string[];
   readonly runs: number;
   readonly problems: string[];
@@ -226,7 +226,7 @@ async function repeat(t: Teardown, { path, way, runs, problems }: Repeated): Pro
   return { file: path, test, runs, failures, medianSeconds, longestSeconds };
 }
 
-/** Runs a file, or one test of it, in a process of its own. Returns what failed. */
+/** Runs a file, or one of its tests, in a separate process. Returns what failed. */
 async function runFile(t: Teardown, path: string, way: readonly string[]): Promise<string | undefined> {
   const command = [
     process.execPath,

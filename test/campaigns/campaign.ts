@@ -1,26 +1,26 @@
 import { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 
-/** Chance follows the seed: the same one draws the same acts and faults. */
+/** The seed decides chance: the same seed draws the same acts and faults. */
 export interface Seeded {
   readonly seed: number;
 }
 
-/** What a campaign finds out, beside its own figures. */
+/** The findings of a campaign, beside its own figures. */
 export interface Found {
-  /** Empty: everything held. */
+  /** Empty if everything held. */
   readonly problems: readonly string[];
 }
 
-/** The figures with what each report has. */
+/** The figures with the fields of every report. */
 type Report<Figures extends Found> = Figures & Seeded & { readonly seconds: number };
 
 export interface Campaign<Options extends Seeded, Figures extends Found> {
-  /** Runs it with these options: a short run is a test. */
+  /** Runs it with these options; a short run serves as a test. */
   (t: Teardown, options: Options): Promise<Report<Figures>>;
-  /** Runs it as `npm run campaign` does, for minutes, with the word that stands behind its name. */
+  /** Runs it for minutes, as `npm run campaign` does, with the word after its name. */
   readonly whole: (t: Teardown, seed: number, word?: string) => Promise<Report<Figures>>;
-  /** The words, one of which stands behind its name; an empty one stands for none. */
+  /** The words that may follow its name; an empty word stands for none. */
   readonly words: readonly string[];
 }
 
@@ -50,5 +50,5 @@ export function campaign<Options extends Seeded, Figures extends Found>({
   });
 }
 
-/** The first ones tell what is wrong. */
+/** The first problems tell what is wrong. */
 const MOST_PROBLEMS = 50;

@@ -11,15 +11,15 @@ interface CellsOptions extends Seeded {
   readonly accounts: number;
   /** Messages of each account before it moves. */
   readonly messages: number;
-  /** Default: two of its own. */
+  /** Default: two installations of its own. */
   readonly installations?: readonly [TestCell, TestCell];
 }
 
 interface CellsFigures extends Found {
   readonly moves: number;
-  /** How often a command ended in which way. */
+  /** Number of commands by the way they ended. */
   readonly ends: Readonly<Record<End, number>>;
-  /** Faults by kind, and by the part of the move that they came in. */
+  /** Faults by kind, and by the part of the move in which they happened. */
   readonly faults: Readonly<Record<string, number>>;
   readonly acknowledged: number;
   /** Attempts that were refused or not answered, and repeated. */
@@ -27,7 +27,7 @@ interface CellsFigures extends Found {
   readonly lost: number;
   readonly twice: number;
   readonly bothOpen: number;
-  /** Milliseconds in which changes were refused, by move without a fault. */
+  /** Milliseconds for which changes were refused, by move without a fault. */
   readonly refusedMs: readonly number[];
 }
 
@@ -36,10 +36,10 @@ type End = 'moved' | 'goes on' | 'unsettled' | 'killed';
 
 /**
  * Accounts move between two installations and back while messages are sent to both. Connections are
- * cut, statements delayed and the command killed at any statement of a move, also at those by which
- * it goes on after a fault; then it is run again. Each move compares all rows. Nothing that was
- * acknowledged is lost, no number is given twice, the source acknowledges nothing once the target
- * has, and a reader of the SDK has every message once, in order.
+ * cut, statements delayed and the command killed at any statement of a move, or of its continuation
+ * after a fault; then it is run again. Each move compares all rows. No acknowledged message is
+ * lost, no number is given twice, the source acknowledges nothing once the target has, and a reader
+ * of the SDK has every message once, in order.
  */
 export const cells = campaign({ whole: () => ({ moves: 210, accounts: 5, messages: 200 }), run });
 
@@ -74,7 +74,7 @@ async function run(
     const sinceMs = performance.now();
     const load = account.load();
     await account.sends(3, from);
-    // The first of all shows how many statements there are.
+    // The first move shows the number of statements.
     const most = n % EVERY_PLAIN === 0 ? 0 : 1 + random.below(MOST_FAULTED);
     let [end, wasKilled]: [End, boolean] = ['killed', false];
     for (let tries = 0; end !== 'moved'; tries++) {
@@ -128,7 +128,7 @@ async function runHere({ id }: BothCells, from: ProxiedCell, to: ProxiedCell): P
   }
 }
 
-/** Runs the command in a process of its own, which a fault may kill. */
+/** Runs the command in a separate process, which a fault may kill. */
 async function runKilled(
   { id }: BothCells,
   [from, to]: readonly [ProxiedCell, ProxiedCell],
@@ -152,9 +152,9 @@ function failed(message: string): End {
   return message.includes('run the command again') ? 'unsettled' : 'goes on';
 }
 
-/** Since the command began, since it closed the account, and since it wrote the arrival. */
+/** Parts that begin with the command, with the closing of the account, and with its arrival. */
 const PARTS = { all: 'pg_try_advisory_lock', closing: 'closing', arrived: 'arrived' } as const;
-/** Also the commit of the arrival, and the statements behind a fault. */
+/** Includes the commit of the arrival, and the statements after a fault. */
 type Part = keyof typeof PARTS | 'commit' | 'again';
 
 interface Fault {
@@ -164,7 +164,7 @@ interface Fault {
   readonly at: number;
 }
 
-/** Draws faults, and lets them happen at statements of the sessions that move an account. */
+/** Draws faults, which happen at statements of the sessions that move an account. */
 class Faults {
   readonly counts: Record<string, number> = {};
   kill: () => Promise<void> = async () => {};
@@ -180,7 +180,7 @@ class Faults {
     this.#random = random;
   }
 
-  /** Returns whether one of the faults kills the command. */
+  /** Returns whether a fault kills the command. */
   arm(isFaulted: boolean): boolean {
     this.#seen.clear();
     this.#armed = [];
@@ -188,7 +188,7 @@ class Faults {
       const part = this.#random.pick(['all', 'closing', 'arrived', 'commit'] as const);
       const most = this.#random.pick([FEW_STATEMENTS, this.#most.get(part) ?? 1]);
       this.#armed.push(this.#draw(part, part === 'commit' ? 1 : most));
-      // Another one while the command goes on.
+      // Adds another fault while the command goes on.
       if (this.#random.below(2) === 0) {
         this.#armed.push(this.#draw('again', this.#random.pick([FEW_STATEMENTS, MANY_STATEMENTS])));
       }
@@ -237,12 +237,12 @@ const KINDS: readonly string[] = [
   'kill after',
   'kill late',
 ];
-/** Parts begin with what matters most: the locks, the fence, the commit of the target. */
+/** Parts begin with the most important statements: the locks, the fence, the target's commit. */
 const FEW_STATEMENTS = 12;
 const MANY_STATEMENTS = 200;
 const LEAST_MS = 50;
 const MORE_MS = 400;
-/** One move of so many has no fault. */
+/** One move in this many has no fault. */
 const EVERY_PLAIN = 10;
-/** How many commands of a move have a fault at most. */
+/** Maximum number of commands of a move that have a fault. */
 const MOST_FAULTED = 2;

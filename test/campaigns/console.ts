@@ -14,35 +14,35 @@ import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface ConsoleOptions extends Seeded {
-  /** How long it goes on, in seconds, and after how many acts it ends at the latest. */
+  /** Seconds and acts after which it ends, whichever comes first. */
   readonly seconds: number;
   readonly acts: number;
-  /** Acts from one comparison to the next, and from one fault to the next. */
+  /** Acts between two comparisons, and between two faults. */
   readonly compareEvery: number;
   readonly faultEvery: number;
 }
 
 interface ConsoleFigures extends Found {
   readonly person: string;
-  /** Acts of others that were accepted, and those that were refused, by kind. */
+  /** Accepted acts of others, and refused ones, by kind. */
   readonly made: Readonly<Record<string, number>>;
   readonly refused: Readonly<Record<string, number>>;
   /** Acts of the page, by kind. */
   readonly pageActs: Readonly<Record<string, number>>;
   readonly faults: Readonly<Record<string, number>>;
-  /** Comparisons with a fresh page, the lines that were compared, and those of messages. */
+  /** Comparisons with a fresh page, compared lines, and compared lines of messages. */
   readonly comparisons: number;
   readonly lines: number;
   readonly messages: number;
-  /** Comparisons before which the page showed something else than the fresh page after them. */
+  /** Comparisons whose page first differed from the fresh page. */
   readonly later: readonly string[];
-  /** From a quiet server to two pages that show the same: the longest, in milliseconds. */
+  /** Longest time in ms from a quiet server to two equal pages. */
   readonly slowestMs: number;
 }
 
 /**
  * A node that is killed, a page of the console whose network breaks, and everything that people do
- * in conversations: whenever nothing is under way any more, the page shows what a page shows that
+ * in conversations. Whenever nothing is under way any more, the page shows the same as a page that
  * the same person opens at that moment.
  */
 export const console = campaign({
@@ -69,7 +69,7 @@ async function run(t: Teardown, options: ConsoleOptions, random: Random): Promis
   return watched.figures();
 }
 
-/** What a page shows, by its parts. */
+/** The content of a page, by its parts. */
 type Parts = Readonly<Record<string, readonly string[]>>;
 
 /** The page script of test/support/console-shown.js. */
@@ -102,7 +102,7 @@ class WatchedPage {
 
   static async start(t: Teardown, { seed }: Seeded, random: Random): Promise<WatchedPage> {
     const [{ url: databaseUrl }, redis] = [await createTestDatabase(t), await startRedis(t)];
-    // A node that has its port from the system leaves connections that bar another one from it.
+    // Connections left by a node with a port from the system would keep another node from it.
     const env = { PORT: String(await freePort()) };
     const node = await startNode(t, { databaseUrl, redisUrl: redis.url, env });
     const browser = await ConsoleBrowser.start(t, node.baseUrl);
@@ -130,12 +130,12 @@ class WatchedPage {
     this.#random = given.random;
     this.#postgres = new pg.Pool({ connectionString: given.databaseUrl, max: 2 });
     given.t.teardown(() => this.#postgres.end());
-    // An admin sees what it is no member of; a member may lose what it sees.
+    // An admin sees conversations without being a member; a member may lose sight of them.
     const person = given.seed % 3 === 0 ? 'ada' : 'grace';
     this.#acts = new ConsoleActs({ node: () => this.#node, person, random: given.random });
   }
 
-  /** An act of another person, or of the page. */
+  /** Does an act of another person, or of the page. */
   async act(): Promise<void> {
     const id = /\/c\/(\w+)/.exec(this.#page.url())?.[1];
     this.#acts.focus = id ?? null;
@@ -145,7 +145,7 @@ class WatchedPage {
 
   async #actInPage(): Promise<void> {
     const parts = await partsOf(this.#page);
-    // There is little to see where nothing can be read.
+    // A page with nothing to read shows little.
     const isEnded = parts.ended!.length > 0 && this.#random.next() < 0.5;
     const kind = isEnded ? 'open a conversation' : this.#random.pick(Object.keys(PAGE_ACTS));
     const [selector, how] = PAGE_ACTS[kind]!;
@@ -167,7 +167,7 @@ class WatchedPage {
     return this.#page.evaluate(([s, k, c]) => shown.press(s, k, c), [selector, key, chance] as const);
   }
 
-  /** The faults come in turn, each with some acts meanwhile. */
+  /** Causes the next fault, with some acts meanwhile. */
   async breakSomething(): Promise<void> {
     const turn = Object.values(this.#faults).reduce((sum, count) => sum + count, 0);
     const kind = (['kill', 'break', 'offline'] as const)[turn % 3]!;
@@ -187,7 +187,7 @@ class WatchedPage {
     this.#note(`fault: ${kind} is over`);
   }
 
-  /** An act of others is under way, the page acts on, and the node comes back on its port. */
+  /** Kills the node under acts of others and of the page, and starts it again on its port. */
   async #kill(): Promise<void> {
     const underWay = this.#acts.act();
     const { port } = new URL(this.#node.baseUrl);
@@ -203,7 +203,7 @@ class WatchedPage {
     this.#note(await underWay);
   }
 
-  /** Waits until nothing is under way, opens a fresh page, and notes where they differ. */
+  /** Waits until nothing is under way, opens a fresh page, and notes the differences. */
   async compare(): Promise<void> {
     await this.#quiet(this.#page);
     const fromMs = performance.now();
@@ -239,7 +239,7 @@ class WatchedPage {
     return this.#browser.open(this.#acts.person, path, kept);
   }
 
-  /** Nothing waits in the database or in a page, and nothing becomes due while it is looked at. */
+  /** Waits until nothing waits in the database or in a page, nor becomes due during the look. */
   async #quiet(page: Page): Promise<void> {
     await until(async () => (await this.#postgres.query(UNDER_WAY)).rows.length === 0, {
       what: 'a quiet database',
@@ -294,13 +294,13 @@ const PAGE_ACTS: Readonly<Record<string, PageAct>> = {
   'cancel a schedule': ['[aria-label="Cancel the scheduled message"]', 'click'],
 };
 
-/** Rows that something is still to be done with. */
+/** Rows that still need work. */
 const UNDER_WAY = `
   SELECT 1 FROM outbox UNION ALL SELECT 1 FROM inbox_due
   UNION ALL SELECT 1 FROM messages WHERE status = 'scheduled' AND scheduled_at < now() + interval '5 minutes'
   LIMIT 1`;
 
-/** What the browser itself says of faults, and of acts that came too late. */
+/** The browser's own messages about faults and late acts. */
 const OF_THE_NETWORK = /^(Failed to load resource|WebSocket connection to)/;
 const TAIL = 40;
 const PACE_MS = 400;
@@ -310,9 +310,8 @@ function partsOf(page: Page): Promise<Parts> {
 }
 
 /**
- * Returns the parts that differ. Of messages, those that both pages have loaded are compared: which
- * they are depends on when a page was opened. Only a fresh page knows why a conversation cannot be
- * read any more.
+ * Returns the parts that differ. It compares the messages that both pages have loaded, which depend
+ * on when a page was opened. Only a fresh page knows why a conversation cannot be read any more.
  */
 function differencesOf(page: Parts, fresh: Parts): string[] {
   return Object.entries(fresh).flatMap(([name, lines]) => {

@@ -16,15 +16,15 @@ import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface CountsOptions extends Seeded {
   readonly histories: number;
-  /** Default: one of its own. */
+  /** Default: a cluster of its own. */
   readonly cluster?: Cluster;
 }
 
 interface CountsFigures extends Found {
   readonly histories: number;
-  /** Acts that were done, by name. */
+  /** Number of acts, by name. */
   readonly acts: Readonly<Record<string, number>>;
-  /** Comparisons of the counts of a user on a node. */
+  /** Comparisons of a user's counts on a node. */
   readonly compared: number;
 }
 
@@ -36,11 +36,11 @@ const FEED = '/v1/messaging/notifications';
 const CONVERSATIONS = '/v1/messaging/conversations';
 
 /**
- * Random histories of conversations of three users over two nodes: sends, mentions, mutes, reading,
- * marks as unread, marks of one and of all notifications and conversations, deletions, some of them
- * at the same moment. After each, the counts that both nodes answer, of notifications, of a
- * conversation's messages and of unread conversations, are those of a slow re-count of what was
- * acknowledged, and in the end those of the rows.
+ * Random histories of three users' conversations over two nodes: sends, mentions, mutes, reading,
+ * marks as unread, marks of one and of all notifications and conversations, deletions, some at the
+ * same moment. After each, the counts of notifications, of a conversation's messages and of unread
+ * conversations on both nodes equal a slow re-count of what was acknowledged, and in the end the
+ * counts of the rows.
  */
 export const counts = campaign({ whole: () => ({ histories: 10_000 }), run });
 
@@ -63,7 +63,7 @@ async function run(t: Teardown, { seed, histories, cluster: given }: CountsOptio
           figures.compared += compared;
         } catch (error) {
           figures.problems.push(`history ${next}: ${error instanceof Error ? error.message : error}`);
-          // The model of these users is not what is there any more.
+          // The model of these users no longer fits.
           break;
         }
       }
@@ -85,7 +85,7 @@ type Status = (typeof RANKS)[number];
 /** A notification of the model. */
 interface Noted {
   readonly conversationId: string;
-  /** The number of the message; 0: the notification is about the conversation. */
+  /** The number of the message; 0 if the notification is about the conversation. */
   readonly sequence: number;
   status: Status;
 }
@@ -96,11 +96,11 @@ class User {
   readonly id: string;
   token = '';
   #issuedAtMs = Number.NEGATIVE_INFINITY;
-  /** By the id of the message, or of the conversation. */
+  /** Notifications by the id of the message, or of the conversation. */
   readonly noted = new Map<string, Noted>();
-  /** How far the user has read each conversation. */
+  /** The user's read position in each conversation. */
   readonly positions = new Map<string, number>();
-  /** What was sent in each of its conversations. */
+  /** The messages sent in each of its conversations. */
   readonly timelines = new Map<string, readonly Sent[]>();
 
   static async create(node: TestNode, name: string): Promise<User> {
@@ -113,9 +113,7 @@ class User {
     this.id = id;
   }
 
-  /**
-   * Has an access token issued where the present one is not young: each ends after fifteen minutes.
-   */
+  /** Gets a new access token unless the present one is young: each ends after fifteen minutes. */
   async renew(node: TestNode): Promise<void> {
     if (performance.now() - this.#issuedAtMs < TOKEN_USED_MS) return;
     this.#issuedAtMs = performance.now();
@@ -127,7 +125,7 @@ class User {
     this.noted.set(key, { ...noted, status: 'unseen' });
   }
 
-  /** A status is never taken back. */
+  /** Raises the status, which is never taken back. */
   raise(noted: Noted, to: Status): void {
     if (RANKS.indexOf(to) > RANKS.indexOf(noted.status)) noted.status = to;
   }
@@ -136,13 +134,13 @@ class User {
     this.positions.set(conversationId, Math.max(sequence, this.positions.get(conversationId) ?? 0));
   }
 
-  /** Moves the position back; what was read until then stays read. */
+  /** Moves the position back; notifications read before stay read. */
   unread(conversationId: string, sequence: number): void {
     this.count();
     this.positions.set(conversationId, Math.min(sequence - 1, this.positions.get(conversationId) ?? 0));
   }
 
-  /** The slow re-count of unread messages. */
+  /** Returns a slow re-count of unread messages. */
   unreadIn(conversationId: string): number {
     const position = this.positions.get(conversationId) ?? 0;
     const unread = (this.timelines.get(conversationId) ?? []).filter(
@@ -155,7 +153,7 @@ class User {
     return [...this.timelines.keys()].filter((id) => this.unreadIn(id) > 0);
   }
 
-  /** The slow re-count. */
+  /** Returns a slow re-count. */
   count(): Count {
     const count = { unseen: 0, unread: 0, total: 0 };
     for (const noted of this.noted.values()) {
@@ -227,7 +225,7 @@ class History {
     await this.#send(owner, []);
   }
 
-  /** An act whose order against another act does not matter. What it needs is drawn now. */
+  /** Returns an act whose order against another act does not matter; draws its parts now. */
   #act(): () => Promise<void> {
     const random = this.#random;
     const user = random.pick(this.#users);
@@ -273,7 +271,7 @@ class History {
   }
 
   async #unread(user: User, { sequence }: Sent): Promise<void> {
-    // What has not been marked yet behind the position would be found behind the new one.
+    // Notifications not yet marked behind the old position would be found behind the new one.
     await until(() => this.#shows(user), { what: 'the feed as the model has it' });
     const path = `${CONVERSATIONS}/${this.#conversationId}/actions/mark-unread`;
     await this.#call(200, 'POST', path, { sequence }, user);
@@ -292,8 +290,8 @@ class History {
   }
 
   /**
-   * Waits for nothing: what was acknowledged is counted at once, on both nodes. Returns how many
-   * answers were compared.
+   * Compares without waiting: acknowledged messages are counted at once, on both nodes. Returns the
+   * number of compared answers.
    */
   async unreadAgreeing(): Promise<number> {
     let compared = 0;
@@ -342,7 +340,7 @@ class History {
   }
 
   async #markAll(user: User): Promise<void> {
-    // What is still on its way would be left as it is.
+    // Notifications still on their way would stay as they are.
     await until(() => this.#shows(user), { what: 'the feed as the model has it' });
     const status = this.#random.pick(['seen', 'read', 'dismissed'] as const);
     await this.#call(200, 'POST', `${FEED}/actions/mark-all`, { status }, user);
@@ -351,8 +349,8 @@ class History {
   }
 
   /**
-   * Whether the newest entries of the feed have, of this conversation, exactly the entries and
-   * states of the model.
+   * Returns whether the newest entries of the feed have exactly the model's entries and states of
+   * this conversation.
    */
   async #shows(user: User): Promise<boolean> {
     user.count();
@@ -409,7 +407,7 @@ class History {
 }
 
 /**
- * Waits until both nodes answer the counts of the model. Returns how many answers were compared.
+ * Waits until both nodes answer the counts of the model. Returns the number of compared answers.
  */
 async function agreeing(nodes: readonly TestNode[], users: readonly User[]): Promise<number> {
   for (const user of users) {
@@ -431,14 +429,14 @@ async function agreeing(nodes: readonly TestNode[], users: readonly User[]): Pro
   return users.length * nodes.length;
 }
 
-/** Waits until every effect of what was answered is there. */
+/** Waits until every effect of an answered act is there. */
 async function outboxDone(t: Teardown, url: string): Promise<void> {
   const pool = poolOf(t, url);
   const left = async () => (await pool.query('SELECT FROM outbox LIMIT 1')).rowCount ?? 0;
   await until(async () => (await left()) === 0, { what: 'an empty outbox' });
 }
 
-/** The users whose rows, read one by one, do not have the counts of the model. */
+/** Returns the users whose rows, read one by one, differ from the counts of the model. */
 async function rowsThatDiffer(t: Teardown, url: string, users: readonly User[]): Promise<string[]> {
   const { rows } = await poolOf(t, url).query<{ recipient_id: string; status: Status }>(
     'SELECT recipient_id, status FROM notifications WHERE recipient_id = ANY($1)',
@@ -454,7 +452,7 @@ async function rowsThatDiffer(t: Teardown, url: string, users: readonly User[]):
   });
 }
 
-/** The users whose rows of the inbox, once written, are not unread where the model is. */
+/** Returns the users whose written rows of the inbox are not unread where the model is. */
 async function inboxRowsThatDiffer(t: Teardown, url: string, users: readonly User[]): Promise<string[]> {
   const pool = poolOf(t, url);
   const left = async () => (await pool.query('SELECT FROM inbox_due LIMIT 1')).rowCount ?? 0;

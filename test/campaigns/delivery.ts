@@ -14,9 +14,9 @@ import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface DeliveryOptions extends Seeded {
-  /** One after the other. */
+  /** Faults, one after the other. */
   readonly faults: readonly FaultName[];
-  /** Default: one of its own. Its nodes have a link to Redis each. */
+  /** Default: a cluster of its own. Each of its nodes has a link to Redis. */
   readonly cluster?: Cluster;
 }
 
@@ -26,7 +26,7 @@ interface DeliveryFigures extends Found {
   readonly refused: number;
   /** Messages that arrived, over all readers. */
   readonly delivered: number;
-  /** Changes in quiet conversations that were acknowledged. */
+  /** Acknowledged changes in quiet conversations. */
   readonly changes: Readonly<Record<string, number>>;
   /** Number of final states that were compared with Postgres, over all readers, by kind. */
   readonly compared: Readonly<Record<string, number>>;
@@ -40,9 +40,9 @@ interface DeliveryFigures extends Found {
 /**
  * Two nodes under constant load while Redis is flushed, rewound, restarted, stopped and hung,
  * single messages of it are lost, and nodes are stopped and killed, in a seeded order. At the end
- * every reader has what Postgres has, once and in order, on the socket that it opened; so it has
- * edits, deletions, notifications and conversations that changed; everything acknowledged is there;
- * every message has its notifications once; nothing is left in the outbox.
+ * every reader has the messages in Postgres once and in order, on the socket that it opened, and so
+ * all edits, deletions, notifications and changed conversations. Everything acknowledged is there,
+ * every message has its notifications once, and nothing is left in the outbox.
  */
 export const delivery = campaign({ whole: (seed) => ({ faults: anyFaults(seed, 40) }), run });
 
@@ -144,12 +144,12 @@ function anyFaults(seed: number, count: number): FaultName[] {
   return Array.from({ length: count }, () => random.pick(Object.keys(FAULTS) as FaultName[]));
 }
 
-/** On a socket that is never opened again. */
+/** A reader on a socket that is never opened again. */
 interface Reader extends ShownReader {
   readonly listener: Listener;
 }
 
-/** One socket for each quiet conversation on each of these nodes. */
+/** Opens one socket for each quiet conversation on each of these nodes. */
 function watchQuiet(
   cluster: Cluster,
   { conversationIds }: QuietWrites,
@@ -164,7 +164,7 @@ function watchQuiet(
   );
 }
 
-/** One of ada's, live from now on. */
+/** Returns a reader of ada's, live from now on. */
 async function toReader(
   { nodes, databaseUrl }: Cluster,
   name: string,
@@ -181,7 +181,7 @@ async function toReader(
   };
 }
 
-/** Both nodes acknowledge again. */
+/** Resolves when both nodes acknowledge again. */
 async function recovered(loads: readonly Load[]): Promise<void> {
   const before = loads.map((load) => load.acknowledged.length);
   await until(() => loads.every((load, index) => load.acknowledged.length > before[index]! + 20), {
@@ -189,16 +189,14 @@ async function recovered(loads: readonly Load[]): Promise<void> {
   });
 }
 
-/** A reader that begins near the end of a long timeline: its replay meets what the fault left. */
+/** Opens a reader near the end of a long timeline: its replay meets the results of the fault. */
 async function joinAtTheEnd({ nodes, conversationId }: Cluster, random: Random): Promise<Listener> {
   const { body } = await nodes[1].send(conversationId);
   const afterSequence = Math.max(0, Number(body.sequence) - 500);
   return random.pick(nodes).listen(conversationId, { afterSequence });
 }
 
-/**
- * The first reader is held to everything, those that joined late to what came after they joined.
- */
+/** Checks the first reader for everything, and late readers for all that came after they joined. */
 async function checkAll(
   cluster: Cluster,
   first: Listener,

@@ -26,7 +26,7 @@ const PATH = '/v1/messaging/notifications';
 
 /**
  * Random histories of a conversation (sends alone and at once, mentions, mutes, edits, deletions,
- * marks) against a slow model: after each, the feeds of its three users, their pages, filters and
+ * marks) against a slow model. After each, the feeds of its three users, their pages, filters and
  * counts are those of the model.
  */
 export const feeds = campaign({ whole: () => ({ histories: 1_000 }), run });
@@ -76,7 +76,7 @@ interface User extends Reader {
   feed: Noted[];
 }
 
-/** The states that a move leads out of, and where it leads. */
+/** The states that a move leads from, and the state it leads to. */
 const MOVES = {
   see: { from: ['unseen'], to: 'seen' },
   read: { from: ['unseen', 'seen'], to: 'read' },
@@ -91,7 +91,7 @@ class History {
   #messages: { readonly id: string; readonly author: User }[] = [];
   #words = 0;
 
-  /** A new conversation of these users, whose feeds are emptied. */
+  /** Begins a conversation of these users, whose feeds are emptied. */
   static async begin(app: TestApp, readers: readonly Reader[], seed: number): Promise<History> {
     const { conversation, participants } = await app.database.transaction((tx) =>
       createConversation(tx, {
@@ -262,7 +262,7 @@ class History {
     return answer(this.#app, user, 'GET', `${PATH}?${query}`);
   }
 
-  /** All pages, forth; then the first one again, back from the second. */
+  /** Reads all pages forwards, and the first page again, backwards from the second. */
   async #walk(user: User, query: string): Promise<{ data: readonly Notification[]; read: number }> {
     let page = await this.#list(user, query);
     const first = page;

@@ -24,27 +24,24 @@ import {
 import { campaign, type Found } from './campaign.ts';
 
 interface ForgottenOptions extends StageOptions {
-  /** Each with every way to remove a text, or with these. */
+  /** Number of rounds, each with every way to remove a text, or with these ways. */
   readonly rounds: number;
   readonly ways?: readonly Way[];
 }
 
 interface ForgottenFigures extends Found {
   readonly texts: number;
-  /** Places of the database in which the texts were before. */
+  /** Places of the database that had the texts before. */
   readonly places: readonly string[];
-  /**
-   * From the answer until no read of either node showed the text: the worst, by way, in
-   * milliseconds.
-   */
+  /** Worst milliseconds, by way, from the answer until no read of either node showed the text. */
   readonly worstMs: Readonly<Record<string, number>>;
 }
 
 /**
  * A text gets everywhere: into messages, files, links, revisions, notifications, stored answers,
  * runs of an agent and the caches of two nodes. After each way to remove it, no column of the
- * database has it at the commit; and within a moment neither has any read, resume or file of either
- * node, nor Redis.
+ * database has it at the commit. Within a moment no read, resume or file of either node has it, nor
+ * has Redis.
  */
 export const forgotten = campaign({ whole: () => ({ rounds: 20 }), run });
 
@@ -82,7 +79,7 @@ async function run(t: Teardown, options: ForgottenOptions): Promise<ForgottenFig
   };
 }
 
-/** Each resolves when the text is to be gone. */
+/** Each way resolves when the text is to be gone. */
 const WAYS = {
   async redact(text) {
     for (const id of await text.messageIds()) {
@@ -114,21 +111,21 @@ type Way = keyof typeof WAYS;
 interface Written {
   readonly ground: Stage;
   readonly conversationId: string;
-  /** Of the person that has written it. */
+  /** Id of the person that wrote it. */
   readonly authorId: string;
   anyNode(): TestNode;
-  /** Ids of the messages that have the text. */
+  /** Returns the ids of the messages that have the text. */
   messageIds(): Promise<string[]>;
 }
 
-/** A text in a conversation of its own, and what reads it. */
+/** A text in a conversation of its own, and its readers. */
 class Text implements Written {
   readonly ground: Stage;
   readonly way: Way;
   readonly secret: string;
   conversationId = '';
   authorId = '';
-  /** Of the author. */
+  /** The author's token. */
   #token = '';
   #send:
     | { readonly path: string; readonly headers: Record<string, string>; readonly body: string }
@@ -171,7 +168,7 @@ class Text implements Written {
     return left.length === 0 ? [] : [`${this.way}: ${left} has ${this.secret} at the commit`];
   }
 
-  /** Returns for how many milliseconds some read still showed it. */
+  /** Returns the milliseconds for which some read still showed it. */
   async untilForgotten(): Promise<number> {
     const beganMs = performance.now();
     let shown: string[] = [];
@@ -187,11 +184,11 @@ class Text implements Written {
     return Math.round(performance.now() - beganMs);
   }
 
-  /** What was published since, what a resume from before gets, and the answers that were stored. */
+  /** Returns the problems in the frames since then, in the file's link, and in stored answers. */
   async afterwards(): Promise<string[]> {
     const problems: string[] = [];
     for (const [index, { frames }] of this.#listeners.entries()) {
-      // What a job removes in steps is shown until its last one.
+      // A text that a job removes in steps is shown until its last step.
       const last = new Map(frames.slice(this.#seen[index]).map((frame) => [frame.data?.id, frame]));
       const shown = JSON.stringify([...last.values()]);
       if (shown.includes(this.secret))
@@ -284,29 +281,29 @@ class Text implements Written {
     return answer.text();
   }
 
-  /** An erased person's name and address are forgotten too. */
+  /** Returns name and address, which have the text if the person is to be erased. */
   #person(): [name: string, email: string] {
     const [name, address] = this.way === 'erase' ? [this.secret, this.secret] : ['A Person', `${Date.now()}`];
     return [`${name} Person`, `${address}@example.com`];
   }
 
   /**
-   * Whether an agent answers, and quotes it: an erasure and a deletion leave the messages and runs
-   * of others as they are.
+   * Whether an agent answers and quotes it: an erasure and a deletion leave the messages and runs
+   * of other authors unchanged.
    */
   get #isQuoted(): boolean {
     return this.way !== 'delete the messages' && this.way !== 'erase';
   }
 
   /**
-   * Whether its answer is stored, where a deletion leaves it for a day
+   * Whether its answer is stored, so that a deletion leaves it there for a day
    * (docs/contract.md#editing-and-deleting).
    */
   get #isStored(): boolean {
     return this.way !== 'delete the messages';
   }
 
-  /** Through every cache, which keep what is read repeatedly. */
+  /** Reads through every cache, which keep what is read repeatedly. */
   async #read(): Promise<void> {
     const wanted = 'include[]=attachments&limit=100';
     const { body } = await this.ground.nodes[0].call(
@@ -375,7 +372,7 @@ function filesWith(dataDir: string, secrets: readonly string[]): string[] {
     });
 }
 
-/** Whatever Redis keeps, uncompressed. */
+/** Returns the keys of Redis whose uncompressed values have a secret. */
 async function keysWith({ redis: { url } }: Cluster, secrets: readonly string[]): Promise<string[]> {
   const redis = new Redis(url);
   try {

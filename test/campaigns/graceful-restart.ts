@@ -25,13 +25,13 @@ interface GracefulRestartOptions extends Seeded {
 
 interface GracefulRestartFigures extends Found {
   readonly clients: number;
-  /** Those that the node had when it was asked to stop. */
+  /** Clients of the node when it was asked to stop. */
   readonly clientsOfNode: number;
   /** Handshakes that reached the balancer from then on. */
   readonly reconnects: number;
-  /** The most of them within any 100 ms. */
+  /** Maximum of these handshakes within any 100 ms. */
   readonly peakPer100Ms: number;
-  /** Were they spread as evenly as can be. */
+  /** The maximum if they were spread as evenly as possible. */
   readonly evenPer100Ms: number;
   readonly ratio: number;
   readonly acknowledged: number;
@@ -39,22 +39,22 @@ interface GracefulRestartFigures extends Found {
   readonly retried: number;
   /** Messages handed over, over all clients. */
   readonly delivered: number;
-  /** Acknowledged, and not in Postgres. */
+  /** Messages that were acknowledged and are not in Postgres. */
   readonly lost: number;
-  /** In Postgres, and not handed to a client that reads there. */
+  /** Messages in Postgres that a client reading there was not handed. */
   readonly missing: number;
   readonly doubled: number;
-  /** Clients that noticed: not live all the time. */
+  /** Clients that were not live all the time. */
   readonly interrupted: number;
-  /** From the signal to the end of the process. */
+  /** Milliseconds from the signal to the end of the process. */
   readonly stoppedAfterMs: number;
 }
 
 /**
- * Two nodes behind a balancer, clients of the SDK on both, messages all the while; one node is
- * asked to stop and started again. Nothing acknowledged is lost, every client ends with what
- * Postgres has, each message once and in order, and those that have to move do not come all at
- * once.
+ * Two nodes behind a balancer, clients of the SDK on both, and messages throughout; one node is
+ * asked to stop and started again. Nothing acknowledged is lost, every client ends with the
+ * messages in Postgres, each once and in order, and the clients that have to move do not come all
+ * at once.
  */
 export const gracefulRestart = campaign({
   whole: () => ({ clients: 1_000, conversations: 50, messagesPerSecond: 50, drainMs: 10_000, evenly: true }),
@@ -145,7 +145,7 @@ const WINDOW_MS = 100;
 /** The spread of `goaway` (docs/realtime.md#guarantees, 5). */
 const SPREAD_MS = 5_000;
 
-/** Both nodes as their callers see them. */
+/** Returns both nodes as their callers see them. */
 async function behind(balancer: Balancer, { running, dataDir, demo }: TestNode): Promise<TestNode> {
   const contract = await Contract.of(balancer.url);
   return new TestNode(running, dataDir, { ...demo, base_url: balancer.url }, contract);
@@ -157,8 +157,8 @@ async function stop({ running }: TestNode): Promise<{ code: number | null }> {
 }
 
 /**
- * Created by another user than the readers: otherwise the recent changes of their feeds would be
- * part of the catch-up.
+ * Creates conversations as another user than the readers: otherwise the catch-up would have the
+ * recent changes of their feeds.
  */
 async function createConversations(node: TestNode, count: number): Promise<string[]> {
   const participants = [{ type: 'user', actor_id: node.demo.users.grace.id }];
@@ -170,7 +170,7 @@ async function createConversations(node: TestNode, count: number): Promise<strin
   return created.map(({ body }) => String(body.id));
 }
 
-/** `times` in order. */
+/** Returns the most times within a window. `times` are in order. */
 function peakWithin(times: readonly number[], windowMs: number): number {
   let peak = 0;
   let from = 0;

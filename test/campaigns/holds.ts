@@ -28,24 +28,24 @@ interface HoldsOptions extends StageOptions {
 
 interface HoldsFigures extends Found {
   readonly interleavings: number;
-  /** In which the hold was set before anything was removed, and after. */
+  /** Interleavings whose hold was set before anything was removed, and after. */
   readonly heldFirst: number;
   readonly heldLater: number;
-  /** Acts that were done, by name, and those that were refused. */
+  /** Acts that were done, and acts that were refused, by name. */
   readonly done: Readonly<Record<string, number>>;
   readonly refused: Readonly<Record<string, number>>;
 }
 
-/** Interleavings that run at once. */
+/** Number of concurrent interleavings. */
 const WIDTH = 8;
 
-/** The longest pause before a request, in milliseconds: about as long as one takes. */
+/** Longest pause in ms before a request, about as long as a request. */
 const JITTER_MS = 30;
 
 /**
  * A legal hold is set at the same moment as messages are redacted, deleted, swept and erased and
- * conversations are deleted, over two nodes. What existed when the hold was answered is there in
- * the end, files and revisions included, and whatever is tried again is refused. Once released,
+ * conversations are deleted, over two nodes. All that existed when the hold was answered is there
+ * in the end, files and revisions included, and every further try is refused. Once released,
  * everything goes.
  */
 export const holds = campaign({ whole: () => ({ interleavings: 1_000 }), run });
@@ -96,18 +96,17 @@ interface Ground extends Stage {
 }
 
 /**
- * What an act meets: a conversation with three messages, of which the first has a file and a
- * revision.
+ * The ground of an act: a conversation with three messages, the first with a file and a revision.
  */
 interface Scene {
   readonly ground: Ground;
   readonly conversationId: string;
-  /** The author of the second message and the third. */
+  /** The author of the second and the third message. */
   readonly personId: string;
   readonly messageIds: readonly [string, string, string];
 }
 
-/** Ways to remove something; undefined: nothing answers. */
+/** Ways to remove something; undefined if nothing answers. */
 const ACTS = {
   redact: ({ messageIds: [id] }, node) =>
     node.call('POST', `/v1/messaging/messages/${id}/actions/redact`, { reason: 'campaign' }),
@@ -129,14 +128,14 @@ const ACTS = {
 
 type ActName = keyof typeof ACTS;
 
-/** One conversation, a hold, and what is tried against it. */
+/** One conversation, a hold, and the acts against it. */
 class Race implements Scene {
   readonly ground: Ground;
   readonly conversationId: string;
   readonly personId: string;
   readonly messageIds: Scene['messageIds'];
   readonly #acts: readonly ActName[];
-  /** What existed when the hold was answered. */
+  /** Contents that existed when the hold was answered. */
   #held: readonly Stored[] = [];
   #atFirst: readonly Stored[] = [];
 
@@ -193,7 +192,7 @@ class Race implements Scene {
     return answer;
   }
 
-  /** After a moment. */
+  /** Returns a random node after a moment. */
   async #anyNode(mostMs = JITTER_MS): Promise<TestNode> {
     const { random, nodes } = this.ground;
     const node = random.pick(nodes);
@@ -201,7 +200,7 @@ class Race implements Scene {
     return node;
   }
 
-  /** Every act but the erasure, one after the other. */
+  /** Does every act but the erasure, one after the other. */
   async tryAll(): Promise<void> {
     const { random, nodes } = this.ground;
     for (const [name, act] of Object.entries(ACTS)) {
@@ -210,7 +209,7 @@ class Race implements Scene {
     }
   }
 
-  /** Returns what existed at the answer to the hold and is gone or another now. */
+  /** Returns the contents at the answer to the hold that are now gone or changed. */
   async losses(): Promise<string[]> {
     const now = new Map((await this.#stored()).map(({ what, value }) => [what, value]));
     const lost = this.#held.filter(({ what, value }) => now.get(what) !== value);
@@ -232,7 +231,7 @@ class Race implements Scene {
     await setHold(this.ground.nodes[0], this.conversationId, 'released');
   }
 
-  /** Every text, attachment, revision and file of the conversation. */
+  /** Returns every text, attachment, revision and file of the conversation. */
   async #stored(): Promise<Stored[]> {
     const { postgres, nodes } = this.ground;
     const { rows } = await postgres.query<Stored>(STORED, [this.conversationId]);
@@ -248,7 +247,7 @@ class Race implements Scene {
 interface Stored {
   readonly what: string;
   readonly value: string;
-  /** The key of the file, of attachments. */
+  /** For attachments, the key of the file. */
   readonly file: string | null;
 }
 
@@ -272,7 +271,7 @@ function createPersons(node: TestNode, count: number): Promise<string[]> {
   );
 }
 
-/** Returns the three messages, which the person has written. */
+/** Adds three messages, two of them by the person. Returns their ids. */
 async function fill(ground: Ground, conversationId: string, personId: string): Promise<Scene['messageIds']> {
   const { nodes, random, postgres } = ground;
   const node = random.pick(nodes);
@@ -307,7 +306,7 @@ async function countMessages(postgres: pg.Pool, races: readonly Race[]): Promise
   return rowCount!;
 }
 
-/** Returns what is left of conversations without messages. */
+/** Returns the leftovers of conversations without messages. */
 async function leftovers(postgres: pg.Pool, races: readonly Race[], node: TestNode): Promise<string[]> {
   const { rows } = await postgres.query<{ what: string }>(
     `SELECT 'attachment ' || id AS what FROM attachments WHERE conversation_id = ANY($1)

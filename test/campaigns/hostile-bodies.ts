@@ -8,21 +8,21 @@ import type { Teardown } from '../support/teardown.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface HostileBodiesOptions extends Seeded {
-  /** How many requests, over all endpoints. */
+  /** Number of requests, over all endpoints. */
   readonly requests: number;
 }
 
 interface HostileBodiesFigures extends Found {
-  /** How many requests were answered with each status. */
+  /** Number of answers by status. */
   readonly answers: Readonly<Record<string, number>>;
-  /** Endpoints that took at least one of them. */
+  /** Endpoints that accepted at least one request. */
   readonly endpoints: number;
 }
 
 /**
- * Sends every endpoint queries, ids and bodies of which one part is nothing that a client means,
- * with the credentials of an account and at every version. Each is answered, none with 5xx, and
- * each answer fits the OpenAPI document (support/contract.ts); the account of the admin goes on.
+ * Sends every endpoint queries, ids and bodies with one senseless part, with the credentials of an
+ * account and at every version. Each is answered, none with 5xx, and each answer fits the OpenAPI
+ * document (support/contract.ts); the account of the admin goes on.
  */
 export const hostileBodies = campaign({ whole: () => ({ requests: 40_000 }), run });
 
@@ -60,13 +60,13 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
 class Attack {
   readonly problems: string[] = [];
   readonly answers = new Map<string, number>();
-  /** Names of the endpoints of which one request succeeded. */
+  /** Names of the endpoints with a successful request. */
   readonly taken = new Set<string>();
   readonly #app: TestApp;
   readonly #random: Random;
   readonly #routes: readonly Route[];
   readonly #tokens: readonly string[];
-  /** By the part of a path that stands before them. */
+  /** Ids by the part of a path before them. */
   readonly #ids = new Map<string, string[]>();
 
   constructor(app: TestApp, random: Random) {
@@ -77,7 +77,7 @@ class Attack {
     this.#tokens = [key, key, key, users.ada.access_token, users.grace.access_token, other.api_key, 'nobody'];
   }
 
-  /** Reads the lists of the account, for ids that are there. */
+  /** Reads the lists of the account to find existing ids. */
   async learn(): Promise<void> {
     for (const { method, path } of this.#routes) {
       if (method !== 'GET' || path.includes(':')) continue;
@@ -123,8 +123,8 @@ class Attack {
   }
 
   /**
-   * Remembers the ids of an answer under the last word of its path. Those of the callers, which
-   * lists show, are left out: the attack would end with them.
+   * Remembers the ids of an answer under the last word of its path. Ids of the callers, which lists
+   * show, are left out: the attack would end with them.
    */
   #keep(
     method: string,
@@ -165,9 +165,7 @@ class Attack {
     return { rawBody: text.slice(0, at) + this.#hostileText().slice(0, 20) + text.slice(at), contentType };
   }
 
-  /**
-   * Puts ids that are there in the place of those of the example, and new keys for the old ones.
-   */
+  /** Replaces the ids of the example by existing ones, and the old keys by new ones. */
   #withIds(value: unknown, name = ''): unknown {
     if (Array.isArray(value)) return value.map((one) => this.#withIds(one, name));
     if (typeof value === 'object' && value !== null) {

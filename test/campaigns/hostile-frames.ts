@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface HostileFramesOptions extends Seeded {
-  /** How many frames, over all sockets. */
+  /** Number of frames, over all sockets. */
   readonly frames: number;
 }
 
@@ -22,15 +22,15 @@ interface HostileFramesFigures extends Found {
   readonly framesPerSecond: number;
   /** Number of messages that each neighbour received meanwhile. */
   readonly messages: number;
-  /** The longest that a neighbour waited for the answer to a send, in milliseconds. */
+  /** Longest wait in ms of a neighbour for the answer to a send. */
   readonly worstSendMs: number;
   /** Growth of the server's memory, in megabytes; null if /proc is not available. */
   readonly grownMb: number | null;
 }
 
 /**
- * One node under frames that no honest client sends: every one that a socket can survive is
- * answered once, every other ends its socket, the process lives and does not grow, and honest
+ * One node under frames that no honest client sends. Every frame that a socket can survive is
+ * answered once, every other frame ends its socket, and the process lives and does not grow. Honest
  * neighbours on the same node get every message in order and nothing else. The limits of how much a
  * socket may ask are lifted, for they would end each after ten such frames
  * (test/gateway/commands.test.ts holds them).
@@ -90,7 +90,7 @@ async function run(t: Teardown, { seed, frames }: HostileFramesOptions): Promise
 }
 
 const ATTACKERS = 8;
-/** Survivable frames on one socket, one behind the other, before the one that ends it. */
+/** Survivable frames on one socket, in a row, before the frame that ends it. */
 const BURST = 100;
 
 class Attacker {
@@ -105,7 +105,7 @@ class Attacker {
     this.#random = new Random(seed);
   }
 
-  /** Until so many frames are out, or something does not hold. */
+  /** Attacks until this many frames are out, or something does not hold. */
   async attack(frames: number): Promise<void> {
     for (let left = frames; left > 0 && this.problems.length === 0; left -= BURST + 1) {
       const survivable = Array.from({ length: Math.min(BURST, left) }, () => survivableFrame(this.#random));
@@ -126,7 +126,7 @@ class Attacker {
     const { 'Content-Type': _, ...headers } = this.#node.headers(demo.users.vera.access_token);
     const raw = await RawSocket.open(Number(new URL(this.#node.baseUrl).port), headers);
     for (const { write } of survivable) write(raw);
-    // Answered behind all of them; a ping would be answered at once.
+    // Is answered after all of these frames; a ping would be answered at once.
     raw.frame(TEXT, '{"type":"unsubscribe","id":"last","conversation_id":"cnv_x"}');
     const done = () => raw.texts.some((text) => text.startsWith('{"type":"reply","id":"last"'));
     const sent = [...new Set(survivable.map(({ feature }) => feature))].join(', ');
@@ -148,7 +148,7 @@ const ANSWER = /^\{"type":"(reply|pong)"/;
 /** Its greeting, its heartbeats, and its own notifications of the neighbours' messages. */
 const OWN = /^\{"type":("(hello|ready|ping)"|"event","event":"notification\.)/;
 
-/** How long the honest wait. */
+/** Measures how long honest clients wait. */
 class Pace {
   worstMs = 0;
 
@@ -190,7 +190,7 @@ async function neighbourProblems(
 
 const HONEST = new Set(['hello', 'ready', 'reply', 'caught_up', 'message.created', 'notification.created']);
 
-/** Resident memory. */
+/** Returns resident memory. */
 function megabytesOf({ running: { child } }: TestNode): number | undefined {
   try {
     const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];

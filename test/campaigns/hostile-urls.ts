@@ -15,27 +15,27 @@ import { addWebhook } from '../webhooks/webhook.ts';
 import { campaign, type Seeded } from './campaign.ts';
 
 interface HostileUrlsOptions extends Seeded {
-  /** Tries of names that change their addresses between look-ups. */
+  /** Tries of names whose addresses change between look-ups. */
   readonly changes: number;
   /** Uses every n-th URL. */
   readonly every?: number;
 }
 
-/** The address that may be reached. Canaries listen on the same port at other addresses. */
+/** The only permitted address. Canaries listen on the same port at other addresses. */
 const FRIEND = '127.0.0.2';
 const REDIRECTS = '/redirects';
 const NAMES = 40;
 const SIDE_BY_SIDE = 20;
 
 /**
- * Has webhooks sent to URLs that must not be requested: written in every way that we know, behind
- * redirects, and under names whose addresses change between look-ups. Those that the endpoint would
+ * Has webhooks sent to URLs that must not be requested: written in every known way, behind
+ * redirects, and under names whose addresses change between look-ups. URLs that the endpoint would
  * refuse are put into the table.
  */
 export const hostileUrls = campaign({ whole: () => ({ changes: 5_000 }), run });
 
 async function run(t: Teardown, { changes, every = 1 }: HostileUrlsOptions, random: Random) {
-  /** Where the path of redirects leads, one behind the other. */
+  /** The targets of the path of redirects, in their order. */
   let targets: string[] = [];
   let redirected = 0;
   const friend = await listen(t, FRIEND, 0, (request, response) => {

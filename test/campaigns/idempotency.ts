@@ -7,25 +7,25 @@ import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface IdempotencyOptions extends Seeded {
   readonly keys: number;
-  /** Default: one of its own. */
+  /** Default: a cluster of its own. */
   readonly cluster?: Cluster;
 }
 
 interface IdempotencyFigures extends Found {
   readonly keys: number;
   readonly requests: number;
-  /** Answered that a request with the key was in progress. */
+  /** Answers that a request with the key was in progress. */
   readonly inProgress: number;
-  /** No answer, or 5xx: the node was killed under the request. */
+  /** Requests without an answer, or with 5xx, because the node was killed. */
   readonly interrupted: number;
   readonly replayed: number;
 }
 
 /**
  * Keyed requests on two nodes, a third of them made by several callers at once, while one node is
- * killed in the middle: each key makes one row, whichever node answered; all answers to it are the
- * same, byte for byte; the key with another request is refused. Half of them are drafts, which
- * differ in nothing but the key.
+ * killed in the middle. Each key makes one row, whichever node answered; all answers to it are the
+ * same, byte for byte; the key with another request is refused. Half of the requests are drafts,
+ * which differ only in the key.
  */
 export const idempotency = campaign({ whole: () => ({ keys: 1_000 }), run });
 
@@ -59,7 +59,7 @@ interface Task {
   readonly key: string;
   readonly path: string;
   readonly body: object;
-  /** How many make the request at once. */
+  /** Number of callers that make the request at once. */
   readonly callers: number;
   readonly answers: string[];
 }
@@ -91,7 +91,7 @@ class Run {
     };
   }
 
-  /** As a client does: the same request again, on any node, until it is answered. */
+  /** Repeats the same request on any node until it is answered, as a client does. */
   async finish(task: Task): Promise<void> {
     const deadline = Date.now() + 60_000;
     while (Date.now() < deadline) {
@@ -149,7 +149,7 @@ class Run {
   }
 }
 
-/** And has time pass for the claims that the dead node holds: they lapse after 30 s. */
+/** Kills a node, and ages its claims, which would lapse after 30 s. */
 async function kill(cluster: Cluster): Promise<void> {
   await cluster.nodes[0].kill('SIGKILL');
   await query(cluster, 'UPDATE idempotency_keys SET claimed_until = now() WHERE status IS NULL');

@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface ImportKillsOptions extends Seeded {
-  /** How often the process is killed. */
+  /** Number of kills of the process. */
   readonly kills: number;
   /** Messages in the largest conversation of the archive. */
   readonly messages: number;
@@ -21,13 +21,13 @@ interface ImportKillsOptions extends Seeded {
 
 interface ImportKillsFigures extends Found {
   readonly kills: number;
-  /** Rows that were compared, of messages with what is theirs. */
+  /** Compared rows of messages with their parts. */
   readonly compared: number;
 }
 
 /**
- * The operator's command imports one archive into two accounts: into one without a break, into the
- * other it is killed at random points and started again. Both have the same rows in the end.
+ * The operator's command imports one archive into two accounts. For one it runs without a break;
+ * for the other it is killed at random points and started again. Both end with the same rows.
  */
 export const importKills = campaign({ whole: () => ({ kills: 20, messages: 60_000 }), run });
 
@@ -103,7 +103,7 @@ async function positionOf(database: Database, accountId: string): Promise<number
 
 /**
  * Returns the messages of an account as text, in their order, without what differs between
- * accounts: ids, and numbers, of which a killed process may have used some up.
+ * accounts: ids, and numbers, some of which a killed process may have used up.
  */
 async function rowsOf(database: Database, accountId: string): Promise<string[]> {
   const { rows } = await database.pool.query(

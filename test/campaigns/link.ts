@@ -15,12 +15,12 @@ interface LinkFigures extends Found {
 }
 
 /**
- * Histories of one client of the SDK each, in a network and with servers of a model, whose clock is
- * virtual: cut and silent connections, refused tokens and URLs, sleeping machines, slow openings,
- * nodes that stop, and a client that is closed at any moment. Every message arrives once and in
- * order, there are never more connections than a move needs, no wait is longer than its bound, and
- * nothing happens behind close(). Every cell of the link's table is reached, but for those that are
- * said to be unreachable.
+ * Histories of one client of the SDK each, in a model of network and servers with a virtual clock:
+ * cut and silent connections, refused tokens and URLs, sleeping machines, slow openings, nodes that
+ * stop, and a client that is closed at any moment. Every message arrives once and in order, there
+ * are never more connections than a move needs, no wait is longer than its bound, and nothing
+ * happens after close(). Every cell of the link's table is reached, except those said to be
+ * unreachable.
  */
 export const link = campaign({ whole: () => ({ histories: 150_000 }), run });
 

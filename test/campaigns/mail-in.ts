@@ -17,12 +17,12 @@ import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface MailInOptions extends Seeded {
-  /** Each is sent twice. */
+  /** Number of mails, each sent twice. */
   readonly mails: number;
   readonly customers: number;
-  /** Senders side by side. */
+  /** Number of concurrent senders. */
   readonly width: number;
-  /** How often a node is killed. */
+  /** Number of kills of a node. */
   readonly kills: number;
 }
 
@@ -32,11 +32,11 @@ interface MailInFigures extends Found {
   readonly kills: number;
   /** Acknowledged copies by transport. */
   readonly acknowledged: Readonly<Record<Transport, number>>;
-  /** Senders that were killed, by what they had done: sent a part of the mail, or all of it. */
+  /** Killed senders, by what they had sent: a part of the mail, or all of it. */
   readonly killedSenders: Readonly<Record<'part' | 'whole', number>>;
-  /** Tries that no node acknowledged: it was killed, or was not there. */
+  /** Tries that no node acknowledged, because it was killed or away. */
   readonly unanswered: number;
-  /** Rows of uploads that nothing refers to, which the purge removes a day later. */
+  /** Rows of uploads without a reference, which the purge removes a day later. */
   readonly unreferenced: number;
 }
 
@@ -44,8 +44,8 @@ type Transport = 'http' | 'smtp';
 
 /**
  * Every mail is sent twice to two nodes, over HTTP or SMTP, by senders that are killed in the
- * middle and begin again until they are acknowledged; a node is killed too. Each mail is exactly
- * one message then, and each stored file has a row that a purge finds it by.
+ * middle and begin again until they are acknowledged; a node is killed too. Then each mail is
+ * exactly one message, and each stored file has a row by which a purge finds it.
  */
 export const mailIn = campaign({ whole: () => ({ mails: 2_000, customers: 200, width: 16, kills: 3 }), run });
 
@@ -135,7 +135,7 @@ const SECRET = 's'.repeat(32);
 const FINISH_MS = 10 * 60_000;
 const ANSWER_MS = 60_000;
 
-/** Every eighth mail has an attachment, some of them one of 400 kB. */
+/** Returns a mail. Every eighth has an attachment, sometimes of 400 kB. */
 function mailOf(n: number, { address }: MailboxRow, customers: number): string {
   const head = [
     `From: Customer <customer-${n % customers}@customers.example>`,
@@ -192,14 +192,14 @@ async function send(
   }
 }
 
-/** The kernel may have brought the node any part of what was sent. */
+/** Cuts the connection; the node may have got any part of the mail. */
 async function cutAfter(client: RawClient, mail: string): Promise<false> {
   client.send(mail.slice(0, mail.length / 2));
   await pause(5);
   return false;
 }
 
-/** Resolves with false where the connection has ended first. */
+/** Resolves with false if the connection ends first. */
 async function answered(client: RawClient, answer: RegExp): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const look = () => {

@@ -19,15 +19,15 @@ import { campaign, type Found, type Seeded } from './campaign.ts';
 interface MailOutOptions extends Seeded {
   readonly mails: number;
   readonly cases: number;
-  /** Callers that send side by side. */
+  /** Number of concurrent callers. */
   readonly width: number;
-  /** How often a node is killed. */
+  /** Number of kills of a node. */
   readonly kills: number;
   /** Whether a node that was killed starts again. */
   readonly restarts: boolean;
-  /** How often the SMTP server dies. */
+  /** Number of deaths of the SMTP server. */
   readonly outages: number;
-  /** How much more often than usual it fails otherwise. */
+  /** Factor by which its other failures are more frequent than usual. */
   readonly trouble: number;
 }
 
@@ -37,9 +37,9 @@ interface MailOutFigures extends Found {
   readonly refusedForGood: number;
   readonly kills: number;
   readonly outages: number;
-  /** What the server did beside accepting, by kind. */
+  /** Reactions of the server other than accepting, by kind. */
   readonly faults: Readonly<Record<string, number>>;
-  /** Accepted again, under the same Message-ID. */
+  /** Mails accepted again under the same Message-ID. */
   readonly repeated: number;
   readonly mostTries: number;
 }
@@ -47,8 +47,8 @@ interface MailOutFigures extends Found {
 /**
  * Two nodes, whose clock of tries runs a thousand times faster, send mail through an SMTP server
  * that drops connections, defers, refuses, takes mails without saying so, dies and comes back; a
- * node is killed. Each mail arrives at least once, under one Message-ID, and none is lost; what is
- * refused for good has failed, and its author is notified.
+ * node is killed. Each mail arrives at least once, under one Message-ID, and none is lost. Mail
+ * that is refused for good has failed, and its author is notified.
  */
 export const mailOut = campaign({
   whole: () => ({ mails: 2_000, cases: 200, width: 16, kills: 3, restarts: true, outages: 6, trouble: 1 }),
@@ -102,7 +102,7 @@ async function run(t: Teardown, options: MailOutOptions, random: Random): Promis
     }
   };
   await Promise.all([...Array.from({ length: width }, (_, caller) => work(caller)), chaos()]);
-  // Messages are sent faster than their mails, most of which must meet the faults.
+  // Messages are sent faster than their mails, and most mails must meet the faults.
   await until(() => server.accepted.length >= mails / 2, {
     what: 'half of the mails to arrive',
     timeoutMs: FINISH_MS,
@@ -141,7 +141,7 @@ const CHILD = [
   join(ROOT, 'test/support/mail-node-child.ts'),
 ] as const;
 
-/** Every tenth case has a customer whose address is refused for good. */
+/** Returns true for every tenth case: its customer's address is refused for good. */
 function isGone(index: number): boolean {
   return index % 10 === 9;
 }
@@ -157,7 +157,7 @@ async function makeCases(database: Database, { demo }: TestNode, count: number):
   return ids;
 }
 
-/** Returns the id of the message; rejects where the node does not answer. */
+/** Returns the id of the message; rejects if the node does not answer. */
 async function send({ baseUrl, demo }: TestNode, caseId: string): Promise<string> {
   const response = await fetch(`${baseUrl}/v1/messaging/conversations/${caseId}/messages`, {
     method: 'POST',
@@ -220,7 +220,7 @@ async function check(
 }
 
 class UnreliableServer {
-  /** The Message-ID of every mail that was accepted, in their order. */
+  /** The Message-ID of every accepted mail, in order. */
   readonly accepted: string[] = [];
   readonly faults: Record<string, number> = {};
   readonly problems: string[] = [];
@@ -242,7 +242,7 @@ class UnreliableServer {
     this.#trouble = trouble;
   }
 
-  /** From now on everything is accepted but what is refused for good. */
+  /** Accepts everything from now on, except what is refused for good. */
   heal(): void {
     this.#isHealed = true;
   }
@@ -296,7 +296,7 @@ class UnreliableServer {
     else done(null);
   }
 
-  /** Ends one connection or several: those that are open. */
+  /** Ends the open connections. */
   #cut(): void {
     for (const connection of this.#server.connections) connection.close();
   }

@@ -7,19 +7,19 @@ import type { Teardown } from '../support/teardown.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface MailParseOptions extends Seeded {
-  /** How many mails, each a changed one of the corpus. */
+  /** Number of mails, each a changed mail of the corpus. */
   readonly mails: number;
 }
 
 interface MailParseFigures extends Found {
   readonly mails: number;
   readonly megabytes: number;
-  /** How many of them were read as damaged, with attachments, and as reports. */
+  /** Number of mails read as damaged, with attachments, and as reports. */
   readonly damaged: number;
   readonly attached: number;
   readonly reports: number;
   readonly mailsPerSecond: number;
-  /** The longest that one took, in milliseconds, and which. */
+  /** Longest time in ms for a mail, and its name. */
   readonly worstMs: number;
   readonly worst: string;
   /** Growth of the heap, in megabytes. */
@@ -27,9 +27,8 @@ interface MailParseFigures extends Found {
 }
 
 /**
- * Reads mails of the corpus after random changes: none throws, none takes long, and what is read of
- * each is what Postgres can store, what a page may show, and the same in whatever pieces the mail
- * arrives.
+ * Reads mails of the corpus after random changes. None throws, and none takes long. The result can
+ * be stored by Postgres and shown by a page, and is the same in whatever pieces the mail arrives.
  */
 export const mailParse = campaign({ whole: () => ({ mails: 50_000 }), run });
 
@@ -38,7 +37,7 @@ async function run(
   { seed, mails }: MailParseOptions,
   random: Random,
 ): Promise<MailParseFigures> {
-  // The large ones take a second each, and are read as they are by the test of the corpus.
+  // The large mails take a second each, and the test of the corpus reads them unchanged.
   const sources = CORPUS.map(({ name, source }) => ({ name, bytes: source() })).filter(
     ({ bytes }) => bytes.length < MAX_BYTES,
   );
@@ -87,8 +86,8 @@ async function run(
 const MAX_BYTES = 40_000;
 const MAX_PROBLEMS = 20;
 /**
- * Nothing of this size takes a tenth of it on an idle machine: more is no load of neighbours, but a
- * hang.
+ * Mails of this size take less than a tenth of it on an idle machine: more is a hang, not the load
+ * of neighbours.
  */
 const MAX_MS = 20_000;
 
@@ -103,7 +102,7 @@ function changedMail(random: Random, bytes: Buffer, others: readonly { readonly 
 }
 
 const CHANGES: readonly Change[] = [
-  // Bytes that are others.
+  // Changed bytes.
   (random, bytes) => {
     const changed = Buffer.from(bytes);
     for (let left = 1 + random.below(8); left > 0; left -= 1) {
@@ -111,12 +110,12 @@ const CHANGES: readonly Change[] = [
     }
     return changed;
   },
-  // A range that is missing.
+  // A missing range.
   (random, bytes) => {
     const [from, to] = rangeOf(random, bytes);
     return Buffer.concat([bytes.subarray(0, from), bytes.subarray(to)]);
   },
-  // A range that comes again.
+  // A repeated range.
   (random, bytes) => {
     const [from, to] = rangeOf(random, bytes);
     const times = random.pick([1, 2, 50]);
@@ -126,13 +125,13 @@ const CHANGES: readonly Change[] = [
       bytes.subarray(to),
     ]);
   },
-  // A word that means something.
+  // A meaningful word.
   (random, bytes) => {
     const at = random.below(bytes.length + 1);
     const word = Buffer.from(random.pick(WORDS), 'latin1');
     return Buffer.concat([bytes.subarray(0, at), word, bytes.subarray(at)]);
   },
-  // A field of the header, in front of those that are there.
+  // A field of the header, in front of the existing fields.
   (random, bytes) => Buffer.concat([Buffer.from(`${random.pick(FIELDS)}\r\n`, 'latin1'), bytes]),
   // The beginning of one mail and the end of another.
   (random, bytes, others) => {
@@ -142,7 +141,7 @@ const CHANGES: readonly Change[] = [
       other.subarray(random.below(other.length)),
     ]);
   },
-  // Cut off.
+  // A cut end.
   (random, bytes) => bytes.subarray(0, random.below(bytes.length + 1)),
   // Other line ends.
   (random, bytes) =>
@@ -224,7 +223,7 @@ function rangeOf(random: Random, bytes: Buffer): [from: number, to: number] {
   return [from, Math.min(bytes.length, from + 1 + random.below(random.pick([4, 100, 2_000])))];
 }
 
-/** What must be true of every mail that is read, whatever came. */
+/** Returns what is wrong with a mail, whatever its bytes were. */
 function problemsOf({ mail, attachments, problems }: ReadParts): string[] {
   const found = [...problems];
   const expect = (holds: boolean, what: string) => {
@@ -284,8 +283,8 @@ function isMailbox(box: Mailbox | null): boolean {
 }
 
 /**
- * Whether the lines of `part` are lines of `whole`, in their order; the first and the last may be
- * cut.
+ * Returns whether the lines of `part` are lines of `whole`, in their order; the first and the last
+ * may be cut.
  */
 function isWithin(part: string, whole: string): boolean {
   let at = 0;
@@ -298,8 +297,8 @@ function isWithin(part: string, whole: string): boolean {
 }
 
 /**
- * Returns what would run, load or leave its place; undefined: nothing. The sanitizer escapes angle
- * brackets in texts and values.
+ * Returns markup that would run, load or leave its place; undefined if there is none. The sanitizer
+ * escapes angle brackets in texts and values.
  */
 function harmIn(html: string): string | undefined {
   for (const [tag, name = '', attributes = ''] of html.matchAll(/<([^\s<>/]+)([^<>]*)>/g)) {

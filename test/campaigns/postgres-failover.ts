@@ -38,9 +38,9 @@ interface PostgresFailoverFigures extends Found {
 
 /**
  * Two nodes write while their Postgres is killed or hangs and its synchronous standby is promoted,
- * time and again. A server that hung goes on afterwards, beside its successor. Nothing that was
- * acknowledged is lost, no reader sees two contents under one number, on either node, and both
- * serve within five seconds of the promotion.
+ * repeatedly. A server that hung goes on afterwards, beside its successor. Nothing acknowledged is
+ * lost, no reader sees two contents under one number on either node, and both serve within five
+ * seconds of the promotion.
  */
 export const postgresFailover = campaign({
   whole: () => ({ failovers: 10, perSecond: 100, betweenMs: 4_000, backWithinMs: 5_000 }),
@@ -116,12 +116,12 @@ async function run(
   };
 }
 
-/** Sessions of nodes, but those that wait for a standby without end, which their node has left. */
+/** Sessions of nodes, except those left waiting for a standby without end. */
 const SESSIONS = `
   SELECT query, state FROM pg_stat_activity
   WHERE application_name = 'parley' AND wait_event IS DISTINCT FROM 'SyncRep'`;
 
-/** Resolves with the time at which the node has answered a send with 201, asked all the time. */
+/** Asks the node continuously. Resolves with the time at which it answered a send with 201. */
 function isBack(node: TestNode, conversationId: string): Promise<number> {
   return until(
     async () => {
@@ -132,13 +132,13 @@ function isBack(node: TestNode, conversationId: string): Promise<number> {
   );
 }
 
-/** Sockets and pages of both nodes. What each shows under a number is the same, always. */
+/** Sockets and pages of both nodes, each of which must always show the same under a number. */
 class Readers {
   readonly problems: string[] = [];
   readonly #nodes: readonly TestNode[];
   readonly #conversationIds: readonly string[];
   readonly #listeners: Listener[] = [];
-  /** By conversation and number: what was seen first. */
+  /** The content seen first, by conversation and number. */
   readonly #shown = new Map<string, string>();
   #cursors: string[] = [];
   #isStopped = false;
@@ -163,14 +163,14 @@ class Readers {
     this.#polling = this.#poll();
   }
 
-  /** Cursors of before a failover. */
+  /** Keeps cursors from before a failover. */
   keepCursors(): void {
     this.#cursors = this.#nodes.map(
       (_, node) => this.#listeners[node * this.#conversationIds.length]!.cursor,
     );
   }
 
-  /** Resolves when every node has the client load afresh that resumes from such a cursor. */
+  /** Resolves when every node makes a client that resumes from such a cursor load everything. */
   async requireRefusedCursors(): Promise<void> {
     for (const [index, node] of this.#nodes.entries()) {
       const [id, cursor] = [this.#conversationIds[0]!, this.#cursors[index]!];
@@ -186,7 +186,7 @@ class Readers {
     }
   }
 
-  /** Waits until the sockets have everything; returns the ids of all messages that are stored. */
+  /** Waits until the sockets have everything; returns the ids of all stored messages. */
   async compareWithStored(): Promise<Set<string>> {
     this.#isStopped = true;
     await this.#polling;

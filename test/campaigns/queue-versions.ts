@@ -16,41 +16,41 @@ import { type JobKind, QueuedJobs } from './queued-jobs.ts';
 import { type ScheduledCounts, ScheduledMessages } from './scheduled-messages.ts';
 
 interface QueueVersionsOptions extends Seeded {
-  /** For how long both versions run beside each other. */
+  /** Seconds for which both versions run beside each other. */
   readonly seconds: number;
-  /** Messages that are scheduled, with other jobs beside them. */
+  /** Number of scheduled messages, with other jobs beside them. */
   readonly messages: number;
-  /** A node lives for so long, at least and at most, before it is killed. */
+  /** Milliseconds of a node's life before it is killed. */
   readonly lifeMs: readonly [least: number, most: number];
-  /** The commit whose code the other node runs. */
+  /** The commit of the other node's code. */
   readonly earlier?: string;
 }
 
 interface QueueVersionsFigures extends Found, ScheduledCounts {
   readonly sent: number;
-  /** From the time asked for to the entry into the timeline. */
+  /** Milliseconds from the requested time to the entry into the timeline. */
   readonly lateMs: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly kills: Readonly<Record<Side, number>>;
-  /** Those that were acknowledged. */
+  /** Acknowledged jobs. */
   readonly jobs: Readonly<Record<JobKind, number>>;
   /** Jobs that waited or ran when the node of this version began. */
   readonly underWayAtMigration: number;
   readonly lost: number;
   readonly twice: number;
-  /** Requests and mails that the receivers got, and those of them that had come before. */
+  /** Requests and mails that the receivers got, and repeated ones. */
   readonly webhooks: number;
   readonly mails: number;
   readonly repeated: number;
 }
 
 /**
- * The change of the job queue, as a rolling upgrade meets it: a node of the version before works
- * alone, one of this version begins and migrates, both take requests and are killed by a clock, and
- * in the end the old one goes for good. Everything that was acknowledged is done once: scheduled
- * messages, exports, erasures, imports, claims of visitors, removals of files, redactions, and the
- * webhooks and mails beside them.
+ * The change of the job queue in a rolling upgrade. A node of the previous version works alone, a
+ * node of this version begins and migrates, both take requests and are killed by a clock, and in
+ * the end the old node goes for good. Everything acknowledged is done once: scheduled messages,
+ * exports, erasures, imports, claims of visitors, removals of files, redactions, and the webhooks
+ * and mails beside them.
  *
- * The word is for how many minutes both run, 30 without one.
+ * The word is the number of minutes for which both run, 30 without a word.
  */
 export const queueVersions = campaign({
   words: ['', '3', '10', '60'],
@@ -64,9 +64,9 @@ export const queueVersions = campaign({
 
 /** The last commit whose jobs are in the schema of graphile-worker. */
 const EARLIER = '72edde5f';
-/** A stable version, which both nodes know. */
+/** A stable version that both nodes know. */
 const VERSION = '1.3.harbor';
-/** How long a receiver takes: for so long a second request for the same would be seen. */
+/** Milliseconds until a receiver answers, in which a repeated request would be seen. */
 const ANSWER_MS = 100;
 /** Leases last for a minute, and a mail that fails is tried again a minute later. */
 const FINISH_MS = 5 * 60_000;
@@ -100,7 +100,7 @@ class Drill {
   readonly #acts: Promise<unknown>[] = [];
   readonly #mailIds: string[] = [];
 
-  /** A node of the version before, alone on an empty database, with all that the work needs. */
+  /** Starts a node of the previous version alone, on a new database with all that work needs. */
   static async begin(t: Teardown, options: QueueVersionsOptions, random: Random): Promise<Drill> {
     const earlier = await checkOutEarlier(t, options.earlier ?? EARLIER);
     const [postgres, redis, receiver, mailServer, models, issuer] = await Promise.all([
@@ -148,7 +148,7 @@ class Drill {
     this.#parts = parts;
   }
 
-  /** Work for the old node alone: it waits when the new one begins. */
+  /** Gives the old node work, which waits when the new node begins. */
   async fill(): Promise<void> {
     const { messages, jobs } = this.#parts;
     for (let n = 0; n < this.#options.messages / 5; n++) this.#begin(messages.schedule(this.#withinMs()));
@@ -156,11 +156,11 @@ class Drill {
     await Promise.all(this.#acts);
   }
 
-  /** Returns how many jobs were under way when the new node began. */
+  /** Returns the number of jobs under way when the new node began. */
   async upgrade(): Promise<number> {
     const { pair, jobs, random } = this.#parts;
     this.#begin(jobs.beginAll());
-    // Either the old node goes on meanwhile, or it has died with jobs in its hands.
+    // Either the old node goes on meanwhile, or it has died with unfinished jobs.
     const dies = random.below(2) === 0;
     const underWay = await jobs.underWay();
     if (dies) await pair.kill('earlier');
@@ -169,7 +169,7 @@ class Drill {
     return underWay.length;
   }
 
-  /** Traffic to both, which are killed now and then. */
+  /** Sends traffic to both nodes, which are killed now and then. */
   async work(): Promise<void> {
     const { messages, jobs, random } = this.#parts;
     const { seconds, messages: count } = this.#options;
@@ -190,7 +190,7 @@ class Drill {
     await Promise.all(this.#acts);
   }
 
-  /** The old node goes for good; the new one alone has to do what is left. */
+  /** Stops the old node for good; the new node alone has to do the rest. */
   async finish(): Promise<Omit<QueueVersionsFigures, 'underWayAtMigration'>> {
     const { pair, messages, jobs, events, mails } = this.#parts;
     await pair.kill('earlier');
@@ -258,12 +258,12 @@ class Drill {
     }
   }
 
-  /** The longest time ahead, but for those of a day. */
+  /** Returns the longest time ahead, except for messages of a day. */
   #withinMs(): number {
     return this.#options.seconds * 1_000;
   }
 
-  /** Goes on beside the others. */
+  /** Begins an act beside the other acts. */
   #begin(act: Promise<unknown>): void {
     this.#acts.push(act.catch((error: Error) => this.#problems.push(error.message)));
   }
@@ -271,7 +271,7 @@ class Drill {
 
 const SEEDS = 2 ** 31;
 
-/** What a receiver gets, each for some time. */
+/** Things that a receiver gets, each for some time. */
 class Receipts {
   readonly problems: string[] = [];
   count = 0;
@@ -284,12 +284,12 @@ class Receipts {
     this.#what = what;
   }
 
-  /** How many different ones there were. */
+  /** Number of different things. */
   get known(): number {
     return this.#known.size;
   }
 
-  /** Ids of those that are about the same. */
+  /** Returns the ids of things about the same subject. */
   idsOf(about: string): Set<string> {
     return new Set([...this.#known].filter(([, of]) => of === about).map(([id]) => id));
   }

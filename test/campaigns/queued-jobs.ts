@@ -9,27 +9,27 @@ import type { TokenIssuer } from '../support/token-issuer.ts';
 import { until } from '../support/until.ts';
 import type { VersionPair } from '../support/version-pair.ts';
 
-/** A job that was acknowledged. */
+/** An acknowledged job. */
 interface Begun {
   readonly what: string;
-  /** Rejects where it ended otherwise than it should. */
+  /** Rejects if it ended otherwise than it should. */
   readonly isDone: () => Promise<boolean>;
 }
 
-/** Kinds of jobs, each as a caller begins it. */
+/** Kinds of jobs, as callers begin them. */
 const KINDS = ['export', 'erasure', 'import', 'claim', 'removal', 'redaction'] as const;
 export type JobKind = (typeof KINDS)[number];
 
 export interface JobsGround {
   readonly pair: VersionPair;
   readonly random: Random;
-  /** Conversations to export, in which nothing is deleted. */
+  /** Conversations to export, without deletions. */
   readonly conversationIds: readonly string[];
   readonly issuer: TokenIssuer;
   readonly models: ModelServer;
 }
 
-/** Jobs of every kind, begun over REST through any node that lives, and looked after there. */
+/** Jobs of every kind, begun and checked over REST through any node that lives. */
 export class QueuedJobs {
   readonly problems: string[] = [];
   readonly #ground: JobsGround;
@@ -73,20 +73,20 @@ export class QueuedJobs {
     this.#ground = ground;
   }
 
-  /** How many were acknowledged, by kind. */
+  /** Number of acknowledged jobs, by kind. */
   get counts(): Record<JobKind, number> {
     const counts = Object.fromEntries(KINDS.map((kind) => [kind, 0])) as Record<JobKind, number>;
     for (const { kind } of this.#begun) counts[kind] += 1;
     return counts;
   }
 
-  /** Resolves when it is acknowledged. */
+  /** Begins a job. Resolves when it is acknowledged. */
   async begin(kind: JobKind): Promise<void> {
     const begun = await this.#begin[kind](this.#count++);
     if (begun !== undefined) this.#begun.push({ ...begun, kind });
   }
 
-  /** Begins one of each kind. */
+  /** Begins a job of each kind. */
   async beginAll(): Promise<void> {
     await Promise.all(KINDS.map((kind) => this.begin(kind)));
   }
@@ -95,7 +95,7 @@ export class QueuedJobs {
     return this.begin(this.#ground.random.pick(KINDS));
   }
 
-  /** Returns those that have not ended, by kind and id. */
+  /** Returns the jobs that have not ended, by kind and id. */
   async underWay(): Promise<string[]> {
     const open: string[] = [];
     for (const { kind, what, isDone } of this.#begun) {
@@ -104,7 +104,7 @@ export class QueuedJobs {
     return open;
   }
 
-  /** Waits until each has ended, `timeoutMs` at most. Returns how many were lost and done twice. */
+  /** Waits at most `timeoutMs` for all jobs to end. Returns the number lost and done twice. */
   async finish(timeoutMs: number): Promise<{ lost: number; twice: number }> {
     const deadline = performance.now() + timeoutMs;
     let lost = 0;
@@ -123,7 +123,7 @@ export class QueuedJobs {
       const { pair, random, conversationIds } = this.#ground;
       const path = `${CONVERSATIONS}/${random.pick(conversationIds)}/exports`;
       const { status, body } = await pair.ask('POST', path);
-      // An account has ten that are unfinished.
+      // An account has ten unfinished exports at most.
       if (status === 403) return undefined;
       if (status !== 201) throw new Error(`an export was answered ${status}`);
       return this.#job('/v1/exports', body.id, 'complete');
@@ -208,7 +208,7 @@ export class QueuedJobs {
       });
       return {
         what: id,
-        // Whether the run has ended, by the job or with its node, and what it said is gone.
+        // The run has ended, by the job or with its node, and its words are gone.
         isDone: async () =>
           (await runs()).every((run) => run.completed_at !== null && !JSON.stringify(run).includes(secret)),
       };
@@ -265,7 +265,7 @@ export class QueuedJobs {
     );
   }
 
-  /** Exports and imports whose end is in the audit more than once. */
+  /** Returns the number of exports and imports whose end is in the audit more than once. */
   async #twice(): Promise<number> {
     const ends = [...(await this.#audited('import.completed'))].map(({ details }) => details.import_id);
     for (const { details } of await this.#audited('export.completed')) ends.push(details.export_id);
@@ -307,7 +307,7 @@ interface Address {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The node of the address may have died. */
+/** Uploads to an address, whose node may have died. */
 async function isPut({ url, headers }: Address, bytes: Buffer): Promise<boolean> {
   const sent = { method: 'PUT', headers, body: new Uint8Array(bytes) };
   const answer = await fetch(url, sent).catch(() => undefined);

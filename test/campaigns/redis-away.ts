@@ -18,18 +18,18 @@ import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface RedisAwayOptions extends Seeded {
-  /** One after the other. */
+  /** Faults, one after the other. */
   readonly faults: readonly FaultName[];
   /** Milliseconds for which Redis is away each time. */
   readonly awayMs: number;
-  /** Messages a second, of both nodes, into one conversation. */
+  /** Messages a second, from both nodes, into one conversation. */
   readonly perSecond: number;
   /**
-   * Whether it fails where the others, or a new master, are slow: on a quiet machine. Otherwise no
-   * time passes between two faults but that of some sends.
+   * Whether it fails if other shards, or a new master, are slow, for a quiet machine. Otherwise
+   * only some sends pass between two faults.
    */
   readonly judgesSpeed?: boolean;
-  /** Default: one of its own, as the faults need it. */
+  /** Default: a ground of its own, as the faults need it. */
   readonly ground?: Partial<Pick<Ground, 'group' | 'several' | 'redisCluster'>> & {
     readonly cluster: Cluster;
   };
@@ -38,9 +38,7 @@ interface RedisAwayOptions extends Seeded {
 interface RedisAwayFigures extends Found {
   readonly faults: Readonly<Record<string, number>>;
   readonly acknowledged: number;
-  /**
-   * Sends that were not answered 201, and those of them that began in the first second of a fault.
-   */
+  /** Sends not answered 201, and those begun in the first second of a fault. */
   readonly refused: number;
   readonly refusedAtOnce: number;
   /** Milliseconds until the answer. */
@@ -51,7 +49,7 @@ interface RedisAwayFigures extends Found {
    */
   readonly collisions: Readonly<Record<string, { readonly count: number; readonly seconds: number }>>;
   readonly withoutCounters: number;
-  /** Longest time for which a key that was deleted on one node was accepted by the other. */
+  /** Longest time for which a node accepted a key that the other had deleted. */
   readonly staleKeyMs: number;
   readonly keysDeleted: number;
   /** Longest time for an answer to a send that began during a fault. */
@@ -61,17 +59,17 @@ interface RedisAwayFigures extends Found {
    */
   readonly usedMs: number;
   /**
-   * p99 while a shard is stopped that does not have the conversation, and as long before each time;
-   * 0 if none was.
+   * p99 while a shard without the conversation is stopped, and for as long before each stop; 0 if
+   * none was stopped.
    */
   readonly othersP99Ms: { readonly before: number; readonly stopped: number };
 }
 
 /**
- * Two nodes write into one conversation while Redis is killed, hung, wiped, out of reach of one of
- * them, failed over by Sentinel, exchanged for others, or a cluster whose slots and masters change.
- * Sends go on: everything acknowledged is there, every reader gets it once and in order on the
- * socket that it opened, and a right that ends on one node ends on the other.
+ * Two nodes write into one conversation while Redis is killed, hung, wiped, cut off from one of
+ * them, failed over by Sentinel, exchanged, or a cluster whose slots and masters change. Sends go
+ * on: everything acknowledged is there, every reader gets it once and in order on the socket that
+ * it opened, and a right that ends on one node ends on the other.
  */
 export const redisAway = campaign({
   words: ['', 'cut-off', 'sentinel', 'several', 'cluster'],
@@ -90,7 +88,7 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
   const keys = new EndingKeys(t, nodes);
   await until(() => loads.every((load) => load.sent.length > SENDS_BETWEEN), { what: 'some sends' });
 
-  // What is compared with a time of faults must be as long.
+  // The time compared with a time of faults must be as long.
   if (options.judgesSpeed) await pause(awayMs);
   const counted = { voids: -(await sum(nodes, VOIDS)), withoutCounters: -(await sum(nodes, WITHOUT)) };
   const periods: Period[] = [];
@@ -116,7 +114,7 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
     await until(() => loads.every((load, index) => load.sent.length > answered[index]! + SENDS_BETWEEN), {
       what: 'sends behind the fault',
     });
-    // So long is the other node in doubt, and a conversation contended.
+    // For this long the other node is in doubt, and a conversation contended.
     if (options.judgesSpeed) await pause(Math.min(awayMs, 2_000));
     collisions[name] ??= { count: 0, seconds: 0 };
     const of = collisions[name];
@@ -147,7 +145,7 @@ async function run(t: Teardown, options: RedisAwayOptions, random: Random): Prom
   const p99BeforeMs = p99(sent.filter(({ beganMs }) => beganMs < periods[0]!.fromMs));
   const within = (some: readonly Period[]) =>
     p99(sent.filter(({ beganMs }) => some.some(({ fromMs, toMs }) => beganMs >= fromMs && beganMs < toMs)));
-  // Without the time in which it comes back.
+  // Leaves out the time in which it comes back.
   const stopped = periods
     .filter(({ name }) => name === 'another shard stopped')
     .map((period) => ({ ...period, toMs: period.fromMs + awayMs }));
@@ -210,14 +208,14 @@ interface Period {
   readonly toMs: number;
 }
 
-/** A node uses a new master within this time of its promotion. */
+/** Milliseconds from a promotion within which a node uses the new master. */
 const IN_TIME_MS = 3_000;
 const IN_TIME_OF_CLUSTER_MS = 2_000;
 
 const VOIDS = 'parley_voids_total';
 const WITHOUT = 'parley_numbers_without_counters_total';
 
-/** Sends of each node behind a fault, before the next one. */
+/** Sends of each node between two faults. */
 const SENDS_BETWEEN = 10;
 
 interface Ground extends Cluster {
@@ -226,7 +224,7 @@ interface Ground extends Cluster {
   readonly redisCluster?: TestCluster | undefined;
 }
 
-/** Resolves when it is over; a failover with the time until both nodes used the new master. */
+/** Resolves when it is over; for a failover with the time until both nodes used the new master. */
 type Fault = (ground: Ground, awayMs: number, random: Random) => Promise<unknown>;
 
 const FAULTS = {
@@ -261,7 +259,7 @@ const FAILOVERS = {
   'switched over': ({ group, nodes }) => failOver(group!, 'switched over', nodes.length),
 } satisfies Readonly<Record<FailoverCause, Fault>>;
 
-/** Any two of them after each other move every channel and every counter. */
+/** Any two of these in a row move every channel and every counter. */
 const CHANGES = {
   'one left out': (ground) => useRedis(ground, ['b']),
   'one added': (ground) => useRedis(ground, ['a', 'b']),
@@ -273,7 +271,7 @@ const CHANGES = {
   },
 } satisfies Readonly<Record<string, Fault>>;
 
-/** All but the last strike the shard that has the conversation. */
+/** All but the last strike the conversation's shard. */
 const OF_CLUSTER = {
   async 'slot moved'(ground) {
     const { to, atMs } = await ground.redisCluster!.migrate(ground.conversationId);
@@ -324,7 +322,7 @@ async function useRedis({ several, databaseUrl }: Ground, names: readonly string
   if (code !== 0) throw new Error(stderr);
 }
 
-/** The URL with those of the servers `a` and `b`. */
+/** Returns the URL with the addresses of the servers `a` and `b`. */
 function urlOf(several: readonly TestRedis[], names: readonly string[]): string {
   return names.map((name) => `${several['ab'.indexOf(name)]!.url}#${name}`).join(',');
 }
@@ -362,7 +360,7 @@ function p99(sends: readonly PacedSend[]): number {
   return Math.round(times[Math.floor(times.length * 0.99)] ?? 0);
 }
 
-/** Sends at a steady pace over connections that stay open, whatever became of earlier ones. */
+/** Sends at a steady pace over open connections, whatever became of earlier sends. */
 class PacedSends {
   readonly sent: PacedSend[] = [];
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
@@ -429,7 +427,7 @@ function post(
   });
 }
 
-/** Keys that are used on one node and deleted on the other, in turn, time and again. */
+/** Keys that are used on one node and deleted on the other, repeatedly and in turn. */
 class EndingKeys {
   deleted = 0;
   /** Longest time from the answer to a deletion until the other node refused the key. */

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import type { Campaign, Found, Seeded } from './campaign.ts';
 
 /**
- * `npm run campaign -- <name> [word] [--seed N]`: what takes minutes, whole. Prints its figures and
+ * `npm run campaign -- <name> [word] [--seed N]` runs a whole campaign. Prints its figures and
  * writes them to .data/campaigns/<name>-<seed>.json (with a word, to
  * <name>-<word>-<seed>.json); exits 1 when something did not hold. The files beside this one that
  * export a `campaign({...})` are the campaigns.
@@ -38,7 +38,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The words of a campaign in its usage. */
+/** Returns the words of a campaign for its usage. */
 function shown(words: readonly string[]): string {
   const [names, isOptional] = [words.filter((word) => word !== '').join('|'), words.includes('')];
   if (names === '') return '';

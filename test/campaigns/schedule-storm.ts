@@ -11,27 +11,27 @@ import { leftovers } from './scheduled.ts';
 interface ScheduleStormOptions extends Seeded {
   readonly messages: number;
   readonly conversations: number;
-  /** From the first time that a message asks for to the last, in milliseconds. */
+  /** Milliseconds from the first requested time to the last. */
   readonly spreadMs: number;
-  /** Default: one of its own. */
+  /** Default: a cluster of its own. */
   readonly cluster?: Cluster;
 }
 
 interface ScheduleStormFigures extends Found {
   readonly sent: number;
-  /** Sent when the node was killed. */
+  /** Messages sent when the node was killed. */
   readonly sentAtKill: number;
-  /** From the time that a message asks for to its entry into the timeline. */
+  /** Milliseconds from a message's requested time to its entry into the timeline. */
   readonly latenessMs: { readonly p50: number; readonly p99: number; readonly worst: number };
-  /** From the first time asked for to the entry of the last message. */
+  /** Milliseconds from the first requested time to the entry of the last message. */
   readonly wholeMs: number;
 }
 
 /**
  * Many messages that become due within seconds, in several conversations and by two authors, over
- * two nodes, of which one is killed on the way and stays away until all is over. In the end each
- * was sent once, none before its time, in every conversation in the order of the times that were
- * asked for, and the readers have the same.
+ * two nodes, one of which is killed and stays away until all is over. In the end each was sent
+ * once, none before its time, in every conversation in the order of the requested times, and the
+ * readers have the same.
  */
 export const scheduleStorm = campaign({
   whole: () => ({ messages: 5_000, conversations: 50, spreadMs: 10_000 }),
@@ -113,8 +113,8 @@ async function schedule(
 const LEAD_MS = 3_000;
 
 /**
- * Sets all times in one statement, as if they had been asked for: the requests take longer than the
- * times may be apart. Some are the same, since they are whole milliseconds.
+ * Sets all times in one statement as the requested ones: the requests take longer than the times
+ * may be apart. Some are equal, since they are whole milliseconds.
  */
 async function setTimes(
   postgres: pg.Pool,
@@ -169,9 +169,7 @@ function problemsOf(rows: readonly StoredRow[]): string[] {
   ];
 }
 
-/**
- * The listener of each conversation has each of its messages once, in the order of their numbers.
- */
+/** Returns problems of listeners that lack their messages, or have them twice or unordered. */
 function readerProblems(
   groups: readonly string[],
   rows: readonly StoredRow[],
@@ -195,7 +193,7 @@ async function paused<T>(read: () => Promise<T>): Promise<T> {
   return read();
 }
 
-/** By Postgres' clock, in milliseconds since 1970. */
+/** Returns the time by Postgres' clock, in milliseconds since 1970. */
 async function now(postgres: pg.Pool): Promise<number> {
   const { rows } = await postgres.query<{ now: Date }>('SELECT clock_timestamp() AS now');
   return rows[0]!.now.getTime();

@@ -8,17 +8,17 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import type { VersionPair } from '../support/version-pair.ts';
 
-/** A message that was accepted for a time. */
+/** A message accepted for a time. */
 interface Planned {
   readonly id: string;
   readonly conversationId: string;
   readonly token: string;
-  /** The text that was acknowledged last. */
+  /** The last acknowledged text. */
   body: string;
   isCanceled: boolean;
 }
 
-/** Counts of what was acknowledged. */
+/** Counts of acknowledged requests. */
 export interface ScheduledCounts {
   scheduled: number;
   edited: number;
@@ -36,7 +36,7 @@ export class ScheduledMessages {
   readonly #random: Random;
   readonly #planned: Planned[] = [];
   readonly #far: Planned[] = [];
-  /** Ids of those that somebody asked to be sent at once. */
+  /** Ids of the messages that somebody asked to send at once. */
   readonly #sentNow = new Set<string>();
   readonly #readers: readonly SocketClient[];
 
@@ -69,12 +69,12 @@ export class ScheduledMessages {
     this.#readers = Array.from({ length: 2 }, () => new SocketClient({ address, conversationIds, random }));
   }
 
-  /** Ids of the messages that are to be in the timeline in the end. */
+  /** Ids of the messages that must be in the timeline in the end. */
   get expectedIds(): string[] {
     return this.#planned.filter(({ isCanceled }) => !isCanceled).map(({ id }) => id);
   }
 
-  /** Schedules one, most of them soon, `withinMs` from now at the latest, some for a day later. */
+  /** Schedules a message, mostly within `withinMs` from now, sometimes for a day later. */
   async schedule(withinMs: number): Promise<void> {
     const { ada, grace } = this.#pair.demo.users;
     const { access_token: token } = this.#random.pick([ada, grace]);
@@ -96,7 +96,7 @@ export class ScheduledMessages {
     if (isFar) this.#far.push(planned);
   }
 
-  /** Changes any of them, as late as when it is due; one that has ended refuses it. */
+  /** Changes any message, as late as when it is due; an ended message refuses it. */
   async change(): Promise<void> {
     if (this.#planned.length === 0) return;
     const planned = this.#random.pick(this.#planned.slice(-RECENT));
@@ -108,7 +108,7 @@ export class ScheduledMessages {
     ])();
   }
 
-  /** Has those that wait for a day sent, after a look whether they still wait. */
+  /** Sends the messages that wait for a day, after a check that they still wait. */
   async bringForward(): Promise<void> {
     for (const planned of this.#far) {
       const { status } = await this.#pair.accepted('GET', `/v1/messaging/messages/${planned.id}`);
@@ -118,7 +118,7 @@ export class ScheduledMessages {
     }
   }
 
-  /** Waits until each of them has ended, `timeoutMs` at most; the checks tell what has not. */
+  /** Waits at most `timeoutMs` for all messages to end; the checks tell which have not. */
   async settle(node: TestNode, timeoutMs: number): Promise<void> {
     const isThere = async () => {
       const sent = new Set((await this.#history(node)).map(({ id }) => id));
@@ -127,7 +127,7 @@ export class ScheduledMessages {
     await until(isThere, { what: 'every scheduled message', timeoutMs }).catch(() => undefined);
   }
 
-  /** Returns what does not hold, and the milliseconds from the time asked for to the timeline. */
+  /** Returns what does not hold, and the ms from the requested time to the timeline. */
   async check(node: TestNode): Promise<{ lost: number; twice: number; sent: number; lateMs: number[] }> {
     const timeline = await this.#history(node);
     const history = timeline.filter(({ kind }) => kind === 'scheduled');
@@ -156,7 +156,7 @@ export class ScheduledMessages {
     return { lost, twice: more.length, sent: history.length, lateMs: this.#measurable(history, lateMs) };
   }
 
-  /** Without those that were sent before their time on request. */
+  /** Leaves out the messages that were sent before their time on request. */
   #measurable(history: readonly ChatMessage[], lateMs: readonly number[]): number[] {
     const asked = this.#sentNow;
     const early = history.filter(({ id }, index) => lateMs[index]! < 0 && !asked.has(id));
@@ -183,7 +183,7 @@ export class ScheduledMessages {
     for (const reader of this.#readers) this.problems.push(...reader.problems);
   }
 
-  /** Every message of the timelines, in order. */
+  /** Returns every message of the timelines, in order. */
   async #history(node: TestNode): Promise<ChatMessage[]> {
     const pages: ChatMessage[] = [];
     for (const id of this.conversationIds) {
@@ -216,7 +216,7 @@ export class ScheduledMessages {
     if (await this.#changed(planned, 'POST', '/actions/send-now')) this.counts.sentNow += 1;
   }
 
-  /** Resolves to false where it was too late, which is an honest answer. */
+  /** Resolves to false if it was too late, which is an honest answer. */
   async #changed(
     { id, token }: Planned,
     method: string,
@@ -226,7 +226,7 @@ export class ScheduledMessages {
     const { status, body: answer } = await this.#pair.ask(
       method,
       `/v1/messaging/messages/${id}${action}`,
-      // The repetition of each of them finds what the attempt without an answer has done.
+      // A repetition finds what the attempt without an answer has done.
       { token, keyed: false, ...(body !== undefined && { body }) },
     );
     if (status >= 400 && ![409, 410].includes(status)) {
@@ -238,7 +238,7 @@ export class ScheduledMessages {
 
 const EDITED = / edited$/;
 const CONVERSATIONS = 4;
-/** Changes meet one of the last that were scheduled. */
+/** Changes concern one of the last scheduled messages. */
 const RECENT = 30;
 /** Longer than a request takes on a busy machine. */
 const SOON_MS = 1_500;

@@ -8,11 +8,11 @@ import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface ScheduledOptions extends Seeded {
-  /** One after the other, each while messages become due. */
+  /** Faults, one after the other, each while messages become due. */
   readonly faults: readonly FaultName[];
   /** Number in each round. */
   readonly messages: number;
-  /** Default: one of its own. */
+  /** Default: a cluster of its own. */
   readonly cluster?: Cluster;
 }
 
@@ -20,17 +20,14 @@ interface ScheduledFigures extends Found {
   readonly scheduled: number;
   readonly sent: number;
   readonly canceled: number;
-  /**
-   * From the time that was asked for to the entry into the timeline, by fault: the worst, in
-   * milliseconds.
-   */
+  /** Worst milliseconds, by fault, from the requested time to the entry into the timeline. */
   readonly worstLatenessMs: Readonly<Record<string, number>>;
 }
 
 /**
- * Two nodes, and messages that become due while one of them is killed or stopped, or Redis goes.
- * Some are canceled or put off meanwhile. In the end each was sent once and none before its time,
- * what was canceled was not, every reader has the timeline in order, and every message has its
+ * Two nodes, and messages that become due while a node is killed or stopped, or Redis goes. Some
+ * are canceled or put off meanwhile. In the end each was sent once and none before its time, no
+ * canceled message was sent, every reader has the timeline in order, and every message has its
  * notifications once.
  */
 export const scheduled = campaign({ whole: (seed) => ({ faults: anyFaults(seed, 24), messages: 200 }), run });
@@ -110,7 +107,7 @@ interface RoundOptions {
   readonly messages: number;
 }
 
-/** From the request to the time that it asks for; longer where the machine is slow. */
+/** Milliseconds from the request to its time; longer if the machine is slow. */
 const LEAD_MS = 2_000;
 const SPREAD_MS = 500;
 const PUT_OFF_MS = 1_000;
@@ -121,7 +118,7 @@ class Round {
   #ids: string[] = [];
   readonly #canceled = new Set<string>();
   #leadMs = LEAD_MS;
-  /** When the last of them is due. */
+  /** Time at which the last message is due. */
   #dueAt = 0;
 
   constructor(options: RoundOptions) {
@@ -129,8 +126,8 @@ class Round {
   }
 
   /**
-   * Schedules the messages. Where that took most of the time until they are due, none of them
-   * could be canceled any more: then others are scheduled, twice as far ahead.
+   * Schedules the messages. If that took most of the time until they are due, none could be
+   * canceled any more: then it schedules others, twice as far ahead.
    */
   async plan(): Promise<void> {
     const { messages } = this.#options;
@@ -144,8 +141,8 @@ class Round {
   }
 
   /**
-   * Cancels some and puts some off, as late as when they are due. The node may be the one that
-   * dies.
+   * Cancels some messages and puts some off, as late as when they are due. The node may be the node
+   * that dies.
    */
   async interfere(): Promise<void> {
     const { cluster, random, messages } = this.#options;
@@ -173,7 +170,7 @@ class Round {
     await until(async () => (await this.#now()) > this.#dueAt, { what: 'the time' });
   }
 
-  /** That part of them; canceled ones do not count. */
+  /** Resolves when this part was sent; canceled messages do not count. */
   async hasSent(part: number): Promise<void> {
     await until(async () => (await this.#countIn(['sent'])) >= part * this.#ids.length, {
       what: `${part} of the messages to be sent`,
@@ -208,7 +205,7 @@ class Round {
     return rows[0]!.worst;
   }
 
-  /** On a busy machine the time may have come before the request has: then another one. */
+  /** Schedules a message, again if a busy machine let its time pass before the request. */
   async #schedule(): Promise<string> {
     const { cluster, random } = this.#options;
     const node = random.pick(cluster.nodes);
@@ -232,7 +229,7 @@ class Round {
     ]);
   }
 
-  /** By Postgres' clock, in milliseconds since 1970. */
+  /** Returns the time by Postgres' clock, in milliseconds since 1970. */
   async #now(): Promise<number> {
     const { rows } = await this.#options.postgres.query<{ now: Date }>('SELECT clock_timestamp() AS now');
     return rows[0]!.now.getTime();

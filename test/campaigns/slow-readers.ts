@@ -12,26 +12,26 @@ import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface SlowReadersOptions extends Seeded {
   readonly readers: number;
-  /** How many of them stop reading. */
+  /** Number of readers that stop reading. */
   readonly stalled: number;
-  /** Messages of 41 KB to each reader that stops; more of them if kernels buffer that many. */
+  /** Messages of 41 KB to each reader that stops; more if kernels buffer that many. */
   readonly floodMessages: number;
 }
 
 interface SlowReadersFigures extends Found {
   readonly readers: number;
   readonly stalled: number;
-  /** Sent to each that did not read. */
+  /** Megabytes sent to each reader that stopped. */
   readonly floodMb: number;
   /** Messages handed over, over all clients. */
   readonly delivered: number;
   readonly missing: number;
   readonly doubled: number;
-  /** How connections ended, as their clients saw it. */
+  /** The ends of connections, as their clients saw them. */
   readonly closed: Readonly<Record<string, number>>;
   /**
-   * The server's maximum memory while all read, and its growth while some did not; null if /proc is
-   * not available.
+   * The server's maximum memory while all clients read, and its growth while some did not; null if
+   * /proc is not available.
    */
   readonly readingMb: number | null;
   readonly grownMb: number | null;
@@ -39,11 +39,10 @@ interface SlowReadersFigures extends Found {
 }
 
 /**
- * One node, clients of the SDK on one conversation, messages all the while. Some are on a second
- * conversation too, which is flooded: once while they read, once while they do not. Those are
+ * One node, clients of the SDK on one conversation, messages throughout. Some clients are also on a
+ * second conversation, which is flooded: once while they read, once while they do not. They are
  * closed with 4001, the server holds 1 MiB for each at most, and when they read again they end with
- * everything; the others are not touched. What that costs the others in time is the bench's
- * (bench/slow-readers.ts).
+ * everything. Other clients are not touched; bench/slow-readers.ts measures what they lose in time.
  */
 export const slowReaders = campaign({
   whole: () => ({ readers: 1_000, stalled: 50, floodMessages: 400 }),
@@ -89,7 +88,7 @@ async function run(t: Teardown, options: SlowReadersOptions): Promise<SlowReader
   const overflow = Math.max(floodMessages, Math.ceil((kernelBytes() + 2 * 1_048_576) / BODY.length));
   for (let n = 0; n < overflow; n++) await flood(node, flooded);
   const withStalledMb = memory.take();
-  // The others go on meanwhile, and behind it.
+  // The other clients go on meanwhile, and afterwards.
   await load.sends(MESSAGES_PER_SECOND);
   await clients.unstall();
   await load.stop();
@@ -128,7 +127,7 @@ async function run(t: Teardown, options: SlowReadersOptions): Promise<SlowReader
 
 const ENVIRONMENT = {
   PARLEY_SOCKET_SOCKETS_PER_ACTOR: '100000',
-  // A reader that stops answers no heartbeat either, which must not close its socket here; nor must
+  // A reader that stops answers no heartbeat either, which must not close its socket here, nor must
   // the cut after 4001.
   PARLEY_SOCKET_HEARTBEAT_MS: '600000',
   PARLEY_SOCKET_CUT_MS: '300000',
@@ -139,12 +138,12 @@ const MESSAGES_PER_SECOND = 5;
 const BODY = 'x'.repeat(40_000);
 /** Messages of the flood in flight while it is read: well below the limit of a socket's queue. */
 const UNDER_WAY = 8;
-/** The limit, and the frame that goes over it. */
+/** The limit, and the frame that exceeds it. */
 const SOCKET_MB = (1_048_576 + 65_536) / 1e6;
 /** Normal variation of a process of this size. */
 const NOISE_MB = 80;
 
-/** The conversation has no participant but its reader, so that no notifications are made. */
+/** Creates a conversation with its reader alone, so that there are no notifications. */
 async function createConversation(node: TestNode): Promise<string> {
   const { body } = await node.call('POST', '/v1/messaging/conversations', {
     type: 'group',
@@ -155,8 +154,7 @@ async function createConversation(node: TestNode): Promise<string> {
 }
 
 /**
- * Returns what the two kernels may buffer of a connection between the server and a reader that has
- * stopped.
+ * Returns the bytes that both kernels may buffer between the server and a reader that has stopped.
  */
 function kernelBytes(): number {
   try {

@@ -20,33 +20,33 @@ import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface SocketsOptions extends Seeded {
   readonly ways: readonly WayName[];
-  /** Clients of each way. */
+  /** Clients of each kind. */
   readonly sockets: number;
   readonly conversations: number;
   readonly messages: number;
-  /** Over how long the messages are spread, and the faults with them. */
+  /** Seconds over which the messages and the faults are spread. */
   readonly seconds: number;
   /**
-   * How often each kind of fault strikes at least: messages are sent in the same rhythm until then.
+   * Least number of strikes of each kind of fault: messages are sent in the same rhythm until then.
    * Default: as chance has it.
    */
   readonly strikes?: number;
   /**
-   * How often two nodes go meanwhile: one is asked to stop, the other is killed, and the next time
-   * the other way round. They come back.
+   * Number of times that two nodes go meanwhile: one is asked to stop, the other killed, and next
+   * time the other way round. They come back.
    */
   readonly restarts: number;
 }
 
 interface SocketsFigures extends Found {
-  /** Messages that were to be sent, beside the changes. */
+  /** Messages to send, beside the changes. */
   readonly messages: number;
   readonly acknowledged: number;
   /** Sends that were refused or not answered, and tried again. */
   readonly retried: number;
   /** Messages that arrived, over all sockets. */
   readonly delivered: number;
-  /** Changes that were acknowledged, by kind. */
+  /** Acknowledged changes, by kind. */
   readonly changes: Readonly<Record<string, number>>;
   /** Number of final states that were compared with Postgres, over all sockets, by kind. */
   readonly compared: Readonly<Record<string, number>>;
@@ -62,11 +62,11 @@ interface SocketsFigures extends Found {
 }
 
 /**
- * Two nodes, each behind a link of its own to Redis that is cut, delayed, hung, put out of order
- * and loses frames, sockets that are reset, nodes that go and come back: every client ends with
- * what Postgres has in each of its conversations, each message once and in order, over however many
- * connections; so it has edits, deletions, notifications and conversations that changed since it
- * was live first.
+ * Two nodes, each behind its own link to Redis that is cut, delayed, hung, put out of order and
+ * loses frames, with sockets that are reset, and nodes that go and come back. Over any number of
+ * connections, every client ends with the messages in Postgres in each of its conversations, each
+ * once and in order. It also ends with the edits, deletions, notifications and changed
+ * conversations since it was first live.
  */
 export const sockets = campaign({
   words: ['', ...Object.keys(WAYS)],
@@ -160,20 +160,18 @@ async function run(t: Teardown, options: SocketsOptions): Promise<SocketsFigures
 /** Random subscriptions of each socket. */
 const SUBSCRIPTIONS = 5;
 const QUIET_CONVERSATIONS = 3;
-/**
- * Of this many messages one is edited and another one deleted, each as soon as it is acknowledged.
- */
+/** Of this many messages, one is edited and another deleted, each as soon as it is acknowledged. */
 const CHANGED_OF = 20;
 /**
- * Once in so many messages a conversation is renamed: seldom, so that no later title hides that one
- * was missed.
+ * One message in this many renames a conversation: seldom, so that no later title hides a missed
+ * title.
  */
 const RENAMED_OF = 200;
 /** As long as effects are late at times, which are sent while some clients are away. */
 const MOST_AWAY_MS = 15_000;
-/** Series of faults side by side: those of links and those of sockets. */
+/** Concurrent series of faults: of links and of sockets. */
 const SERIES = 2;
-/** Clients take a cursor from each. */
+/** Clients take a cursor from each heartbeat. */
 const HEARTBEAT_MS = 2_000;
 const SENDERS = 16;
 const DRAIN_MS = 1_000;
@@ -197,9 +195,9 @@ class Ground {
   readonly #conversationIds: string[] = [];
   readonly #changed: Record<string, number> = {};
   #quiet: QuietWrites | undefined;
-  /** Everything is acknowledged, or something never will be. */
+  /** Whether everything is acknowledged, or something never will be. */
   #isSent = false;
-  /** Series of faults of which each has struck as often as it must. */
+  /** Series whose faults have each struck as often as they must. */
   readonly #struck = new Set<object>();
 
   static async start(t: Teardown, options: SocketsOptions): Promise<Ground> {
@@ -254,7 +252,7 @@ class Ground {
     return this.#nodes[0]!.demo.users.ada.id;
   }
 
-  /** Acknowledged, by kind. */
+  /** Number of acknowledged changes, by kind. */
   get changes(): Readonly<Record<string, number>> {
     const sum = { ...this.quiet.made };
     for (const [kind, count] of Object.entries(this.#changed)) sum[kind] = (sum[kind] ?? 0) + count;
@@ -266,12 +264,12 @@ class Ground {
     return ways[Math.floor(index / sockets)]!;
   }
 
-  /** Half of the sockets are ada's, half a key's. */
+  /** Returns true for ada's half of the sockets; the other half is a key's. */
   hasNotifications(index: number): boolean {
     return index % 2 === 0;
   }
 
-  /** All see everything; ada has notifications of what is quiet, for the rest she sends herself. */
+  /** Connects clients that see everything; ada has notifications of quiet conversations only. */
   connect(t: Teardown): Reader[] {
     const { ways, sockets } = this.#options;
     return Array.from({ length: ways.length * sockets }, (_, index) => {
@@ -303,7 +301,7 @@ class Ground {
     return new SocketClient({ conversationIds, random, address });
   }
 
-  /** Each at its time, again and again under the same client id until it is acknowledged. */
+  /** Sends each at its time, repeatedly under the same client id until it is acknowledged. */
   async send(): Promise<void> {
     const { messages, seconds, strikes = 0 } = this.#options;
     const startedAt = performance.now();
@@ -324,8 +322,8 @@ class Ground {
   }
 
   /**
-   * One fault after the other until everything is sent, on the links and, independently, on the
-   * sockets: a client that goes while events are late or lost is what cursors are for.
+   * Causes one fault after the other until everything is sent, on the links and, independently, on
+   * the sockets: cursors are for a client that goes while events are late or lost.
    */
   async breakThings(clients: readonly Reader[]): Promise<void> {
     const random = new Random(this.#options.seed + 7);
@@ -350,8 +348,8 @@ class Ground {
   }
 
   /**
-   * Spread over what is sent: one goes, asked to; the other, killed, also where the first is not
-   * back yet.
+   * Restarts nodes, spread over the sends: one is asked to go, the other killed, even if the first
+   * is not back yet.
    */
   async restartNodes(): Promise<void> {
     const { restarts } = this.#options;
@@ -366,8 +364,8 @@ class Ground {
   }
 
   /**
-   * Ends the faults and the changes. The last of each kind of change are lost, and nothing behind
-   * them shows that.
+   * Ends the faults and the changes. The last change of each kind is lost, and no later frame shows
+   * that.
    */
   async end(): Promise<void> {
     heal(this.links);
@@ -375,12 +373,12 @@ class Ground {
     await this.losses.during(this.links, 1, 0, () => this.quiet.stop());
   }
 
-  /** By conversation, in order. */
+  /** Returns the stored messages by conversation, in order. */
   stored(): Promise<Map<string, Received[]>> {
     return storedMessages(this.databaseUrl, [...this.#conversationIds, ...this.quiet.conversationIds]);
   }
 
-  /** Rejects when some of them do not get there. */
+  /** Rejects when some clients do not get there. */
   async untilAll(
     clients: readonly Reader[],
     isThere: (client: Reader) => boolean,
@@ -411,7 +409,7 @@ class Ground {
     }
   }
 
-  /** When that part of the messages is acknowledged. */
+  /** Replaces a node when this part of the messages is acknowledged. */
   async #replace(index: 0 | 1, signal: 'SIGTERM' | 'SIGKILL', part: number): Promise<void> {
     await until(() => this.#isSent || this.acknowledged.length >= part * this.#options.messages, {
       what: 'a part to be sent',
@@ -419,7 +417,7 @@ class Ground {
     });
     this.#count(signal);
     await endOf(this.#nodes[index]!, signal);
-    // Its link may be one that is broken at this moment, and a node does not start without Redis.
+    // Its link may be broken at this moment, and a node does not start without Redis.
     this.#nodes[index] = await until(() => this.#restart(index).catch(() => undefined), {
       what: 'the node to start again',
     });
@@ -437,7 +435,7 @@ class Ground {
     });
   }
 
-  /** Changes some of the messages that are sent, and of their conversations. */
+  /** Changes some of the sent messages, and of their conversations. */
   async #changeSome(n: number, conversationId: string, messageId: string): Promise<void> {
     const message = `/v1/messaging/messages/${messageId}`;
     if (n % CHANGED_OF === 0) await this.#change('edit', 'PATCH', message, { body: `edited ${n}` });
@@ -458,7 +456,7 @@ class Ground {
     let last = 'no answer';
     for (const startedAt = performance.now(); performance.now() - startedAt < SEND_MS; ) {
       const node = this.#random.pick(this.#nodes);
-      // One author on both nodes: a client id is an author's.
+      // Uses one author on both nodes: a client id belongs to an author.
       const token = node.demo.users.ada.access_token;
       const answer = await node
         .send(conversationId, { client_message_id: clientMessageId }, token)
@@ -486,7 +484,7 @@ function isComplete(client: Reader, stored: ReadonlyMap<string, readonly Receive
   return [...client.history.keys()].every((id) => client.last(id) >= (stored.get(id)?.at(-1)?.sequence ?? 0));
 }
 
-/** Resolves when the process is gone; rejects with its last words where it does not go. */
+/** Resolves when the process is gone; rejects with its last words if it does not go. */
 async function endOf(node: TestNode, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   const { child } = node.running;
   node.signal(signal);

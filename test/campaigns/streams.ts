@@ -12,27 +12,24 @@ import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface StreamsOptions extends Seeded {
   readonly conversations: number;
-  /** In each conversation, one behind the end of the reply to the other. */
+  /** Questions in each conversation, each after the end of the previous reply. */
   readonly questions: number;
   /**
-   * Readers of each conversation: half of them from the start, the others arrive later, one in each
+   * Readers of each conversation: half of them from the start; the others arrive later, one in each
    * of the first replies.
    */
   readonly readers: number;
-  /** Default: one of its own. Its agents have the models `first` and `second`. */
+  /** Default: a cluster of its own. Its agents have the models `first` and `second`. */
   readonly cluster?: AgentCluster;
 }
 
 interface StreamsFigures extends Found {
-  /** Replies that are in Postgres, written to their ends. */
+  /** Replies in Postgres, written to their ends. */
   readonly replies: number;
   readonly runs: Readonly<Record<string, number>>;
   readonly failovers: number;
   readonly readers: number;
-  /**
-   * Ends that readers saw of texts which were written before their eyes; of them, whose pieces made
-   * the text.
-   */
+  /** Ends of texts whose writing a reader saw, and those whose pieces made the text. */
   readonly watched: number;
   readonly whole: number;
   /** Frames between nodes that were overtaken by later ones. */
@@ -42,18 +39,18 @@ interface StreamsFigures extends Found {
 
 const TOKENS = 60;
 /**
- * Tokens of the last reply at which everything is cut, and at which it waits until all readers have
- * the text so far.
+ * Tokens of the last reply: at the first everything is cut, at the second it waits until all
+ * readers have the text so far.
  */
 const [CUT_AT, HELD_AT] = [15, 54];
 const TOKENS_PER_SECOND = 50;
 
 /**
- * Agents that answer on two nodes while the nodes' links to Redis and the readers' own to the nodes
- * are cut, delayed, hung and put out of order, and models fail over: every reader ends with what
- * Postgres has, and each reply has its notification once. Then one more reply each, in the middle
- * of which everything is cut once and other readers join: all of them have the text again before it
- * ends, and to each the pieces make exactly what is sealed.
+ * Agents answer on two nodes while the nodes' links to Redis and the readers' links to the nodes
+ * are cut, delayed, hung and put out of order, and models fail over. Every reader ends with the
+ * text in Postgres, and each reply has its notification once. Then in one more reply each,
+ * everything is cut in the middle and other readers join: all have the text again before it ends,
+ * and for each the pieces make exactly the sealed text.
  */
 export const streams = campaign({ whole: () => ({ conversations: 8, questions: 12, readers: 6 }), run });
 
@@ -132,7 +129,7 @@ class Ground {
     return this.#cluster.links.reduce((sum, { counts }) => sum + counts.held, 0);
   }
 
-  /** All conversations at once, until each has had its questions answered. */
+  /** Talks in all conversations at once, until each has its questions answered. */
   async talk(): Promise<void> {
     const { questions, readers } = this.#options;
     await Promise.all(
@@ -150,7 +147,7 @@ class Ground {
   }
 
   /**
-   * One question in each conversation; everything is cut in the middle of the reply, and some
+   * Asks one question in each conversation; everything is cut in the middle of the reply, and some
    * readers join there.
    */
   async talkOnce(): Promise<void> {
@@ -239,7 +236,7 @@ class Ground {
     };
   }
 
-  /** The first model breaks down in every third reply. */
+  /** Returns a reply; the first model breaks down in every third. */
   #reply(model: string): ModelReply {
     const text = Array.from({ length: TOKENS }, (_, n) => `${model} ${n} ${n % 7 === 0 ? '🚢 ' : ''}`);
     const reply = { text, tokensPerSecond: TOKENS_PER_SECOND, ...(this.#hold && { hold: this.#hold }) };
@@ -277,13 +274,13 @@ class Ground {
     }
   }
 
-  /** Resolves behind the end of the reply. Rejects where there is none in time. */
+  /** Resolves after the end of the reply. Rejects if there is none in time. */
   async #askOne(conversationId: string): Promise<void> {
     const client_message_id = randomUUID();
     await until(
       async () => {
         const node = this.#random.pick(this.#cluster.nodes);
-        // One author on both nodes: a client id is an author's.
+        // Uses one author on both nodes: a client id belongs to an author.
         const answer = await node.send(
           conversationId,
           { body: 'question', client_message_id },

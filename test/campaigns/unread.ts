@@ -10,12 +10,12 @@ import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
-/** What asks and does not read. */
+/** A kind of client that asks and does not read. */
 interface Shape {
   readonly name: string;
-  /** What the messages consist of: a control character takes six bytes of JSON. */
+  /** The letters of the messages: a control character takes six bytes of JSON. */
   readonly letters: 'control' | 'plain';
-  /** Sockets that replay the whole conversation, and the time between two of them. */
+  /** Number of sockets that replay the whole conversation, and the time between two. */
   readonly sockets: number;
   readonly spacingMs: number;
   /** Requests for a page of 100 messages. */
@@ -26,33 +26,33 @@ interface UnreadOptions extends Seeded {
   /** Messages of 40,000 characters in each of the two conversations. */
   readonly messages: number;
   readonly shapes: readonly Shape[];
-  /** How long the others are measured before, in milliseconds; 0: not at all. */
+  /** Milliseconds for which others are measured before; 0: not at all. */
   readonly measuredMs: number;
 }
 
 interface ShapeFigures {
   readonly shape: string;
   /**
-   * Resident memory of the node in megabytes: before, by how much it grew at most, and some seconds
-   * behind the end.
+   * Resident memory of the node in megabytes: before, its maximum growth, and some seconds after
+   * the end.
    */
   readonly beforeMb: number | undefined;
   readonly grownMb: number | undefined;
   readonly behindMb: number | undefined;
-  /** Bytes of answers that the server held at most, in megabytes. */
+  /** Megabytes of answers that the server held at most. */
   readonly heldMb: number;
-  /** How the sockets ended, by the server's own account. */
+  /** The ends of the sockets, as the server counts them. */
   readonly sockets: Readonly<Record<string, number>>;
-  /** Statuses of the pages; `none`: cut before one. */
+  /** Statuses of the pages; `none`: cut before a status. */
   readonly pages: Readonly<Record<string, number>>;
   /**
-   * Requests of others beside it, those that were refused, and the p99 in milliseconds before and
+   * Requests of others beside it, refused requests, and the p99 in milliseconds before and
    * meanwhile.
    */
   readonly others: number;
   readonly refused: number;
   readonly p99Ms: readonly [before: number, meanwhile: number];
-  /** Messages that a socket that reads was sent meanwhile, and seconds until it was live. */
+  /** Messages sent meanwhile to a socket that reads, and seconds until it was live. */
   readonly read: number;
   readonly readSeconds: number;
 }
@@ -73,10 +73,10 @@ export const SHAPES: readonly Shape[] = [
 ];
 
 /**
- * A node, a conversation of large messages, and two members who ask for it over and over without
- * reading: replays on sockets, and pages. Each shape has a node of its own, since a process rarely
- * gives memory back. The sockets end as slow readers, no page is refused, a socket that reads gets
- * everything, and the others are served as before.
+ * A node, a conversation of large messages, and two members who request it repeatedly without
+ * reading: replays on sockets, and pages. Each shape has its own node, since a process rarely gives
+ * memory back. The sockets end as slow readers, no page is refused, a socket that reads gets
+ * everything, and other clients are served as before.
  */
 export const unread = campaign({
   whole: () => ({ messages: 1_000, shapes: SHAPES, measuredMs: 10_000 }),
@@ -95,7 +95,7 @@ async function run(t: Teardown, options: UnreadOptions, random: Random): Promise
     if (conversation === undefined) {
       conversation = await fill(node, shape.letters, messages);
       large.set(shape.letters, conversation);
-      // What the sends took is not what is measured.
+      // The cost of the sends is not measured.
       await pause(2_000);
     }
     const run = await runShape(t, { node, conversation, shape, messages, measuredMs, random });
@@ -120,7 +120,7 @@ async function runShape(t: Teardown, run: Run): Promise<ShapeFigures> {
   const quiet = await createConversation(node, [node.demo.users.vera.id]);
   const others = new Others(node, quiet);
   const port = Number(new URL(node.baseUrl).port);
-  // One reader takes everything first, so that what is compared is what those that do not read add:
+  // One reader takes everything first, so that the comparison shows only what non-readers add:
   // reading 240 MB makes the heap of a fresh process grow, and others wait for it as well.
   const measuring = others.measure(measuredMs);
   await readAll(t, node, port, conversation, messages);
@@ -159,7 +159,7 @@ async function runShape(t: Teardown, run: Run): Promise<ShapeFigures> {
   await until(async () => (await socketEnds(node)).total >= endedBefore + shape.sockets, {
     what: 'the end of the sockets that do not read',
   });
-  // A page that the kernels took whole has ended long before; the others are cut.
+  // A page that the kernels took whole ended long before; other pages are cut.
   await until(async () => (await node.metric('parley_http_held_answer_bytes')) === 0, {
     what: 'the end of the pages that are not read',
   });
@@ -228,7 +228,7 @@ function problemsOf(shape: Shape, figures: ShapeFigures, messages: number): stri
   return problems.map((problem) => `${shape.name}: ${problem}`);
 }
 
-/** With the flags of `npm start`, which decide how much garbage the heap holds. */
+/** Has the flags of `npm start`, which decide how much garbage the heap holds. */
 const COMMAND: readonly [string, ...string[]] = [
   PARLEY[0],
   '--max-semi-space-size=32',
@@ -245,10 +245,10 @@ const ENVIRONMENT = {
 };
 const ALLOWED_MB = 150;
 const CHARACTERS = 40_000;
-/** Sends that are under way at once while a conversation is filled. */
+/** Number of concurrent sends while a conversation is filled. */
 const WIDTH = 8;
 const SETTLE_MS = 5_000;
-/** Time between two requests of the others. */
+/** Time between two requests of other clients. */
 const PACE_MS = 25;
 
 async function fill(node: TestNode, letters: Shape['letters'], messages: number): Promise<string> {
@@ -293,7 +293,7 @@ function subscription(conversationId: string): string {
   });
 }
 
-/** Opens sockets that ask for a replay in the given rhythm and read nothing of it. */
+/** Opens sockets that request a replay in the given rhythm and read nothing. */
 async function openSockets(
   node: TestNode,
   port: number,
@@ -313,7 +313,7 @@ async function openSockets(
   return opened;
 }
 
-/** How the node has ended sockets so far. */
+/** Returns how the node has ended sockets. */
 async function socketEnds(node: TestNode): Promise<{ total: number; byReason: Record<string, number> }> {
   const text = await (await fetch(`${node.baseUrl}/metrics`)).text();
   const byReason: Record<string, number> = {};
@@ -333,10 +333,7 @@ function countBy(values: readonly string[]): Record<string, number> {
   return counts;
 }
 
-/**
- * An application of the account, which sends and reads in a conversation of its own at a steady
- * pace.
- */
+/** An application of the account that sends and reads in its own conversation at a steady pace. */
 class Others {
   count = 0;
   refused = 0;
@@ -351,7 +348,7 @@ class Others {
     this.#conversation = conversation;
   }
 
-  /** Measures for so long, or until `stop`. */
+  /** Measures for this long, or until `stop`. */
   async measure(ms: number): Promise<void> {
     const endMs = performance.now() + ms;
     for (let n = 0; !this.#stopped && performance.now() < endMs; n++) {
@@ -367,7 +364,7 @@ class Others {
     await Promise.all(this.#underWay);
   }
 
-  /** The p99 since it was asked last, in milliseconds. */
+  /** Returns the p99 in ms since the last call. */
   takeP99(): number {
     const sorted = this.#takenMs.sort((a, b) => a - b);
     this.#takenMs = [];

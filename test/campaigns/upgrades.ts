@@ -13,7 +13,7 @@ interface UpgradesOptions extends Seeded {
 }
 
 interface UpgradesFigures extends Found {
-  /** How many sockets were opened, by what their clients did. */
+  /** Number of opened sockets, by the behaviour of their clients. */
   readonly upgrades: Readonly<Record<string, number>>;
   /** Messages that were sent meanwhile. */
   readonly messages: number;
@@ -21,10 +21,10 @@ interface UpgradesFigures extends Found {
 }
 
 /**
- * One node under requests that become sockets, hundreds at once, while messages are sent: each
+ * One node under requests that become sockets, hundreds at once, while messages are sent. Each
  * socket gets its answer and its first frames whole and in order, and none is closed before its
- * client leaves. src/edge/gateway/socket/upgrade-cork.ts says how they could be; it depends on the
- * heap, so clients of several kinds take turns, and some leave at once.
+ * client leaves. src/edge/gateway/socket/upgrade-cork.ts says how they could fail; it depends on
+ * the heap, so clients of several kinds take turns, and some leave at once.
  */
 export const upgrades = campaign({ whole: () => ({ upgrades: 1_000_000 }), run });
 
@@ -42,7 +42,7 @@ async function run(t: Teardown, { upgrades }: UpgradesOptions, random: Random): 
   for (let left = upgrades; left > 0 && problems.length === 0; left -= AT_ONCE) {
     const clients = Array.from({ length: Math.min(AT_ONCE, left) }, () => new Client(node, random));
     await Promise.all(clients.map(({ greeted }) => greeted));
-    // The sockets of the wave before have been open all that time.
+    // The sockets of the previous wave have been open all that time.
     problems.push(...before.flatMap((client) => client.leave()));
     for (const { kind } of clients) counts[kind] = (counts[kind] ?? 0) + 1;
     before = clients;
@@ -58,7 +58,7 @@ async function run(t: Teardown, { upgrades }: UpgradesOptions, random: Random): 
 const AT_ONCE = 200;
 const PATIENCE_MS = 60_000;
 
-/** The more frequent kinds stand here more than once. */
+/** The more frequent kinds are listed more than once. */
 const KINDS = ['known', 'known', 'unknown', 'unknown', 'former', 'second', 'gone'] as const;
 
 /**
@@ -104,8 +104,8 @@ class Client {
   }
 
   /**
-   * Ends the connection, with a reset, or ports would not suffice. Returns what was wrong with it
-   * until now.
+   * Ends the connection with a reset, since ports would not suffice otherwise. Returns its problems
+   * so far.
    */
   leave(): string[] {
     const ended = this.#ended;
@@ -128,7 +128,7 @@ class Client {
   }
 }
 
-/** Returns whether the bytes begin with the answer, and frames of these types directly behind. */
+/** Returns whether the bytes begin with the answer, directly followed by frames of these types. */
 function isGreeting(bytes: Buffer, types: readonly string[]): boolean {
   let at = bytes.indexOf(HEAD_END) + HEAD_END.length;
   if (at < HEAD_END.length || !bytes.toString('latin1', 0, at).startsWith('HTTP/1.1 101 ')) return false;

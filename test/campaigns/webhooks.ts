@@ -18,7 +18,7 @@ interface WebhooksOptions extends Seeded {
   /** Deliveries, over the three webhooks. */
   readonly events: number;
   readonly conversations: number;
-  /** Callers that send side by side. */
+  /** Number of concurrent callers. */
   readonly width: number;
   readonly kills: number;
 }
@@ -27,21 +27,21 @@ interface WebhooksFigures extends Found {
   readonly messages: number;
   readonly events: number;
   readonly kills: number;
-  /** Requests that were refused or not answered as they should, by the receiver. */
+  /** Requests that the receiver refused or did not answer as it should. */
   readonly refused: Readonly<Record<string, number>>;
   /** Events that were accepted more than once. */
   readonly repeated: Readonly<Record<string, number>>;
   readonly replays: number;
-  /** Claims about a conversation that were checked. */
+  /** Checked claims about a conversation. */
   readonly claims: number;
 }
 
 /**
  * Two nodes under load, whose clock of retries runs a thousand times faster, with three receivers:
  * one is down a third of the time, one is slow, one lies (it takes events and answers with an
- * error, with nothing, or with garbage). Nodes are killed. Every event is accepted at least once by
- * each. Meanwhile no claim of completeness covers what was not accepted, and everything that was
- * not is outside of what is claimed: a receiver that compares finds it.
+ * error, with nothing, or with garbage). Nodes are killed. Each receiver accepts every event at
+ * least once. Meanwhile no claim of completeness covers an event that was not accepted: a receiver
+ * that compares finds it outside of the claims.
  */
 export const webhooks = campaign({
   whole: () => ({ events: 100_000, conversations: 40, width: 24, kills: 8 }),
@@ -133,7 +133,7 @@ class Nodes {
     nodes[index] = await this.#start(nodes[index].dataDir);
   }
 
-  /** Returns undefined where the node does not answer. */
+  /** Returns undefined if the node does not answer. */
   async call(
     index: number,
     method: string,
@@ -202,7 +202,7 @@ const CHILD = [
 
 /** Sends to all conversations over both nodes until enough are acknowledged. */
 class Sends {
-  /** The id of each message, and by the clock of the machine when its answer had arrived. */
+  /** For each message id, the machine's time at which its answer had arrived. */
   readonly acknowledged = new Map<string, number>();
   isOver = false;
   readonly #nodes: Nodes;
@@ -215,7 +215,7 @@ class Sends {
     this.#count = count;
   }
 
-  /** Of all that are to be sent. */
+  /** The acknowledged share of all messages to send. */
   get share(): number {
     return this.acknowledged.size / this.#count;
   }
@@ -237,10 +237,10 @@ class Sends {
 
 type Manner = 'down' | 'slow' | 'lying';
 
-/** A receiver. An event is accepted where it was answered with 2xx. */
+/** A receiver. It has accepted an event that it answered with 2xx. */
 class Receiver {
   readonly manner: Manner;
-  /** By the id of the message, by performance.now(). */
+  /** Times by performance.now(), by the id of the message. */
   readonly accepted = new Map<string, number>();
   refused = 0;
   repeated = 0;
@@ -270,7 +270,7 @@ class Receiver {
     this.#random = random;
   }
 
-  /** From now on everything is accepted. */
+  /** Accepts everything from now on. */
   heal(): void {
     this.#isHealed = true;
   }
@@ -322,11 +322,11 @@ interface Stored {
 
 interface Claims {
   readonly allThroughMs: number;
-  /** By conversation. */
+  /** Progress by conversation. */
   readonly progress: ReadonlyMap<string, { readonly through: number; readonly head: number }>;
 }
 
-/** Compares what is claimed with what the receivers have accepted. */
+/** Compares claims with what the receivers have accepted. */
 class Check {
   readonly problems: string[] = [];
   checked = 0;
@@ -363,7 +363,7 @@ class Check {
       for (const message of before) {
         if (isAccepted(message)) continue;
         const claim = progress.get(message.conversation_id);
-        // A conversation that is not listed has had nothing recorded: all_through is before it.
+        // An unlisted conversation has had nothing recorded: all_through is before it.
         if (claim === undefined) continue;
         if (claim.head < message.sequence) {
           this.#report(receiver, `does not know that ${message.sequence} exists`);
@@ -374,8 +374,8 @@ class Check {
   }
 
   /**
-   * Waits until each receiver has everything, and all of it is claimed. Returns how often something
-   * was replayed.
+   * Waits until each receiver has everything, and all of it is claimed. Returns the number of
+   * replays.
    */
   async everything(acknowledged: ReadonlyMap<string, number>): Promise<number> {
     let replays = 0;
@@ -423,7 +423,7 @@ class Check {
     let url: string | null = `/v1/webhooks/${webhookId}/completeness?limit=100`;
     while (url !== null) {
       const { body } = (await this.#page(url)) as { body: CompletenessPage };
-      // The first page was asked for first.
+      // The first page was requested first.
       allThroughMs ||= Date.parse(body.all_through);
       for (const { conversation_id, through_sequence: through, head } of body.data) {
         progress.set(conversation_id, { through, head });
@@ -461,5 +461,5 @@ interface CompletenessPage {
   readonly page_info: { readonly next_page_url: string | null };
 }
 
-/** For a hundred thousand events, most of whose retries end within two minutes. */
+/** Enough for a hundred thousand events, most of whose retries end within two minutes. */
 const FINISH_MS = 15 * 60_000;

@@ -16,22 +16,22 @@ import { until } from '../support/until.ts';
 import { campaign, type Found, type Seeded } from './campaign.ts';
 
 interface WithoutOptions extends Seeded {
-  /** The folder of features/ that the copy is without. */
+  /** The folder of features/ that the copy lacks. */
   readonly feature: string;
   /** Whether the copy is type-checked. */
   readonly types: boolean;
   /** Folders of test/ whose suites run in the copy. */
   readonly suites: readonly string[];
-  /** How long the node of the copy is used. */
+  /** Seconds for which the node of the copy is used. */
   readonly seconds: number;
-  /** How long nothing is sent to it afterwards. */
+  /** Seconds for which nothing is sent to it afterwards. */
   readonly quietSeconds: number;
 }
 
 interface WithoutFigures extends Found {
   /** Test files that ran in the copy. */
   readonly files: number;
-  /** Test files of these folders that need the feature, and did not run. */
+  /** Test files of these folders that need the feature and did not run. */
   readonly needing: readonly string[];
   readonly acknowledged: number;
   /** Acknowledged changes in other conversations, by kind. */
@@ -41,7 +41,7 @@ interface WithoutFigures extends Found {
   readonly tables: number;
 }
 
-/** What test files request of each feature, or of the demo account's part of it: they need it. */
+/** Requests of test files that need a feature, or the demo account's part of it. */
 const REQUESTS: Readonly<Record<string, RegExp>> = {
   agents: /\/v1\/ai\/|demo\.agent\.id|@assistant/,
   compliance:
@@ -53,7 +53,7 @@ const REQUESTS: Readonly<Record<string, RegExp>> = {
   webhooks: /\/v1\/webhooks/,
 };
 
-/** The suites that are about no feature. Files in them that need one are found by themselves. */
+/** Suites that concern no feature. Files in them that need a feature are found automatically. */
 const SUITES = [
   'access',
   'accounts',
@@ -71,7 +71,7 @@ const SUITES = [
   'resources',
 ];
 
-/** These compare the whole contract with something, and so need all features. */
+/** Files that compare the whole contract with something, and so need all features. */
 const WHOLE_CONTRACT = [
   'asyncapi',
   'changes',
@@ -130,7 +130,7 @@ interface Suites {
   readonly suites: readonly string[];
 }
 
-/** Runs them one after another, each file in a process of its own. */
+/** Runs the suites one after another, each file in a separate process. */
 async function runSuites(t: Teardown, { copy, feature, suites }: Suites) {
   // Postgres enters both as another user. Below the copy, tests would find its dependencies.
   const TMPDIR = freshDirectory(t);
@@ -152,7 +152,7 @@ async function runSuites(t: Teardown, { copy, feature, suites }: Suites) {
   return { ran: running.length, needing: needing.map((path) => basename(path)), failed };
 }
 
-/** Whether a test file, or one that it imports, imports a feature or requests something of it. */
+/** Returns whether a test file, or a file it imports, imports a feature or requests part of it. */
 function needs(feature: string, path: string, seen = new Set<string>()): boolean {
   if (seen.has(path)) return false;
   seen.add(path);
@@ -201,7 +201,7 @@ async function exerciseNode(t: Teardown, { copy, options, random }: Use) {
   const stored = (await node.page(conversationId)).map(({ sequence }) => sequence);
   for (const { from, listener } of followers) {
     const expected = stored.filter((sequence) => sequence > from);
-    // A replay that is too long is answered with `resync`, and such a reader pages.
+    // A replay that is too long is answered with `resync`, and its reader pages.
     if (listener.frames.some(({ type }) => type === 'resync')) continue;
     await until(() => listener.created().length >= expected.length, { what: `messages after ${from}` });
     problems.push(...deliveryProblems(listener.sequences(), expected).map((it) => `after ${from}: ${it}`));
@@ -218,7 +218,7 @@ async function exerciseNode(t: Teardown, { copy, options, random }: Use) {
   let before = await countRows(pool);
   let grown: string[] = [];
   // Work that was under way may end in the first periods: a table that still grows in the last one
-  // grows for ever.
+  // grows forever.
   for (let periods = 0; periods < 3; periods++) {
     await pause(options.quietSeconds * 1_000);
     const after = await countRows(pool);

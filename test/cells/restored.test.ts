@@ -1,5 +1,5 @@
 /**
- * A database that is restored from a backup of before a move
+ * A database restored from a backup that is older than a move
  * (docs/operations.md#moving-an-account).
  */
 

@@ -1,5 +1,5 @@
 /**
- * `admin account delete` (docs/operations.md#deleting-an-account), and what nodes do with such an
+ * `admin account delete` (docs/operations.md#deleting-an-account), and how nodes treat such an
  * account.
  */
 

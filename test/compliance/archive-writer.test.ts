@@ -1,4 +1,4 @@
-/** The archives of exports, as they are written. */
+/** Archives of exports while they are written. */
 
 import t from 'tap';
 import { ArchiveWriter } from '../../src/features/compliance/exports/archive.ts';

@@ -1,5 +1,5 @@
 /**
- * The erasure of a person over HTTP, and that nothing of it is left
+ * The erasure of a person over HTTP, and that nothing of the person is left
  * (docs/contract.md#erasing-a-person).
  */
 

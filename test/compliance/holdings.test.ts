@@ -1,7 +1,7 @@
 /**
- * That everything which refers to an account, a person, a conversation or a message goes with it
- * and is exported, as the holdings of the slices say: the tables of the schema are compared with
- * them, and the exceptions are here, each with its reason.
+ * Everything that refers to an account, a person, a conversation or a message goes with it and is
+ * exported, as the holdings of the slices say. The tables of the schema are compared with them, and
+ * the exceptions are here, each with its reason.
  */
 
 import { sql } from 'kysely';

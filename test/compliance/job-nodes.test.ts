@@ -1,6 +1,6 @@
 /**
- * Exports and erasures over two nodes: both are killed in the middle, and what one erases is gone
- * on the other.
+ * Exports and erasures over two nodes: both are killed in the middle, and data that one node erases
+ * is gone on the other.
  */
 
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** How metadata goes, and that exports have it (docs/contract.md#metadata). */
+/** The removal of metadata, and its place in exports (docs/contract.md#metadata). */
 
 import { randomUUID } from 'node:crypto';
 import type { Attachment } from '@parley/protocol/resources/attachment.ts';

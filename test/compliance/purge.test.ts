@@ -1,5 +1,5 @@
 /**
- * What a purge removes, and what the numbers of a conversation do afterwards
+ * The effects of a purge, and the numbers of a conversation afterwards
  * (docs/decisions.md#numbers-after-a-purge).
  */
 

@@ -1,6 +1,6 @@
 /**
- * Redact Message over HTTP (docs/contract.md#redaction): what is gone, what is refused, and who
- * learns what.
+ * Redact Message over HTTP (docs/contract.md#redaction): what is gone, what is refused, and who is
+ * told.
  */
 
 import { randomUUID } from 'node:crypto';

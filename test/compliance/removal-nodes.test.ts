@@ -1,6 +1,6 @@
 /**
- * What one node redacts or deletes is gone on the other: over REST, on open sockets and on those
- * that come back.
+ * Content that one node redacts or deletes is gone on the other: over REST, on open sockets, and on
+ * sockets that come back.
  */
 
 import { connect, type Message } from '@parley/client';

@@ -1,6 +1,6 @@
 /**
- * Direct messages, hidden conversations, and which messages bring them back, over HTTP on a whole
- * server.
+ * Direct messages, hidden conversations, and the messages that bring them back, over HTTP on a
+ * whole server.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
- * A caller's lesser permission for its own state and messages, which does not apply to those of
- * others.
+ * A caller's lesser permission for its own state and messages, which does not apply to other
+ * authors.
  */
 
 import { randomUUID } from 'node:crypto';

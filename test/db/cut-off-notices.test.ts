@@ -1,5 +1,5 @@
 /**
- * What nodes say to each other while one of them cannot publish
+ * Notices between nodes while one of them cannot publish
  * (src/platform/db/notices/cut-off-notices.ts).
  */
 

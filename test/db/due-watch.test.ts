@@ -1,5 +1,5 @@
 /**
- * One statement finds out which loops of a node have something to do
+ * One statement finds the loops of a node that have something to do
  * (src/platform/db/queue/due-watch.ts).
  */
 

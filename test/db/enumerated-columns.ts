@@ -1,7 +1,4 @@
-/**
- * The values of the columns that have only certain ones, as the rows' types say: the compiler
- * compares both.
- */
+/** The values of enumerated columns, as the rows' types say: the compiler compares both. */
 
 import type { Selectable } from 'kysely';
 import type { Schema } from '../../src/platform/db/tables/schema.ts';

@@ -1,6 +1,4 @@
-/**
- * That nothing grows unnoticed: docs/operations.md#what-grows, and outbox rows that keep failing.
- */
+/** Nothing grows unnoticed: docs/operations.md#what-grows, and outbox rows that keep failing. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Every queue in a table (platform/db/queue/leased-rows.ts), with two nodes: what they take, what
- * they leave behind when they die, and what they may still write when they come back.
+ * Every queue in a table (platform/db/queue/leased-rows.ts), with two nodes: the rows that they
+ * take, the rows that they leave when they die, and what they may still write when they come back.
  */
 
 import { newId } from '@parley/protocol/ids.ts';

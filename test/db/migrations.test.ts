@@ -18,7 +18,7 @@ import { createEmptyDatabase, createTestDatabase, startPostgres } from '../suppo
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
-/** Plain JavaScript: `.ci/run` asks it first, before anything is installed. */
+/** Plain JavaScript: `.ci/run` runs it first, before anything is installed. */
 const { RELEASED, changedMigrations } = createRequire(import.meta.url)(
   '../verdict/released-migrations.cjs',
 ) as {

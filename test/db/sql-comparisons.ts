@@ -1,6 +1,6 @@
 /**
- * The comparisons of columns with constants in a text of SQL, by patterns: near enough for SQL as
- * this project writes it. What it cannot resolve it judges by every table that has such a column.
+ * The comparisons of columns with constants in a text of SQL, by patterns: near enough for this
+ * project's SQL. Comparisons that it cannot resolve are judged by every table with such a column.
  */
 
 /** A column that is compared with a constant. */

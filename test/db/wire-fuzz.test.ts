@@ -1,4 +1,4 @@
-/** The reader of Postgres' protocol behind bytes that no Postgres sends. */
+/** The reader of Postgres' protocol, given bytes that no Postgres sends. */
 
 import t from 'tap';
 import { MessageReader, SERVER_MESSAGE } from '../../src/platform/db/connection/wire/message-reader.ts';

@@ -1,7 +1,4 @@
-/**
- * What a pipelined connection does with the bytes of the protocol: the same as pg, however they
- * arrive.
- */
+/** A pipelined connection reads the bytes of the protocol as pg does, however they arrive. */
 
 import { connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';

@@ -13,7 +13,7 @@ import {
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
 
-/** Two nodes over one broker; where there is only one process, both are the same engine. */
+/** Two nodes over one broker; with only one process, both are the same engine. */
 export interface Nodes {
   readonly a: Engine;
   readonly b: Engine;

@@ -13,7 +13,7 @@ import { startRedis, testRedisUrl } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { engineContract, flushed, makeFrame, type Nodes, newChannel, onCreated } from './contract.ts';
 
-/** Enough that telling the broker of all of them again takes longer than a proof. */
+/** Enough channels that subscribing to all of them again takes longer than a proof. */
 const CHANNELS = 10_000;
 
 const sharedUrl = await testRedisUrl(t);

@@ -1,6 +1,6 @@
 /**
- * Typing, read positions and presence over sockets (docs/realtime.md#events), and how they are shed
- * (docs/realtime.md#guarantees, 4).
+ * Typing, read positions and presence over sockets (docs/realtime.md#events), and how these events
+ * are shed (docs/realtime.md#guarantees, 4).
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -1,8 +1,8 @@
 /**
- * Every event of packages/protocol/socket/events.ts, for the team and for a customer of the
- * same case (docs/architecture.md#delivery), from the code that produces it: a whole server, asked
- * over REST and sockets, and the reply of an agent on another node. An event that has no entry here
- * fails the test.
+ * Every event of packages/protocol/socket/events.ts, for the team and for a customer of the same
+ * case (docs/architecture.md#delivery), from the code that produces it: a whole server, used over
+ * REST and sockets, and the reply of an agent on another node. An event without an entry here fails
+ * the test.
  */
 
 import { randomUUID } from 'node:crypto';

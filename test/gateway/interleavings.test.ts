@@ -1,4 +1,4 @@
-/** Orders of events that chance brings about once in a million, each brought about on purpose. */
+/** Orders of events that happen by chance once in a million, each caused on purpose. */
 
 import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';

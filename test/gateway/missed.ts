@@ -3,7 +3,7 @@ import { createConversation } from '../../src/core/conversations/rows/conversati
 import type { Schema } from '../../src/platform/db/tables/schema.ts';
 import type { Client, Ground, ReceivedFrame } from './fixture.ts';
 
-/** The changes that a socket missed, made of rows: nothing here is published. */
+/** The changes that a socket missed, made from rows: nothing here is published. */
 export class Missed {
   readonly #ground: Ground;
 

@@ -1,4 +1,4 @@
-/** Presence (docs/realtime.md#events), which nodes exchange over the engine alone. */
+/** Presence (docs/realtime.md#events), which nodes exchange only over the engine. */
 
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';

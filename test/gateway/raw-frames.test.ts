@@ -1,4 +1,4 @@
-/** Frames of the WebSocket protocol that no JSON is in, and frames that break its rules. */
+/** Frames of the WebSocket protocol without JSON, and frames that break its rules. */
 
 import t from 'tap';
 import { startNginx } from '../support/nginx.ts';

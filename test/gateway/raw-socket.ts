@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { until } from '../support/until.ts';
 
-/** A socket made by hand, for what no library sends, and for not reading. */
+/** A handmade socket that sends what no library sends, and that need not read. */
 export class RawSocket {
   readonly socket: Socket;
   /** The payloads of the text frames so far. */

@@ -4,7 +4,7 @@ import type { Reader } from '../../src/edge/gateway/stream/reader.ts';
 import { ReplayRoom } from '../../src/edge/gateway/stream/replay-room.ts';
 import { until } from '../support/until.ts';
 
-/** A reader whose client takes what it is told to. */
+/** A reader whose client takes only what the test lets it take. */
 class StuckReader implements Reader {
   readonly audience = 'team';
   readonly version = NEWEST_VERSION;

@@ -1,5 +1,5 @@
 /**
- * Tickets: used once, bound to actor, account and the credential that asked for them
+ * Tickets: used once, bound to actor, account and the credential that requested them
  * (docs/realtime.md#opening).
  */
 

@@ -1,6 +1,6 @@
 /**
- * The document of the socket and its page, held against the tables they are made of and against
- * real frames.
+ * The document of the socket and its page, compared with the tables they are made of and with real
+ * frames.
  */
 
 import { writeFileSync } from 'node:fs';

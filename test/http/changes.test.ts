@@ -1,4 +1,4 @@
-/** Routes that change something: whose transaction it is, and what is stored with it. */
+/** Routes that change something: who opens the transaction, and what is stored with it. */
 
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { Body } from '@parley/protocol/schema/schema.ts';

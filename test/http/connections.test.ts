@@ -1,4 +1,4 @@
-/** How many connections of the pool the requests of one credential hold at once. */
+/** The number of the pool's connections that the requests of one credential hold at once. */
 
 import { Body } from '@parley/protocol/schema/schema.ts';
 import t from 'tap';

@@ -1,5 +1,5 @@
 /**
- * Ids of the account's own application in place of ours: in paths, bodies and queries
+ * Ids of the account's own application instead of ours: in paths, bodies and queries
  * (docs/contract.md#own-ids).
  */
 

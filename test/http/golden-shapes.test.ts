@@ -1,6 +1,6 @@
 /**
  * The fields of every request, answer and event in each stable version, with their types, as the
- * published documents have them: golden/shapes.json. test/support/contract.ts holds the answers of
+ * published documents have them: golden/shapes.json. test/support/contract.ts checks the answers of
  * all tests against these documents. A new field, parameter, member or endpoint that is not
  * declared as new in the preview changes a stable version here.
  */

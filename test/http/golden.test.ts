@@ -1,8 +1,7 @@
 /**
- * The answers of the five specified endpoints, of the resources that are used most, and events, in
- * each version, as files: golden/<name>.json (golden-shapes.test.ts has the rest). Those of stable
- * versions never change. A version that a file does not have is written into it, and the test fails
- * once.
+ * The answers of the five specified endpoints and of the most used resources, and events, in each
+ * version, as files: golden/<name>.json (golden-shapes.test.ts has the rest). Stable versions never
+ * change. A version that a file lacks is written into it, and the test fails once.
  */
 
 import { randomUUID } from 'node:crypto';

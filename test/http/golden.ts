@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { VERSIONS, type Version, versionNamed } from '@parley/protocol/versions.ts';
 import type { Test } from 'tap';
 
-/** Versions that are promised: what the golden files have of them is never written again. */
+/** Promised versions: their parts of the golden files are never written again. */
 const FROZEN: readonly Version[] = ['1.0.harbor', '1.1.harbor', '1.2.harbor', '1.3.harbor'];
 
 /**

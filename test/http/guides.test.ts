@@ -1,5 +1,5 @@
 /**
- * The examples of the guides run, as a reader would paste them: the JavaScript of a page as one
+ * Runs the examples of the guides as a reader would paste them: the JavaScript of a page as one
  * module, its shell as one script.
  */
 

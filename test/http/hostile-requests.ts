@@ -1,6 +1,6 @@
 import { HEADER_LINES } from './fixture.ts';
 
-/** A request that one reader may take for something else than another does. */
+/** A request that two readers may understand differently. */
 export interface HostileRequest {
   readonly name: string;
   /** Up to the end of its head. */

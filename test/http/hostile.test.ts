@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 import { BIG, type Fixture, HEADER_LINES, HEADERS, serve } from './fixture.ts';
 import { type HostileRequest, hostileRequests, LAST_REQUESTS, smuggledIn } from './hostile-requests.ts';
 
-// Some wait for the library's ten seconds, each with a server of its own.
+// Some tests wait for the library's ten seconds, each with a server of its own.
 t.jobs = 8;
 
 t.test('hostile requests, straight at the server', async (t) => {

@@ -1,6 +1,6 @@
 /**
- * Filters of lists and of the search by ids: one that names nothing for the caller is refused,
- * whatever it is an id of.
+ * Filters of lists and of the search by ids: an id that names nothing for the caller is refused,
+ * whatever else it names.
  */
 
 import { newId } from '@parley/protocol/ids.ts';

@@ -1,7 +1,7 @@
 /**
- * The rules of bodies that no schema says: each is broken once at a resource that does not exist,
- * and the rule is the answer, not the 404. A route with a body is missing here until its rules are
- * listed, or that it has none.
+ * The rules of bodies that no schema states. Each is broken once at a resource that does not exist,
+ * and the rule is the answer, not the 404. A route with a body must be listed here with its rules,
+ * or as having none.
  */
 
 import { newId } from '@parley/protocol/ids.ts';

@@ -1,6 +1,6 @@
 /**
- * Every list, over its filters: rows that exist at the start come once and in order, forward and
- * back, while rows are added.
+ * Every list, over its filters: rows that exist at the start come once and in order, in both
+ * directions, while rows are added.
  */
 
 import { newId } from '@parley/protocol/ids.ts';

@@ -1,7 +1,7 @@
 /**
  * Every endpoint against every way of not being allowed to use it
  * (docs/contract.md#order-of-checks), and every id of another account in every place of a path or
- * body: answered byte for byte like an absent one.
+ * body: answered byte for byte like an absent id.
  */
 
 import { type IdKind, newId } from '@parley/protocol/ids.ts';

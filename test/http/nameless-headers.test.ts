@@ -1,5 +1,5 @@
 /**
- * The library shows no header behind a line `: x`. What such headers can do, and what stops them.
+ * The library shows no header behind a line `: x`: the effects of such headers, and the defence.
  */
 
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** The API document of one version: what its callers know, and everything that they always get. */
+/** The API document of one version: what its callers know, and what they always get. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Keys of the caller's own in bodies, of one message or event each: what is sent again under a key
- * that is known is answered with what is there, and the answer says so, beside and without an
+ * Keys of the caller's own in bodies, of one message or event each. A repetition under a known key
+ * is answered with the existing resource, and the answer says so, with and without an
  * Idempotency-Key.
  */
 

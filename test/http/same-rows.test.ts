@@ -1,6 +1,6 @@
 /**
  * Readers × conversations × ways in: whichever endpoint shows messages or conversations, a reader
- * gets the same of them. What a reader may read is asked of Get Message and Get Conversation. Every
+ * gets the same ones. Get Message and Get Conversation decide what a reader may read. Every
  * endpoint that shows either is classified here.
  */
 

@@ -3,8 +3,8 @@ import { covers, SOCKETS_SINCE, type Version } from '@parley/protocol/versions.t
 import { nameOf, type SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
 
 /**
- * Returns what exists at a version: operations and frames, and the schemas with names that these
- * refer to.
+ * Returns what exists at a version: operations and frames, and the named schemas that these refer
+ * to.
  */
 export function shapesAt(
   version: Version,

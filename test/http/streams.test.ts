@@ -1,4 +1,4 @@
-/** Bodies that are never whole in memory: as they come, and as they are sent. */
+/** Bodies that are never whole in memory, in both directions. */
 
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** Answers that are not read: how much of them stays in memory, by the server's own account. */
+/** Answers that are not read: how much stays in memory, as the server counts it. */
 
 import t from 'tap';
 import { RawClient } from '../support/raw-client.ts';

@@ -1,6 +1,6 @@
 /**
- * The effects of `Since` (packages/protocol/schema/since.ts), on resources of the test and on
- * those of the service.
+ * The effects of `Since` (packages/protocol/schema/since.ts), on resources of the test and of the
+ * service.
  */
 
 import { readFile } from 'node:fs/promises';

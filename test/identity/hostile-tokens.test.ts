@@ -1,5 +1,5 @@
 /**
- * Hostile tokens among honest ones (docs/contract.md#identity-providers): no hostile one is
+ * Hostile tokens among honest ones (docs/contract.md#identity-providers): no hostile token is
  * admitted, every honest one is, and no refusal shows anything of a token.
  */
 

@@ -1,4 +1,4 @@
-/** Sign-in at a provider that answers what it likes: only a proper ID token begins a session. */
+/** Sign-in at a provider with arbitrary answers: only a proper ID token begins a session. */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';

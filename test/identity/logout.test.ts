@@ -1,6 +1,6 @@
 /**
- * Back-channel logout (docs/contract.md#sign-in), by a real OpenID provider and by tokens as it
- * signs them.
+ * Back-channel logout (docs/contract.md#sign-in), by a real OpenID provider and by tokens signed
+ * like its own.
  */
 
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-/** An archive that was converted without a server is imported as the archive itself. */
+/** An archive converted without a server is imported like the archive itself. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Small archives of other services, and how they are uploaded. */
+/** Small archives of other services, and their upload. */
 
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';

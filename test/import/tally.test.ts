@@ -1,10 +1,10 @@
-/** What an import keeps of what it left out, over several tries. */
+/** An import's record of what it left out, over several tries. */
 
 import t from 'tap';
 import type { LastRemark, RemarkRow } from '../../src/features/import/imports/remarks.ts';
 import { Tally } from '../../src/features/import/job/tally.ts';
 
-/** Skips, tries again after each `every` of them, and returns the stored remarks. */
+/** Skips, tries again after every `every` skips, and returns the stored remarks. */
 function stored(reasons: readonly string[], every: number): RemarkRow[] {
   const rows = new Map<string, RemarkRow & { count: number }>();
   const last = (): LastRemark[] =>

@@ -1,4 +1,4 @@
-/** Two nodes over one Redis: each shows both, and what is wrong with Redis. */
+/** Two nodes over one Redis: each shows both, and the problems of Redis. */
 
 import type { Installation, InstallationCheck } from '@parley/protocol/resources/installation.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';

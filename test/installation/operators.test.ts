@@ -1,4 +1,4 @@
-/** Operators, and what all others see of their endpoints: nothing. */
+/** Operators, and that their endpoints do not exist for other callers. */
 
 import type { Installation } from '@parley/protocol/resources/installation.ts';
 import type { Me } from '@parley/protocol/resources/me.ts';

@@ -1,4 +1,4 @@
-/** Jobs in the queue of the version before (src/platform/db/queue/earlier-jobs.ts). */
+/** Jobs in the queue of the previous version (src/platform/db/queue/earlier-jobs.ts). */
 
 import t from 'tap';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';

@@ -1,4 +1,4 @@
-/** That no durable event is left out: by its face, or by one half of its source. */
+/** No durable event is left out, by its face or by one half of its source. */
 
 import { type ChangeEventName, EVENTS } from '@parley/protocol/socket/events.ts';
 import t from 'tap';

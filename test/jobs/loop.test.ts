@@ -4,7 +4,7 @@ import t from 'tap';
 import { Loop } from '../../src/platform/lifecycle.ts';
 import { until } from '../support/until.ts';
 
-/** A loop of short pauses that rests while nothing is to be done, and the number of its rounds. */
+/** A loop of short pauses that rests while there is nothing to do, and the number of its rounds. */
 function startLoop(t: Tap) {
   const state = { isBusy: false, rounds: 0 };
   const loop = new Loop({

@@ -1,5 +1,5 @@
 /**
- * Which node handles an outbox row: its writer as long as it goes on, then the sweep that takes it
+ * The node that handles an outbox row: its writer while it lives, then the sweep that takes it
  * over.
  */
 

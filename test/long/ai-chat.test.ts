@@ -1,6 +1,6 @@
 /**
  * `useChat` of the AI SDK in Chromium, over two nodes and a slow model: whatever happens to pages
- * and nodes, each answer ends in every page byte for byte as it is in Postgres.
+ * and nodes, each answer ends in every page byte for byte as in Postgres.
  *
  * Without influence: OPERATION, ASIDE, PAGES, packages/client/react, src/features/mail.
  */

@@ -1,6 +1,6 @@
 /**
- * Streams and polls over whole nodes with one Postgres and one Redis: what is sent while clients
- * change nodes arrives once and in order (docs/realtime.md#without-websockets).
+ * Streams and polls over whole nodes with one Postgres and one Redis: messages sent while clients
+ * change nodes arrive once and in order (docs/realtime.md#without-websockets).
  *
  * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client, src/core/installation,
  * src/features/mail, src/platform/outbound.

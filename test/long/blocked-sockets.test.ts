@@ -1,5 +1,5 @@
 /**
- * How the SDK finds out what a proxy blocks, in the time that it takes: also while messages arrive.
+ * The SDK finds out what a proxy blocks, in time and also while messages arrive.
  *
  * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client/ai,
  * packages/client/react, src/core/installation, src/features/compliance, src/features/mail,

@@ -1,5 +1,5 @@
 /**
- * A page with `useChat` of the AI SDK over a conversation, as an application has it. Bundled by
+ * A page with `useChat` of the AI SDK over a conversation, as in an application. Bundled by
  * ai-chat.test.ts, which gives it the server and the conversation in its query.
  */
 

@@ -1,6 +1,6 @@
 /**
- * That each feature can be left out: its folders, and its two lines in src/app/features.ts and
- * where settings, commands and pages of the console are listed.
+ * Each feature can be left out: its folders, and its two lines in src/app/features.ts and in the
+ * lists of settings, commands and pages of the console.
  *
  * Without influence: packages/widget, packages/ui.
  */

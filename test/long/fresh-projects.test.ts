@@ -1,8 +1,8 @@
 /**
  * The package of the SDK in projects as users begin them: each is installed from its lock file
  * (test/fresh-projects/), gets the tarball that a server offers, is type-checked, built, and run
- * against that server. And a page without any of that, the checkout itself, by other releases
- * of npm, and the package that converts archives.
+ * against that server. Also a page without a build, the checkout itself with other releases of npm,
+ * and the package that converts archives.
  *
  * Without influence: OPERATION, PAGES, ANSWERS, src/core/installation, src/features/cells,
  * src/features/compliance, src/features/identity, src/features/import, src/features/mail,

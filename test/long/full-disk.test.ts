@@ -1,5 +1,5 @@
 /**
- * A disk without room: a small file system of its own under one table, and under the uploads.
+ * A full disk: a small separate file system under one table, and under the uploads.
  *
  * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client, src/core/installation,
  * src/features/mail, src/platform/outbound.

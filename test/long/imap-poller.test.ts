@@ -1,6 +1,5 @@
 /**
- * Mail from a mailbox, with a real IMAP server: taken once, in the face of everything that breaks
- * off.
+ * Mail from a mailbox, with a real IMAP server: each mail is taken once, whatever breaks off.
  *
  * Without influence: ANSWERS, src/features/agents, src/features/cells, src/features/compliance,
  * src/features/identity, src/features/import, src/features/platform-events, src/features/push,

@@ -1,5 +1,5 @@
 /**
- * What a node does without each feature: the others go on, and nothing of it grows or is retried.
+ * A node without each feature: other features go on, and nothing of it grows or is retried.
  *
  * Without influence: src/app/admin, src/app/demo, src/app/supervise.ts, src/app/supervisor,
  * src/app/tail.ts, packages/client, src/edge/console, packages/widget,

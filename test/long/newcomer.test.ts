@@ -1,6 +1,6 @@
 /**
- * `npm start` as a stranger meets it: what it prints works when pasted, and nothing is left when it
- * ends.
+ * `npm start` as a stranger meets it: its printed commands work when pasted, and nothing is left
+ * when it ends.
  *
  * Without influence: src/app/admin, src/app/supervise.ts, src/app/supervisor,
  * packages/client/ai, packages/client/react, src/core/installation, src/core/registration,
@@ -19,7 +19,7 @@ import { freePort } from '../support/free-port.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
-// Most of the time each waits for processes of its own.
+// Most of the time each test waits for its own processes.
 t.jobs = 2;
 
 t.test('in a directory that its owner alone may enter', async (t) => {

@@ -1,6 +1,6 @@
 import { installedProgram } from './installed-program.ts';
 
-/** The major version after the pinned one that is supported longest. */
+/** The major version after the pinned one with the longest support. */
 export const NEXT_NODE = 24;
 const EXACT = '24.21.0';
 

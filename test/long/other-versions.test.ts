@@ -1,6 +1,6 @@
 /**
- * Nodes of the release before, of this one and of a later one beside each other, over one Postgres
- * and one Redis, as during an upgrade and where one is taken back (docs/operations.md#upgrading).
+ * Nodes of the previous, this and a later release beside each other, over one Postgres and one
+ * Redis, as during an upgrade and after a return to a release (docs/operations.md#upgrading).
  *
  * Without influence: ASIDE, PAGES, ANSWERS, src/app/demo, src/app/supervise.ts, src/app/supervisor,
  * src/app/tail.ts, packages/client/ai, packages/client/react, src/core/registration,
@@ -34,7 +34,7 @@ import { WebhookReceiver } from '../support/webhook-receiver.ts';
 
 /**
  * The last commit before 1.3.harbor was promoted, with its name of that version. This version makes
- * the database, since it takes over none from before its baseline.
+ * the database, since it takes over none that is older than its baseline.
  */
 const EARLIER = 'a25bbd90';
 const FORMER = '1.3.harbor-preview.1';

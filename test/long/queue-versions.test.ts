@@ -1,6 +1,6 @@
 /**
- * A node of the version before, whose jobs are in the schema of graphile-worker, beside one of this
- * version, and every queue that they share: the campaign, in short.
+ * A node of the previous version, whose jobs are in the schema of graphile-worker, beside a node of
+ * this version, and every queue that they share: a short run of the campaign.
  *
  * Without influence: OPERATION, packages/client, packages/console, packages/ui, src/edge/console,
  * src/features/cells, src/features/platform-events, src/features/search, src/api/documents.

@@ -1,6 +1,5 @@
 /**
- * Nodes behind nginx, with the settings that docker-compose.yml has for it, are restarted in turn
- * under load.
+ * Nodes behind nginx, with its settings in docker-compose.yml, are restarted in turn under load.
  *
  * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client, src/core/installation,
  * src/features/mail, src/platform/outbound.

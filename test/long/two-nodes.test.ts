@@ -1,5 +1,5 @@
 /**
- * Two nodes over one Redis: sends, nodes that are killed, and short runs of campaigns.
+ * Two nodes over one Redis: sends, killed nodes, and short runs of campaigns.
  *
  * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client, src/features/mail,
  * src/platform/outbound.

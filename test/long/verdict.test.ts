@@ -1,5 +1,5 @@
 /**
- * `.ci/run` itself, on a small project with planted tests: what it runs, forgives, and counts.
+ * `.ci/run` itself, on a small project with planted tests: what it runs, forgives and counts.
  */
 
 import { execFileSync } from 'node:child_process';

@@ -1,7 +1,7 @@
 /**
- * The version before, which has the migrations as single files, beside this one over one database,
- * whichever of the two has made it: the schema is the same, sends go on while this version
- * migrates, and a search finds on both what was written on either.
+ * The previous version, which has the migrations as single files, beside this one over a database
+ * that either has made: the schema is the same, sends go on while this version migrates, and a
+ * search on either finds messages written on both.
  *
  * Without influence: OPERATION, PAGES, ANSWERS, packages/client, src/features/cells,
  * src/features/identity, src/features/import, src/features/mail, src/features/platform-events,
@@ -27,7 +27,7 @@ import { startRedis } from '../support/redis.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 
-/** One that has searches. */
+/** A version with searches. */
 const VERSION = '1.2.harbor';
 
 const checkout = await checkOutEarlier(t, baseline.replaces.commit);

@@ -1,5 +1,5 @@
 /**
- * A build without a feature, in use: the campaign, in short.
+ * A build without a feature, in use: a short run of the campaign.
  *
  * Without influence: src/app/demo, src/app/supervise.ts, src/app/supervisor, src/app/tail.ts,
  * packages/client, src/edge/console, packages/widget,

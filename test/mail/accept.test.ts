@@ -1,4 +1,4 @@
-/** What becomes of a mail that came in: its case, its author, its message, its thread. */
+/** The results of an incoming mail: its case, its author, its message, its thread. */
 
 import { derivedId, newId } from '@parley/protocol/ids.ts';
 import t from 'tap';

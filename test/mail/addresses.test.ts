@@ -1,4 +1,4 @@
-/** What a mail that goes out is known by: its Message-ID, its return path, its subject. */
+/** The marks of an outgoing mail: its Message-ID, its return path, its subject. */
 
 import { derivedId, newId } from '@parley/protocol/ids.ts';
 import t from 'tap';

@@ -19,8 +19,8 @@ import { createGround, type Ground, log } from '../support/timeline.ts';
 import { addInbox } from './fixture.ts';
 
 /**
- * An Intake over a real Postgres and a real store, with what happens behind it in a few lines, so
- * that it can fail at will.
+ * An Intake over a real Postgres and a real store, with a few lines in place of the code behind it,
+ * so that it can fail at will.
  */
 export interface Arrivals {
   readonly ground: Ground;

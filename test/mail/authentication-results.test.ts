@@ -1,7 +1,7 @@
 /**
- * What a trusted server says against a sender holds, however it is written. Of a note the sender
- * chooses its own address, the name of its machine and some of its signature, and many servers
- * write these without quotes.
+ * A trusted server's finding against a sender holds, however it is written. The sender chooses some
+ * parts of such a note (its address, the name of its machine, some of its signature), which many
+ * servers write without quotes.
  */
 
 import { readInPieces } from '@parley/mail-reader/test/read-in-pieces.ts';

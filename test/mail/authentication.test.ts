@@ -1,6 +1,6 @@
 /**
- * Whether the sender of a mail is proven: checks of our own, and what a server in front of us has
- * noted.
+ * Whether the sender of a mail is proven: by our own checks, and by the notes of a server in front
+ * of us.
  */
 
 import { generateKeyPairSync } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * What becomes of every mail of the corpus, and of mails that arrive in every order and more than
+ * The results of every mail of the corpus, and of mails that arrive in every order and more than
  * once.
  */
 

@@ -1,8 +1,8 @@
 import type { EmailPurpose, EmailStatus } from '@parley/protocol/resources/email.ts';
 
 /**
- * The second column of the corpus: what becomes of a mail in an account where Cleo has a case,
- * whose last mail to her is `our-mail@harbor.example`.
+ * The second column of the corpus: the result of a mail in an account where Cleo has a case, whose
+ * last mail to her is `our-mail@harbor.example`.
  */
 export interface Becomes {
   readonly status: EmailStatus;

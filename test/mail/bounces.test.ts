@@ -1,4 +1,4 @@
-/** What becomes of mails that went out: reports of other servers, and the wall against loops. */
+/** The fates of outgoing mails: reports of other servers, and the wall against loops. */
 
 import type { DeliveryReport } from '@parley/mail-reader/parsed-mail.ts';
 import { derivedId, newId } from '@parley/protocol/ids.ts';

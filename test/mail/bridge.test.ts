@@ -1,5 +1,5 @@
 /**
- * What a bridged case is to the rest of the server: its inbox, its persona, the mails of its
+ * A bridged case as the rest of the server sees it: its inbox, its persona, the mails of its
  * messages.
  */
 

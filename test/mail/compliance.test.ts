@@ -1,4 +1,4 @@
-/** Retention, redaction, erasure and export of mails, their sources and what they name. */
+/** Retention, redaction, erasure and export of mails, their sources and their references. */
 
 import { newId } from '@parley/protocol/ids.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';

@@ -1,4 +1,4 @@
-/** On a whole server: a mail becomes one message, whichever way it comes in and however often. */
+/** On a whole server, a mail becomes one message, whichever way and however often it comes in. */
 
 import { fileURLToPath } from 'node:url';
 import { READING_LIMITS } from '@parley/mail-reader/mail-limits.ts';

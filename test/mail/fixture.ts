@@ -10,7 +10,7 @@ import type { Database } from '../../src/platform/db/connection/database.ts';
 import type { Db } from '../../src/platform/db/connection/handle.ts';
 import type { Schema } from '../../src/platform/db/tables/schema.ts';
 
-/** An account and an actor of it: `demo` of a test app, or a Ground. */
+/** An account and one of its actors: `demo` of a test app, or a Ground. */
 export interface Owner {
   readonly database: Database;
   readonly accountId: string;

@@ -1,5 +1,5 @@
 /**
- * Mail over HTTP: the signature, the limits, and what is left behind
+ * Mail over HTTP: the signature, the limits, and the leftovers
  * (docs/contract.md#mail-that-comes-in).
  */
 

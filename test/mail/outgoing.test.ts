@@ -1,4 +1,4 @@
-/** Mail that leaves: what it is made of, what becomes of it, and who learns of that. */
+/** Outgoing mail: its parts, its fate, and who is told. */
 
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** A mail in the store becomes a ParsedMail, its attachments in the store as well. */
+/** A mail in the store becomes a ParsedMail with its attachments in the store. */
 
 import { join } from 'node:path';
 import { eml } from '@parley/mail-reader/test/corpus/corpus-mail.ts';

@@ -1,6 +1,4 @@
-/**
- * The loop that sends mail: what is bounded, what is left to other nodes, and what is never lost.
- */
+/** The loop that sends mail: its bounds, the mails left to other nodes, and that none is lost. */
 
 import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';

@@ -1,6 +1,4 @@
-/**
- * The listener for SMTP and LMTP: what it takes, what it refuses, and what a client may do to it.
- */
+/** The listener for SMTP and LMTP: what it takes, what it refuses, and what a client may do. */
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

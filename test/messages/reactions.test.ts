@@ -1,6 +1,6 @@
 /**
- * What belongs to a message and changes without it: reactions, threads, pins
- * (docs/contract.md#reactions and behind).
+ * Parts of a message that change without it: reactions, threads, pins (docs/contract.md#reactions
+ * and behind).
  */
 
 import { toEmoji } from '@parley/protocol/emoji.ts';

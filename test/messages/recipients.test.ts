@@ -1,6 +1,6 @@
 /**
- * Recipients are worked out before the commit, from a cache that may be behind: what was
- * acknowledged before a send holds for it nevertheless (docs/architecture.md#recipients).
+ * Recipients are computed before the commit, from a cache that may be behind. Changes acknowledged
+ * before a send still hold for it (docs/architecture.md#recipients).
  */
 
 import { newId } from '@parley/protocol/ids.ts';

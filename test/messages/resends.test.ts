@@ -1,7 +1,4 @@
-/**
- * Sends are written without being looked for first; what turns out to be a resend costs a number,
- * within bounds.
- */
+/** Sends are written without a look-up first; a resend then costs a number, within bounds. */
 
 import { newId } from '@parley/protocol/ids.ts';
 import t from 'tap';

@@ -33,7 +33,7 @@ import {
 } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 
-/** One database for all: each test has an account of its own in it. */
+/** One database for all tests, each with an account of its own. */
 const base = await createGround(t);
 
 /** On a busy machine less passes before the request. */

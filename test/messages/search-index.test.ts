@@ -1,6 +1,6 @@
 /**
- * What keeps the index of the search whole: one node at a time, deaths, holes, purges, and messages
- * from before it.
+ * The search index stays whole: one node at a time, deaths, holes, purges, and messages older than
+ * the index.
  */
 
 import { newId } from '@parley/protocol/ids.ts';

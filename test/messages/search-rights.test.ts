@@ -1,6 +1,6 @@
 /**
  * Readers × messages × states: a search finds exactly what the reader may read message by message.
- * What it may read is asked of Get Message, which has its own statements and rules.
+ * Get Message, which has its own statements and rules, decides what a reader may read.
  */
 
 import { newId } from '@parley/protocol/ids.ts';

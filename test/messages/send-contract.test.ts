@@ -1,6 +1,6 @@
 /**
  * Send Message (docs/contract.md#sending-a-message) as a client meets it: over HTTP, on a whole
- * server. One long file because its last test counts what all the others were allowed to send.
+ * server. One long file because its last test counts the sends of all other tests.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * The digest of what stayed unseen (docs/contract.md#digests): what is queued and when, and the
+ * The digest of unseen notifications (docs/contract.md#digests): what is queued and when, and the
  * text of the mail.
  */
 

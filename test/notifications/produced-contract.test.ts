@@ -1,5 +1,5 @@
 /**
- * What producers notify of: alerts (docs/contract.md#alerts) and notifications
+ * Notifications of producers: alerts (docs/contract.md#alerts) and notifications
  * (docs/contract.md#producing-notifications).
  */
 

@@ -1,4 +1,4 @@
-/** Web push over two nodes, of which one is killed while it sends. */
+/** Web push over two nodes, one of which is killed while it sends. */
 
 import t from 'tap';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';

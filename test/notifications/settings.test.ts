@@ -1,4 +1,4 @@
-/** What a user wants to be notified of, and when (docs/contract.md#notification-settings). */
+/** A user's choice of notifications and times (docs/contract.md#notification-settings). */
 
 import type { List } from '@parley/protocol/lists.ts';
 import type { Notification } from '@parley/protocol/resources/notification.ts';

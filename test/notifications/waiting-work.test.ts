@@ -1,5 +1,5 @@
 /**
- * What waits for a person notifies those that can act, until one has
+ * Work that waits for a person notifies those that can act, until somebody has
  * (docs/contract.md#work-that-waits).
  */
 

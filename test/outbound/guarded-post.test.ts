@@ -1,6 +1,4 @@
-/**
- * POST to hosts that accounts name: connections that are kept, odd responses, time, and addresses.
- */
+/** POST to hosts that accounts name: kept connections, odd responses, time, and addresses. */
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

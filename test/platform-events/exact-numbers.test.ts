@@ -1,6 +1,6 @@
 /**
- * JSON of callers' own keeps the values of its numbers on every way through Parley: those that no
- * double is equal to, too (docs/contract.md#numbers).
+ * JSON of callers' own keeps the values of its numbers on every way through Parley, even those that
+ * no double equals (docs/contract.md#numbers).
  */
 
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
@@ -27,7 +27,7 @@ import { ModelServer } from '../support/model-server.ts';
 import { until } from '../support/until.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
 
-/** In the order in which they are sent. */
+/** In the order of sending. */
 const NUMBERS = [
   '9007199254740993',
   '-9007199254740993',

@@ -1,4 +1,4 @@
-/** Rows that are kept as JSON: what a page gets, what is kept, what is removed. */
+/** Rows kept as JSON: what a page gets, what is kept, what is removed. */
 
 import { formAt } from '@parley/protocol/forms/forms.ts';
 import { ChatMessage } from '@parley/protocol/resources/chat-message.ts';

@@ -1,5 +1,5 @@
 /**
- * Metadata over HTTP and sockets (docs/contract.md#metadata): of each resource that has it, its
+ * Metadata over HTTP and sockets (docs/contract.md#metadata), for each resource that has it: its
  * limits, its merging, its versions, its readers and its filters.
  */
 

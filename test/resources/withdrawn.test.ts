@@ -1,7 +1,4 @@
-/**
- * Two nodes that show the same rows: content that is withdrawn on one leaves the memory of the
- * other.
- */
+/** Two nodes that show the same rows: content withdrawn on one leaves the memory of the other. */
 
 import type { List } from '@parley/protocol/lists.ts';
 import type { Notification } from '@parley/protocol/resources/notification.ts';

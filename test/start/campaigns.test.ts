@@ -1,4 +1,4 @@
-/** What `npm run campaign` finds, and what each campaign reports. */
+/** How `npm run campaign` finds campaigns, and what each reports. */
 
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

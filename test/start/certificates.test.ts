@@ -1,6 +1,5 @@
 /**
- * SIGHUP: new connections get the certificate that is in the files by then, and what is open goes
- * on.
+ * SIGHUP: new connections get the certificate that is then in the files; open connections go on.
  */
 
 import { randomUUID } from 'node:crypto';

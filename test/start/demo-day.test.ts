@@ -1,6 +1,6 @@
 /**
- * The day of conversations that `npm start` gives the demo account: every reader finds it as if it
- * had been said.
+ * The day of conversations that `npm start` gives the demo account: for every reader it looks like
+ * a day that took place.
  */
 
 import { join } from 'node:path';

@@ -26,7 +26,7 @@ import {
   startParley,
 } from './parley.ts';
 
-// Most of the time they wait for each other's processes.
+// Most of the time the tests wait for each other's processes.
 t.jobs = 3;
 
 t.test('a bad environment: every problem at once', async (t) => {

@@ -1,4 +1,4 @@
-/** The Dockerfile, as far as it can be tried without an engine that builds it. */
+/** The Dockerfile, as far as it can be tested without building it. */
 
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,7 +1,4 @@
-/**
- * The results of loading that bin/quick-load.cjs keeps from one start to the next, and when they
- * serve.
- */
+/** The results of loading that bin/quick-load.cjs keeps between starts, and when they are used. */
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Nothing of a rehearsal stays: rows, numbers, keys and frames are as they were before. */
+/** Nothing of a rehearsal stays: rows, numbers, keys and frames are as before. */
 
 import { Redis } from 'ioredis';
 import { sql } from 'kysely';

@@ -1,4 +1,4 @@
-/** Which Node runs Parley, and what the others are answered. */
+/** The versions of Node that run Parley, and the answer to all others. */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * A stop is announced by `/readyz` for a while, in which the node serves on, so that balancers can
- * turn away.
+ * `/readyz` announces a stop for a while, in which the node serves on, so that balancers can turn
+ * away.
  */
 
 import t from 'tap';
@@ -10,7 +10,7 @@ import { createTestDatabase } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
-// Most of the time they wait for their processes.
+// Most of the time the tests wait for their processes.
 t.jobs = 3;
 
 /** No test waits for its end. */

@@ -1,4 +1,4 @@
-/** What a supervisor adds up of its nodes: sockets of actors, and metrics. */
+/** A supervisor's sums over its nodes: sockets of actors, and metrics. */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import t from 'tap';

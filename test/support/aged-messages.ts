@@ -2,8 +2,8 @@ import type { Db } from '../../src/platform/db/connection/handle.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 
 /**
- * Makes messages of a conversation and their notifications so many days older, those up to this
- * number and those without one.
+ * Makes messages of a conversation and their notifications this many days older: the messages up to
+ * this number and those without a number.
  */
 export async function ageMessages(
   db: Db,
@@ -14,7 +14,7 @@ export async function ageMessages(
   await db.query(AGE, conversationId, days, through);
 }
 
-// The ids of notifications are made of the moment of their message.
+// The ids of notifications contain the moment of their message.
 const AGE = statement<[conversationId: string, days: number, through: number]>('test-age')`
     WITH aged AS (
       SELECT m.id, moment_of(m) AS before, moment_of(m) - make_interval(days => $2::int) AS after FROM messages m

@@ -15,11 +15,11 @@ export class AgentCluster {
   readonly databaseUrl: string;
   readonly models: ModelServer;
   readonly nodes: TestNode[] = [];
-  /** The link of each node to Redis; empty: the nodes have no links of their own. */
+  /** The link of each node to Redis; empty if nodes have no links of their own. */
   readonly links: readonly FaultProxy[];
   readonly #start: (index: number) => Promise<TestNode>;
 
-  /** `chain`: the models of every tier. */
+  /** Starts a cluster. `chain`: the models of every tier. */
   static start(t: Teardown, ...chain: readonly string[]): Promise<AgentCluster> {
     return AgentCluster.#startOver(t, undefined, chain);
   }
@@ -45,7 +45,7 @@ export class AgentCluster {
         ...(dataDir !== undefined && { dataDir }),
       });
     });
-    // Started one after the other: the first makes the demo account.
+    // Starts the nodes one after the other: the first makes the demo account.
     for (let n = 0; n < 2; n++) cluster.nodes.push(await cluster.#start(n));
     return cluster;
   }
@@ -86,7 +86,7 @@ export class ReplyReader {
   readonly conversationId: string;
   /** The streaming text, as read so far. */
   writing = '';
-  /** For each text that was streamed while it read: whether the pieces matched the seal. */
+  /** For each text streamed while it read: whether the pieces matched the seal. */
   readonly matched: boolean[] = [];
   /** Number of times it was caught up after a subscription or a reconnect. */
   timesLive = 0;
@@ -120,7 +120,7 @@ export class ReplyReader {
     });
   }
 
-  /** Each message on a line, in the form that `transcript` has for Postgres. */
+  /** Returns each message on a line, in the form that `transcript` has for Postgres. */
   view(): string {
     return transcript([...this.#messages.values()]);
   }

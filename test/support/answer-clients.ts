@@ -64,7 +64,7 @@ export class StreamClient {
     return this.frames.find(({ type }) => type === 'close');
   }
 
-  /** The first frame of a type (or that fits), now or later. */
+  /** Returns the first frame of a type (or that fits), now or later. */
   frame(which: string | ((frame: AnswerFrame) => boolean)): Promise<AnswerFrame> {
     const fits = typeof which === 'string' ? ({ type }: AnswerFrame) => type === which : which;
     return until(() => this.frames.find(fits), {
@@ -139,7 +139,7 @@ export class PollClient {
     this.answer = this.#read(post(node, '/v1/realtime/poll', body));
   }
 
-  /** Waits until its caller is known, and what is published is heard. */
+  /** Waits until its caller is known, and publications are heard. */
   async begins(): Promise<void> {
     await until(() => this.#text.includes('"type":"ready"'), { what: () => `ready; got ${this.#text}` });
   }
@@ -159,7 +159,7 @@ export function poll(node: AnsweringNode, body: object = {}): Promise<PollResult
   return new PollClient(node, body).answer;
 }
 
-/** Sends a body on a connection of its own. */
+/** Sends a body on a separate connection. */
 function post({ baseUrl, headers }: AnsweringNode, path: string, body: object): ClientRequest {
   const text = JSON.stringify(body);
   const sent = request(`${baseUrl}${path}`, {
@@ -190,8 +190,8 @@ export interface PollerOptions {
 }
 
 /**
- * A client that polls one answer after the other, to any node, and keeps every frame. Between two
- * polls it hears nothing, and is sent later only what is in the database.
+ * A client that polls one answer after the other, from any node, and keeps every frame. Between two
+ * polls it hears nothing; later it is sent only the contents of the database.
  */
 export class Poller {
   readonly frames: AnswerFrame[] = [];
@@ -204,7 +204,7 @@ export class Poller {
   #cursor: string | undefined;
   #stopped = false;
 
-  /** It stops with the test, too: a test that fails must not keep the process. */
+  /** It stops with the test, too: a failed test must not keep the process. */
   constructor(t: Teardown, options: PollerOptions) {
     t.teardown(() => this.stop());
     this.#options = options;
@@ -231,7 +231,7 @@ export class Poller {
       .map(({ sequence }) => sequence);
   }
 
-  /** Asks for no more; an answer that is awaited does not count. */
+  /** Stops asking; an awaited answer does not count. */
   stop(): void {
     this.#stopped = true;
   }

@@ -21,7 +21,7 @@ export interface CallOptions {
   readonly rawBody?: string | Uint8Array<ArrayBuffer>;
   /** Default: the demo account's admin key. */
   readonly token?: string;
-  /** Override the default headers of a caller of the demo account; undefined leaves one out. */
+  /** Override the default headers of a caller of the demo account; undefined omits a header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -43,13 +43,13 @@ export interface Refusal {
  */
 export interface TestApp {
   readonly baseUrl: string;
-  /** Of its Postgres, for commands of the operator. */
+  /** The URL of its Postgres, for commands of the operator. */
   readonly databaseUrl: string;
-  /** Where its files are. */
+  /** The folder of its files. */
   readonly dataDir: string;
   readonly demo: DemoFile;
   readonly routes: readonly Route[];
-  /** A pool of the test's own, to inspect what the API hides and to arrange what it cannot. */
+  /** The test's own pool, to inspect what the API hides and to arrange what it cannot. */
   readonly database: Database;
   /** Throws if the answer does not match the OpenAPI document. */
   call<Body = Refusal>(method: string, path: string, options?: CallOptions): Promise<CallAnswer<Body>>;
@@ -76,7 +76,7 @@ export async function startTestApp(
   // A third of the processor time of a start; test/start/ has it, as nodes that are processes do.
   const app = await withoutWelcome(() => startApp({ rehearses: false, ...options, config, log }));
   t.teardown(() => app.close());
-  // As few connections as one of many processes has: each costs the server some 8 ms of a core.
+  // As few connections as one of many processes: each costs the server some 8 ms of a core.
   const database = await openDatabase({ url, log, processes: 16, hooks: HOOKS });
   t.teardown(() => database.close());
   const { baseUrl, routes } = app;
@@ -86,22 +86,22 @@ export async function startTestApp(
 
 /**
  * Returns a server like that of `startTestApp`, with a demo account of this file alone. The files
- * of a folder that run in one process (together.ts) use one server, which saves a second of
- * processor time each; a file that runs alone has its own. For files that neither count what is in
- * the whole database nor change what all accounts share.
+ * of a folder that run in one process (together.ts) share a server, which saves a second of
+ * processor time each; a file that runs alone has its own. For files that neither count rows of the
+ * whole database nor change what all accounts share.
  */
 export async function borrowTestApp(t: Teardown): Promise<TestApp> {
   if (lender === undefined) return startTestApp(t);
   const app = await lender();
   const { database, baseUrl } = app;
-  // The next account is made as the first one is.
+  // Makes the next account like the first.
   await database.kysely.deleteFrom('settings').where('name', '=', 'demo').execute();
   const tokens = await Tokens.open({ database, now: Date.now });
   const demo = await seedDemo({ database, tokens, path: join(app.dataDir, 'no-demo.json') });
   return testApp(app, { base_url: baseUrl, ...demo });
 }
 
-/** From now on, files of this process borrow one server, which ends with `t`. */
+/** Lends one server, which ends with `t`, to the files of this process from now on. */
 export function lendTestApp(t: Teardown): void {
   let started: Promise<TestApp> | undefined;
   lender = () => {
@@ -184,8 +184,8 @@ function sent(headers: Readonly<Record<string, string | undefined>>): Record<str
 }
 
 /**
- * The welcome is for people at a terminal; standard output here is TAP. Only that one text is
- * removed: all other output passes.
+ * Removes only the welcome, for people at a terminal, from standard output, which is TAP here. All
+ * other output passes.
  */
 async function withoutWelcome<T>(start: () => Promise<T>): Promise<T> {
   const { stdout } = process;

@@ -2,9 +2,9 @@ import { type AddressInfo, createServer, connect as dial, type Server, type Sock
 import type { Teardown } from './teardown.ts';
 
 /**
- * A load balancer as operators put it in front of their nodes: passes each connection to the next
- * node in turn that accepts it, and knows nothing of its bytes except whether it begins as a
- * WebSocket.
+ * A load balancer like those that operators put in front of their nodes. Passes each connection to
+ * the next node in turn that accepts it, and knows nothing of its bytes except whether it begins as
+ * a WebSocket.
  */
 export class Balancer {
   readonly url: string;

@@ -9,9 +9,9 @@ import { type AddressInfo, connect as dial, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Teardown } from './teardown.ts';
 
-/** What proxies do to sockets and streams. */
+/** Treatments of sockets and streams by proxies. */
 export const BLOCKS = {
-  /** Nothing. */
+  /** Passes everything. */
   open: { upgrades: 'passed', answers: 'passed' },
   /** Answers upgrades with 403. */
   refusing: { upgrades: 'refused', answers: 'passed' },
@@ -32,14 +32,14 @@ interface Blocked {
   readonly answers: 'passed' | 'buffered' | 'unanswered streams';
 }
 
-/** An HTTP proxy between clients and one server, as there are in networks that block sockets. */
+/** An HTTP proxy between clients and one server, like those in networks that block sockets. */
 export class BlockingProxy {
   readonly url: string;
-  /** Requests and upgrades that came, by path. */
+  /** Number of requests and upgrades, by path. */
   readonly counts: Record<string, number> = {};
   /** The base URL of the server that new connections lead to. */
   target: string;
-  /** How it behaves to what comes from now on. */
+  /** Its treatment of new requests. */
   block: Block;
   readonly #connections: Set<Duplex>;
 
@@ -131,7 +131,7 @@ export class BlockingProxy {
     request.pipe(far);
   }
 
-  /** Sends an answer on, as it comes or once it is there as a whole. */
+  /** Sends an answer on, piece by piece or once it is complete. */
   async #deliver(answer: IncomingMessage, response: ServerResponse): Promise<void> {
     const { 'transfer-encoding': _, ...headers } = answer.headers;
     response.writeHead(answer.statusCode ?? 502, headers);

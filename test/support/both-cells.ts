@@ -9,25 +9,25 @@ import { until } from './until.ts';
 interface Acknowledged {
   readonly id: string;
   readonly sequence: number;
-  /** The address of the cell that did it. */
+  /** The address of the cell that acted. */
   readonly url: string;
   readonly askedMs: number;
   readonly answeredMs: number;
 }
 
-/** What the answers of both cells showed. */
+/** The results from the answers of both cells. */
 export interface Judgement {
   /** Acknowledged messages that are not there. */
   readonly lost: number;
-  /** Numbers that two messages were given. */
+  /** Numbers given to two messages. */
   readonly twice: number;
-  /** Acknowledgements of the source of a move after one of its target. */
+  /** Acknowledgements of a move's source after an acknowledgement of its target. */
   readonly bothOpen: number;
 }
 
 /**
  * An account with one conversation that moves between two cells. A sender at each goes on whatever
- * it is answered, so what is judged is what clients see.
+ * it is answered, so the judgement is about what clients see.
  */
 export class BothCells {
   readonly id: string;
@@ -89,7 +89,7 @@ export class BothCells {
     for (let n = 0; n < count; n++) await this.#send(`message-${this.#count++}`, cell, () => false);
   }
 
-  /** Sends to both cells until `stop`, which has the last ones acknowledged by the cell `at`. */
+  /** Sends to both cells until `stop`, which makes the cell `at` acknowledge the last messages. */
   load(): { stop(at: TestCell): Promise<void> } {
     let isStopped = false;
     const senders = this.#cells.map(async (cell) => {
@@ -112,7 +112,7 @@ export class BothCells {
     };
   }
 
-  /** Resolves when the cell has acknowledged so many further messages. */
+  /** Resolves when the cell has acknowledged this many further messages. */
   async sends(more: number, cell: TestCell): Promise<void> {
     const count = () => [...this.acknowledged.values()].filter(({ url }) => url === cell.url).length;
     const goal = count() + more;
@@ -128,7 +128,7 @@ export class BothCells {
     return until(() => this.#refusals.get(cell.url), { what: `${cell.url} to refuse sends of ${this.id}` });
   }
 
-  /** Judges the move that has led to `to` by what was acknowledged since `sinceMs`. */
+  /** Judges the move to `to` by the acknowledgements since `sinceMs`. */
   async judge(to: TestCell, sinceMs: number): Promise<Judgement> {
     const all = [...this.acknowledged.values()];
     const there = new Map(
@@ -145,7 +145,7 @@ export class BothCells {
     };
   }
 
-  /** Compares what was read with what the cell has, once all senders have stopped. */
+  /** Compares what was read with the cell's contents, once all senders have stopped. */
   async problems(cell: TestCell): Promise<string[]> {
     this.#readsFrom = cell;
     const stored = await cell.database.query(READ_MESSAGES, this.conversationId);
@@ -200,7 +200,7 @@ interface Created {
 }
 
 const EVERY_MS = 20;
-/** Unknown here, in the other cell, and on its way. */
+/** Statuses for unknown here, in the other cell, and on its way. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 404, 421, 503]);
 
 const READ_MESSAGES = statement<[conversationId: string], Received>('test-read-moved-messages')`

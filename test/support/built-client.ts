@@ -13,7 +13,7 @@ export function builtArchives(): string {
 }
 
 /**
- * Returns the directory of what users install of a package of ours. Throws if it was built before a
+ * Returns the directory that users install of one of our packages. Throws if it was built before a
  * change of its sources: a test of an earlier build would prove nothing.
  */
 function built(sourcesOf: string, file: string): string {

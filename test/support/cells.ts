@@ -16,12 +16,12 @@ import { StatementProxy } from './statement-proxy.ts';
 import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
-/** An installation with a database and files of its own, and its environment in a file. */
+/** An installation with its own database and files, and its environment in a file. */
 export interface TestCell extends TestApp {
   readonly url: string;
   readonly config: Readonly<Record<string, string>>;
   readonly envFile: string;
-  /** Runs a command of the operator there; rejects as `runAdmin` does. */
+  /** Runs a command of the operator there. Rejects as `runAdmin` does. */
   admin(...args: string[]): Promise<object>;
 }
 
@@ -42,7 +42,7 @@ export async function startCells(
   return [first, await startCell(t, url, envOfSecond)];
 }
 
-/** Lets the source remove what is left of an account now, instead of within two minutes. */
+/** Lets the source remove the rest of an account now, instead of within two minutes. */
 export async function removeLeft({ database, dataDir, url }: TestCell, accountId: string): Promise<void> {
   const { store } = await openObjectStore({
     database,

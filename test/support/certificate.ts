@@ -12,7 +12,7 @@ export async function makeCertificate(directory: string, name: string): Promise<
   return [cert, key];
 }
 
-/** Makes an authority, and a certificate of it for an address; returns the paths as above. */
+/** Makes an authority, and its certificate for an address; returns the paths as above. */
 export async function makeSignedCertificate(
   directory: string,
   ip: string,

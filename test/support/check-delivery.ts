@@ -24,7 +24,7 @@ export interface Received {
 }
 
 /**
- * The same check for whole messages: under each number the message that Postgres has there, and no
+ * Checks whole messages the same way: under each number the message that Postgres has there, and no
  * message under two numbers.
  */
 export function historyProblems(got: readonly Received[], stored: readonly Received[]): string[] {

@@ -7,7 +7,7 @@ import type { Teardown } from './teardown.ts';
 export interface Child {
   readonly process: ChildProcess;
   /**
-   * The JSON that the script printed as its first line; rejects with its last output if it printed
+   * The JSON that the script printed as its first line. Rejects with its last output if there is
    * none.
    */
   readonly output: Promise<Record<string, unknown>>;

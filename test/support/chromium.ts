@@ -4,8 +4,8 @@ import { findProgram } from './debian-program.ts';
 import type { Teardown } from './teardown.ts';
 
 /**
- * Starts a browser of the test's own, whose pages share their storage as those of one person. It is
- * a program with a profile, not a context of a program that files share: contexts are off the
+ * Starts a browser of the test's own, whose pages share their storage like one person's pages. It
+ * is a program with a profile, not a context of a program that files share: contexts are off the
  * record, where Chromium keeps no compiled scripts. That costs three files of the console 4 s of
  * processor time, and three starts cost 2 s.
  */

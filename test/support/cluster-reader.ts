@@ -3,7 +3,7 @@ import type { Cluster } from './cluster.ts';
 import type { Listener } from './node.ts';
 import { until } from './until.ts';
 
-/** A socket at one node of a cluster, which gets what is sent at the other. */
+/** A socket at one node of a cluster, which gets the messages sent at the other. */
 export class ClusterReader {
   readonly #t: Test;
   readonly #cluster: Cluster;
@@ -31,14 +31,14 @@ export class ClusterReader {
     await until(() => this.#listener.sequences().includes(Number(body.sequence)), { what });
   }
 
-  /** Resolves when both nodes use all of Redis. */
+  /** Resolves when both nodes use the whole Redis. */
   async areWhole(): Promise<void> {
     const healthy = () =>
       Promise.all(this.#cluster.nodes.map((node) => node.metric('parley_engine_healthy')));
     await until(async () => (await healthy()).every(Boolean), { what: 'all links' });
   }
 
-  /** Checks that the socket is the one of the beginning, and got every message once. */
+  /** Checks that the socket never changed and got every message once. */
   gotEachOnce(): void {
     const sequences = this.#listener.sequences();
     this.#t.equal(new Set(sequences).size, sequences.length, 'none came twice');

@@ -13,16 +13,16 @@ import { until } from './until.ts';
 export interface Cluster {
   readonly nodes: readonly [TestNode, TestNode];
   readonly redis: TestRedis;
-  /** The link of each node to Redis; empty: the nodes have no links of their own. */
+  /** The link of each node to Redis; empty if nodes have no links of their own. */
   readonly links: readonly FaultProxy[];
   readonly databaseUrl: string;
   readonly conversationId: string;
-  /** Starts another node in place of one that was killed, with the same data directory. */
+  /** Starts another node in place of a killed node, with the same data directory. */
   restart(index: 0 | 1): Promise<void>;
 }
 
 export interface ClusterOptions {
-  /** The nodes have one data directory, and so the files of both. */
+  /** Whether the nodes have one data directory, and so share their files. */
   readonly sharesFiles?: boolean;
 }
 
@@ -63,7 +63,7 @@ async function startOver(
     return startNode(t, { databaseUrl, redisUrl, env, ...(dataDir !== undefined && { dataDir }) });
   };
   const startBoth = async (): Promise<[TestNode, TestNode]> => {
-    // One after the other: each writes its demo.json there.
+    // Starts them one after the other: each writes its demo.json there.
     const first = await start(0);
     return [first, await start(1, first.dataDir)];
   };
@@ -80,7 +80,7 @@ async function startOver(
   };
 }
 
-/** The same nodes with a new group of the same people, for tests that share a cluster. */
+/** Returns the same nodes with a new group of the same people, for tests that share a cluster. */
 export async function onFreshGroup(cluster: Cluster): Promise<Cluster> {
   return { ...cluster, conversationId: await createGroup(cluster.nodes[0], 'Another group') };
 }
@@ -106,7 +106,7 @@ export async function createGroup(
 /** The result of one send. */
 export interface Sent {
   readonly clientMessageId: string;
-  /** From the answer 201; undefined: the send was not acknowledged. */
+  /** The number in the answer 201; undefined if the send was not acknowledged. */
   readonly sequence: number | undefined;
   readonly status: number | undefined;
 }
@@ -115,13 +115,13 @@ export interface LoadOptions {
   /** Prefix of the client ids. */
   readonly label: string;
   readonly width?: number;
-  /** Pause between two sends of a caller. 0: none after a successful send. */
+  /** Pause between two sends of a caller. 0: no pause after a successful send. */
   readonly pauseMs?: number;
 }
 
 /**
- * Callers without pauses, or that are refused all the time, would take the whole processor from the
- * code under test.
+ * Callers without pauses, or under constant refusal, would take the whole processor from the code
+ * under test.
  */
 const PAUSE_MS = 10;
 
@@ -169,8 +169,8 @@ export class Load {
 }
 
 /**
- * Waits until every listener has received all that Postgres has, and returns the problems: of any
- * listener's order, of any acknowledged send, of any page.
+ * Waits until every listener has received all messages in Postgres. Returns the problems of any
+ * listener's order, of any acknowledged send, and of any page.
  */
 export async function checkCluster(
   cluster: Pick<Cluster, 'nodes' | 'conversationId'>,

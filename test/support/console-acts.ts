@@ -3,7 +3,7 @@ import { answered } from './answered.ts';
 import type { TestNode } from './node.ts';
 import type { Random } from './random.ts';
 
-/** A conversation as those who act in it know it. */
+/** A conversation as its actors know it. */
 interface Known {
   readonly id: string;
   readonly isCase: boolean;
@@ -19,13 +19,13 @@ interface Message {
   readonly by: Caller;
 }
 
-/** Whose credential a request has. */
+/** The owner of a request's credential. */
 type Caller = 'key' | 'ada' | 'grace' | 'vera' | 'customer';
 
 export interface ConsoleActsOptions {
-  /** The node, or the one that has taken its place. */
+  /** The node, or its replacement. */
   readonly node: () => TestNode;
-  /** Whose page is looked at. */
+  /** The person whose page is watched. */
   readonly person: 'ada' | 'grace';
   readonly random: Random;
 }
@@ -34,12 +34,12 @@ export interface ConsoleActsOptions {
 export class ConsoleActs {
   /** Acts that were accepted, by kind. */
   readonly made: Record<string, number> = {};
-  /** Acts that the server refused, by kind: one of chance may be impossible. */
+  /** Acts that the server refused, by kind: a random act may be impossible. */
   readonly refused: Record<string, number> = {};
   /** The conversation that the page shows, in which most acts are. */
   focus: string | null = null;
   readonly person: 'ada' | 'grace';
-  /** Who writes most of what the person reads. */
+  /** The author of most messages that the person reads. */
   readonly other: 'ada' | 'grace';
   readonly random: Random;
   readonly known: Known[] = [];
@@ -53,7 +53,7 @@ export class ConsoleActs {
     this.random = random;
   }
 
-  /** Makes the conversations to begin with, with messages in each. */
+  /** Makes the first conversations, with messages in each. */
   async begin(): Promise<void> {
     const { conversations } = this.#node().demo;
     this.#know(conversations.group, false);
@@ -63,11 +63,11 @@ export class ConsoleActs {
     for (const known of this.known) for (let n = 0; n < 3; n++) await this.send(known);
   }
 
-  /** Does one thing. Returns what it was, for the history. */
+  /** Does one thing. Returns its description for the history. */
   async act(): Promise<string> {
     const open = this.known.find(({ id }) => id === this.focus);
     const known = open !== undefined && this.random.next() < 0.6 ? open : this.random.pick(this.known);
-    // What people do most is met most.
+    // Draws people's usual acts more often.
     const kinds = Object.keys(ACTS);
     const kind = this.random.next() < 0.4 ? kinds[this.random.below(OFTEN)]! : this.random.pick(kinds);
     this.#count += 1;
@@ -84,7 +84,7 @@ export class ConsoleActs {
     }
   }
 
-  /** A text that no other act has. */
+  /** Returns a text that no other act has. */
   text(word: string): string {
     return `${word} ${this.#count}`;
   }
@@ -175,16 +175,16 @@ export class ConsoleActs {
   }
 }
 
-/** Conversations at most: the list of the page has all of them. */
+/** Maximum number of conversations, all of which the list of the page has. */
 const MOST_KNOWN = 14;
-/** Messages of a conversation that acts may be about. */
+/** Number of a conversation's newest messages that acts may be about. */
 const MOST_MESSAGES = 12;
 const EMOJIS = ['👍', '🎉', '👀'];
 
-/** Undefined: there is nothing that it could be done with. */
+/** Returns undefined if there is nothing to act on. */
 type Act = (acts: ConsoleActs, known: Known) => Promise<unknown> | undefined;
 
-/** By name; the first ones are done more often. */
+/** Acts by name; the first are done more often. */
 const ACTS: Readonly<Record<string, Act>> = {
   send: (acts, known) => acts.send(known),
   mention: (acts, known) =>
@@ -201,7 +201,7 @@ const ACTS: Readonly<Record<string, Act>> = {
     return acts.ask(by, 'PATCH', `messages/${id}`, { body: acts.text('edited') });
   },
   react: (acts, known) => acts.reaction('PUT', known),
-  // What is archived, deleted, or left lets little else happen.
+  // An archived, deleted or left conversation allows little else.
   'bring back': async (acts, known) => {
     if (known.isDeleted) await acts.on('key', known, 'restore');
     known.isDeleted = false;

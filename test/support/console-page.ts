@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { startChromium } from './chromium.ts';
 import type { Teardown } from './teardown.ts';
 
-/** Opens pages of the console in a browser, and collects what their scripts complain about. */
+/** Opens pages of the console in a browser, and collects the problems of their scripts. */
 export class ConsoleBrowser {
   readonly context: BrowserContext;
   /** Uncaught errors, refusals of the content policy, and errors in the browser's console. */
@@ -78,7 +78,7 @@ export function takesKeysOfInputMethods(page: Page): Promise<boolean> {
   ) as Promise<boolean>;
 }
 
-/** The rules of axe-core that look at colours: all others find the same in every theme. */
+/** The rules of axe-core about colours: other rules find the same in every theme. */
 export const COLOUR_RULES = ['color-contrast', 'link-in-text-block'] as const;
 
 /** Returns the serious findings of axe-core in the page in both themes, one line each. */
@@ -92,8 +92,8 @@ export async function findingsInThemes(page: Page): Promise<string[]> {
 }
 
 /**
- * Returns the findings of axe-core in the page, serious ones and worse, one line each. `rules`: the
- * only ones to look at.
+ * Returns the findings of axe-core in the page, serious ones and worse, one line each. `rules`
+ * limits it to these.
  */
 export async function seriousFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
   // As an extension's script would be, so that the content policy of the page does not refuse it.

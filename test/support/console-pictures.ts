@@ -1,6 +1,6 @@
 /**
- * `npm run pictures`: draws the pictures of the console that README shows, of the demo account with
- * its day, into docs/images/.
+ * `npm run pictures`: draws the pictures of the console in README, of the demo account with its
+ * day, into docs/images/.
  */
 
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * What a page of the console shows, as lines, and what a person does in it without a mouse: a page
+ * The content of a console page, as lines, and the acts of a person in it without a mouse: a page
  * in the background draws so seldom that the checks of the driver before a click would take long.
  */
 
@@ -7,7 +7,7 @@ const textOf = (element) => element?.textContent.replace(/\s+/g, ' ').trim() ?? 
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const partOf = (name, texts) => (texts.length === 0 ? '' : ` | ${name}: ${texts.join(', ')}`);
 
-/** Requests that the page waits for. What carries events is never answered as a whole. */
+/** Requests that the page waits for. Streams of events are never answered as a whole. */
 let requests = 0;
 const send = globalThis.fetch;
 globalThis.fetch = async (input, init) => {
@@ -34,7 +34,7 @@ function rowOf(row) {
   ].join(' ');
 }
 
-/** Why an act of the page itself has failed is known to no other page. */
+/** Returns a draft. No other page knows why an act of the page itself has failed. */
 function draftOf(card) {
   const copy = card.cloneNode(true);
   for (const problem of all('.problem', copy)) problem.remove();
@@ -42,8 +42,8 @@ function draftOf(card) {
 }
 
 /**
- * The label has author, time and text. Name and picture are left out: a row has them by what stood
- * above it when the conversation was opened, as the unread line did.
+ * Returns a message. Its label has author, time and text. Name and picture are left out: a row has
+ * them or not by what stood above it when the conversation was opened, like the unread line.
  */
 function messageOf(row) {
   const look = [...row.classList].filter((name) => !UNLIKE.has(name)).join(' ');
@@ -78,7 +78,7 @@ const setText = (field, text) => {
 };
 
 globalThis.shown = {
-  /** Every part of the page by its name; the messages last first, since pages have loaded some. */
+  /** Returns every part of the page by name; messages last first, since pages have loaded some. */
   parts() {
     const lines = (selector) => all(selector).map(textOf);
     return {
@@ -101,21 +101,21 @@ globalThis.shown = {
       refused: lines('.conversation .composer-refused'),
       thread: lines('.thread-pane-count, .side-pane-empty'),
       replies: all('.thread-pane [data-message]').map(messageOf).toReversed(),
-      // How far a member has read is said in other words where the message is not loaded.
+      // The words for a member's read position differ if the message is not loaded.
       details: lines(
         '.side-pane[aria-label="Details"] :is(h3, p:not(.problem), li:not(.readers > li), dt, dd)',
       ),
     };
   },
 
-  /** Nothing is asked of the server, and nothing waits to be sent. */
+  /** Returns whether no request is open, and nothing waits to be sent. */
   isQuiet() {
     const isLive = textOf(document.querySelector('.banner-title')) === 'Live';
     const isLoading = all('.inbox-list-loading, .session-wait, .message-pending').length > 0;
     return isLive && requests === 0 && !isLoading;
   },
 
-  /** Clicks the one of all these that a number from 0 to 1 picks. Returns its name, or null. */
+  /** Clicks the match that a number from 0 to 1 picks. Returns its name, or null. */
   click(selector, chance) {
     const found = all(selector).filter((one) => !one.disabled);
     const one = found[Math.floor(chance * found.length)];
@@ -123,7 +123,7 @@ globalThis.shown = {
     return one === undefined ? null : one.ariaLabel || textOf(one).slice(0, 40);
   },
 
-  /** Presses a key on the one of all these that a number picks. Returns whether there is one. */
+  /** Presses a key on the match that a number picks. Returns whether there is one. */
   press(selector, key, chance) {
     const found = all(selector);
     const one = found[Math.floor(chance * found.length)];

@@ -21,8 +21,8 @@ export interface WireAnswer {
 }
 
 /**
- * Checks every answer that a test receives against the OpenAPI document that the server publishes:
- * an undocumented status, an extra field or one of the wrong type, a field newer than the caller's
+ * Checks every answer that a test receives against the OpenAPI document that the server publishes.
+ * An undocumented status, an extra field or one of the wrong type, a field newer than the caller's
  * version, or an error that is not in the table fails the test that made the request.
  */
 export class Contract {
@@ -39,7 +39,7 @@ export class Contract {
   /** Keyed by the text of the schema: all refusals share one. */
   readonly #checks = new Map<string, ValidateFunction>();
 
-  /** All servers of one process run the same code: the document is read once. */
+  /** Returns the contract, read once because all servers of a process run the same code. */
   static of(baseUrl: string): Promise<Contract> {
     Contract.#ofProcess ??= fetch(`${baseUrl}/v1/openapi.json`)
       .then((response) => response.json())
@@ -99,8 +99,7 @@ export class Contract {
   }
 
   /**
-   * A request that the server has accepted must match the document as well. A null counts as
-   * absent.
+   * Returns a problem if an accepted request does not match the document. A null counts as absent.
    */
   #requestProblem({ requestBody }: Operation, version: Version, sent: unknown): string | undefined {
     if (requestBody === undefined) return undefined;
@@ -152,8 +151,8 @@ interface Operation extends DocumentedOperation {
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Clients ignore unknown fields; the server under test must not send any. Objects that consist of
- * several parts are closed as a whole.
+ * Closes a schema: clients ignore unknown fields, but the server under test must not send any.
+ * Objects that consist of several parts are closed as a whole.
  */
 function closed(schema: Schema, isPart = false): Schema {
   const copy: Record<string, unknown> = { ...schema };
@@ -179,8 +178,8 @@ function requiredOf({ required = [] }: { readonly required?: unknown }): readonl
 }
 
 /**
- * Callers of a newer version always get its fields, although the schema for all versions cannot
- * require them.
+ * Returns the newer fields. Callers of a newer version always get them, although the schema for all
+ * versions cannot require them.
  */
 function newerOf(properties: Schema): string[] {
   return Object.entries(properties).flatMap(([name, property]) =>

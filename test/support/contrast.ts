@@ -1,4 +1,4 @@
-/** Returns the contrast ratio of two colours (`#rrggbb`), as WCAG 2.2 has it. */
+/** Returns the contrast ratio of two colours (`#rrggbb`) by WCAG 2.2. */
 export function contrast(a: string, b: string): number {
   const [lighter, darker] = [luminance(a), luminance(b)].sort((x, y) => y - x) as [number, number];
   return (lighter + 0.05) / (darker + 0.05);

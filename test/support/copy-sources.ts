@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { ROOT } from '../start/parley.ts';
 
 /**
- * Copies files and folders of this checkout, by their paths in it, without what is built: another
- * test may build it meanwhile, in folders that it renames. A folder that vanishes under `cpSync`
- * without a filter ends the process (nodejs/node#63970). A built folder is copied where it is
- * named.
+ * Copies files and folders of this checkout, by their paths in it, without built folders: another
+ * test may build them meanwhile, in folders that it renames. A folder that vanishes under `cpSync`
+ * without a filter ends the process (nodejs/node#63970). A built folder is copied if it is named
+ * itself.
  */
 export function copySources(
   paths: readonly string[],
@@ -20,5 +20,5 @@ export function copySources(
   }
 }
 
-/** The last part of their paths. While they are made they have a number behind the name. */
+/** Matches the last part of their paths, with a number behind the name during a build. */
 const BUILT = /\/dist(-\w+)?$/;

@@ -7,9 +7,9 @@ import { copySources } from './copy-sources.ts';
 import { linkModules } from './link-modules.ts';
 
 /**
- * Copies packages/ and src/, and what else of the checkout is named, without these features:
- * without their folders, and their two lines each in the list, in the configuration and in the
- * commands. The dependencies are those of the checkout.
+ * Copies packages/ and src/, and other named parts of the checkout, without these features: without
+ * their folders, and their two lines each in the list, in the configuration and in the commands.
+ * The dependencies are those of the checkout.
  */
 export function copyWithout(
   features: readonly string[],
@@ -46,7 +46,7 @@ function withoutLines(text: string, folder: string): string {
   return text.replace(line, '').replace(new RegExp(`^ +(\\.\\.\\.)?${name}\\b.*\\n`, 'm'), '');
 }
 
-/** Returns what the compiler finds in src/ of a copy; empty: nothing. */
+/** Returns the compiler's findings in src/ of a copy; empty if there are none. */
 export async function compile(directory: string): Promise<string> {
   const path = join(directory, 'tsconfig.json');
   const { compilerOptions, exclude } = JSON.parse(readFileSync(path, 'utf8'));
@@ -55,7 +55,7 @@ export async function compile(directory: string): Promise<string> {
   return compileBy(directory, 'tsconfig.json');
 }
 
-/** Returns what the compiler finds by this configuration; empty: nothing. */
+/** Returns the compiler's findings by this configuration; empty if there are none. */
 export async function compileBy(directory: string, config: string): Promise<string> {
   // Without the test runner's NODE_OPTIONS, which load its hooks; else as `npm run types`.
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, GOGC: '400' };

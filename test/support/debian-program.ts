@@ -8,21 +8,21 @@ export interface DebianProgram {
   readonly names: readonly string[];
   /** The package that contains it. */
   readonly package: string;
-  /** The error where it is not there and cannot be installed. */
+  /** The error if it is missing and cannot be installed. */
   readonly advice: string;
 }
 
 /**
- * Returns the path of a program that tests run, and installs its package where it is missing and
- * this machine allows that.
+ * Returns the path of a program that tests run. Installs its package if it is missing and this
+ * machine allows that.
  */
 export async function findProgram(program: DebianProgram): Promise<string> {
   return (await findOnPath(program.names)) ?? install(program);
 }
 
 /**
- * Returns the first of these programs that is there. Also searches where Debian installs servers,
- * which is not on every PATH.
+ * Returns the first of these programs that exists. Also searches the folders where Debian installs
+ * servers, which are not on every PATH.
  */
 export async function findOnPath(names: readonly string[]): Promise<string | undefined> {
   for (const name of names) {

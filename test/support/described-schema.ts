@@ -2,8 +2,8 @@ import { type Kysely, sql } from 'kysely';
 import type { Schema } from '../../src/platform/db/tables/schema.ts';
 
 /**
- * Returns lines that say everything about the schema `public` that can make a difference, and the
- * rows of its tables without their times. The tables of the migrator are left out. White space in
+ * Returns lines with everything about the schema `public` that can make a difference, and the rows
+ * of its tables without their times. The tables of the migrator are left out. White space in
  * functions does not count.
  */
 export async function describeSchema(db: Kysely<Schema>): Promise<string[]> {
@@ -24,7 +24,7 @@ async function describeRows(db: Kysely<Schema>, table: string): Promise<string[]
   return rows.map(({ row }) => `row of ${table}: ${row}`);
 }
 
-/** SQL: the classes that are described. */
+/** SQL: the described classes. */
 const CLASSES = `(SELECT * FROM pg_class WHERE relnamespace = 'public'::regnamespace
     AND relname NOT LIKE 'kysely\\_%') AS c`;
 

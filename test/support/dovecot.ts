@@ -11,12 +11,12 @@ import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
 export interface TestMailbox {
-  /** A user; all of them have the same INBOX, and the password `secret`. */
+  /** A user; all users have the same INBOX, and the password `secret`. */
   readonly user: string;
   readonly port: number;
   /** Puts a mail into the mailbox. Returns its UID. */
   append(mail: string | Buffer): Promise<number>;
-  /** The flags and keywords of each message, by UID. */
+  /** Returns the flags and keywords of each message, by UID. */
   flags(): Promise<Readonly<Record<number, readonly string[]>>>;
   /** Restarts the server with an empty mailbox, which has another UIDVALIDITY. */
   recreate(): Promise<void>;

@@ -6,18 +6,17 @@ import { linkModules } from './link-modules.ts';
 import { identityOf, isForNode, lockedPackages } from './lock-file.ts';
 import type { Teardown } from './teardown.ts';
 
-/** The code of an earlier commit of this repository, which can be run beside that of today. */
+/** The code of an earlier commit of this repository, which can run beside today's code. */
 export interface EarlierCheckout {
   readonly root: string;
-  /** Starts a node of it. */
+  /** Starts a node of that commit. */
   readonly command: readonly [file: string, ...args: string[]];
 }
 
 /**
  * Extracts a commit into a directory of this test, with today's dependencies if those of a node are
- * the same: what was for development then is not needed.
- * A clone without the commit fails the test: skipped, it would be missed by everyone whose checks
- * clone shallowly.
+ * the same: its dependencies for development are not needed. A clone without the commit fails the
+ * test: skipped, it would be missed by everyone whose checks clone shallowly.
  */
 export async function checkOutEarlier(t: Teardown, commit: string): Promise<EarlierCheckout> {
   await run('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: ROOT }).catch((cause) => {

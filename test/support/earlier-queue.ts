@@ -1,19 +1,19 @@
 import type { Database } from '../../src/platform/db/connection/database.ts';
 
-/** A job of the version before, with the columns that this version reads. */
+/** A job of the previous version, with the columns that this version reads. */
 export interface EarlierJob {
   readonly topic: string;
   readonly payload: object;
   readonly key?: string;
   /** SQL. Default: at once. */
   readonly runAt?: string;
-  /** SQL: since when one of its nodes has it. */
+  /** SQL: since when one of its nodes has the job. */
   readonly lockedAt?: string;
   readonly attempts?: number;
 }
 
 /**
- * Makes the schema of the queue that the version before has from its library, as far as it is read.
+ * Makes the schema of the previous version's queue, which its library made, as far as it is read.
  */
 export async function createEarlierQueue({ pool }: Database): Promise<void> {
   await pool.query(`
@@ -28,7 +28,7 @@ export async function createEarlierQueue({ pool }: Database): Promise<void> {
       key text UNIQUE, locked_at timestamptz, locked_by text)`);
 }
 
-/** Adds a job as a node of the version before does. */
+/** Adds a job as a node of the previous version does. */
 export async function addEarlierJob({ pool }: Database, job: EarlierJob): Promise<void> {
   const { topic, payload, key = null, runAt = 'now()', lockedAt = 'NULL', attempts = 0 } = job;
   await pool.query(

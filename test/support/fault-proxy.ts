@@ -14,26 +14,26 @@ export interface FaultProxyOptions {
 }
 
 export interface Faults {
-  /** How long every byte is delayed, in either direction, in milliseconds. Order is kept. */
+  /** Milliseconds by which every byte is delayed, in either direction. Order is kept. */
   delayMs: number;
   /** Milliseconds between two cuts, each of one random connection; 0: none. */
   cutEveryMs: number;
   /**
-   * The probability, from 0 to 1, that a chunk is the last one that passes: its connection stays
-   * open and silent from then on, in both directions, as if a peer or a router had disappeared.
+   * The probability, from 0 to 1, that a chunk is the last to pass. Its connection then stays open
+   * and silent, in both directions, as if a peer or a router had disappeared.
    * (TCP never loses a single chunk: what it cannot deliver it never delivers.)
    */
   dropRate: number;
   /**
-   * For Redis only: how long one pushed message (`message`, `smessage`) is held while later ones
-   * pass, in milliseconds; 0: not at all; Infinity: it is dropped, and the connection stays open. A
+   * Milliseconds for which a message pushed by Redis (`message`, `smessage`) is held while later
+   * messages pass; 0: not at all; Infinity: it is dropped, and the connection stays open. A
    * connection that opens while this is undefined is not inspected.
    */
   holdMs: ((pushed: Pushed, random: Random) => number) | undefined;
 }
 
 /**
- * A TCP proxy that breaks the connections that it carries, for tests, campaigns and client authors
+ * A TCP proxy that breaks its connections, for tests, campaigns and client authors
  * (`npm run faults`). Random choices depend on the seed and on how the bytes arrive.
  */
 export class FaultProxy {
@@ -71,7 +71,7 @@ export class FaultProxy {
     return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
-  /** The number of open connections. */
+  /** Number of open connections. */
   get open(): number {
     return this.#connections.size;
   }
@@ -151,7 +151,7 @@ export class FaultProxy {
   }
 }
 
-/** From the client to the target, or back. */
+/** The way from the client to the target, or back. */
 export type Direction = 'up' | 'down';
 
 const LOOK_EVERY_MS = 10;
@@ -253,7 +253,7 @@ class Lane {
   #isPaused = false;
 
   /**
-   * `receive` is called with every chunk, null for the end of the stream, and puts what is to pass.
+   * Calls `receive` with every chunk, or null for the end of the stream; it puts what is to pass.
    */
   constructor(from: Socket, to: Socket, faults: Faults, receive: (chunk: Buffer | null) => void) {
     this.#from = from;

@@ -12,7 +12,7 @@ interface AsyncApi {
   };
 }
 
-/** Checks what a socket of one version receives against the AsyncAPI document (contract.ts). */
+/** Checks frames to a socket of one version against the AsyncAPI document (contract.ts). */
 export class FrameContract {
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
   readonly #messages: AsyncApi['components']['messages'];
@@ -27,7 +27,7 @@ export class FrameContract {
   }
 
   /**
-   * Returns what is wrong with a frame, undefined if nothing is. Replies are not looked at, because
+   * Returns the problem of a frame, undefined if there is none. Replies are not checked, because
    * they do not say what they answer.
    */
   problemOf(frame: { readonly type: string; readonly event?: string }): string | undefined {

@@ -2,7 +2,7 @@ import type { Database } from '../../src/platform/db/connection/database.ts';
 import { until } from './until.ts';
 
 /**
- * Has the jobs of a key or a topic be due now, in place of their times, and waits until a node has
+ * Makes the jobs of a key or a topic due now, instead of at their times, and waits until a node has
  * run them.
  */
 export async function hastenJobs(

@@ -1,7 +1,7 @@
 import type { RawSocket } from '../gateway/raw-socket.ts';
 import type { Random } from './random.ts';
 
-/** A frame, or other bytes in its place, that no correct client sends. */
+/** A frame, or other bytes, that no correct client sends. */
 export interface Attack {
   readonly feature: string;
   /** Whether it gets a reply; a fatal one closes its socket. */
@@ -9,19 +9,19 @@ export interface Attack {
   write(socket: RawSocket): void;
 }
 
-/** A frame that its socket survives. */
+/** Returns a frame that its socket survives. */
 export function survivableFrame(random: Random): Attack {
   return makeFrom(SURVIVABLE, random);
 }
 
-/** A frame that ends its socket, by RFC 6455 or by docs/realtime.md#limits. */
+/** Returns a frame that ends its socket, by RFC 6455 or by docs/realtime.md#limits. */
 export function fatalFrame(random: Random): Attack {
   return makeFrom(FATAL, random);
 }
 
 type Maker = (random: Random) => string | (Pick<Attack, 'write'> & Partial<Attack>);
 
-/** Every text among them is one request to a server, so that it gets one reply. */
+/** Every text among these is one request to a server, so that it gets one reply. */
 const SURVIVABLE = {
   'broken JSON': (random) => {
     const text = validRequest(random);

@@ -22,10 +22,10 @@ export const WINGS: Readonly<Record<string, string>> = {
   api: 'callers, limits, versions and documents, which every API could have',
   platform: 'what any server needs: it knows no conversation',
 };
-/** Files right in app/ that are areas; the others compose the rest, and are one area. */
+/** Files directly in app/ that are areas; the rest compose the others, and are one area. */
 const AREAS_OF_APP: ReadonlySet<string> = new Set(['main', 'tail', 'demo', 'features', 'config']);
 
-/** Reads the TypeScript of folders, without what is built. */
+/** Reads the TypeScript files of folders, without built ones. */
 export function readTree(root: string, directories: readonly string[]): Files {
   const entries = directories.flatMap((directory) =>
     readdirSync(join(root, directory), { recursive: true, withFileTypes: true }),
@@ -37,12 +37,12 @@ export function readTree(root: string, directories: readonly string[]): Files {
   return new Map(paths.sort().map((path) => [relative(root, path), readFileSync(path, 'utf8')]));
 }
 
-/** Whether a file is code of src/ or of a package, which is no test of it. */
+/** Returns whether a file is code of src/ or of a package, and not a test. */
 export function isSource(path: string): boolean {
   return /^(src|packages\/[\w-]+\/(?!test\/))/.test(path);
 }
 
-/** Returns the wing of a source and its area: a directory of the wing, or a file right in it. */
+/** Returns a source's wing and area: a directory of the wing, or a file directly in it. */
 export function placeOf(path: string): { readonly wing: string; readonly area: string } {
   const [wing = '', part = '', ...inside] = path.replace(/^src\//, '').split('/');
   const area = part.replace(/\.tsx?$/, '');
@@ -50,8 +50,8 @@ export function placeOf(path: string): { readonly wing: string; readonly area: s
 }
 
 /**
- * Returns a line for each row of each wing, from top to bottom: an area stands above those of its
- * wing that it imports.
+ * Returns a line for each row of each wing, from top to bottom: an area stands above the areas of
+ * its wing that it imports.
  */
 export function pictureOf(files: Files): string {
   const imports = new Map<string, Map<string, Set<string>>>(
@@ -80,7 +80,7 @@ function rowsOf(areas: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
   const heightOf = (area: string): number => {
     const known = heights.get(area);
     if (known !== undefined) return known;
-    // Those of the lowest row of platform/ may import each other.
+    // Areas in the lowest row of platform/ may import each other.
     heights.set(area, 0);
     const height = Math.max(0, ...[...(areas.get(area) ?? [])].map((below) => heightOf(below) + 1));
     heights.set(area, height);
@@ -90,7 +90,7 @@ function rowsOf(areas: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
   return [...byHeight].sort(([a], [b]) => b - a).map(([, row]) => row);
 }
 
-/** Returns a document with the picture in the place of the one that it has. */
+/** Returns a document with its picture replaced by this one. */
 export function withPicture(document: string, picture: string): string {
   const [head = '', rest] = document.split(BEFORE);
   if (rest === undefined) throw new Error(`there is no ${BEFORE}`);

@@ -5,7 +5,7 @@ export interface Import {
   readonly isType: boolean;
 }
 
-/** Returns the imports of a module: static, re-exporting, bare and dynamic ones alike. */
+/** Returns all imports of a module: static, re-exporting, bare and dynamic. */
 export function importsOf(text: string): Import[] {
   const found: Import[] = [];
   for (const [, words = '', specifier = ''] of text.matchAll(

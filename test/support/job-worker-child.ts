@@ -1,6 +1,6 @@
 /**
- * Runs jobs of the topic `note` until a test kills it, none of which ends: `node
- * job-worker-child.ts <url> <lease in ms>`. Prints the payload of the first.
+ * Runs jobs of the topic `note`, none of which ends, until a test kills it. Prints the payload of
+ * the first job. `node job-worker-child.ts <url> <lease in ms>`
  */
 
 import { openDatabase } from '../../src/platform/db/connection/database.ts';

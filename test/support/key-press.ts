@@ -1,6 +1,6 @@
 import type { KeyPress } from '@parley/ui/typing/pressed-key.ts';
 
-/** Returns what an event says of a key, on a keyboard that has it at the place `code`. */
+/** Returns an event's fields for a key, on a keyboard that has it at the place `code`. */
 export function keyPress(key: string, code: string, more: Partial<KeyPress> = {}): KeyPress {
   return {
     key,

@@ -37,23 +37,23 @@ export function loseNext(link: FaultProxy, matches: (pushed: Pushed) => boolean)
     link.counts.lost === lost && matches(pushed) ? Number.POSITIVE_INFINITY : 0;
 }
 
-/** A message on a conversation's or an actor's channel. */
+/** Returns whether a message is on a conversation's or an actor's channel. */
 function isFrame({ channel }: Pushed): boolean {
   return /:(cnv|act)_/.test(channel);
 }
 
-/** Loss windows, and what was dropped in them. */
+/** Windows of losses, and the events dropped in them. */
 export class Losses {
-  /** Events by name; those of deletions are counted separately. */
+  /** Events by name; events of deletions are counted separately. */
   readonly byEvent: Record<string, number> = {};
   readonly #meanwhile: () => Promise<void>;
 
-  /** `meanwhile`: what must happen within each window. */
+  /** `meanwhile`: acts that must happen within each window. */
   constructor(meanwhile: () => Promise<void> = async () => {}) {
     this.#meanwhile = meanwhile;
   }
 
-  /** Drops that share of the frames on these links for at least that long; the others pass. */
+  /** Drops this share of the frames on these links for at least this long; other frames pass. */
   async during(
     links: readonly FaultProxy[],
     rate: number,
@@ -73,7 +73,7 @@ export class Losses {
     });
   }
 
-  /** Returns the kinds of which nothing was dropped: the run proves nothing about them. */
+  /** Returns the kinds that were never dropped: the run proves nothing about them. */
   problems(): string[] {
     return LOST_KINDS.filter((kind) => this.byEvent[kind] === undefined).map(
       (kind) => `no ${kind} was lost in ${JSON.stringify(this.byEvent)}`,
@@ -150,7 +150,7 @@ export function linkFaults(
   };
 }
 
-/** Everything passes again, at once and in order. */
+/** Lets everything pass again, at once and in order. */
 export function heal(links: readonly FaultProxy[]): void {
   for (const link of links) {
     link.faults.delayMs = 0;

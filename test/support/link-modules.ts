@@ -4,8 +4,8 @@ import { ROOT } from '../start/parley.ts';
 
 /**
  * Gives a copy of the sources, of today or of an earlier commit, the installed packages of this
- * checkout, but its own ones of packages/: through a link to the whole of node_modules it would
- * run those of this checkout.
+ * checkout, except our own in packages/: through a link to the whole node_modules it would run the
+ * packages of this checkout.
  */
 export function linkModules(directory: string): void {
   const installed = realpathSync(join(ROOT, 'node_modules'));

@@ -1,7 +1,7 @@
 /**
- * Loads every module of src/ and packages/ that runs in Node, and every migration, with the addon
- * replaced by a stub: the addon exists only for the pinned Node. Run by another Node, it shows
- * whether anything else depends on the pinned one.
+ * Loads every module of src/ and packages/ that runs in Node, and every migration, with a stub for
+ * the addon, which exists only for the pinned Node. Run by another Node, it shows whether anything
+ * else depends on the pinned one.
  */
 
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ const HTML_WORKER = 'src/features/agents/tools/page-worker.ts';
 const MAIL_WORKER = 'packages/mail-reader/thread/reader-worker.ts';
 const ARCHIVE_CHILD = 'packages/archives/process/reader-child.ts';
 
-// Declarations, which npm run build makes, and what runs in browsers.
+// Declarations, which npm run build makes, and code for browsers.
 const OTHERS = ['packages/{console,ui,widget}/**', 'packages/*/{npm,test}/**'];
 
 const paths = globSync('{src,packages,migrations}/**/*.ts', { exclude: OTHERS }).filter(

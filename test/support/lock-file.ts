@@ -14,10 +14,10 @@ export interface LockedPackage {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** By path: `node_modules/pg`; the checkout itself has an empty one. */
+/** Packages by path: `node_modules/pg`; the checkout itself has an empty path. */
 export type LockedPackages = Readonly<Record<string, LockedPackage>>;
 
-/** Returns what the lock file of a checkout holds. */
+/** Returns the contents of a checkout's lock file. */
 export function lockedPackages(directory: string): LockedPackages {
   return JSON.parse(readFileSync(join(directory, 'package-lock.json'), 'utf8')).packages;
 }

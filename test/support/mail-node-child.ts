@@ -1,4 +1,4 @@
-/** A whole node whose tries to send mail come a thousand times as soon. */
+/** A whole node that tries to send mail a thousand times as soon. */
 
 import { startApp } from '../../src/app/app.ts';
 import { loadConfig } from '../../src/app/config.ts';

@@ -2,18 +2,18 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import type { Teardown } from './teardown.ts';
 
-/** A mail as a server got it. */
+/** A mail as received by a server. */
 export interface ReceivedMail {
-  /** Of the envelope. */
+  /** The envelope's sender. */
   readonly sender: string;
-  /** Of the envelope. */
+  /** The envelope's recipients. */
   readonly recipients: readonly string[];
-  /** By their names in lower case, unfolded. */
+  /** Headers by their names in lower case, unfolded. */
   readonly headers: Readonly<Record<string, string>>;
   readonly raw: string;
 }
 
-/** The number of an answer; undefined: accepted. */
+/** The number of an answer; undefined if accepted. */
 type Answer = number | undefined;
 
 /** An SMTP server that accepts everything unless a test says otherwise. */
@@ -22,11 +22,11 @@ export class MailServer {
   answerTo: (recipient: string) => Answer = () => undefined;
   answerMail: (mail: ReceivedMail) => Answer | 'drop' | Promise<Answer> = () => undefined;
   url = '';
-  /** Most mails that were under way at a time. */
+  /** Maximum number of concurrent mails. */
   mostAtOnce = 0;
   #underWay = 0;
 
-  /** `port`: default a free one. */
+  /** Starts a server. `port`: a free port by default. */
   static async start(t: Teardown, port = 0): Promise<MailServer & { close(): Promise<void> }> {
     const self = new MailServer();
     const server = new SMTPServer({

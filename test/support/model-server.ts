@@ -21,11 +21,11 @@ import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import type { Teardown } from './teardown.ts';
 
-/** The answer to one request. A string: this text, all at once. */
+/** The answer to one request. A string is sent as a text, all at once. */
 export type Script = string | ModelReply;
 
 export interface ModelReply {
-  /** A string is cut into words; an array is the tokens. */
+  /** A string is cut into words; an array has the tokens. */
   readonly text?: string | readonly string[];
   /** Tool calls after the text; `arguments` that are a string are sent unchanged. */
   readonly calls?: readonly ScriptedCall[];
@@ -37,17 +37,17 @@ export interface ModelReply {
    * Waits before this token (from 0) until the promise settles, so that a test can look in between.
    */
   readonly hold?: { readonly at: number; readonly until: Promise<unknown> };
-  /** Default: one a token, and 10 for the prompt. Null: the provider reports none. */
+  /** Default: one a token, and 10 for the prompt. Null: the provider reports no usage. */
   readonly usage?: { readonly input: number; readonly output: number } | null;
-  /** Default: `tool_calls` with calls, else `stop`. Null: the stream ends without one. */
+  /** Default: `tool_calls` with calls, else `stop`. Null: the stream ends without a reason. */
   readonly finish?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error' | null;
-  /** Chunks before the text, as they are; a string is written without `data:` and empty line. */
+  /** Chunks before the text, unchanged; a string is written without `data:` and empty line. */
   readonly chunks?: readonly (object | string)[];
   /** False: no `[DONE]` at the end. */
   readonly isClosed?: false;
   /** Fails after this many tokens of text. */
   readonly breaks?: { readonly after: number; readonly how: Breakage };
-  /** Anything but 200: an error body and no stream. */
+  /** Any status but 200: an error body and no stream. */
   readonly status?: number;
   readonly retryAfterSeconds?: number;
 }
@@ -99,7 +99,7 @@ interface ChatBody {
   readonly stream_options?: { readonly include_usage?: boolean };
 }
 
-/** Interval at which paced streams advance, in milliseconds: one timer for all of them. */
+/** Interval in milliseconds at which one timer advances all paced streams. */
 const TICK_MS = 5;
 
 export class ModelServer {
@@ -135,8 +135,8 @@ export class ModelServer {
   }
 
   /**
-   * Sets the answer to the next request, or, with `model`, to the next one to that model. Requests
-   * take their scripts in order.
+   * Sets the answer to the next request, or, with `model`, to the next request to that model.
+   * Requests take their scripts in order.
    */
   reply(script: Script, model?: string): this {
     this.#queue.push({ script, model });
@@ -149,7 +149,7 @@ export class ModelServer {
     return this;
   }
 
-  /** An entry of PARLEY_MODELS. */
+  /** Returns an entry of PARLEY_MODELS. */
   choice(model = 'test-model', fields: Readonly<Record<string, unknown>> = {}) {
     return {
       provider: 'openai-compatible',
@@ -160,7 +160,7 @@ export class ModelServer {
     } as const;
   }
 
-  /** PARLEY_MODELS with a chain of these models for every tier. */
+  /** Returns PARLEY_MODELS with a chain of these models for every tier. */
   env(...models: readonly string[]): { PARLEY_MODELS: string } {
     const chain = (models.length === 0 ? ['test-model'] : models).map((model) => this.choice(model));
     return { PARLEY_MODELS: JSON.stringify({ high: chain }) };
@@ -231,9 +231,7 @@ class Stream {
   readonly #calls: readonly (ScriptedCall & { readonly id: string })[];
   readonly #tokens: readonly string[];
   readonly #withUsage: boolean;
-  /**
-   * The bytes before and after a token: made once, because 200 of these run at 100 tokens a second.
-   */
+  /** The bytes before and after a token, made once: 200 streams run at 100 tokens a second. */
   readonly #before: string;
   readonly #startsAtMs: number;
   #paceSinceMs: number | undefined;
@@ -329,7 +327,7 @@ class Stream {
     this.#response.end(this.#reply.isClosed === false ? out : `${out}data: [DONE]\n\n`);
   }
 
-  /** A call as providers stream it: id and name first, then the arguments in pieces. */
+  /** Returns a call as providers stream it: id and name first, then the arguments in pieces. */
   #callChunks({ id, name, arguments: args }: ScriptedCall & { readonly id: string }, index: number): string {
     const text = typeof args === 'string' ? args : JSON.stringify(args);
     const delta = (fields: object) => this.#chunk(JSON.stringify({ tool_calls: [{ index, ...fields }] }));

@@ -1,6 +1,6 @@
 import type { SchemaObject } from '../../src/api/documents/openapi/schemas.ts';
 
-/** What counts as a description. */
+/** The least that counts as a description. */
 export const THREE_WORDS = /\w+\W+\w+\W+\w+/;
 
 /**

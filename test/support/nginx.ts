@@ -11,8 +11,8 @@ import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
 /**
- * Starts nginx in front of `upstreamPort`. Its connections to the upstream are few and kept alive:
- * an extra answer on one of them would go to another client.
+ * Starts nginx in front of `upstreamPort`. Its few connections to the upstream are kept alive: an
+ * extra answer on one would go to another client.
  */
 export function startNginx(
   t: Teardown,
@@ -23,7 +23,7 @@ export function startNginx(
 
 export interface StartedNginx {
   readonly port: number;
-  /** What it has logged so far. */
+  /** Returns its log so far. */
   readonly errors: () => string;
 }
 
@@ -33,8 +33,8 @@ export interface StartedNginx {
  */
 export async function startNginxWith(t: Teardown, content: (port: number) => string): Promise<StartedNginx> {
   const program = await findNginx();
-  // A free port may be taken before nginx has it: by another test's server, or by any connection
-  // that goes out.
+  // A free port may be taken before nginx has it: by another test's server, or by any outgoing
+  // connection.
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();
     const { isListening, readErrors } = await run(t, program, content(port));
@@ -68,8 +68,8 @@ async function run(
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
   t.teardown(() => stop(child, kill));
-  // nginx writes the file once its port is bound. A connection would not tell its server from
-  // another one there.
+  // nginx writes the file once its port is bound. A connection would not distinguish its server
+  // from another one there.
   const pidFile = join(directory, 'nginx.pid');
   await until(() => hasEnded(child) || existsSync(pidFile), { what: 'nginx listens' });
   if (hasEnded(child)) await closed;

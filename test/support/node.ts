@@ -17,16 +17,16 @@ export interface NodeOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** The data directory of an earlier node: its demo.json and keys are kept. */
   readonly dataDir?: string;
-  /** Runs something else that composes a node. Default: `npm start`. */
+  /** Runs another command that composes a node. Default: `npm start`. */
   readonly command?: readonly [file: string, ...args: string[]];
   /**
    * Runs the code of an earlier commit. Its answers are not checked against the contract, which is
-   * that of today.
+   * today's.
    */
   readonly earlier?: EarlierCheckout;
 }
 
-/** Every node of a test signs with this key, as those of one deployment do. */
+/** Every node of a test signs with this key, like the nodes of one deployment. */
 export const AUDIT_KEY = Buffer.alloc(32, 'parley').toString('base64');
 
 /** A whole Parley process over the given Postgres and Redis, with the demo account. */
@@ -55,7 +55,7 @@ export class TestNode {
     );
   }
 
-  /** Returns the same node for requests by way of a proxy. */
+  /** Returns the same node for requests through a proxy. */
   behind(url: string): TestNode {
     return new TestNode(this.running, this.dataDir, { ...this.demo, base_url: url }, this.#contract);
   }
@@ -104,7 +104,7 @@ export class TestNode {
     return { status, body: JSON.parse(text), headers };
   }
 
-  /** Send Message; returns the answer unchanged. */
+  /** Sends a message; returns the answer unchanged. */
   send(conversationId: string, fields: Record<string, unknown> = {}, token?: string) {
     return this.call(
       'POST',
@@ -213,8 +213,8 @@ export class Listener {
   readonly #notifications: Frame[] = [];
 
   /**
-   * Reconnects like a client if it is refused: a node whose link or database is in doubt, or that
-   * gets too little of the processor to answer in time, accepts no sockets.
+   * Reconnects like a client if it is refused: a node whose link or database is in doubt, or which
+   * lacks processor time to answer in time, accepts no sockets.
    */
   static async open(node: TestNode, conversationId: string, options: ListenOptions): Promise<Listener> {
     return until(

@@ -1,8 +1,8 @@
 /**
- * A real OpenID provider. It prints its issuer, answers 503 until it has read a line of JSON, the
- * clients and the private keys, and is the provider from then on: the clients are made after its
- * address, which no other process can take meanwhile. The form of the sign-in takes any name, which
- * is the subject; consent is given without a question.
+ * A real OpenID provider. It prints its issuer, answers 503 until it has read a line of JSON (the
+ * clients and the private keys), and is the provider from then on. So clients can depend on its
+ * address, which no other process can take meanwhile. The sign-in's form takes any name, which is
+ * the subject; consent is given without a question.
  */
 
 import { once } from 'node:events';
@@ -37,7 +37,7 @@ const provider = new Provider(issuer, {
     accountId: id,
     claims: () => ({ sub: id, name: `${id} of the team`, email: `${id}@example.com`, email_verified: true }),
   }),
-  // Without its guard, which keeps it from this machine.
+  // Leaves out its guard, which keeps it from this machine.
   fetch: (url, { dispatcher: _, ...options }) => fetch(url, options),
   interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
   cookies: { keys: ['a key of this test alone'] },

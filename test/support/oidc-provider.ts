@@ -12,12 +12,10 @@ interface OidcClient {
   readonly backchannel_logout_session_required: boolean;
 }
 
-/** A real OpenID provider in a process of its own. */
+/** A real OpenID provider in a separate process. */
 export interface OidcProvider {
   readonly issuer: string;
-  /**
-   * Starts it with its clients, whose redirect addresses have ids that are made after its address.
-   */
+  /** Starts it with its clients, whose redirect addresses have ids that depend on its address. */
   start(clients: readonly OidcClient[]): Promise<void>;
   /** Signs as the provider does. */
   sign(payload: JWTPayload, header?: Readonly<Record<string, string>>): Promise<string>;
@@ -42,7 +40,7 @@ export async function prepareOidcProvider(t: Teardown): Promise<OidcProvider> {
   };
 }
 
-/** A browser of its own, as far as HTTP goes: it keeps the cookies of each host. */
+/** The HTTP side of a browser: it keeps the cookies of each host. */
 export class CookieJar {
   readonly #cookies = new Map<string, string>();
 
@@ -78,8 +76,8 @@ export class CookieJar {
   }
 
   /**
-   * Follows redirects, and signs in at the provider under this name where it asks, until the next
-   * address is one for which `isEnd` holds. Returns that address, which was not requested.
+   * Follows redirects, and signs in at the provider under this name if asked, until `isEnd` holds
+   * for the next address. Returns that address, which was not requested.
    */
   async follow(url: string, login: string, isEnd: (url: URL) => boolean): Promise<string> {
     let next = url;

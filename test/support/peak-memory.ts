@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { TestNode } from './node.ts';
 import type { Teardown } from './teardown.ts';
 
-/** Resident memory of a node at its most, since it was asked last. */
+/** Measures the maximum resident memory of a node since the last question. */
 export class PeakMemory {
   #peakMb: number | undefined;
   readonly #node: TestNode;
@@ -13,7 +13,7 @@ export class PeakMemory {
     t.teardown(() => clearInterval(timer));
   }
 
-  /** In megabytes. */
+  /** Returns megabytes. */
   take(): number | undefined {
     this.#look();
     const peakMb = this.#peakMb;
@@ -29,7 +29,7 @@ export class PeakMemory {
         this.#peakMb = Math.max(this.#peakMb ?? 0, Math.round(Number(kilobytes) / 1_000));
       }
     } catch {
-      // No /proc here.
+      // There is no /proc here.
     }
   }
 }

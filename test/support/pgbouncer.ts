@@ -11,7 +11,7 @@ import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
 export interface TestPgBouncer {
-  /** Of the same database, by way of the pooler; unchanged by restarts. */
+  /** URL of the same database through the pooler; unchanged by restarts. */
   readonly url: string;
   /** Cuts every connection. */
   stop(): Promise<void>;
@@ -19,7 +19,7 @@ export interface TestPgBouncer {
 }
 
 /**
- * Starts PgBouncer in front of the Postgres of a URL, with its defaults but for the mode and the
+ * Starts PgBouncer in front of the Postgres of a URL, with its defaults except the mode and the
  * size of its pool.
  */
 export async function startPgBouncer(
@@ -56,7 +56,7 @@ export async function startPgBouncer(
   const kill = () => child?.kill('SIGKILL');
   const stop = async () => {
     const ended = new Promise((resolve) => child?.once('close', resolve));
-    // Newer ones wait for their clients at a SIGTERM.
+    // Newer versions wait for their clients at a SIGTERM.
     if (child?.kill('SIGKILL')) await ended;
     child = undefined;
   };
@@ -73,7 +73,7 @@ export async function startPgBouncer(
   return { url: url.href, stop, start };
 }
 
-/** Whether it keeps the prepared statements of its clients apart in transaction mode: 1.21 does. */
+/** Returns whether transaction mode keeps clients' prepared statements apart, as 1.21 does. */
 export async function tracksStatements(): Promise<boolean> {
   const { stdout } = await promisify(execFile)(await findPgBouncer(), ['--version']);
   const [, minor = '0'] = /PgBouncer 1\.(\d+)/.exec(stdout) ?? [];
@@ -90,7 +90,7 @@ function findPgBouncer(): Promise<string> {
 
 async function launch(program: string, configuration: string): Promise<ChildProcess> {
   const setpriv = process.getuid?.() === 0 ? await findOnPath(['setpriv']) : undefined;
-  // It refuses to run as root.
+  // PgBouncer refuses to run as root.
   const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', '--pdeathsig=KILL', '--', program];
   const [file, args] = setpriv === undefined ? [program, []] : [setpriv, nobody];
   const child = spawn(file, [...args, configuration], { stdio: ['ignore', 'ignore', 'pipe'] });

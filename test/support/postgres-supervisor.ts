@@ -45,7 +45,7 @@ async function supervise(): Promise<void> {
   const clone = async () => {
     databases += 1;
     const name = `test_${process.pid}_${databases}`;
-    // A copy of the files takes 25 ms of a core; by way of the log, the default, it takes 100 to 200.
+    // A copy of the files takes 25 ms of a core; through the log, the default, it takes 100 to 200.
     await admin.query(`CREATE DATABASE ${name} TEMPLATE template_parley STRATEGY FILE_COPY`);
     return name;
   };
@@ -114,11 +114,11 @@ async function supervise(): Promise<void> {
 }
 
 /**
- * The data is not made to survive a crash of the machine, so it is created again if the server does
- * not start on it.
+ * Starts the server. Its data is not made to survive a crash of the machine, so it is created again
+ * if the server does not start on it.
  */
 async function start(): Promise<EmbeddedPostgres> {
-  // A server of a test takes up to 25, and each of the processes of a run may have several.
+  // A server of a test takes up to 25, and each process of a run may have several.
   const options = { dataDir, durable: false, log, maxConnections: 500 };
   try {
     return await startEmbeddedPostgres(options);
@@ -132,7 +132,7 @@ async function start(): Promise<EmbeddedPostgres> {
   }
 }
 
-/** Migrated under another name, so that the template is either complete or absent. */
+/** Makes it under another name, so that the template is either complete or absent. */
 async function makeTemplate(admin: pg.Pool, url: string): Promise<void> {
   const { rows } = await admin.query<{ datname: string }>(
     "SELECT datname FROM pg_database WHERE datname ~ '^(test|template)_'",
@@ -144,7 +144,7 @@ async function makeTemplate(admin: pg.Pool, url: string): Promise<void> {
   const database = await openDatabase({ url: at(url, 'template_draft'), log, maxConnections: 1 });
   try {
     await migrate(database, INDEXES, log);
-    // A clone is another database than the one that was migrated, and has to be like a new one.
+    // A clone is another database than the migrated one, and has to be like a new one.
     await database.kysely.deleteFrom('settings').where('name', '=', 'changed_in_of').execute();
   } finally {
     await database.close();

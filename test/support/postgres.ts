@@ -1,7 +1,7 @@
 /**
- * Real Postgres for tests: one server for all test files of a run (in a supervisor process,
- * postgres-supervisor.ts) with one clone of a migrated template per call, and private servers that
- * a test can stop and kill.
+ * Real Postgres for tests. One server serves all test files of a run (in a supervisor process,
+ * postgres-supervisor.ts) with one clone of a migrated template per call; a test can stop and kill
+ * private servers.
  */
 
 import { spawn } from 'node:child_process';
@@ -44,12 +44,12 @@ export async function createEmptyDatabase(server: Pick<TestPostgres, 'url'>, nam
 export interface TestPostgres {
   /** The URL of an empty database; unchanged by restarts. */
   readonly url: string;
-  /** A clean shutdown: sessions end with 57P01. */
+  /** Shuts down cleanly: sessions end with 57P01. */
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** kill -9 of the server and its sessions. */
+  /** Sends kill -9 to the server and its sessions. */
   kill(): Promise<void>;
-  /** SIGSTOP: connections stay open, without answers. */
+  /** Sends SIGSTOP: connections stay open, without answers. */
   hang(): Promise<void>;
   resume(): Promise<void>;
 }
@@ -103,7 +103,7 @@ interface Answer {
   readonly error?: string;
 }
 
-/** This process's lease on the shared server, which runs as long as there is such a connection. */
+/** This process's lease on the shared server, which runs as long as it has such a connection. */
 class Lease {
   readonly #socket: Socket;
   readonly #waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void }[] = [];
@@ -156,8 +156,8 @@ class Lease {
 }
 
 /**
- * One directory per user, checkout and state of what makes the template: changed migrations use
- * another server with another template. The supervisor removes the directories of earlier states.
+ * Returns a directory per user, checkout and state of the template's sources: changed migrations
+ * use another server with another template. The supervisor removes directories of earlier states.
  */
 async function sharedDirectory(): Promise<string> {
   const root = resolve(import.meta.dirname, '../..');
@@ -219,7 +219,7 @@ function connected(path: string): Promise<Socket | undefined> {
   });
 }
 
-/** Returns a row for each lock that is waited for in the current database. */
+/** SQL: a row for each lock that is waited for in the current database. */
 export const WAITING_LOCKS = `
   SELECT FROM pg_locks
   WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;

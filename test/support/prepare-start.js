@@ -1,6 +1,4 @@
-/**
- * Makes what the tests start from: tap with its plugins, and the files that quick-start.js uses.
- */
+/** Makes the ground of the tests: tap with its plugins, and the files that quick-start.js uses. */
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** SIGSTOP for a process and its children. */
+/** Sends SIGSTOP to a process and its children. */
 export async function hangTree(pid: number | undefined): Promise<void> {
-  // The parent first, so that it starts no more children.
+  // Stops the parent first, so that it starts no more children.
   await signalTree(pid, 'SIGSTOP');
 }
 
@@ -17,7 +17,7 @@ async function signalTree(pid: number | undefined, signal: NodeJS.Signals): Prom
   for (const child of await childrenOf(pid)) send(child, signal);
 }
 
-/** Returns the processes that a process has started, without the one that lists them. */
+/** Returns the processes that a process has started, without the process that lists them. */
 export async function childrenOf(pid: number): Promise<number[]> {
   const listing = promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
   const { stdout } = await listing;

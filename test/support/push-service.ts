@@ -12,22 +12,22 @@ import type { AddressInfo } from 'node:net';
 import type { PushPayload } from '../../src/features/push/payload.ts';
 import type { Teardown } from './teardown.ts';
 
-/** A push as the browser gets it, and what the push service sees of it. */
+/** A push as the browser gets it, with what the push service sees. */
 export interface ReceivedPush {
   readonly payload: PushPayload;
   readonly headers: Readonly<Record<string, string>>;
   /** Bytes of the body as sent. */
   readonly size: number;
-  /** What the token of RFC 8292 states. */
+  /** The claims of the token of RFC 8292. */
   readonly token: { readonly aud: string; readonly exp: number; readonly sub: string };
   /** The public key that signed the token. */
   readonly key: string;
 }
 
-/** How a push service answers: a status, or `silence`. */
+/** The answer of a push service: a status, or `silence`. */
 export type Answering = number | 'silence';
 
-/** A browser that has subscribed. */
+/** A subscribed browser. */
 export class Browser {
   readonly endpoint: string;
   readonly received: ReceivedPush[] = [];
@@ -43,7 +43,7 @@ export class Browser {
     this.#curve.generateKeys();
   }
 
-  /** As `PushSubscription.toJSON()` returns it. */
+  /** Returns the form of `PushSubscription.toJSON()`. */
   toJSON() {
     return {
       endpoint: this.endpoint,
@@ -52,7 +52,7 @@ export class Browser {
     };
   }
 
-  /** New keys for the same endpoint. */
+  /** Makes new keys for the same endpoint. */
   renew(): void {
     this.#curve = createECDH('prime256v1');
     this.#curve.generateKeys();
@@ -64,10 +64,10 @@ export class Browser {
   }
 }
 
-/** A push service (RFC 8030) that reads what it is given, in the place of the browsers. */
+/** A push service (RFC 8030) that reads its pushes in place of the browsers. */
 export class PushService {
   readonly origin: string;
-  /** What was wrong with requests. */
+  /** Problems of requests. */
   readonly problems: string[] = [];
   readonly #browsers = new Map<string, Browser>();
 
@@ -180,8 +180,8 @@ function readToken(jwt: string, key: string): ReceivedPush['token'] {
 }
 
 /**
- * Gives a page the subscription of a `Browser` here: there is no push service of a real browser
- * without the internet. All else, with the worker, is the browser's own.
+ * Gives a page the subscription of a `Browser` here: without the internet a real browser has no
+ * push service. All else, including the worker, is the browser's own.
  */
 export function deviceIn(device: object): void {
   const key = 'test.subscribed';

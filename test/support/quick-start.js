@@ -14,7 +14,7 @@ import { loadQuickly } from '../../bin/quick-load.cjs';
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
- * Returns a source without its types, by its path in the checkout; prepare-start.js reads all of
- * them.
+ * Returns a source without its types, by its path in the checkout; prepare-start.js reads all
+ * sources.
  */
 export const codeOf = loadQuickly(join(ROOT, '.tap/quick'));

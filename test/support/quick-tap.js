@@ -22,5 +22,5 @@ module.register = () => undefined;
 asyncHooks.createHook = () => none;
 module.syncBuiltinESMExports();
 
-// Not for processes that a test starts.
+// Leaves them out for processes that a test starts.
 delete process.env.NODE_OPTIONS;

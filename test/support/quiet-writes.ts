@@ -15,8 +15,8 @@ export interface QuietWritesOptions {
 
 /**
  * Makes every kind of change in conversations that are otherwise quiet, so that no later message
- * shows what a reader missed: the key renames, grace sends, edits and deletes, and ada reads a
- * notification. One change after the other, each repeated until it is acknowledged, with the nodes
+ * shows what a reader missed. The key renames, grace sends, edits and deletes, and ada reads a
+ * notification. Changes follow one another, each repeated until it is acknowledged, with the nodes
  * in turn by round.
  */
 export class QuietWrites {

@@ -14,7 +14,7 @@ export class RawClient {
     this.socket.on('data', (data) => {
       this.received += data.toString('latin1');
     });
-    // A reset is one of the ways in which a connection may be cut.
+    // A reset is one way in which a connection may be cut.
     this.socket.on('error', () => {});
     this.closed = new Promise((resolve) => {
       this.socket.once('close', () => {

@@ -7,26 +7,26 @@ import { until } from './until.ts';
 
 /** A Redis Cluster of three masters, with a replica each unless its options say otherwise. */
 export interface TestCluster {
-  /** As REDIS_URL takes it, without credentials. */
+  /** The form for REDIS_URL, without credentials. */
   readonly url: string;
   readonly servers: readonly TestRedis[];
-  /** The master that has what belongs to this id. */
+  /** Returns the master that has the slot of this id. */
   masterOf(id: string): Promise<TestRedis>;
-  /** Another master than this one, and its replica. */
+  /** Returns another master than this one, and its replica. */
   anotherShard(master: TestRedis): Promise<readonly TestRedis[]>;
-  /** Resolves when every slot has a master with a replica that follows it, in the eyes of all. */
+  /** Resolves when all servers see a master with a following replica for every slot. */
   isReady(): Promise<void>;
   /**
    * Moves the slot of this id, with its counters, to another master. Returns the moment
-   * (`performance.now()`) at which that one has it.
+   * (`performance.now()`) at which that master has it.
    */
   migrate(id: string): Promise<{ readonly to: TestRedis; readonly atMs: number }>;
-  /** Has the replica of a master take its place. Resolves as `migrate` does. */
+  /** Makes the replica of a master take its place. Resolves as `migrate` does. */
   failOver(
     master: TestRedis,
     cause: ClusterFailover,
   ): Promise<{ readonly to: TestRedis; readonly atMs: number }>;
-  /** Resolves when so many nodes listen there to what nodes say to each other in this partition. */
+  /** Resolves when this many nodes listen there to announcements in this partition. */
   areHeard(server: TestRedis, id: string, nodes: number): Promise<void>;
   /** Sends a command as the operator. */
   call<T>(server: TestRedis, name: string, ...args: (string | number)[]): Promise<T>;
@@ -35,7 +35,7 @@ export interface TestCluster {
 export interface TestClusterOptions {
   readonly hasReplicas?: boolean;
   readonly settings?: RedisSettings;
-  /** How the operator connects. */
+  /** The operator's login. */
   readonly operator?: RedisLogin;
 }
 
@@ -206,7 +206,7 @@ export async function startRedisCluster(
   return cluster;
 }
 
-/** An id of each partition. */
+/** Returns an id of each partition. */
 export function idOfEachPartition(): string[] {
   return Array.from({ length: PARTITIONS }, (_, partition) => channelIn('cnv', partition));
 }

@@ -27,9 +27,9 @@ export interface TestRedis {
   stop(): Promise<void>;
   /** Starts an empty server: nothing is kept over restarts. */
   start(): Promise<void>;
-  /** kill -9 */
+  /** Sends kill -9. */
   kill(): Promise<void>;
-  /** SIGSTOP: connections stay open, without answers. */
+  /** Sends SIGSTOP: connections stay open, without answers. */
   hang(): void;
   resume(): void;
   flushall(): Promise<void>;
@@ -38,12 +38,12 @@ export interface TestRedis {
 /** Settings of redis.conf. */
 export type RedisSettings = Readonly<Record<string, string | number>>;
 
-/** Where it has TLS, and a password for the operator (the user `default`). */
+/** TLS, if used, and a password for the operator (the user `default`). */
 export type RedisLogin = Pick<RedisOptions, 'password' | 'tls'>;
 
 /**
- * Starts a server for this test alone; it ends with the test, and on Linux with its process. One
- * that is given a certificate (`tls-cert-file`) listens with TLS alone.
+ * Starts a server for this test alone; it ends with the test, and on Linux with its process. With a
+ * certificate (`tls-cert-file`) it listens with TLS alone.
  */
 export async function startRedis(t: Teardown, settings: RedisSettings = {}): Promise<TestRedis> {
   const program = await findRedis();
@@ -102,7 +102,7 @@ function launch(
 ): Promise<ChildProcess> {
   const listening = hasTls(settings) ? { port: 0, 'tls-port': port } : { port };
   const options = { bind: '127.0.0.1', dir: directory, save: '', appendonly: 'no', databases: 16 };
-  // A replica has what its master had at once.
+  // A replica immediately has the contents of its master.
   const args = Object.entries({
     ...listening,
     ...options,
@@ -149,7 +149,7 @@ export function findRedis(): Promise<string> {
   return found;
 }
 
-/** Waits for no connection: what is asked while the server is away fails at once. */
+/** Waits for no connection: requests while the server is away fail at once. */
 export function redisClient(t: Teardown, port: number, login: RedisLogin = {}): Redis {
   const redis = new Redis({
     port,

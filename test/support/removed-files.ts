@@ -2,8 +2,8 @@ import type pg from 'pg';
 import { hastenJobs } from './hasten-jobs.ts';
 
 /**
- * Has files of deleted messages removed now, in place of a minute after their deletion, and waits
- * for it.
+ * Makes files of deleted messages be removed now, instead of a minute after their deletion, and
+ * waits for that.
  */
 export async function removeWithdrawnFiles(pool: pg.Pool): Promise<void> {
   await pool.query(

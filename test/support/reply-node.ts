@@ -102,7 +102,7 @@ export class ReplyNode {
     this.#writePath = writePath;
   }
 
-  /** A conversation of ada, grace and the agent; a case has a customer too. */
+  /** Creates a conversation of ada, grace and the agent; a case has a customer too. */
   async conversation(audience: 'internal' | 'customer' = 'internal'): Promise<string> {
     const { database, demo } = this.ground;
     const { account_id: accountId, users, agent } = demo;
@@ -124,7 +124,7 @@ export class ReplyNode {
     return conversation.id;
   }
 
-  /** A run that this node has claimed. */
+  /** Returns a run that this node has claimed. */
   claim(conversationId: string | null, triggerMessageId: string | null = null): Promise<RunRow> {
     const { database, demo, engine } = this.ground;
     return database.kysely
@@ -172,7 +172,7 @@ export class ReplyNode {
     });
   }
 
-  /** The agent's principal, with or without the permission to write to customers unapproved. */
+  /** Returns the agent's principal, by default without writing to customers unapproved. */
   async principal(...permissions: string[]): Promise<Principal> {
     const { authenticator, demo } = this.ground;
     const principal = await authenticator.principalOf({
@@ -183,7 +183,7 @@ export class ReplyNode {
     return { ...principal, permissions: new Set(permissions) };
   }
 
-  /** A message of the team to the customer, or of the customer to the team. */
+  /** Sends a message of the team to the customer, or of the customer to the team. */
   async external(conversationId: string, authorId: string): Promise<MessageRow> {
     const fields = { author_id: authorId, visibility: 'external' } as const;
     const outgoing = { ...this.#outgoing(conversationId, fields), audience: 'customer' as const };
@@ -191,7 +191,7 @@ export class ReplyNode {
     return row;
   }
 
-  /** A plain message of ada. */
+  /** Sends a plain message of ada. */
   async send(conversationId: string): Promise<MessageRow> {
     return (await this.#writePath.append(this.#outgoing(conversationId, {}))).row;
   }

@@ -1,6 +1,5 @@
 /**
- * The part of Redis's protocol (RESP2 and RESP3) that is needed to find single pushed messages in a
- * stream.
+ * The part of Redis's protocol (RESP2 and RESP3) needed to find single pushed messages in a stream.
  */
 
 /** A message that Redis pushes to a subscriber. */
@@ -9,7 +8,7 @@ export interface Pushed {
   readonly message: Buffer;
 }
 
-/** Splits a stream of replies into complete values; an incomplete one waits for the rest. */
+/** Splits a stream of replies into complete values; an incomplete value waits for the rest. */
 export class RespSplitter {
   #pending: Buffer = Buffer.alloc(0);
 
@@ -42,7 +41,7 @@ export function pushedMessage(value: Buffer): Pushed | undefined {
   };
 }
 
-/** The content of the bulk string from `start` to `end`. */
+/** Returns the content of the bulk string from `start` to `end`. */
 function text(bytes: Buffer, start: number, end: number): Buffer {
   return bytes.subarray(bytes.indexOf('\r\n', start) + 2, end - 2);
 }
@@ -64,7 +63,7 @@ function valueEnd(bytes: Buffer, start: number): number | undefined {
   if (length < 0) return after;
   if (isBulk) return after + length + 2 <= bytes.length ? after + length + 2 : undefined;
   let end: number | undefined = after;
-  // An attribute precedes the value that it belongs to.
+  // An attribute precedes its value.
   const count = length * (values ?? 0) + (type === '|' ? 1 : 0);
   for (let n = 0; n < count && end !== undefined; n++) end = valueEnd(bytes, end);
   return end;

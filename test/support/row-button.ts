@@ -3,9 +3,9 @@ import { until } from './until.ts';
 
 /**
  * Clicks a button that is there while the pointer is over its row. A line that appears above moves
- * the row away from the pointer, and its buttons go with the pointer, so a click that waits for the
- * button to stand still may wait in vain: the row is found again. The page comes to the front
- * first; behind another one it would get one frame a second, and each step waits for several.
+ * the row and its buttons away from the pointer, so a click that waits for the button to stand
+ * still may wait in vain: the row is found again. The page comes to the front first; behind another
+ * page it would get one frame a second, and each step waits for several.
  */
 export async function clickInRow(row: Locator, name: string): Promise<void> {
   await row.page().bringToFront();

@@ -82,7 +82,7 @@ class Reader {
 type Stored = Readonly<Record<string, readonly Received[]>>;
 
 const readers: Reader[] = [];
-/** The number of readers by conversation; undefined until it is requested. */
+/** Number of readers by conversation; undefined until it is requested. */
 let audience: Map<string, number> | undefined;
 const takers = new Map<string, number>();
 

@@ -15,7 +15,7 @@ export interface SdkClientsOptions {
 export interface SdkReport {
   /** Messages delivered to handlers, over all clients. */
   readonly delivered: number;
-  /** Those among them that the SDK delivered a second time. */
+  /** Messages that the SDK delivered a second time. */
   readonly doubled: number;
   /** Messages in Postgres that were not delivered. */
   readonly missing: number;
@@ -42,7 +42,7 @@ export type Word =
 
 /**
  * Many clients of the SDK in a separate process, each with its own connection, so that counting
- * what arrives does not delay the server under test.
+ * their messages does not delay the server under test.
  */
 export class SdkClients {
   /** Requested by `stall`: the last message by conversation that all readers have received. */
@@ -71,18 +71,18 @@ export class SdkClients {
     });
   }
 
-  /** The report counts interruptions and closes from here on. */
+  /** Makes the report count interruptions and closes from here on. */
   async watch(): Promise<void> {
     await this.#order({ op: 'watch' });
   }
 
-  /** The first `count` clients stop reading from their connections. */
+  /** Makes the first `count` clients stop reading from their connections. */
   async stall(count: number): Promise<void> {
     this.receivedByAll.clear();
     await this.#order({ op: 'stall', count });
   }
 
-  /** They read again. */
+  /** Makes the stalled clients read again. */
   async unstall(): Promise<void> {
     await this.#order({ op: 'unstall' });
   }

@@ -16,7 +16,7 @@ export interface SdkReaderOptions {
 
 /**
  * One client of the SDK that follows conversations from their first message on, as
- * `socket-client.ts` does without it: a message that the SDK passes on twice is twice in its
+ * `socket-client.ts` does without the SDK: a message that the SDK passes on twice is twice in its
  * history.
  */
 export class SdkReader {
@@ -25,12 +25,12 @@ export class SdkReader {
   readonly history: ReadonlyMap<string, Received[]>;
   /** The state that results from what was passed on. */
   readonly shown = new Shown();
-  /** What no reader should meet here. */
+  /** Things that no reader should meet here. */
   readonly problems: string[] = [];
   /** Connections by transport. */
   readonly connected: Partial<Record<Transport, number>> = {};
   #hasCursor = false;
-  /** Aborted where the network breaks. */
+  /** Aborted when the network breaks. */
   #network = new AbortController();
   #backAt = 0;
 
@@ -63,17 +63,17 @@ export class SdkReader {
     for (const [id, history] of this.history) this.#follow(id, history);
   }
 
-  /** Connections so far. */
+  /** Number of connections so far. */
   get connections(): number {
     return Object.values(this.connected).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Returns the last number of a conversation; 0: none. */
+  /** Returns the last number of a conversation, or 0. */
   last(conversationId: string): number {
     return this.history.get(conversationId)?.at(-1)?.sequence ?? 0;
   }
 
-  /** It was live once, so it must receive every change from then on. */
+  /** Whether it was live once, so that it must receive every change from then on. */
   get hasCursor(): boolean {
     return this.#hasCursor;
   }

@@ -8,8 +8,8 @@ import { startEmbeddedPostgres } from '@parley/embedded-postgres/embedded-postgr
 import { createLog } from '../../src/platform/log.ts';
 
 /**
- * Puts a new cluster into a data directory by copying one that was made once per checkout: 60 ms,
- * where initdb takes most of a second. startEmbeddedPostgres then uses it.
+ * Puts a new cluster into a data directory by copying a cluster that is made once per checkout: 60
+ * ms, while initdb takes most of a second. startEmbeddedPostgres then uses it.
  */
 export async function seedCluster(dataDir: string): Promise<void> {
   const seed = join(await seedDirectory(), 'postgres');

@@ -9,23 +9,23 @@ import { until } from './until.ts';
 
 /** A master and a replica, with three sentinels that watch them. */
 export interface SentinelGroup {
-  /** As REDIS_URL takes it. */
+  /** The form for REDIS_URL. */
   readonly url: string;
   readonly sentinels: readonly number[];
-  /** The servers, whatever they are at present. */
+  /** The servers, whatever their present roles. */
   readonly servers: readonly [TestRedis, TestRedis];
-  /** The server that says it is the master and has a replica, and the other one. */
+  /** Returns the server that says it is the master and has a replica, and the other server. */
   roles(): Promise<{ readonly master: TestRedis; readonly replica: TestRedis }>;
   /**
    * Resolves when the server is a master, with the last moment (`performance.now()`) at which it
-   * was none.
+   * was not.
    */
   promoted(server: TestRedis): Promise<number>;
-  /** Has a server follow the other one, as the sentinels would some ten seconds later. */
+  /** Makes a server follow the other, as the sentinels would some ten seconds later. */
   follow(server: TestRedis): Promise<void>;
   /** Resolves when the sentinels would fail the master over to this replica. */
   isReady(replica: TestRedis): Promise<void>;
-  /** Names of the connections of nodes (`parley-…`) that a server has. */
+  /** Returns the names of the connections of nodes (`parley-…`) at a server. */
   connections(server: TestRedis): Promise<readonly string[]>;
   /** Asks a sentinel for a failover while the master is well. */
   switchOver(): Promise<void>;
@@ -34,8 +34,8 @@ export interface SentinelGroup {
 export type FailoverCause = 'master killed' | 'master hung' | 'switched over';
 
 /**
- * Has the sentinels fail the master over, and returns how many milliseconds after the promotion
- * each of the nodes had both connections there. Afterwards the old master is its replica.
+ * Makes the sentinels fail the master over. Returns the milliseconds from the promotion until each
+ * node had both connections there. Afterwards the old master is its replica.
  */
 export async function failOver(group: SentinelGroup, cause: FailoverCause, nodes: number): Promise<number> {
   const { master, replica } = await group.roles();
@@ -57,7 +57,7 @@ export async function failOver(group: SentinelGroup, cause: FailoverCause, nodes
 const MASTER = 'mymaster';
 const DOWN_AFTER_MS = 1_000;
 
-/** Of servers and sentinels with TLS alone, and a password each. */
+/** Secrets of servers and sentinels with TLS alone, and a password each. */
 export interface SentinelSecrets {
   /** Paths of PEM files. */
   readonly certificate: { readonly ca: string; readonly cert: string; readonly key: string };

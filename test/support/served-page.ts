@@ -6,16 +6,16 @@ import type { Teardown } from './teardown.ts';
 export interface PageOptions {
   /** The source of the module; by default that of the file. */
   readonly code?: string;
-  /** Where the page is served; by default anywhere. */
+  /** The port of the page; any port by default. */
   readonly port?: number;
   /** The content of the document's body. */
   readonly body?: string;
-  /** Which build of React it has: the one for development has StrictMode, and warnings. */
+  /** The build of React: the one for development has StrictMode, and warnings. */
   readonly mode?: 'production' | 'development';
 }
 
 /**
- * Bundles the module of a page and serves it in a document of its own. Returns the document's URL.
+ * Bundles the module of a page and serves it in a separate document. Returns the document's URL.
  */
 export async function servePage(
   t: Teardown,
@@ -27,14 +27,14 @@ export async function servePage(
   const answer: RequestListener = ({ url = '/' }, response) => {
     const chunk = chunks.find(({ fileName }) => url === `/${fileName}`);
     response.setHeader('content-type', chunk === undefined ? 'text/html' : 'text/javascript');
-    // A page that is loaded again need not get it, nor compile it, again.
+    // A page that is loaded again need not get and compile it again.
     if (chunk !== undefined) response.setHeader('cache-control', 'max-age=3600');
     response.end(chunk?.code ?? html);
   };
   return serveSite(t, answer, port);
 }
 
-/** Serves pages of another site than that of the app. Returns their origin. */
+/** Serves pages of another site than the app's. Returns their origin. */
 export async function serveSite(t: Teardown, answer: RequestListener, port = 0): Promise<string> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));

@@ -1,6 +1,6 @@
 import type { Database } from '../../src/platform/db/connection/database.ts';
 
-/** Returns the names of what was written into `settings` since the migrations, in their order. */
+/** Returns the names written into `settings` since the migrations, in order. */
 export async function settingsOf({ kysely }: Pick<Database, 'kysely'>): Promise<string[]> {
   const rows = await kysely
     .selectFrom('settings')

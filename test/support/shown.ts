@@ -16,7 +16,7 @@ export class Shown {
     return shown;
   }
 
-  /** A change older than the current state is ignored, as clients do. */
+  /** Receives an event; ignores a change older than the current state, as clients do. */
   receive({ event, data }: Event): void {
     const text = textOf(data);
     if (event === undefined || data === undefined || text === undefined) return;
@@ -26,7 +26,7 @@ export class Shown {
     if (known === undefined || version >= known.version) this.#things.set(id, { version, text });
   }
 
-  /** Undefined: it has not arrived. */
+  /** Returns the text; undefined if it has not arrived. */
   text(id: string): string | undefined {
     return this.#things.get(id)?.text;
   }
@@ -39,7 +39,7 @@ export interface ShownReader {
   readonly conversationIds: ReadonlySet<string>;
   /** The actor whose notifications it receives. */
   readonly actorId?: string;
-  /** By Postgres' clock, in seconds. */
+  /** Seconds by Postgres' clock. */
   readonly sinceSeconds: number;
 }
 
@@ -113,7 +113,7 @@ interface Thing {
   readonly seconds: number;
 }
 
-/** The same text as READ_THINGS builds. */
+/** Returns the same text as READ_THINGS builds. */
 function textOf(data: Event['data']): string | undefined {
   switch (data?.object) {
     case 'chat_message':

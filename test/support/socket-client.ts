@@ -42,11 +42,11 @@ export class SocketClient {
   readonly #options: SocketClientOptions;
   #socket: WebSocket | undefined;
   /**
-   * Requests that this socket has not completed yet: ids of conversations, or RESUME. Empty: the
+   * Requests that this socket has not completed yet: ids of conversations, or RESUME. Empty if the
    * client is live.
    */
   readonly #unsettled = new Set<string>();
-  /** The cursor to resume from; undefined: it was never live. */
+  /** The cursor to resume from; undefined if it was never live. */
   #cursor: string | undefined;
   /** The cursor of `ready`, from before the subscriptions. */
   #nextCursor = '';
@@ -59,12 +59,12 @@ export class SocketClient {
     this.#connect();
   }
 
-  /** Returns the last number of a conversation; 0: none. */
+  /** Returns the last number of a conversation, or 0. */
   last(conversationId: string): number {
     return this.history.get(conversationId)?.at(-1)?.sequence ?? 0;
   }
 
-  /** It was live once, so it must receive every change from then on. */
+  /** Whether it was live once, so that it must receive every change from then on. */
   get hasCursor(): boolean {
     return this.#cursor !== undefined;
   }
@@ -93,7 +93,7 @@ export class SocketClient {
   }
 
   #receive(socket: WebSocket, frame: Frame): void {
-    // Frames that are still buffered on a socket that was left do not count.
+    // Ignores frames that are still buffered on a former socket.
     if (socket !== this.#socket) return;
     switch (frame.type) {
       case 'ready':
@@ -102,7 +102,7 @@ export class SocketClient {
         break;
       case 'ping':
         sendFrame(socket, { type: 'pong', t: frame.t });
-        // While a request is unsettled, a newer cursor would skip what it has not brought yet.
+        // While a request is unsettled, a newer cursor would skip its missing frames.
         if (this.#unsettled.size === 0) this.#cursor = frame.cursor;
         break;
       case 'event':
@@ -139,7 +139,7 @@ export class SocketClient {
     }
   }
 
-  /** The id of a request is that of its conversation, or RESUME. */
+  /** Sends a request, whose id is that of its conversation, or RESUME. */
   #ask(socket: WebSocket, id: string): void {
     if (id === RESUME) {
       const conversations = Object.fromEntries([...this.history.keys()].map((id) => [id, this.last(id)]));
@@ -156,7 +156,7 @@ export class SocketClient {
     history.push({ sequence, id: String(data?.id) });
   }
 
-  /** A node whose link or database is in doubt accepts no subscription. */
+  /** Handles a refusal: a node whose link or database is in doubt accepts no subscription. */
   #refused(socket: WebSocket, { id = '', error }: Frame): void {
     if (!TRANSIENT.has(error?.code ?? '')) this.problems.push(`${id} is refused: ${error?.code}`);
     else setTimeout(() => socket === this.#socket && this.#ask(socket, id), this.#jitterMs()).unref();

@@ -1,4 +1,4 @@
-/** A Postgres with a synchronous standby, which can take its place. */
+/** A Postgres with a synchronous standby that can take its place. */
 
 import { execFile } from 'node:child_process';
 import { chmod, chown, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
@@ -47,13 +47,13 @@ export class PostgresPair {
     return this.#servers[this.#primary === 0 ? 1 : 0];
   }
 
-  /** Of both, in an order that stays. */
+  /** URL of both servers, in a fixed order. */
   get url(): string {
     const [one, two] = this.#servers.map(({ url }) => new URL(url));
     return `${one!.href.replace(one!.host, `${one!.host},${two!.host}`)}?target_session_attrs=read-write`;
   }
 
-  /** The primary fails and the standby is promoted. Returns when that was asked and done. */
+  /** Fails the primary and promotes the standby. Returns when that was requested and done. */
   async failOver(fault: PostgresFault): Promise<{ askedMs: number; promotedMs: number }> {
     await (fault === 'killed' ? this.primary.kill() : this.primary.hang());
     return this.promote();
@@ -89,7 +89,7 @@ class Member {
   readonly dataDir: string;
   readonly #port: number;
   #server: EmbeddedPostgres | undefined;
-  /** As it was when it ran last. */
+  /** The URL of its last run. */
   #url = '';
 
   static async make(t: Teardown): Promise<Member> {
@@ -157,7 +157,7 @@ class Member {
     await client.query("SELECT pg_backup_start('copy', true)");
     await rm(to, { recursive: true, force: true });
     const { uid, gid } = await stat(from);
-    // Files that go meanwhile are not missed.
+    // Files that vanish meanwhile are not missed.
     await promisify(execFile)('cp', ['-a', from, to]).catch((error: Error) => {
       if (!/No such file/.test(error.message)) throw error;
     });

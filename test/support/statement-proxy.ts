@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Teardown } from './teardown.ts';
 
 /**
- * What becomes of a statement and its connection. `cut before`: it is not passed on. `cut after`:
- * it is passed on, and nothing comes back. With a delay, `isLate`: the client loses the connection
- * at once, and Postgres has the statement later.
+ * The fate of a statement and its connection. `cut before`: it is not passed on. `cut after`: it is
+ * passed on, and nothing comes back. With a delay, `isLate`: the client loses the connection at
+ * once, and Postgres gets the statement later.
  */
 export type Fate =
   | 'pass'
@@ -15,18 +15,18 @@ export type Fate =
 
 /** A statement on its way to Postgres. */
 export interface PassingStatement {
-  /** What is sent, with the values of its parameters. */
+  /** The text with the values of its parameters. */
   readonly text: string;
-  /** Of the same connection, for notes of the test. */
+  /** Equal for statements of one connection, for notes of the test. */
   readonly session: object;
 }
 
 /**
  * A TCP proxy before Postgres that decides about each statement, so that a connection can be lost
- * at any one. Knows the protocol without TLS.
+ * at any statement. Knows the protocol without TLS.
  */
 export class StatementProxy {
-  /** The database, through this proxy. */
+  /** URL of the database through this proxy. */
   readonly url: string;
   /** Decides about each statement, one after the other for each connection. */
   onStatement: (statement: PassingStatement) => Fate | Promise<Fate> = () => 'pass';
@@ -57,7 +57,7 @@ export class StatementProxy {
     this.url = own.href;
   }
 
-  /** The clients lose all connections; Postgres learns it when it next looks at them. */
+  /** Cuts all connections of clients; Postgres notices it at its next look. */
   cut(): void {
     for (const connection of this.#connections) connection.cut();
   }
@@ -69,7 +69,7 @@ class Connection {
   readonly #decide: (statement: PassingStatement) => Fate | Promise<Fate>;
   readonly #session = {};
   #unread = Buffer.alloc(0);
-  /** The messages of the statement that is not complete yet. */
+  /** The messages of the incomplete statement. */
   #parts: Buffer[] = [];
   #isStarted = false;
   #isCut = false;
@@ -82,14 +82,14 @@ class Connection {
     for (const socket of [near, far]) socket.on('error', () => {});
     near.on('data', (bytes: Buffer) => this.#read(bytes));
     near.on('close', () => {
-      // What was read before is passed on first.
+      // Passes earlier bytes on first.
       if (!this.#isCut) this.#then(async () => void far.end());
     });
     far.on('data', (bytes: Buffer) => void (this.#isCut || near.write(bytes)));
     far.on('close', () => near.destroy());
   }
 
-  /** The client loses the connection at once, and Postgres after what it was sent. */
+  /** Cuts the client's connection at once, and Postgres's after the bytes sent so far. */
   cut(): void {
     this.#isCut = true;
     this.#near.resetAndDestroy();
@@ -139,7 +139,7 @@ class Connection {
   }
 }
 
-/** Parse, Bind, Describe, Execute and Close: a Sync ends them. */
+/** Parse, Bind, Describe, Execute and Close, which a Sync ends. */
 const PARTS: ReadonlySet<string> = new Set(['P', 'B', 'D', 'E', 'C']);
 /** Sync and simple queries. */
 const ENDS: ReadonlySet<string> = new Set(['S', 'Q']);

@@ -13,7 +13,7 @@ export interface SteadyLoadOptions {
 }
 
 /**
- * Messages of ada at a steady pace, independent of the results of earlier ones: each is retried
+ * Messages of ada at a steady pace, independent of the results of earlier messages: each is retried
  * until it is acknowledged.
  */
 export class SteadyLoad {

@@ -4,9 +4,9 @@ import type { Db } from '../../src/platform/db/connection/handle.ts';
 /**
  * Returns the columns of the whole database in which some row contains the text, as
  * `schema.table.column` in order: an empty list means that the text is gone. Looks into every
- * column of a text, JSON, array or bytea type of every table, those of the job queue included, so
- * that a table that is added later is searched too. The text must be plain ASCII without quotes and
- * backslashes, which JSON would escape. An answer that is stored encrypted is not found.
+ * column of a text, JSON, array or bytea type of every table, including the job queue's, so that
+ * tables added later are searched too. The text must be plain ASCII without quotes and backslashes,
+ * which JSON would escape. Encrypted answers are not searched.
  */
 export async function storedText(db: Db, text: string): Promise<string[]> {
   if (!/^[\w .:@-]+$/.test(text)) throw new RangeError('JSON would escape this text, so it could be missed');
@@ -42,7 +42,7 @@ const SEARCHED = [
   'bytea',
   'tsvector',
 ];
-/** The database has more of them; fewer mean that the search itself is broken. */
+/** The database has more columns; fewer mean that the search itself is broken. */
 const MIN_COLUMNS = 100;
 
 function placeOf({ table_schema, table_name, column_name, data_type }: Column, text: string) {

@@ -7,7 +7,7 @@ import type {
 } from '@parley/protocol/socket/event-data.ts';
 import type { ReceivedFrame } from '../gateway/fixture.ts';
 
-/** Concatenates the pieces of a message. Throws if one does not follow the previous one. */
+/** Returns the joined pieces of a message. Throws if a piece does not follow the previous one. */
 export function streamedText(
   frames: readonly ReceivedFrame[],
   messageId: string,

@@ -12,7 +12,7 @@ export interface SupervisedOptions {
 
 /** Several nodes of one supervisor, as a real process with children. */
 export class Supervised {
-  /** For requests to any of the nodes; its process is the supervisor. */
+  /** Sends requests to any of the nodes; its process is the supervisor. */
   readonly node: TestNode;
   readonly #env: NodeJS.ProcessEnv;
 
@@ -55,7 +55,7 @@ export class Supervised {
     return lines.map((line) => JSON.parse(line));
   }
 
-  /** Returns the process id of the node of each slot that was started last. */
+  /** Returns the process id of each slot's latest node. */
   pids(): number[] {
     const started = this.log.filter(({ msg, process }) => msg === 'started' && process !== undefined);
     return [...new Map(started.map(({ process, pid }) => [process, Number(pid)])).values()];
@@ -88,7 +88,7 @@ function openFiles(pid: number): string[] {
 
 export function isRunning(pid: number): boolean {
   try {
-    // A child of a process that has ended is adopted, and is there until its new parent looks.
+    // A child of an ended process is adopted, and is there until its new parent looks.
     return !/^State:\s*Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;

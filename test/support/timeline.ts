@@ -20,10 +20,10 @@ import type { Teardown } from './teardown.ts';
 
 export const log = createLog('silent');
 
-/** For InFlightRows, where nothing listens to events. */
+/** For InFlightRows without listeners to events. */
 export const NO_LISTENERS = { revision: '0', renew: async () => {} };
 
-/** For parts that look by themselves, or are woken by a test. */
+/** For parts that look by themselves, or that a test wakes. */
 export const NO_WATCH = { add: () => {} };
 
 /** A database with one account, one author and one conversation to write to. */
@@ -71,7 +71,7 @@ export async function addConversation(ground: Ground): Promise<string> {
   return conversation.id;
 }
 
-/** Both write paths of a node over the ground, with everything that they committed. */
+/** Opens both write paths of a node over the ground, with everything that they committed. */
 export function openWritePath(
   ground: Ground,
   engine: Engine,

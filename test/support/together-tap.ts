@@ -1,5 +1,5 @@
 /**
- * Stands in for `tap` in a test file that runs together with others: loaded once for each file,
+ * Stands in for `tap` in a test file that runs together with others. Loaded once for each file,
  * with its URL in `of`.
  */
 

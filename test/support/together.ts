@@ -1,8 +1,8 @@
 /**
  * Runs the test files of one directory in one process, one after another: loading the server takes
  * 1.5 s of processor time, most of the time of an ordinary file. The files are unchanged and also
- * run alone: what they import as `tap` is a subtest here, so everything that one sets up is torn
- * down before the next one begins.
+ * run alone. Their import `tap` is a subtest here, so everything that a file sets up is torn down
+ * before the next begins.
  */
 
 import { readdirSync, statSync } from 'node:fs';
@@ -16,8 +16,8 @@ import { lendTestApp } from './app.ts';
 /**
  * The callers are in test/by-folder/, whose name comes early in the alphabet: tap starts files in
  * that order, and these take the longest; for folders of test/long/ in test/long/by-folder/.
- * `directory`: from the root. `part`, `of`: every so many of its files, where one process would
- * take too long. package.json (tap, exclude) keeps its files from being run alone as well.
+ * `directory`: from the root. `part`, `of`: every so many of its files, if one process would take
+ * too long. package.json (tap, exclude) keeps its files from being run alone as well.
  */
 export async function runTogether(directory: string, part = 1, of = 1): Promise<void> {
   const folder = join(import.meta.dirname, '../..', directory);
@@ -38,7 +38,7 @@ export async function runTogether(directory: string, part = 1, of = 1): Promise<
   }
 }
 
-/** URL of a test file → the subtest that it gets for `tap`. */
+/** Subtests that test files get for `tap`, by the URL of the file. */
 export const subtests = new Map<string, Test>();
 
 registerHooks({

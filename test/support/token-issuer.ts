@@ -19,7 +19,7 @@ export class TokenIssuer {
   readonly keys: IssuerKey[] = [];
   /** The path of each request. */
   readonly asked: string[] = [];
-  /** How the key set is answered; undefined: as a key set. */
+  /** The answer for the key set; undefined: the key set itself. */
   answer:
     | { readonly status: number; readonly headers?: Record<string, string>; readonly text?: string }
     | undefined;
@@ -91,13 +91,13 @@ export function newKey(kid: string, algorithm: KeyAlgorithm): IssuerKey {
   return { kid, algorithm, ...pair };
 }
 
-/** Signs with a key, whatever the header says. Strings are taken as the JSON of a part. */
+/** Returns a token signed with a key, whatever the header says. Strings are the JSON of a part. */
 export function signed(header: object | string, claims: object | string, key: IssuerKey): string {
   const input = `${partOf(header)}.${partOf(claims)}`;
   return `${input}.${signatureOf(input, key)}`;
 }
 
-/** Signs with HMAC-SHA-256. */
+/** Returns a token signed with HMAC-SHA-256. */
 export function signedWithSecret(
   header: object | string,
   claims: object | string,

@@ -1,11 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface UntilOptions {
-  /**
-   * The condition in words: the message of the rejection. A function is called when it is needed.
-   */
+  /** The condition in words, for the message of the rejection. A function is called when needed. */
   readonly what: string | (() => string);
-  /** For conditions that take longer than a minute even on an idle machine. */
+  /** Set for conditions that take longer than a minute even on an idle machine. */
   readonly timeoutMs?: number;
 }
 
@@ -31,7 +29,7 @@ export async function until<T>(
   }
 }
 
-/** How long a test waits for any condition. */
+/** Milliseconds for which a test waits for any condition. */
 export const PATIENCE_MS = 60_000;
 const MIN_PAUSE_MS = 5;
 const MAX_PAUSE_MS = 50;

@@ -7,7 +7,7 @@ import type { Random } from './random.ts';
 import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
-/** `earlier` runs the code of the version before, `current` that of this checkout. */
+/** `earlier` runs the code of the previous version, `current` that of this checkout. */
 export type Side = 'earlier' | 'current';
 
 export interface VersionPairOptions {
@@ -21,11 +21,11 @@ export interface VersionPairOptions {
 }
 
 export interface AskOptions {
-  /** A function makes it for each attempt, where a time in it would lapse. */
+  /** A function makes the body for each attempt, if a time in it would lapse. */
   readonly body?: object | (() => object);
   /** Default: the admin key. Null: the caller has no credential. */
   readonly token?: string | null;
-  /** False: a repetition is harmless without an Idempotency-Key. */
+  /** False if a repetition is harmless without an Idempotency-Key. */
   readonly keyed?: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface Answered {
 
 /**
  * A node of each side over one Postgres, one Redis and one data directory, as in a rolling upgrade:
- * either may be killed at any time, and callers go to any that lives.
+ * either may be killed at any time, and callers use any node that lives.
  */
 export class VersionPair {
   readonly dataDir: string;
@@ -44,7 +44,7 @@ export class VersionPair {
   readonly #start: (side: Side) => Promise<TestNode>;
   readonly #random: Random;
   readonly #nodes = new Map<Side, TestNode>();
-  /** Each start writes demo.json into the directory of both: one after the other. */
+  /** Starts run one after the other, since each writes demo.json into the shared directory. */
   #starting: Promise<unknown> = Promise.resolve();
   #first: TestNode | undefined;
 
@@ -78,7 +78,7 @@ export class VersionPair {
     return started;
   }
 
-  /** kill -9. Resolves when the process has ended; one that is not there is left alone. */
+  /** Sends kill -9. Resolves when the process, if there is one, has ended. */
   async kill(side: Side): Promise<void> {
     const node = this.#nodes.get(side);
     if (node === undefined) return;
@@ -94,8 +94,8 @@ export class VersionPair {
   }
 
   /**
-   * Asks nodes until one has decided, as a client does whose node may die under the request, and
-   * returns the answer, whatever it is. Rejects after two minutes without one.
+   * Asks nodes until one has decided, as a client does whose node may die under the request.
+   * Returns the answer, whatever it is. Rejects after two minutes without an answer.
    */
   ask(method: string, path: string, { body, token, keyed = true }: AskOptions = {}): Promise<Answered> {
     const key = keyed && method !== 'GET' ? { 'Idempotency-Key': randomUUID() } : {};
@@ -132,7 +132,7 @@ export class VersionPair {
     throw new Error(`${method} ${path} is answered ${status}: ${JSON.stringify(body)}`);
   }
 
-  /** Returns the id of what was made. */
+  /** Returns the id of the created resource. */
   async made(path: string, body: object, options: AskOptions = {}): Promise<string> {
     return String((await this.accepted('POST', path, { ...options, body })).id);
   }

@@ -9,7 +9,7 @@ export interface Violation {
 }
 
 /**
- * Yields for every rule of a body's schema a body that breaks only this rule
+ * Yields, for every rule of a body's schema, a body that breaks only this rule
  * (docs/contract.md#values-and-their-errors).
  */
 export function* bodyViolations(schema: SchemaObject): Iterable<Violation> {
@@ -72,7 +72,7 @@ function* valueViolations(
   const choice = (schema.anyOf ?? schema.oneOf)?.find(({ type }) => type !== 'null');
   if (choice !== undefined) {
     const inner = example ?? exampleOf(choice, () => undefined);
-    // Of several forms, only a value that fits none of them is certain to be refused.
+    // Only a value that fits none of several forms is certain to be refused.
     if ((schema.anyOf ?? schema.oneOf)!.filter(({ type }) => type !== 'null').length > 1) {
       yield { body: withValue(root, path, 1.5), refusal: `400 invalid_format ${textOf(path)}` };
     } else yield* valueViolations(choice, inner, path, root);
@@ -106,13 +106,13 @@ function* arrayViolations(
   if (items === undefined) return;
   const item = exampleOf(items, () => undefined);
   if (maxItems !== undefined) {
-    // Of items with only what they need, many are smaller than the most that a body may be.
+    // Many items with only their required fields are smaller than the maximum of a body.
     const small = bodyExampleOf(items, () => undefined, '');
     const tooMany = Array.from({ length: maxItems + 1 }, () => small);
     yield { body: withValue(root, path, tooMany), refusal: `422 validation_failed ${textOf(path)}` };
   }
   if (uniqueItems === true) {
-    // The example of the list may fit what its items have no example for.
+    // The list's example may fit if its items have no example.
     const [one = item] = [exampleOf(list, () => undefined)].flat();
     const refusal = `422 validation_failed ${textOf([...path, 1])}`;
     yield { body: withValue(root, path, [one, one]), refusal };
@@ -150,7 +150,7 @@ function* badTexts(schema: SchemaObject & { maximum?: number }): Iterable<string
 }
 
 const MALFORMED = '\u0001 malformed';
-/** No pattern matches all of them. */
+/** Values that no single pattern matches. */
 const UNFIT = ['two\nlines', ' not this ', ' ', 'x', 'y'.repeat(65)];
 const WRONG_TYPE: Readonly<Record<string, unknown>> = {
   string: 1,
@@ -161,7 +161,7 @@ const WRONG_TYPE: Readonly<Record<string, unknown>> = {
   object: [],
 };
 
-/** `attachments[0].url` */
+/** Returns a path such as `attachments[0].url`. */
 function textOf(path: Path): string {
   return path
     .map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`))

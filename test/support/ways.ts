@@ -5,17 +5,17 @@ import type { TestNode } from './node.ts';
 import type { Random } from './random.ts';
 import type { Teardown } from './teardown.ts';
 
-/** Clients of the SDK reach the nodes through a proxy that behaves in one of these ways. */
+/** The behaviours of a proxy through which clients of the SDK reach the nodes. */
 export const WAYS = {
   streams: { block: 'refusing', transports: ['websocket', 'stream'] },
   'streams-mute': { block: 'mute to sockets', transports: ['websocket', 'stream'] },
   polls: { block: 'buffering', transports: ['websocket', 'poll'] },
   'polls-mute': { block: 'mute', transports: ['websocket', 'stream', 'poll'] },
-  /** The proxies behave in another way every few seconds. */
+  /** The proxies change their behaviour every few seconds. */
   changing: { block: 'open', transports: ['websocket', 'stream', 'poll'] },
 } as const satisfies Readonly<Record<string, { block: Block; transports: readonly Transport[] }>>;
 
-/** `sockets`: those of the protocol itself, without a proxy. */
+/** `sockets`: clients of the protocol itself, without a proxy. */
 export type WayName = keyof typeof WAYS | 'sockets';
 
 /** The proxies of several ways, one before each node. */
@@ -42,13 +42,13 @@ export class Ways {
     return random.pick(this.#proxies.get(name)!).url;
   }
 
-  /** Another node has taken the place of one. */
+  /** Leads a proxy to another node, which has replaced its node. */
   lead(index: number, nodeUrl: string): void {
     for (const proxies of this.#proxies.values()) proxies[index]!.target = nodeUrl;
   }
 
   /**
-   * On the way that changes, one proxy after the other behaves in another way: its open connections
+   * Changes the behaviour of one proxy after the other on the changing way: its open connections
    * are cut, or held back from then on.
    */
   async change(

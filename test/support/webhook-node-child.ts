@@ -1,4 +1,4 @@
-/** A whole node whose retries to webhooks come a thousand times as soon. */
+/** A whole node that retries webhooks a thousand times as soon. */
 
 import { startApp } from '../../src/app/app.ts';
 import { loadConfig } from '../../src/app/config.ts';

@@ -20,19 +20,17 @@ interface ReceivedEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/**
- * What a receiver answers: a status, or what it does with the response; nothing: it never answers.
- */
+/** The answer of a receiver: a status, or an act on the response; nothing: it never answers. */
 export type Answering = (
   received: Received,
 ) => number | ((response: ServerResponse) => void) | undefined | Promise<number>;
 
-/** A server that webhooks are sent to. It answers 200 unless told otherwise. */
+/** A server that receives webhooks. It answers 200 unless told otherwise. */
 export class WebhookReceiver {
   readonly received: Received[] = [];
   answer: Answering = () => 200;
   url = '';
-  /** Most requests that were under way at a time. */
+  /** Maximum number of concurrent requests. */
   mostAtOnce = 0;
   #underWay = 0;
 

@@ -10,7 +10,7 @@ export function wrapProse(path: string, text: string): string {
   return path.endsWith('.md') ? wrapMarkdown(text) : wrapComments(text);
 }
 
-/** Returns the paths, from the root of the checkout, of the files that have prose of ours. */
+/** Returns the paths, from the root of the checkout, of the files with our prose. */
 export function filesWithProse(): string[] {
   const listed = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n');
   return listed.filter(
@@ -18,7 +18,7 @@ export function filesWithProse(): string[] {
   );
 }
 
-/** The migrations' checksums are known to databases; the others are output. */
+/** Databases know the migrations' checksums; the other files are output. */
 const KEPT = /^migrations\/|^test\/db\/earlier|^bench\/results\//;
 
 function wrapMarkdown(text: string): string {
@@ -82,7 +82,7 @@ function wrapComments(text: string): string {
   return out.join('\n');
 }
 
-/** Returns the comment of whole lines that begins at this line, if one does. */
+/** Returns the comment of whole lines that begins at this line, if any. */
 function lineComments(lines: readonly string[], at: number): string[] {
   const [prefix] = /^\s*\/\/ /.exec(lines[at]!) ?? [];
   if (prefix === undefined) return [];
@@ -91,7 +91,7 @@ function lineComments(lines: readonly string[], at: number): string[] {
   return lines.slice(at, end);
 }
 
-/** Wraps the paragraphs of a comment whose lines begin with `prefix`, or are empty behind it. */
+/** Wraps the paragraphs of a comment whose lines begin with `prefix`, or are empty after it. */
 function wrapLines(lines: readonly string[], prefix: string): string[] {
   const out: string[] = [];
   let paragraph: string[] = [];
@@ -124,7 +124,7 @@ function isWide(lines: readonly string[]): boolean {
   return lines.some((line) => line.length > COLUMNS && / \S+ /.test(line.trim()));
 }
 
-/** A word that would begin a line as a list, a heading or a table does stays on the line before. */
+/** Wraps a text. Words that would begin a list, a heading or a table stay on the line before. */
 function wrap(text: string, first: string, rest: string): string[] {
   const lines: string[] = [];
   let line = first;

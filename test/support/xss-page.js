@@ -1,4 +1,4 @@
-/** What xss-watch.ts asks of a page and of its frames, which have it as `xss`. */
+/** Functions that xss-watch.ts calls in a page and its frames as `xss`. */
 
 const note = (what) => globalThis.xssRan(`${what} at ${location.href}`);
 for (const name of ['alert', 'confirm', 'prompt', 'print']) globalThis[name] = () => note(name);
@@ -6,7 +6,7 @@ addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, s
   note(`policy: ${effectiveDirective} ${blockedURI} ${sample}`),
 );
 
-/** Elements that no page here is made of, but for the script and the style of its head. */
+/** Elements of no page here, except the script and the style of its head. */
 const FOREIGN =
   'iframe, frame, object, embed, applet, portal, base, meta[http-equiv], style, template, marquee, ' +
   'keygen, xml, math, area, map, audio, video, source, form[action], font, foreignObject, animate, ' +
@@ -15,7 +15,7 @@ const FOREIGN_ATTRIBUTE = /^on|^(srcdoc|formaction|action|background|ping|xlink:
 const EVENTS = ['mouseover', 'focusin', 'pointerenter', 'animationstart', 'error', 'load'];
 const TEXTS = ['title', 'alt', 'aria-label', 'placeholder', 'download', 'value', 'label'];
 
-/** Every element, also of shadow trees. */
+/** Returns every element, also of shadow trees. */
 function all(root) {
   return [...root.querySelectorAll('*')].flatMap((element) => [
     element,
@@ -23,7 +23,7 @@ function all(root) {
   ]);
 }
 
-/** The loader's frame is the one frame that a page may have, and its script is of another host. */
+/** Returns whether an element is foreign. The loader's frame and script are the exception. */
 function isForeign(element, frame) {
   if (frame !== '' && element.matches('script[src$="/widget.js"]')) return false;
   if (element.matches('link[rel=icon]')) return !/^(data:image|https?:)/.test(element.href);
@@ -45,7 +45,7 @@ function isUnsafe(element, { name, value }) {
 
 const squeezed = (text) => text.replace(/\s+/g, ' ').trim();
 
-/** Everything that can be read, or heard. */
+/** Returns everything that can be read, or heard. */
 function texts(elements) {
   return squeezed(
     [
@@ -86,7 +86,7 @@ globalThis.xss = {
     box.scrollBy(0, box.clientHeight * 0.8 * by);
   },
 
-  /** Tries to run a text as a script, in each way that markup that slipped through could. */
+  /** Tries to run a text as a script, in each way that markup could. */
   inject() {
     const ways = {
       html: () => {

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import type { BrowserContext, Frame, Page } from 'playwright-core';
 import { until } from './until.ts';
 
-/** Collects what hostile texts have run or made in the pages of a browser. It must stay empty. */
+/** Collects what hostile texts have run or made in pages of a browser. It must stay empty. */
 export class XssWatch {
   readonly ran: string[] = [];
-  /** How many texts were looked for, and found, in all. */
+  /** Number of texts that were looked for and found. */
   looks = 0;
   readonly #frame: string;
 
@@ -15,7 +15,7 @@ export class XssWatch {
 
   /**
    * Watches all pages of the browser that are opened from now on. `own`: the origins that they may
-   * speak to. `frame`: how the address of the one frame begins that they may have.
+   * speak to. `frame`: the beginning of the address of their only permitted frame.
    */
   static async on(context: BrowserContext, own: readonly string[], frame = ''): Promise<XssWatch> {
     const watch = new XssWatch(frame);
@@ -46,7 +46,7 @@ export class XssWatch {
     return watch;
   }
 
-  /** Looks at the page once it shows each of the texts so many times. */
+  /** Looks at the page once it shows each text this many times. */
   async look(page: Page | Frame, texts: readonly string[], times = 1): Promise<void> {
     let missing: readonly string[] = texts;
     await until(
@@ -81,7 +81,7 @@ export class XssWatch {
 
   /**
    * Tries to run a text as a script in the page, in each way that markup could. Resolves, when
-   * every refusal was reported, with what each way was answered. Throws if one has run.
+   * every refusal was reported, with the result of each way. Throws if a script has run.
    */
   async inject(page: Page | Frame): Promise<Record<string, string>> {
     const answers = (await page.evaluate('xss.inject()')) as Record<string, string>;

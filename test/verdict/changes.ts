@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { identityOf, type LockedPackages, lockedPackages } from '../support/lock-file.ts';
 
-/** A file that is not as it was, or a package of which package-lock.json has another copy. */
+/** A changed file, or a package with another copy in package-lock.json. */
 export type Change =
   | { readonly path: string }
   | {

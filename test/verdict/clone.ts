@@ -1,6 +1,6 @@
 /**
- * `npm run verdict [-- --part <n>] [-- --empty-cache]`: does what `.ci/run` does after a push, on a
- * clone of HEAD in a scratch folder, which has nothing that was installed or built here.
+ * `npm run verdict [-- --part <n>] [-- --empty-cache]`: does the work of `.ci/run` after a push, on
+ * a clone of HEAD in a scratch folder, without anything that was installed or built here.
  */
 
 import { execFileSync, spawn } from 'node:child_process';

@@ -1,8 +1,8 @@
 /**
- * Runs commands and says how much processor time each took, with everything that it started: also
- * processes that were killed, that nobody waited for, or that outlive the command. A control group
- * counts them exactly. Where none can be made (an ordinary user, most containers), `/proc` is read
- * every second; where there is none either (macOS), only the wall time is known.
+ * Runs commands and says how much processor time each took with all its processes, including those
+ * that were killed, that nobody waited for, or that outlive the command. A control group counts
+ * them exactly. If none can be made (an ordinary user, most containers), `/proc` is read every
+ * second; without `/proc` (macOS), only the wall time is known.
  */
 
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';

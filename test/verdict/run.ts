@@ -1,7 +1,7 @@
 /**
- * `node test/verdict/run.ts suite | everything | verdict [--part <n>]`: what `npm test`,
- * `npm run test:all` and `.ci/run` do. One part that fails does not keep the others from running.
- * The last line is `N passed, N failed`, and the one before says what each part took.
+ * `node test/verdict/run.ts suite | everything | verdict [--part <n>]`: the work of `npm test`,
+ * `npm run test:all` and `.ci/run`. A part that fails does not keep the others from running. The
+ * last line is `N passed, N failed`, and the line before it says what each part took.
  */
 
 import { resolve } from 'node:path';

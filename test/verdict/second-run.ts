@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { importsOf } from '../support/imports.ts';
 import type { FileResult } from './results.ts';
 
-/** More flaky files than this fail the verdict: then the code is what changed, not the luck. */
+/** More flaky files than this fail the verdict: then the code has changed, not the luck. */
 export const MOST_FLAKY = 3;
 
 /**

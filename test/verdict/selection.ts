@@ -1,6 +1,4 @@
-/**
- * The verdict runs those of the long tests whose inputs changed, and an eighth of the rest in turn.
- */
+/** The verdict runs the long tests whose inputs changed, and an eighth of the rest in turn. */
 
 import type { Change } from './changes.ts';
 import type { Inputs } from './inputs.ts';

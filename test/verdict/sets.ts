@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The files of `npm test`, each a process: those that run together are behind one. */
+/** Returns the files of `npm test`, each a process; files that run together are behind one. */
 export function suiteFiles(root: string): string[] {
   return processes(root).filter((file) => !isLong(file));
 }

@@ -1,7 +1,4 @@
-/**
- * Random histories of messages and deliveries: what is claimed to be delivered against a slow
- * recount.
- */
+/** Random histories of messages and deliveries: the claimed deliveries against a slow recount. */
 
 import type { DeliveryStatus } from '@parley/protocol/resources/webhook-delivery.ts';
 import t from 'tap';

@@ -1,6 +1,6 @@
 /**
- * From a committed event to its deliveries: which are recorded, once, and what the payload is read
- * from.
+ * From a committed event to its deliveries: which are recorded, once, and the source of the
+ * payload.
  */
 
 import { newId } from '@parley/protocol/ids.ts';

@@ -1,5 +1,5 @@
 /**
- * Anonymous visitors of widgets, and what becomes of them once the application says who they are
+ * Anonymous visitors of widgets, and their fate once the application says who they are
  * (docs/contract.md#widgets).
  */
 

@@ -6,7 +6,7 @@ import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import { callsAt, type TestApp } from '../support/app.ts';
 
 /**
- * Calls about the widgets of an app, as pages of shops make them. Each throws unless it succeeds.
+ * Returns calls about an app's widgets, as shops' pages make them. Each throws unless it succeeds.
  */
 export function visitorsOf(app: TestApp) {
   const { call } = callsAt(app, NEWEST_VERSION);

@@ -1,4 +1,4 @@
-/** The files of the widget: which sites may embed its frame, and what no answer has. */
+/** The files of the widget: the sites that may embed its frame, and what no answer has. */
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

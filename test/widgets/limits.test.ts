@@ -1,4 +1,4 @@
-/** How many visitors may begin (docs/contract.md#widgets). */
+/** The number of visitors that may begin (docs/contract.md#widgets). */
 
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** Widgets as their admins see them, and what visitors may know (docs/contract.md#widgets). */
+/** Widgets for their admins, and what visitors may know (docs/contract.md#widgets). */
 
 import type { Widget, WidgetPublic } from '@parley/protocol/resources/widget.ts';
 import { NEWEST_VERSION } from '@parley/protocol/versions.ts';

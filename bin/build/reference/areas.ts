@@ -5,7 +5,7 @@ interface Area extends Omit<SdkArea, 'names'> {
   readonly of: readonly string[];
 }
 
-/** The areas of the reference in their order. A name is in the first one that has its file. */
+/** The areas of the reference in their order. A name is in the first area that has its file. */
 export const AREAS: readonly Area[] = [
   {
     title: 'Connecting',

@@ -20,7 +20,7 @@ function literalsIn(type: ESTree.TSType): ESTree.TSTypeLiteral[] {
   return type.type === 'TSIntersectionType' ? type.types.flatMap(literalsIn) : [];
 }
 
-/** Whether a member is for the application: not private or protected. */
+/** Returns whether a member is for the application: not private or protected. */
 export function isPublic(node: MemberNode): boolean {
   if ('accessibility' in node && (node.accessibility === 'private' || node.accessibility === 'protected')) {
     return false;
@@ -28,7 +28,7 @@ export function isPublic(node: MemberNode): boolean {
   return !('key' in node) || node.key.type !== 'PrivateIdentifier';
 }
 
-/** Returns the name of a member; what has none is called after what it does. */
+/** Returns the name of a member; a nameless one is called after its effect. */
 export function memberName(node: MemberNode): string {
   if (node.type === 'TSCallSignatureDeclaration') return 'call';
   if (node.type === 'TSConstructSignatureDeclaration') return 'new';
@@ -37,7 +37,7 @@ export function memberName(node: MemberNode): string {
   return node.key.type === 'Literal' ? String(node.key.value) : 'computed';
 }
 
-/** Returns what a class or interface extends, by name. */
+/** Returns the names that a class or interface extends. */
 export function basesOf(
   declaration: ESTree.Declaration,
 ): { readonly name: string; readonly args: ESTree.TSTypeParameterInstantiation | null }[] {

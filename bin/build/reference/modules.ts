@@ -106,7 +106,7 @@ export class DeclarationModules {
     this.#texts = texts;
   }
 
-  /** Returns what a module exports by the exported names; what comes from packages is left out. */
+  /** Returns a module's exports by their exported names, without those of packages. */
   exportsOf(file: string): Map<string, Declaration> {
     const names = [...(this.#module(file)?.exports.keys() ?? [])];
     const found = names.map((name) => [name, this.#exported(file, name)] as const);

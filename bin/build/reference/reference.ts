@@ -29,7 +29,7 @@ interface Place {
   readonly entries: string[];
 }
 
-/** Type parameter → what stands for it, made when it is shown. */
+/** Type parameter → its argument, made when it is shown. */
 type Arguments = ReadonlyMap<string, () => Signature>;
 const NO_ARGUMENTS: Arguments = new Map();
 
@@ -117,7 +117,7 @@ class Reference {
     return place === undefined || place.entries.length === 0 ? undefined : place.name;
   }
 
-  /** Returns the members of a declaration and then those of what it extends, each once. */
+  /** Returns the members of a declaration and then its bases' members, each once. */
   #membersOf(declaration: Declaration, given: Arguments): Member[] {
     const { module, nodes } = declaration;
     const inherited = new Map<string, Member>();
@@ -184,7 +184,7 @@ class Reference {
   }
 
   /**
-   * Returns what a declaration extends: in place of a base that is not exported, what that extends.
+   * Returns the bases of a declaration, with the bases of a base that is not exported in its place.
    */
   #shownBases(declaration: Declaration, given: Arguments): Signature[] {
     return this.#basesOf(declaration, given).flatMap(({ of, text, arguments: passed }) =>
@@ -217,14 +217,14 @@ class Reference {
 }
 
 /**
- * Whether a member is public for the SDK alone, as its comment says. It is shown without a
- * signature, whose types are no business of an application.
+ * Returns whether a member is public for the SDK alone, as its comment says. It is shown without a
+ * signature, whose types do not concern applications.
  */
 function isForTheSdk(name: string, doc: string): boolean {
   return doc.startsWith(name === 'constructor' ? 'Use ' : 'Called by the client.');
 }
 
-/** In an area: what is called stands before what is passed and returned. */
+/** The order in an area: callable names stand before passed and returned ones. */
 const ORDER: readonly SdkName['kind'][] = ['function', 'class', 'constant', 'type', 'interface'];
 
 /** Returns the items of a constant list as it is written; undefined for anything else. */

@@ -8,7 +8,7 @@ export interface SignatureOptions {
   readonly linked: (name: string) => Signature[number];
   /** Returns the items of a constant list; undefined for other names. */
   readonly itemsOf: (name: string) => readonly string[] | undefined;
-  /** What stands for the type parameters of an interface or class that is extended. */
+  /** The arguments for the type parameters of an interface or class that is extended. */
   readonly arguments: ReadonlyMap<string, () => Signature>;
 }
 

@@ -52,7 +52,7 @@ export class Contained<File extends ContainedFile> {
 /** Small files of equal bytes compress well and do no harm. */
 const RATIO_FROM = 2 ** 20;
 
-/** No path becomes a path of this machine, but what looks like an attack is not an export. */
+/** Refuses paths that look like an attack, though none becomes a path of this machine. */
 function requireSafe(path: string): void {
   if (!isSafe(path)) {
     throw new UnreadableArchive('unsafe', `The archive has a file with the name ${shown(path)}.`);
@@ -70,7 +70,7 @@ export function shown(path: string): string {
   return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 }
 
-/** What archives get from the computers on which they were made. */
+/** Returns whether the computer that made the archive added the file. */
 export function isClutter(path: string): boolean {
   return path.startsWith('__MACOSX/') || /(^|\/)(\.DS_Store|Thumbs\.db|\._[^/]*)$/.test(path);
 }

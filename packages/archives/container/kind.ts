@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 
 export type FileKind = 'zip' | 'gzip' | 'tar' | 'json' | 'other';
 
-/** Returns what a file is by its first bytes, whatever its name. */
+/** Returns the kind of a file by its first bytes, whatever its name. */
 export async function kindOf(path: string): Promise<FileKind> {
   const file = await open(path);
   try {

@@ -25,7 +25,7 @@ export async function openTar(path: string, options: TarOptions): Promise<Contai
   const contained = new Contained<Stretch>(limits);
   try {
     for await (const { header, body } of entriesOf(path, options)) {
-      // Links and devices stand for nothing that an export contains.
+      // Exports contain no links and devices.
       if (header.type !== 'file' && header.type !== undefined) await body.cancel();
       else {
         const name = header.name.replace(/^(\.\/)+/, '');

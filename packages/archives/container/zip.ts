@@ -5,7 +5,7 @@ import { Entry, getFileNameLowLevel, open, type ZipFile } from 'yauzl';
 import { type ArchiveContent, type ArchiveLimits, UnreadableArchive } from '../reader.ts';
 import { Contained, type ContainedFile, type Container, isClutter, shown } from './container.ts';
 
-/** Where a file is in the zip: the few numbers of its entry that are needed to read it. */
+/** The place of a file in the zip: the numbers of its entry that reading needs. */
 interface ZippedFile extends ContainedFile {
   readonly header: number;
   readonly packed: number;

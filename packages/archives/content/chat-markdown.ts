@@ -3,7 +3,7 @@ import type { EmojiNames } from './emoji-names.ts';
 /** A piece of prose that the source writes in its own way, such as a mention. */
 export interface Notation {
   readonly pattern: RegExp;
-  /** Returns what takes its place, or undefined where it stays. */
+  /** Returns its replacement, or undefined where it stays. */
   readonly write: (groups: readonly (string | undefined)[]) => string | undefined;
 }
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Returns the id of a message where several may have the same one: the second with other content
- * has a hash of it in its id, so that every walk gives the same ids. Returns undefined for a copy.
- * `copies` has the contents by id, of as many messages as may have the same id.
+ * Returns the id of a message that may share its id. A second message with other content has a hash
+ * of the content in its id, so that every walk gives the same ids. Returns undefined for a copy.
+ * `copies` has the contents by id, of all messages that may share one.
  */
 export function idOfCopy(copies: Map<string, string[]>, id: string, content: string): string | undefined {
   const contents = copies.get(id);

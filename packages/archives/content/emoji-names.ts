@@ -67,13 +67,13 @@ const TONES: Readonly<Record<string, string>> = {
   6: '\u{1F3FF}',
 };
 
-/** The tone goes behind the first character, instead of its variation selector. */
+/** Puts the tone behind the first character, in place of its variation selector. */
 function withTone(emoji: string, tone: string): string {
   const [first = '', ...rest] = emoji;
   return `${first}${tone}${rest.join('').replace(/^\uFE0F/, '')}`;
 }
 
-/** Returns how gemoji may spell a name of Slack: `female-cook` is `woman_cook`. */
+/** Returns gemoji's spellings of a name of Slack: `female-cook` is `woman_cook`. */
 function spellingsOf(name: string): readonly string[] {
   const spelled = name.replaceAll('-', '_');
   const plain = spelled

@@ -3,7 +3,7 @@ import { MESSAGE_LIMITS } from '@parley/protocol/resources/chat-message.ts';
 import { REACTION_LIMITS } from '@parley/protocol/resources/reaction.ts';
 import type { ArchivedFile, ArchivedPin, ArchivedReaction, Counted, MessageRecord } from '../record.ts';
 
-/** Takes what is not given, or not as it was. */
+/** Takes what is skipped or changed. */
 export interface Remarks {
   skip(of: Counted, reason: string, detail: string, where: string): void;
   note(reason: string, detail: string, where: string): void;
@@ -90,7 +90,7 @@ export function messageParts(draft: MessageDraft, remarks: Remarks): MessageReco
   );
 }
 
-/** Returns the id, or a hash of it where it is longer than ids of clients may be. */
+/** Returns the id, or its hash if it is longer than ids of clients may be. */
 function shortId(id: string): string {
   if (id.length <= MESSAGE_LIMITS.clientMessageIdCharacters) return id;
   const source = id.slice(0, id.indexOf(':'));

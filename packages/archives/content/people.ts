@@ -4,9 +4,8 @@ import { nameOf, type Walk } from './walk.ts';
 export type ListedPerson = Omit<PersonRecord, 'type' | 'name'> & { readonly name: string | null };
 
 /**
- * Gives the people that an archive lists. No two of them are joined: an address that several have
- * is the address of the only active one, or of none. Returns their names after an `@` by their
- * refs.
+ * Gives the people that an archive lists, and joins none. An address that several people have
+ * belongs to the only active person, or to nobody. Returns their names after an `@` by their refs.
  */
 export function givePeople(people: readonly ListedPerson[], walk: Walk, where: string): Map<string, string> {
   const mentions = new Map<string, string>();
@@ -46,7 +45,7 @@ function mentionName({ ref, email, email_verified, handle, name }: ListedPerson)
   return written.replace(/^[._-]+|[._-]+$/g, '') || ref;
 }
 
-/** Returns the address in lower case, or null for what is no address. */
+/** Returns the address in lower case, or null for other text. */
 export function emailOf(value: string | null): string | null {
   const email = value?.trim().toLowerCase() ?? '';
   return email.length <= 254 && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(email) ? email : null;

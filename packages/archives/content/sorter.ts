@@ -3,21 +3,20 @@ import { linesOf } from './documents.ts';
 import type { Micros } from './times.ts';
 
 export interface Sortable {
-  /** What belongs together, in the order in which it comes. */
+  /** The values of a group stay together; groups are in order. */
   readonly group: number;
   readonly at: Micros;
 }
 
 interface SorterOptions {
   readonly scratch: string;
-  /** How much is kept in memory before it goes to disk, by the sizes that `add` gets. */
+  /** Bytes in memory before values go to disk, by the sizes that `add` gets. */
   readonly memoryBytes?: number;
 }
 
 /**
- * Sorts values by group and time, however many they are: what is too much for the memory goes to
- * the scratch directory in sorted runs, which are merged. Equal values keep their order. Values are
- * JSON.
+ * Sorts any number of values by group and time: values beyond the memory go to the scratch
+ * directory in sorted runs, which are merged. Equal values keep their order. Values are JSON.
  */
 export class Sorter<Value extends Sortable> {
   readonly #scratch: string;
@@ -84,7 +83,7 @@ export class Sorter<Value extends Sortable> {
 }
 
 const MEMORY_BYTES = 32 * 2 ** 20;
-/** What a value takes beside its texts. */
+/** Bytes of a value beside its texts. */
 const VALUE_BYTES = 200;
 const PAGE = 500;
 
@@ -92,7 +91,7 @@ function compare(a: Sortable, b: Sortable): number {
   return a.group - b.group || a.at - b.at;
 }
 
-/** Of equal values, those of the earlier run come first. */
+/** Yields the merged runs, of equal values the earlier run's first. */
 async function* merged<Value extends Sortable>(runs: AsyncGenerator<Value[]>[]): AsyncGenerator<Value[]> {
   const heads: { values: Value[]; next: number; run: AsyncGenerator<Value[]>; order: number }[] = [];
   for (const [order, run] of runs.entries()) {

@@ -41,7 +41,7 @@ export function flag(value: unknown): boolean {
   return value === true;
 }
 
-/** Returns the whole number, or null; ids that sources write as numbers or as text are `idOf`. */
+/** Returns the whole number, or null. `idOf` reads ids, which may be numbers or text. */
 export function whole(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
 }
@@ -57,7 +57,7 @@ export function idOf(value: unknown): string | null {
 
 const ID = /^[^\p{Cc}]{1,200}$/u;
 
-/** Returns a content type such as `image/png`, or null for what is none. */
+/** Returns a content type such as `image/png`, or null for other values. */
 export function contentType(value: unknown): string | null {
   return typeof value === 'string' && CONTENT_TYPE.test(value) ? value.toLowerCase() : null;
 }

@@ -11,8 +11,8 @@ import { COUNTED, countsOf, noCounts } from '../record.ts';
 import { type MessageDraft, messageParts } from './message-parts.ts';
 
 /**
- * One walk through an archive: collects records until `take`, and keeps count of what was met, what
- * was given and what was skipped. All that readers learn about ids is in here and ends with it.
+ * One walk through an archive: collects records until `take`, and counts the met, given and skipped
+ * things. Everything that readers learn about ids is in here and ends with the walk.
  */
 export class Walk {
   #records: ArchiveRecord[] = [];
@@ -21,7 +21,7 @@ export class Walk {
   readonly #skipped = noCounts();
   /** Refs of people that have come. */
   readonly #people = new Set<string>();
-  /** What records say about people that are not described. */
+  /** Hints of records about people that are not described. */
   readonly #hints = new Map<string, { name: string; kind?: 'bot' }>();
   progress = { done: 0, total: 0 };
 
@@ -63,7 +63,7 @@ export class Walk {
     this.#records.push({ type: 'note', reason, detail: oneLine(detail), where: oneLine(where) });
   }
 
-  /** A document was read; where it could not be, it is skipped instead. */
+  /** Counts a document that was read; an unreadable one is skipped instead. */
   readDocument(): void {
     this.#given.documents += 1;
   }
@@ -80,7 +80,7 @@ export class Walk {
     }
   }
 
-  /** Makes sure that the person has come: where the archive does not describe it, a placeholder. */
+  /** Makes sure that the person has come, as a placeholder if the archive does not describe it. */
   refer(ref: string): string {
     if (this.#people.has(ref)) return ref;
     this.#people.add(ref);
@@ -126,7 +126,7 @@ export class Walk {
     for (const record of messageParts(draft, this)) this.#give(record);
   }
 
-  /** Returns the tombstone of a message, of which nothing else is left. */
+  /** Returns the tombstone of a message, and skips all else. */
   #tombstone(draft: MessageDraft): MessageDraft {
     const { reactions, files, pin, where } = draft;
     const skip = (of: Counted, count: number) =>
@@ -153,9 +153,7 @@ export class Walk {
   }
 }
 
-/**
- * Returns a name of one line and 1 to 200 characters, which is `otherwise` if there is no other.
- */
+/** Returns a name of one line and 1 to 200 characters, or else `otherwise`. */
 export function nameOf(name: string | null | undefined, otherwise: string): string {
   return (
     oneLine(name ?? '')

@@ -90,7 +90,7 @@ class ConvertedWriter {
     yield* (await this.#reader.openFile(name))!.read();
   }
 
-  /** Returns the message with the files that are whole, and a record of each other one. */
+  /** Returns the message with its whole files, and a record of each other file. */
   async #withFiles(message: MessageRecord): Promise<ArchiveRecord[]> {
     const skipped: ArchiveRecord[] = [];
     const files: MessageRecord['files'][number][] = [];

@@ -158,7 +158,7 @@ export class MattermostDirectory {
     }
   }
 
-  /** Returns the channel; one that the archive does not list becomes a private one. */
+  /** Returns the channel; a channel that the archive does not list becomes private. */
   #channel(team: string, name: string, walk: Walk, where: string): Channel {
     const ref = `${team}/${name}`;
     const known = this.#channels.get(ref);

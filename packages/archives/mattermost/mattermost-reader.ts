@@ -64,7 +64,7 @@ export async function mattermostWalk(
   };
 }
 
-/** Finds the file of lines, whose first one says the version of the format. */
+/** Finds the file of lines, whose first line has the version of the format. */
 async function findLines(container: Container, limits: ArchiveLimits): Promise<string> {
   const depth = (path: string) => path.split('/').length;
   const [path] = [...container.entries.keys()]
@@ -130,7 +130,7 @@ function readLine(
       return postsOf(value, directory.groupOfPost(value, walk, where), directory, source, walk, where);
     case 'direct_post':
       return postsOf(value, directory.groupOfDirectPost(value, walk), directory, source, walk, where);
-    // Roles, schemes and emojis of a workspace are nothing that Parley has.
+    // Parley has no roles, schemes and emojis of a workspace.
     case 'version':
     case 'role':
     case 'scheme':
@@ -154,7 +154,7 @@ function postsOf(
   walk: Walk,
   where: string,
 ): MattermostPost[] {
-  // A post in no channel has a channel of its own, for nothing is to be lost.
+  // A post in no channel gets a channel of its own, so that nothing is lost.
   const place = group ?? directory.groupOfPost({ team: 'unknown', channel: 'unknown' }, walk, where)!;
   return readPosts(post, place, directory.ofGroup(place), source, walk, where);
 }

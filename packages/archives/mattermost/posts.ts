@@ -15,7 +15,7 @@ export interface MattermostPost {
   readonly group: number;
   readonly at: Micros;
   readonly id: string;
-  /** What makes it different from a post with the same id. */
+  /** Distinguishes it from a post with the same id. */
   readonly content: string;
   readonly author: string;
   readonly text: string;
@@ -76,7 +76,7 @@ export function readPosts(
   return [root, ...read].filter((it) => it !== undefined);
 }
 
-/** Tells a post from all others, also from one with the same id. */
+/** Returns a key that is unique even among posts with the same id. */
 export function keyOf({ id, content }: Pick<MattermostPost, 'id' | 'content'>): string {
   return `${id} ${content}`;
 }
@@ -200,7 +200,7 @@ function reactionsOf(post: Fields, emojis: EmojiNames, walk: Walk, where: string
   });
 }
 
-/** A post that is skipped takes its parts with it, but not its replies. */
+/** Skips the parts of a skipped post, but not its replies. */
 function skipParts(post: Fields, walk: Walk, where: string): void {
   for (const [of, count] of [
     ['reactions', list(post.reactions).length],
@@ -225,7 +225,7 @@ export function translatePost(
       {
         pattern: /(?<![\p{L}\p{N}_.@/-])@([a-z0-9][a-z0-9._-]*)/giu,
         write: ([name = '']) => {
-          // A name may end with a dot or a sentence may.
+          // A dot may end the name or the sentence.
           const trimmed = name.replace(/[._-]+$/, '');
           const username = [name, trimmed].find((it) => directory.mention(it) !== undefined);
           if (username === undefined) return undefined;

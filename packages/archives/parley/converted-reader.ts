@@ -20,7 +20,7 @@ import {
 } from '../record.ts';
 import { jsonLines } from './parley-reader.ts';
 
-/** How a converted archive names itself, and its files; those of messages have numbers. */
+/** The names of a converted archive and its files; files of messages have numbers. */
 export const CONVERTED = {
   object: 'converted_archive',
   format: 1,
@@ -34,7 +34,7 @@ interface ConvertedOptions {
 }
 
 /**
- * Returns of which source a converted archive was; undefined if this is none. Rejects with
+ * Returns the source of a converted archive; undefined for any other. Rejects with
  * `UnreadableArchive` if it cannot be read.
  */
 export async function convertedFrom({
@@ -52,8 +52,8 @@ export async function convertedFrom({
 }
 
 /**
- * Walks through the records of a converted archive (`convert/`). They are given again, so that what
- * a file without scruples says of people and counts is as true as that of any other archive.
+ * Walks through the records of a converted archive (`convert/`). They are given again, so that the
+ * people and counts of a forged file are as reliable as those of any other archive.
  */
 export function convertedWalk({
   container,
@@ -91,7 +91,7 @@ function asRecord(value: unknown): ArchiveRecord | undefined {
 
 interface Giving {
   readonly container: Container;
-  /** The refs of those that have come. */
+  /** The refs of conversations that came. */
   readonly conversations: Set<string>;
   readonly walk: Walk;
 }
@@ -129,7 +129,7 @@ const UNEXPECTED = {
   detail: 'It has the id of another one, or its conversation is missing.',
 };
 
-/** Whether the record is the first one of its refs, or of a conversation that has come. */
+/** Returns whether the record is the first of its refs, or its conversation has come. */
 function isExpected(
   record: Exclude<ArchiveRecord, SkippedRecord | NoteRecord>,
   { conversations, walk }: Giving,

@@ -16,9 +16,8 @@ interface ParleyOptions {
 }
 
 /**
- * Walks through our own export of a conversation (docs/contract.md#exports). Whether its manifest
- * is signed by this server is not asked: its texts are as trustworthy as those of any other
- * archive.
+ * Walks through our own export of a conversation (docs/contract.md#exports). It does not check that
+ * this server signed the manifest: its texts are as trustworthy as those of any other archive.
  */
 export async function parleyWalk({
   container,
@@ -42,7 +41,7 @@ export async function parleyWalk({
     for await (const lines of jsonLines('participants.jsonl', reading)) {
       participants.push(...lines.map(({ value }) => value));
     }
-    // Participants come with their names; authors who are none have theirs in their messages.
+    // Participants come with their names; messages have the names of other authors.
     givePeople(peopleOf(participants), walk, 'participants.jsonl');
     giveConversation(ref, conversation, participants, walk);
     yield walk.take();
@@ -78,7 +77,7 @@ async function requireExport(container: Container, limits: ArchiveLimits): Promi
 
 interface Reading<Value> extends ParleyOptions {
   readonly walk: Walk;
-  /** Returns undefined for what is none of the values that the file has. */
+  /** Returns undefined for values that the file cannot have. */
   readonly read: (value: unknown) => Value | undefined;
 }
 
@@ -264,7 +263,7 @@ class ParleyTimeline {
   }
 }
 
-/** Links and resources of the application are lines of the text. */
+/** Returns links and resources of the application as lines of text. */
 function linksOf(attachments: readonly Fields[]): (string | null)[] {
   return attachments.map(({ kind, url, resource }) =>
     kind === 'link' ? text(url) : kind === 'resource' ? text(fields(resource).name) : null,

@@ -33,7 +33,7 @@ export interface FromReader {
   readonly leave: null;
 }
 
-/** Some records in their order, and how far the walk has come behind them. */
+/** Some records in their order, and the progress of the walk behind them. */
 export interface Batch {
   readonly records: readonly ArchiveRecord[];
   readonly found: Counts;
@@ -88,7 +88,7 @@ export async function openInProcess(
   }
 }
 
-/** The largest document of the limits, which is text first and then values, fits in. */
+/** Room for the largest document of the limits, as text and then as values. */
 const HEAP_MB = 512;
 /** A document of 64 MiB is read in some seconds; a busy machine may take ten times that. */
 const SILENT_MS = 120_000;

@@ -11,14 +11,14 @@ export interface SlackPin {
   readonly at: string | null;
 }
 
-/** One conversation with what an export has of it. */
+/** One conversation with its content in an export. */
 export interface SlackConversation {
   /** Id of the conversation; where several were joined, that of the first. */
   readonly ref: string;
   readonly parts: SlackPart[];
 }
 
-/** What one id of a conversation has. */
+/** The content under one conversation id. */
 interface SlackPart {
   readonly id: string;
   readonly files: readonly string[];
@@ -182,7 +182,7 @@ function pinsOf(channel: Fields, walk: Walk, where: string): ReadonlyMap<string,
   return pins;
 }
 
-/** Slack began in 2013: earlier times stand for none. */
+/** Returns null for times before 2013, when Slack began. */
 function createdAt(created: unknown): string | null {
   const value = whole(created);
   return value === null || value < FIRST ? null : wireTimeOrNull(seconds(value));

@@ -5,7 +5,7 @@ import type { Walk } from '../content/walk.ts';
 import type { ArchivedFile } from '../record.ts';
 import { markdownLink } from './mrkdwn.ts';
 
-/** The files of a message, and lines for its text with what is elsewhere. */
+/** The files of a message, and lines for its text with files that are elsewhere. */
 export interface SlackFiles {
   readonly files: readonly ArchivedFile[];
   readonly links: readonly string[];
@@ -13,7 +13,7 @@ export interface SlackFiles {
 
 const NO_FILES: SlackFiles = { files: [], links: [] };
 
-/** Returns what can be fetched; skips what cannot, with the reason. */
+/** Returns the fetchable files; skips other files, with the reason. */
 export function filesOf(
   values: readonly unknown[],
   uploads: ReadonlyMap<string, string>,
@@ -55,7 +55,7 @@ export function filesOf(
   return { files, links };
 }
 
-/** Returns both fields that messages have files in. */
+/** Returns both fields with the files of a message. */
 export function fileValues(message: {
   readonly files?: unknown;
   readonly file?: unknown;

@@ -18,7 +18,7 @@ export interface DayFolder {
   readonly files: readonly string[];
 }
 
-/** A workspace: an export has one, that of an organization (Enterprise Grid) several. */
+/** A workspace: an export has one, or several for an organization (Enterprise Grid). */
 export interface Workspace {
   /** Empty, or the folder with a `/` at its end. */
   readonly folder: string;
@@ -33,7 +33,7 @@ export interface SlackLayout {
   readonly uploads: ReadonlyMap<string, string>;
 }
 
-/** Finds what is where in an export. Throws `UnreadableArchive` where it is none. */
+/** Finds the parts of an export. Throws `UnreadableArchive` where it is none. */
 export function layoutOf({ entries }: Container): SlackLayout {
   const userLists: string[] = [];
   const lists = new Map<string, (keyof typeof CONVERSATION_LISTS)[]>();
@@ -61,7 +61,7 @@ export function layoutOf({ entries }: Container): SlackLayout {
 }
 
 /**
- * What slack-advanced-exporter and slackdump add: `__uploads/F1/a.png`,
+ * Files of slack-advanced-exporter and slackdump: `__uploads/F1/a.png`,
  * `general/attachments/F1-a.png`.
  */
 const UPLOADED = /(?:^|\/)__uploads\/([^/]+)\/[^/]+$|\/attachments\/([A-Z0-9]+)-[^/]+$/;
@@ -82,10 +82,7 @@ function daysByFolder(paths: Iterable<string>): Map<string, string[]> {
 const NOT_DAYS =
   /(^|\/)(users|org_users|channels|groups|mpims|dms|integration_logs|canvases|content_flags|lists|file_conversations|huddle_transcripts)\.json$/;
 
-/**
- * `2024-1-9.json` is before `2024-01-10.json`; other names come after days, in the order of
- * letters.
- */
+/** Orders `2024-1-9.json` before `2024-01-10.json`, and other names after days, by letters. */
 function byDay(a: string, b: string): number {
   return dayOf(a) - dayOf(b) || (a < b ? -1 : 1);
 }

@@ -37,7 +37,7 @@ export interface SlackSource {
   readonly uploads: ReadonlyMap<string, string>;
 }
 
-/** Sentences of Slack about people and settings that say nothing of what was discussed. */
+/** Sentences of Slack about people and settings that do not matter to the discussion. */
 const SKIPPED: ReadonlySet<string> = new Set([
   'channel_join',
   'channel_leave',
@@ -79,7 +79,7 @@ const SYSTEM: ReadonlySet<string> = new Set([
 /** Logs of changes; the message itself has its last text. */
 const LOGS: ReadonlySet<string> = new Set(['message_changed', 'message_deleted', 'message_replied']);
 
-/** Reads one message of a day; skips it, with the reason, where it is none that can be shown. */
+/** Reads one message of a day; skips it, with the reason, where it cannot be shown. */
 export function readMessage(
   value: unknown,
   channel: string,
@@ -162,7 +162,7 @@ function huddleOf(message: Fields, names: SlackNames): Translated {
   return { body: who === '' ? 'A huddle.' : `A huddle of ${who}.`, mentions: [] };
 }
 
-/** What bots and other applications attach; previews of links repeat what is elsewhere. */
+/** Returns attachments of bots and applications; previews of links repeat other content. */
 function attachmentsOf(attachments: readonly unknown[], names: SlackNames): Translated[] {
   return attachments.flatMap((value) => {
     const it = fields(value);
@@ -205,7 +205,7 @@ function authorOf(message: Fields, people: SlackPeople, walk: Walk): string {
   return ref;
 }
 
-/** A root names itself; an id that is later than the reply's own is a mistake of the export. */
+/** Returns the root. A root names itself; an id after the reply's own is the export's mistake. */
 function threadOf({ thread_ts: thread, ts }: Fields, at: Micros, walk: Walk, where: string): string | null {
   if (typeof thread !== 'string' || thread === ts) return null;
   const root = slackMicros(thread);
@@ -251,7 +251,7 @@ function reactionsOf(message: Fields, { names }: SlackSource, walk: Walk, where:
 /** No workspace has more people. */
 const MAX_COUNT = 10_000_000;
 
-/** A message that is skipped takes its reactions and files with it. */
+/** Skips the reactions and files of a skipped message. */
 function skipParts(message: Fields, files: number, walk: Walk, where: string): void {
   walk.meet('files', files);
   walk.skip('files', 'message_skipped', 'Its message was skipped.', where, files);

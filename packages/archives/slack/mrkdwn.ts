@@ -1,11 +1,11 @@
 import type { EmojiNames } from '../content/emoji-names.ts';
 
-/** What texts of Slack refer to. */
+/** The names in texts of Slack. */
 export interface SlackNames {
   readonly emojis: EmojiNames;
-  /** Name after the `@`, by id. */
+  /** Returns the name after the `@`, by id. */
   person(id: string): string | undefined;
-  /** Name after the `#`, by id. */
+  /** Returns the name after the `#`, by id. */
   channel(id: string): string | undefined;
 }
 
@@ -85,7 +85,7 @@ export function mentionOf(id: string, names: SlackNames, mentions: string[], lab
 function commandOf(command: string, label: string | undefined): string {
   if (command === 'here' || command === 'channel' || command === 'everyone') return `@${command}`;
   if (command.startsWith('subteam^')) return decodeEntities(label ?? '@group');
-  // `<!date^1392734382^{date}|14 Feb>`: what is shown where the command is not known.
+  // `<!date^1392734382^{date}|14 Feb>`: the label is shown for unknown commands.
   return decodeEntities(label ?? command.split('^')[0]!);
 }
 
@@ -107,7 +107,7 @@ export function markdownLink(url: string, label: string): string {
   return `[${label.replace(/[[\]]/g, '\\$&')}](${safe})`;
 }
 
-/** Slack writes three entities and no other. */
+/** Decodes the three entities that Slack writes. */
 function decodeEntities(text: string): string {
   return text.includes('&')
     ? text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')

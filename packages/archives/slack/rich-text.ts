@@ -2,8 +2,8 @@ import { type Fields, fields, idOf, list, text } from '../content/values.ts';
 import { markdownLink, mentionOf, type SlackNames, type Translated, translateMrkdwn } from './mrkdwn.ts';
 
 /**
- * Translates the blocks of a message, which for newer messages have what `text` only summarizes.
- * Returns undefined if there is none, or one of a kind that is not known: `text` then says more.
+ * Translates the blocks of a message, which `text` only summarizes in newer messages. Returns
+ * undefined without blocks, or with a block of unknown kind: `text` then says more.
  */
 export function translateBlocks(blocks: readonly unknown[], names: SlackNames): Translated | undefined {
   const mentions: string[] = [];
@@ -49,7 +49,7 @@ function blockOf(block: Fields, names: SlackNames, mentions: string[]): string |
   }
 }
 
-/** A text object, `mrkdwn` or `plain_text`. */
+/** Translates a text object, `mrkdwn` or `plain_text`. */
 function textOf(value: unknown, names: SlackNames, mentions: string[]): string {
   const { type, text: written } = fields(value);
   if (typeof written !== 'string') return '';

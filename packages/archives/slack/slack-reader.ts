@@ -103,7 +103,7 @@ class SlackTimeline {
   readonly #threads: ReadonlySet<string>;
   readonly #walk: Walk;
   readonly #pins: Map<string, SlackPin>;
-  /** Ids of messages by what replies call them: a thread is in one part of the conversation. */
+  /** Ids of messages by their names in replies: a thread is in one part of the conversation. */
   readonly #roots = new Map<string, string>();
   /** The messages of the present microsecond, by conversation and `ts`. */
   #copies = new Map<string, string[]>();
@@ -143,7 +143,7 @@ class SlackTimeline {
       system: message.system,
       where,
     });
-    // A reply that others reply to is a mistake: all of them are in its thread.
+    // A reply with replies is a mistake: they are all in its thread.
     if (this.#threads.has(key) && !this.#roots.has(key)) this.#roots.set(key, reply_to ?? id);
   }
 
@@ -182,7 +182,7 @@ class SlackTimeline {
     this.#walk.skip('files', 'duplicate', 'Its message is twice in the archive.', where, files.length);
   }
 
-  /** Returns the id of the thread's root, for which a tombstone stands where it is missing. */
+  /** Returns the id of the thread's root; a tombstone stands for a missing root. */
   #rootOf({ channel, rootAuthor, where }: SlackMessage, thread: string): string {
     const key = `${channel} ${thread}`;
     const known = this.#roots.get(key);

@@ -14,7 +14,7 @@ export interface ZulipConversation {
   readonly topics: boolean;
 }
 
-/** What realm.json says about people, channels and direct messages. */
+/** The people, channels and direct messages of realm.json. */
 export class ZulipDirectory {
   readonly #realm: Fields;
   readonly #mentions = new Map<string, string>();
@@ -106,7 +106,7 @@ export class ZulipDirectory {
     }
   }
 
-  /** Returns where the message is, making direct messages known when they are first met. */
+  /** Returns the conversation of the message, and gives a direct one when first met. */
   conversationOf({ recipient: value, sender }: Fields, walk: Walk, where: string): ZulipConversation {
     const id = idOf(value) ?? 'none';
     const recipient = this.#recipients.get(id);

@@ -133,7 +133,7 @@ function reactionOf(
   return [];
 }
 
-/** `1f44d` or `1f1eb-1f1f7`. */
+/** Decodes `1f44d` or `1f1eb-1f1f7`. */
 function fromCode(code: unknown): string | undefined {
   if (typeof code !== 'string' || !/^[0-9a-f]{2,6}(-[0-9a-f]{2,6}){0,15}$/i.test(code)) return undefined;
   const points = code.split('-').map((hex) => Number.parseInt(hex, 16));

@@ -19,7 +19,7 @@ interface ZulipOptions {
   readonly emojis: EmojiNames;
 }
 
-/** Whether a file of the export is read; avatars, emojis and what the server keeps are not. */
+/** Returns whether a file is read; avatars, emojis and data of the server are not. */
 export function isWanted(path: string): boolean {
   return /^([^/]+\/)?((realm|attachment|messages-\d+)\.json|uploads\/.+)$/.test(path);
 }
@@ -154,14 +154,14 @@ async function* readFile(
   }
 }
 
-/** Reactions of realm.json whose messages are in no file. */
+/** Skips reactions of realm.json whose messages are in no file. */
 function skipUnclaimed(reactions: ReadonlyMap<string, readonly Fields[]>, walk: Walk, where: string): void {
   const count = [...reactions.values()].reduce((sum, it) => sum + it.length, 0);
   walk.meet('reactions', count);
   walk.skip('reactions', 'missing_message', 'Their messages are not in the archive.', where, count);
 }
 
-/** How far each person has read each conversation: to before the first message that is unread. */
+/** Each person's read position in each conversation: before the first unread message. */
 class Readings {
   /** By conversation and person: the time of the first unread message, or infinite. */
   readonly #firstUnread = new Map<number, Map<string, Micros>>();
@@ -225,7 +225,7 @@ class ZulipTimeline {
       return;
     }
     this.last.set(group, at);
-    // Zulip takes topics for the same whose letters differ in case alone.
+    // Zulip ignores the case of topics.
     const key = topic?.toLowerCase();
     const root = key === undefined ? undefined : this.#topics.get(key);
     if (key !== undefined && root === undefined) this.#topics.set(key, id);

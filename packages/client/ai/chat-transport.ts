@@ -11,23 +11,23 @@ import { runStream } from './run-stream.ts';
 import { isStartedBy, startedRun } from './started-run.ts';
 import { toUIMessages } from './ui-messages.ts';
 
-/** What a transport sends through. */
+/** The options of a transport. */
 export interface ParleyChatTransportOptions {
   /** The client of the user who chats. The transport does not close it. */
   readonly client: Pick<Client, 'fetch' | 'on' | 'run' | 'runs' | 'send' | 'upload'>;
 }
 
-/** What `useChat` returns, as far as `stop` needs it. */
+/** The part of the result of `useChat` that `stop` needs. */
 export interface ChatOfParley {
   /** The id of the conversation. */
   readonly id: string;
-  /** What the chat shows; the last answer names the run. */
+  /** The shown messages; the last answer names the run. */
   readonly messages: readonly UIMessage[];
   /** Ends the stream in this page. */
   stop(): PromiseLike<void>;
 }
 
-/** What a page was given of a conversation, and may lack the rest of. */
+/** The parts of a conversation that a page may show incompletely. */
 interface Unfinished {
   /** The run whose text was shown in part. */
   readonly runId?: string;
@@ -39,12 +39,12 @@ type SendOptions<M extends UIMessage> = Parameters<ChatTransport<M>['sendMessage
 type ReconnectOptions<M extends UIMessage> = Parameters<ChatTransport<M>['reconnectToStream']>[0];
 
 /**
- * Connects `useChat` of the AI SDK with a conversation that has an agent in it: the id of the chat
- * is that of the conversation. A message that is sent is a message of the conversation, and the run
- * of the agent that it starts is the answer: one UI message, with the id of the run.
+ * Connects `useChat` of the AI SDK with a conversation that has an agent: the chat's id is the id
+ * of the conversation. A message sent here is a message of the conversation. The run of the agent
+ * that it starts is the answer: one UI message, with the id of the run.
  *
- * An abort, as by `stop()` of `useChat` or a page that is left, ends the stream in this page and
- * nothing else; `ParleyChatTransport.stop` ends the run.
+ * An abort, as by `stop()` of `useChat` or a page that is left, ends only the stream in this page;
+ * `ParleyChatTransport.stop` ends the run.
  */
 export class ParleyChatTransport<M extends UIMessage = UIMessage> implements ChatTransport<M> {
   /** For the AI SDK: a stream that is resumed begins with the start of the answer. */
@@ -83,8 +83,8 @@ export class ParleyChatTransport<M extends UIMessage = UIMessage> implements Cha
    * starts; the fields of `body` are sent with it, such as `mentions`. Sending it again sends
    * nothing twice. Where the last message is an answer with calls that were decided
    * (`addToolApprovalResponse`), sends the decisions and returns the rest of that run. Rejects with
-   * ParleyError: `resource_not_found` if no agent answers, `method_not_allowed` for what Parley
-   * cannot do, an answer written again and a question that was changed.
+   * ParleyError: `resource_not_found` if no agent answers, `method_not_allowed` for a regenerated
+   * answer, an edited question and all else that Parley cannot do.
    */
   async sendMessages(options: SendOptions<M>): Promise<ReadableStream<UIMessageChunk>> {
     const { trigger, chatId, messageId, messages, abortSignal } = options;
@@ -102,8 +102,8 @@ export class ParleyChatTransport<M extends UIMessage = UIMessage> implements Cha
   }
 
   /**
-   * Returns the stream of the run under way in the conversation, from its start, or null. Also of a
-   * run that has ended meanwhile, if this transport has shown only a part of it.
+   * Returns the stream of the conversation's current run from its start, or null. A run that has
+   * ended meanwhile counts if this transport has shown only a part of it.
    */
   async reconnectToStream({
     chatId,
@@ -130,16 +130,16 @@ export class ParleyChatTransport<M extends UIMessage = UIMessage> implements Cha
   }
 
   /**
-   * Cancels the run that the chat shows now, and no later one, which ends the request to the model
-   * within a second; then stops the chat. Resolves also if the run had ended. Rejects as
-   * Client.fetch does; the chat is stopped all the same.
+   * Cancels the run that the chat shows now, but no later run, and then stops the chat. The request
+   * to the model ends within a second. Resolves also if the run had ended. Rejects as Client.fetch
+   * does; the chat is stopped all the same.
    */
   async stop(chat: ChatOfParley): Promise<void> {
     const last = chat.messages.at(-1);
     const shown = last?.role === 'assistant' ? last.id : undefined;
     const streamed = this.#streamed.get(chat.id);
     try {
-      // Rejected: nothing was sent that could be stopped.
+      // On rejection, there is no run to stop.
       const runId = streamed === undefined ? shown : await streamed.catch(() => undefined);
       if (runId !== undefined) await this.#act(runId, 'cancel', {});
     } catch (error) {
@@ -156,7 +156,7 @@ export class ParleyChatTransport<M extends UIMessage = UIMessage> implements Cha
     const attachments = [];
     for (const part of message.parts) {
       if (part.type !== 'file') continue;
-      // A data URL, as `useChat` makes of the files that it is given.
+      // `useChat` turns its files into data URLs.
       const blob = await (await fetch(part.url, signal)).blob();
       const file = await this.#client.upload(Object.assign(blob, { name: part.filename ?? 'file' }));
       attachments.push(file);
@@ -231,8 +231,8 @@ function cannot(message: string): ParleyError {
 }
 
 const ENDED: ReadonlySet<string> = new Set(ENDED_RUNS);
-/** The codes of a run that has ended, and of an id that is none of a run. */
+/** The codes for a run that has ended, and for an id that names no run. */
 const OVER: ReadonlySet<string> = new Set(['resource_conflict', 'resource_not_found']);
 const PATIENCE_MS = 15_000;
-/** An agent begins within this time, or does not answer. */
+/** The time in which an agent begins, if it answers. */
 const JUST_SENT_MS = 5_000;

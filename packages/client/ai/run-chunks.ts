@@ -3,18 +3,18 @@ import type { UIMessage, UIMessageChunk } from 'ai';
 import type { ShownStep } from './shown-steps.ts';
 
 /**
- * Makes chunks of the states of a run: each time those that lead from the state before to the new
- * one. Text that was taken back, by a failed attempt or a node that died, is a `reset-step`.
+ * Turns the states of a run into chunks that lead from the previous state to the new one. Text that
+ * was taken back, by a failed attempt or a node that died, is a `reset-step`.
  */
 export class RunChunks {
   /** The position of the turn that is being shown; -1 before the first. */
   #step = -1;
   #text = '';
   #isTextOpen = false;
-  /** Number of chunks of each call that were made, by its id. */
+  /** Number of chunks that were made for each call, by its id. */
   readonly #calls = new Map<string, number>();
 
-  /** `message`: what is shown already of the run, which goes on there. */
+  /** `message`: the shown part of the run, which the chunks continue. */
   constructor(message?: Pick<UIMessage, 'parts'>) {
     for (const part of message?.parts ?? []) {
       if (part.type === 'step-start') {
@@ -75,7 +75,7 @@ export class RunChunks {
     return chunks;
   }
 
-  /** Whether the turn is what is shown of it and more. No text follows one that was closed. */
+  /** Returns whether the turn extends its shown part. No text follows a closed text. */
   #isContinuedBy({ text, calls }: ShownStep): boolean {
     if (text === this.#text) return true;
     if (!text.startsWith(this.#text)) return false;
@@ -102,10 +102,10 @@ export class RunChunks {
   }
 }
 
-/** Returns all chunks of a call up to its state. Those of a later state begin with these. */
+/** Returns all chunks of a call up to its state; a later state only adds chunks. */
 function chunksOfCall(call: AgentRunAction): UIMessageChunk[] {
   const { id: toolCallId, tool: toolName, arguments: input, status, reason, error_message } = call;
-  // The server executes it, so that useChat waits for no result of the page.
+  // The server executes the call, so useChat needs no result of the page.
   const chunks: UIMessageChunk[] = [
     { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true, providerExecuted: true },
   ];
@@ -134,7 +134,7 @@ function chunksOfCall(call: AgentRunAction): UIMessageChunk[] {
 
 const EVERY_CHUNK = Number.POSITIVE_INFINITY;
 
-/** The number of chunks behind each state of a part that shows a call. */
+/** The number of chunks up to each state of a part that shows a call. */
 const MADE: Readonly<Record<string, number>> = {
   'input-available': 1,
   'approval-requested': 2,
@@ -147,7 +147,7 @@ const CUT: readonly UIMessageChunk[] = [{ type: 'finish', finishReason: 'length'
 const ENDS: Readonly<Partial<Record<AgentRun['status'], readonly UIMessageChunk[]>>> = {
   completed: [{ type: 'finish', finishReason: 'stop' }],
   awaiting_approval: [{ type: 'finish', finishReason: 'tool-calls' }],
-  // The error follows: the AI SDK reads nothing behind it.
+  // The error comes last: the AI SDK reads nothing after it.
   failed: [{ type: 'finish', finishReason: 'error' }],
   cancelled: [
     { type: 'abort', reason: 'The run was cancelled.' },

@@ -7,9 +7,9 @@ export interface RunStreamOptions {
   readonly client: Pick<Client, 'run' | 'on'>;
   readonly runId: string;
   readonly chunks: RunChunks;
-  /** Ends the stream, and nothing else: the run goes on. */
+  /** Ends only the stream; the run goes on. */
   readonly signal: AbortSignal | undefined;
-  /** The stream has everything of the run, up to its end or pause. */
+  /** Called once the stream has the run up to its end or pause. */
   readonly finished: () => void;
 }
 

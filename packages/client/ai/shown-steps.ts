@@ -8,8 +8,8 @@ export interface ShownStep {
 }
 
 /**
- * Returns the turns of a run. The texts of finished ones are those of the steps. What the message
- * of the run has beyond them belongs to the turn that is being written.
+ * Returns the turns of a run. Finished turns have the texts of their steps. The rest of the run's
+ * message belongs to the turn that is being written.
  */
 export function shownSteps({
   steps,
@@ -27,8 +27,8 @@ export function shownSteps({
 }
 
 /**
- * Returns the part of the message's text that none of the finished turns has said. A message has
- * the turns since the last pause alone, a draft those before it too.
+ * Returns the part of the message's text that is in no finished turn. A message has only the turns
+ * since the last pause; a draft has the earlier turns too.
  */
 function textBeyond(body: string, finished: readonly ShownStep[]): string {
   const claims: ShownStep[][] = [[]];
@@ -37,7 +37,7 @@ function textBeyond(body: string, finished: readonly ShownStep[]): string {
     if (step.calls.some(({ expires_at }) => expires_at !== null)) claims.push([]);
   }
   const current = joined(claims.at(-1) ?? []);
-  // Until the first word after a pause, the text is that from before it.
+  // Until a word follows the pause, the text is from before the pause.
   const isFromBefore = claims.slice(0, -1).some((claim) => joined(claim).startsWith(body));
   if (current === '' && isFromBefore) return '';
   for (const said of [joined(finished), current]) {
@@ -51,5 +51,5 @@ function joined(steps: readonly ShownStep[]): string {
   return steps.flatMap(({ text }) => (text === '' ? [] : [text])).join(BLANK_LINE);
 }
 
-/** Stands between the texts of two turns in a message. */
+/** Separates the texts of two turns in a message. */
 const BLANK_LINE = '\n\n';

@@ -11,9 +11,8 @@ export interface StartedRunOptions {
 }
 
 /**
- * Resolves with the id of the run that a message starts, which is shortly after it was sent.
- * Rejects with ParleyError `resource_not_found` if no agent answers it, or with the signal's
- * reason.
+ * Resolves with the id of the run that a message starts, shortly after it was sent. Rejects with
+ * ParleyError `resource_not_found` if no agent answers it, or with the signal's reason.
  */
 export async function startedRun(
   client: Pick<Client, 'runs' | 'on'>,
@@ -54,7 +53,7 @@ export async function startedRun(
   }
 }
 
-/** Whether this message started the run. */
+/** Returns whether this message started the run. */
 export function isStartedBy({ input }: Pick<AgentRun, 'input'>, messageId: string): boolean {
   return (input as { readonly message_id?: unknown } | null)?.message_id === messageId;
 }

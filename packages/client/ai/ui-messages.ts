@@ -2,10 +2,10 @@ import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import type { UIMessage } from 'ai';
 
 /**
- * Returns messages of a conversation, oldest first, for `useChat`: those of people as `user`, those
- * of agents as `assistant`. The texts of one run are one message with the id of the run, and the
- * caller's own messages have the ids under which they were sent, so that nothing that a stream
- * shows again is shown twice. Files are shown if `attachments` were expanded.
+ * Returns messages of a conversation for `useChat`, oldest first: people's as `user`, agents' as
+ * `assistant`. The texts of one run are one message with the id of the run. The caller's own
+ * messages have the ids under which they were sent, so a stream that repeats them shows nothing
+ * twice. Files are shown if `attachments` were expanded.
  */
 export function toUIMessages(messages: readonly ChatMessage[]): UIMessage[] {
   const shown = new Map<string, UIMessage>();

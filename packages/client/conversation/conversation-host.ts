@@ -6,11 +6,11 @@ import type { Conversations } from '../rest/conversations.ts';
 import type { Rest } from '../rest/rest.ts';
 import type { AttachmentInput, UploadOptions } from '../rest/upload.ts';
 
-/** What a conversation needs of its client beyond what other live objects do. */
+/** The additions to FollowHost that a conversation needs of its client. */
 export interface ConversationHost extends FollowHost {
   readonly rest: Pick<Rest, 'including'>;
   readonly conversations: Conversations;
-  /** Returns the client's outbox, which is made if there is none. */
+  /** Returns the client's outbox, made on the first call. */
   outbox(make: (host: OutboxHost) => Outbox): Outbox;
   request<O extends RequestOp>(op: O, fields: CommandFields<O>): Promise<CommandResult<O>>;
   upload(file: Blob & { readonly name?: string }, options: UploadOptions): Promise<AttachmentInput>;

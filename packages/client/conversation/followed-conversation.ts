@@ -12,7 +12,7 @@ export class FollowedConversation extends ConversationFeed {
   readonly backlog: number;
   /** Messages since the request for the current page; undefined if none are missing. */
   #held: EventFrame[] | undefined;
-  /** The current page does not reach up to the held messages. */
+  /** Whether the current page ends before the held messages. */
   #outrun = false;
 
   constructor(
@@ -39,15 +39,15 @@ export class FollowedConversation extends ConversationFeed {
     if (this.position !== undefined && !this.isBehind) super.complete(through);
   }
 
-  /** The stream left messages out, or they were too many to hold: only another page has them. */
+  /** Notes that the stream left messages out or that too many are held: another page is needed. */
   outrun(): void {
     this.#held = [];
     this.#outrun = true;
   }
 
   /**
-   * Fetches missing messages. Every page is requested after everything that had arrived, so it has
-   * what is not held. Rejects as `pageAfter` does; the subscription is then as far behind.
+   * Fetches missing messages. Each page is requested after the earlier arrivals, so it has every
+   * message that is not held. Rejects as `pageAfter` does; the subscription then stays behind.
    */
   async catchUp(pageAfter: (sequence: number) => Promise<Page>, isOver: () => boolean): Promise<void> {
     let isMore = true;
@@ -65,16 +65,14 @@ export class FollowedConversation extends ConversationFeed {
   }
 }
 
-/**
- * New messages wait for the page of those before them, and the pieces of a text for its message.
- */
+/** Returns whether an event waits: a new message for the page, a piece of text for its message. */
 function waitsBehind(held: readonly EventFrame[], { event, data }: EventFrame): boolean {
   if (event === 'message.created') return true;
   if (!('message_id' in data)) return false;
   return held.some((frame) => 'id' in frame.data && frame.data.id === data.message_id);
 }
 
-/** An error of a handler is uncaught: the stream and other subscriptions miss nothing. */
+/** Wraps handlers so that their errors are uncaught and stop nothing else. */
 function isolated(handlers: ConversationHandlers): ConversationHandlers {
   const entries = Object.entries(handlers as object).filter(([, handler]) => typeof handler === 'function');
   const guarded = entries.map(([name, handler]: [string, (value: unknown) => void]) => {

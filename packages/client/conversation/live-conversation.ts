@@ -41,7 +41,7 @@ import {
 import type { ConversationView } from './view/conversation-view.ts';
 import type { TimelineMessage } from './view/timeline.ts';
 
-/** How a conversation is shown. */
+/** The options of a conversation. */
 export interface ConversationOptions {
   /** Messages of the first page and of each `loadOlder`; 30 by default, 100 at most. */
   readonly pageSize?: number;
@@ -52,10 +52,9 @@ type Pages<T> = AsyncGenerator<List<T>, void, undefined>;
 
 /**
  * A conversation as a page shows it: its newest messages, older ones on request, local echoes of
- * messages that are being sent, and what stands beside the timeline. `edit`, `delete`, `react`,
- * `unreact`, `pin` and `unpin` are shown at once, and taken back if they are refused; what the
- * other methods change is shown when its event arrives. Unless they say more, methods reject as
- * Client.fetch does.
+ * messages that are being sent, and the lists beside the timeline. `edit`, `delete`, `react`,
+ * `unreact`, `pin` and `unpin` are shown at once, and taken back if they are refused; other changes
+ * are shown when their event arrives. Methods reject as Client.fetch does unless they say more.
  */
 export class LiveConversation extends LoadedObject<
   ConversationSnapshot,
@@ -100,7 +99,7 @@ export class LiveConversation extends LoadedObject<
     return this.snapshot.presence;
   }
 
-  /** How far the members have read, by the id of the actor. */
+  /** Read positions of the members, by the id of the actor. */
   get reads(): ReadonlyMap<string, ReadPosition> {
     return this.snapshot.reads;
   }
@@ -132,8 +131,8 @@ export class LiveConversation extends LoadedObject<
   readonly discard: (key: string) => void = this.via('discard');
 
   /**
-   * Uploads a file for an attachment of a later message, in whose echo a picture has a preview.
-   * Rejects as Client.upload does.
+   * Uploads a file for an attachment of a later message, whose echo previews a picture. Rejects as
+   * Client.upload does.
    */
   readonly upload: (
     file: Blob & { readonly name?: string },
@@ -141,8 +140,7 @@ export class LiveConversation extends LoadedObject<
   ) => Promise<AttachmentInput> = this.via('upload');
 
   /**
-   * Changes a message of the caller: its text, or also its files, mentions, and of a scheduled one
-   * the time; or an open draft.
+   * Changes an open draft or a message of the caller: its text, files, mentions or scheduled time.
    */
   readonly edit: (messageId: string, change: string | EditMessageBody) => Promise<ChatMessage> =
     this.via('edit');
@@ -176,7 +174,7 @@ export class LiveConversation extends LoadedObject<
   readonly redact: (messageId: string, reason: string) => Promise<ChatMessage> = (id, reason) =>
     this.#act(id, 'redact', { reason });
 
-  /** Lists what a message said before edits under legal hold, newest first. */
+  /** Lists the texts of a message before edits under legal hold, newest first. */
   readonly revisions: (messageId: string, filter?: PageSize) => Pages<MessageRevision> = (id, filter) =>
     this.#pages(messagePath(id, '/revisions'), filter);
 
@@ -187,25 +185,23 @@ export class LiveConversation extends LoadedObject<
   readonly sendNow: (messageId: string) => Promise<ChatMessage> = (id) => this.#act(id, 'send-now');
 
   /**
-   * Sends an open reply draft to the customer. It is refused with `resource_conflict` if the draft
-   * is not the one that is shown any more, or the customer has written since; `seen` replaces what
-   * counts as shown.
+   * Sends an open reply draft to the customer. Rejects with `resource_conflict` if the draft is no
+   * longer the shown one, or if the customer has written since; `seen` replaces the shown state.
    */
   readonly approve: (messageId: string, seen?: ApproveDraftBody) => Promise<ChatMessage> =
     this.via('approve');
 
   /**
-   * Discards an open reply draft. The reason, which requires version 1.3.harbor, is that
-   * of its `outcome`.
+   * Discards an open reply draft. Its `outcome` has the reason, which requires version 1.3.harbor.
    */
   readonly reject: (messageId: string, reason?: string) => Promise<ChatMessage> = (id, reason) =>
     this.#act(id, 'reject', reason === undefined ? undefined : { reason });
 
-  /** Returns what became of a draft or a scheduled message, with the reason. */
+  /** Returns the outcome of a draft or a scheduled message, with the reason. */
   readonly outcome: (messageId: string) => Promise<MessageOutcome> = (id) =>
     this.#host.fetch(messagePath(id, '/outcome'));
 
-  /** Returns one message, also one that is not shown. */
+  /** Returns one message, whether shown or not. */
   readonly message: (messageId: string, include?: readonly MessageInclude[]) => Promise<ChatMessage> = (
     id,
     include,
@@ -219,7 +215,7 @@ export class LiveConversation extends LoadedObject<
   readonly files: (filter?: PageSize) => Pages<ConversationFile> = (filter) =>
     this.#pages(this.#path('/files'), filter);
 
-  /** For each keystroke; `false` for a removed text. Asks the server every 3 s at most. */
+  /** Call at each keystroke, with `false` for a removed text. Sends every 3 s at most. */
   readonly typing: (isTyping?: boolean) => void = this.via('typing');
 
   /** Moves the read position forward (default: newest message). Rejects as Client.request does. */
@@ -269,7 +265,7 @@ export class LiveConversation extends LoadedObject<
   readonly customerToken: (participantId: string) => Promise<Token> = (participant_id) =>
     this.#host.fetch(this.#path('/actions/customer-token'), { method: 'POST', body: { participant_id } });
 
-  /** Opens the replies to a message. They are followed until their `close()` or this one's. */
+  /** Opens the replies to a message, until `close()` of the thread or the conversation. */
   thread(messageId: string, { pageSize = 30 }: ThreadOptions = {}): LiveThread {
     const { send, retry, discard } = this;
     const open: ThreadHost['open'] = async (owner) => (await this.loaded).thread(messageId, pageSize, owner);
@@ -277,9 +273,9 @@ export class LiveConversation extends LoadedObject<
   }
 
   /**
-   * Opens the messages around one, which its id or its number names. They are followed until their
-   * `close()` or this one's; new messages are added once `loadNewer` has reached the newest.
-   * Requires version 1.2.harbor.
+   * Opens the messages around a message, given by id or number, until `close()` of the window or
+   * the conversation. New messages are added once `loadNewer` has reached the newest. Requires
+   * version 1.2.harbor.
    */
   around(at: string | number, { pageSize = 50 }: WindowOptions = {}): LiveWindow {
     const open: WindowHost['open'] = async (owner) => (await this.loaded).around(at, pageSize, owner);

@@ -5,7 +5,7 @@ import { handled } from '../timing/turns.ts';
 import type { ThreadEvents, ThreadSnapshot } from './view/conversation-snapshot.ts';
 import type { ThreadView } from './view/thread-view.ts';
 
-/** How a thread is shown. */
+/** The options of a thread. */
 export interface ThreadOptions {
   /** Replies of the first page and of each `loadOlder`; 30 by default, 100 at most. */
   readonly pageSize?: number;
@@ -59,7 +59,7 @@ export class LiveThread extends LoadedObject<ThreadSnapshot, ThreadView, ThreadE
   }
 
   /**
-   * Moves the caller's position in the thread forward (default: the newest reply), beside the one
+   * Moves the caller's position in the thread forward (default: the newest reply), apart from that
    * in the conversation. Rejects as Client.fetch does.
    */
   readonly markRead: (sequence?: number) => Promise<void> = this.via('markRead');

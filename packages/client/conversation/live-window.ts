@@ -3,20 +3,20 @@ import { handled } from '../timing/turns.ts';
 import type { ThreadEvents, WindowSnapshot } from './view/conversation-snapshot.ts';
 import type { WindowView } from './view/window-view.ts';
 
-/** How a part of a timeline is shown. */
+/** The options of a part of a timeline. */
 export interface WindowOptions {
   /** Messages of the first page and of each further one; 50 by default, 100 at most. */
   readonly pageSize?: number;
 }
 
-/** What a window needs of its conversation. */
+/** The requests of a window to its conversation. */
 export interface WindowHost extends Pick<LoadedHost, 'timing'> {
   open(owner: PartOwner<WindowSnapshot, ThreadEvents>): Promise<WindowView>;
 }
 
 /**
- * A part of a conversation's timeline around one message, and older and newer ones on request. New
- * messages are added only once it reaches the newest. What it shows stays up to date until its own
+ * A part of a conversation's timeline around one message, with older and newer messages on request.
+ * New messages are added only once it reaches the newest. It stays up to date until its own
  * `close()` or that of its conversation.
  */
 export class LiveWindow extends LoadedObject<WindowSnapshot, WindowView, ThreadEvents> {

@@ -12,7 +12,7 @@ export interface SharedFeedHost {
   isOpen(follower: FollowedConversation): boolean;
   fellBehind(follower: FollowedConversation): void;
   caughtUp(follower: FollowedConversation): void;
-  /** The caller may not read the messages that the subscription lacks. */
+  /** Called if the caller may not read the messages that the subscription lacks. */
   refused(follower: FollowedConversation, error: ErrorObject): void;
   later(work: () => void): void;
 }
@@ -20,12 +20,12 @@ export interface SharedFeedHost {
 /**
  * The stream of one conversation, requested once per connection for all subscriptions. Invariants:
  * every message up to `position` was passed to every follower that wants it and is not behind;
- * connections are asked for what comes after it.
+ * connections are asked for the messages after it.
  */
 export class SharedFeed {
   readonly id: string;
   readonly followers = new Set<FollowedConversation>();
-  /** Whether a connection was asked for it. */
+  /** Whether a connection was asked for the feed. */
   isAsked = false;
   /** The head that a heartbeat named. */
   promised = 0;
@@ -38,7 +38,7 @@ export class SharedFeed {
     this.#host = host;
   }
 
-  /** The last number that arrived, else the one to request after; undefined for from now on. */
+  /** The last number that arrived, else the number to start after; undefined: from now on. */
   get position(): number | undefined {
     return this.#position;
   }
@@ -99,7 +99,7 @@ export class SharedFeed {
     for (const { handlers } of this.followers) handlers.onStale?.();
   }
 
-  /** Includes the followers that were added before the request. */
+  /** Moves the start back for followers added before the request. */
   #startAfter(sequence: number | undefined): void {
     if (sequence === undefined) return;
     this.#position = Math.min(sequence, this.#position ?? sequence);

@@ -20,7 +20,7 @@ export const CLIENT_ERRORS = {
 /** A key of CLIENT_ERRORS. */
 export type ClientErrorReason = keyof typeof CLIENT_ERRORS;
 
-/** Why the client is not connected, a request has to be repeated, or the store is not used. */
+/** The reason why the client is not connected, a request is repeated, or the store is unused. */
 export interface ClientError {
   /** For branching; CLIENT_ERRORS says what each means. */
   readonly reason: ClientErrorReason;

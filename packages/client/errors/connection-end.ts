@@ -1,6 +1,6 @@
 import type { ErrorObject } from '@parley/protocol/errors/error-envelope.ts';
 
-/** How a connection ended. */
+/** The end of a connection. */
 export interface ConnectionEnd {
   /** 1006 without a close frame. */
   readonly code: number;

@@ -3,12 +3,12 @@ import type { ErrorCode } from '@parley/protocol/errors/errors.ts';
 import { CLIENT_ERRORS, type ClientErrorReason } from './client-error.ts';
 
 /**
- * The code of the server, or why there is no answer of the server: a reason of CLIENT_ERRORS,
- * `client_closed`, or `connection_ended` if the client will not connect again.
+ * The server's code, or the cause of a missing answer: a reason of CLIENT_ERRORS, `client_closed`,
+ * or `connection_ended` if the client will not connect again.
  */
 export type ParleyErrorCode = ErrorCode | ClientErrorReason | 'client_closed' | 'connection_ended';
 
-/** What a ParleyError has beside code and message; what is absent is false or null. */
+/** The details of a ParleyError; absent ones are false or null. */
 export interface ParleyErrorDetails {
   readonly isTransient?: boolean;
   readonly retryAfterMs?: number | null;
@@ -55,8 +55,8 @@ export function refusal(error: ErrorObject): ParleyError {
 }
 
 /**
- * Returns the error for an answer over HTTP that is no success; `error` is null if it is not
- * Parley's, as that of a proxy.
+ * Returns the error for an HTTP answer that is no success; `error` is null if it is not Parley's,
+ * as for a proxy's answer.
  */
 export function refusedAnswer(
   status: number,

@@ -41,7 +41,7 @@ export type ClientEvents = {
   readonly end: readonly [end: ConnectionEnd];
 };
 
-/** What a subscription brings, and from which message on. */
+/** The handlers of a subscription, and its first message. */
 export interface SubscribeOptions extends ConversationHandlers {
   /** The last message number that the application has. By default only new messages arrive. */
   readonly afterSequence?: number;
@@ -59,7 +59,7 @@ export interface ConversationSubscription {
   unsubscribe(): void;
 }
 
-/** The listeners of each event. An error that one throws is uncaught and affects nothing else. */
+/** The listeners of each event. A listener's error is uncaught and affects nothing else. */
 export class Listeners<Events extends Readonly<Record<string, readonly unknown[]>>> {
   readonly #byEvent: { [E in keyof Events]?: Set<(...args: Events[E]) => void> } = {};
 

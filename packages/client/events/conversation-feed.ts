@@ -14,7 +14,7 @@ import { StreamText } from './stream-text.ts';
 
 /** A message in the form of events; `stream` is the seal of a streamed text. */
 export type Message = ChatMessage & {
-  /** What the streamed text must come to; absent for texts that were not streamed. */
+  /** The seal of the whole streamed text; absent for texts that were not streamed. */
   readonly stream?: StreamSeal;
 };
 
@@ -30,7 +30,7 @@ export interface StreamingText {
 export interface ConversationHandlers {
   /** The number after which messages are passed on is known. */
   onBegin?(after: number): void;
-  /** Each message once, in the order of their numbers, whatever happens to connections. */
+  /** Takes each message once, in the order of numbers, whatever happens to connections. */
   onMessage(message: Message): void;
   /** A newer state of a delivered message: edited, deleted, or finished. */
   onUpdate?(message: Message): void;
@@ -52,7 +52,7 @@ export interface ConversationHandlers {
    * may be missing. Reload what is shown.
    */
   onStale?(): void;
-  /** The subscription has ended: the conversation cannot be read, or no longer. */
+  /** The subscription has ended: the conversation cannot be read (any more). */
   onEnd?(why: ErrorObject | 'revoked'): void;
 }
 
@@ -140,7 +140,7 @@ export class ConversationFeed {
     }
   }
 
-  /** Also called for messages from REST. */
+  /** Takes a message, also from REST. */
   receiveMessage(message: Message): void {
     const { sequence } = message;
     if (sequence === null || this.#position === undefined) return;
@@ -182,7 +182,7 @@ export class ConversationFeed {
     this.handlers.onUpdate?.(message);
   }
 
-  /** The seal is missing if the end was reread after a resume. */
+  /** Ends a text, without a seal if the end was reread after a resume. */
   #finish({ id, body, streaming_state, stream: seal }: Message): void {
     const text = this.#writing.get(id);
     this.#writing.delete(id);
@@ -194,7 +194,7 @@ export class ConversationFeed {
     if (body !== null && seal !== undefined) void this.#verify(id, body, seal);
   }
 
-  /** A text that was damaged on the way is replaced by the one from REST. */
+  /** Replaces a text that was damaged on the way by the text from REST. */
   async #verify(id: string, body: string, seal: StreamSeal): Promise<void> {
     if (!(await isSealed(body, seal))) this.#reload(id);
   }
@@ -226,7 +226,7 @@ export class ConversationFeed {
     if (apply(text, piece)) this.handlers.onStreaming?.({ messageId, body: text.body });
   }
 
-  /** Pieces may have arrived before it, if it was read over REST. */
+  /** Begins a text, whose pieces may come before a message from REST. */
   #beginWriting({ id, body }: Message): void {
     const text = this.#writing.get(id);
     if (text?.whole !== true) this.#keepWriting(id, new StreamText({ attempt: 1, body: body ?? '' }));
@@ -246,7 +246,7 @@ export class ConversationFeed {
     this.handlers.onEvent?.(frame as EventOf);
   }
 
-  /** Drafts are streamed too. */
+  /** Takes a draft, which may be streamed. */
   #receiveDraft(draft: Message): void {
     if (draft.streaming_state !== 'streaming') this.#finish(draft);
     else if (!this.#writing.has(draft.id)) this.#beginWriting(draft);
@@ -259,7 +259,7 @@ export class ConversationFeed {
   }
 }
 
-/** Returns whether it is news, as typing always is. Parts of a message have times of their own. */
+/** Returns whether an event is news, as typing always is. Message parts have their own times. */
 export function isNewsOf(seen: DeliveredVersions, { event, at, data }: EventFrame): boolean {
   if ('id' in data && typeof data.id === 'string') return seen.isNews(data.id, at, event);
   return !('message_id' in data) || seen.isNews(`${data.message_id} ${event}`, at, event);

@@ -1,8 +1,8 @@
 import type { StreamSeal } from '@parley/protocol/socket/event-data.ts';
 
 /**
- * Returns whether the text is the one that was sealed. False on pages without TLS, where browsers
- * have no hashes: the text is then read again over REST.
+ * Returns whether the text matches its seal. False on pages without TLS, where browsers have no
+ * hashes: the text is then read again over REST.
  */
 export async function isSealed(body: string, { length, sha256 }: StreamSeal): Promise<boolean> {
   if (body.length !== length) return false;

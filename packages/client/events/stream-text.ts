@@ -26,7 +26,7 @@ export class StreamText {
     this.whole = whole;
   }
 
-  /** Returns true if `body` changed, as the others do. */
+  /** Adds a piece. Methods return true if `body` changed. */
   delta({ attempt, offset, text }: Delta): boolean {
     if (attempt < this.attempt || !this.whole) return false;
     if (attempt > this.attempt || offset > this.body.length) return this.#lose();
@@ -51,7 +51,7 @@ export class StreamText {
 
   snapshot({ attempt, body }: Snapshot): boolean {
     if (attempt < this.attempt) return false;
-    // Older than the text that arrived over the other connection meanwhile.
+    // The text that arrived over the other connection meanwhile is newer.
     if (attempt === this.attempt && this.whole && this.body.startsWith(body)) return false;
     const changed = body !== this.body;
     this.attempt = attempt;
@@ -61,8 +61,7 @@ export class StreamText {
   }
 
   /**
-   * Returns whether the pieces form exactly this text, of the attempt that was sealed if there is a
-   * seal.
+   * Returns whether the pieces form exactly this text, and the sealed attempt if there is a seal.
    */
   matches(body: string | null, seal?: StreamSeal): boolean {
     return this.whole && this.body === body && (seal === undefined || this.attempt === seal.attempt);

@@ -4,14 +4,13 @@ import { CONVERSATIONS } from '../rest/paths.ts';
 
 export interface SummaryListener {
   changed(summary: InboxSummary): void;
-  /** A snooze has ended by its time, which no event says. */
+  /** Called when a snooze ends by its time, without an event. */
   snoozeEnded(): void;
 }
 
 /**
- * The counts over all conversations: `inbox.updated` brings them, and they are asked for where
- * that event may be missing. Customers do not receive it, so for them they are asked for after each
- * change.
+ * The counts over all conversations, which `inbox.updated` brings. They are requested where that
+ * event may be missing, and after each change for customers, who do not receive it.
  */
 export class FollowedSummary {
   readonly #host: Pick<FollowHost, 'fetch' | 'timing'>;
@@ -27,18 +26,18 @@ export class FollowedSummary {
     this.#listener = listener;
   }
 
-  /** When something was last sent in the first conversations, by their ids. */
+  /** Times of the last messages in the first conversations, by their ids. */
   get latest(): ReadonlyMap<string, string> {
     return new Map(this.#summary?.latest.map((one) => [one.conversation_id, one.activity_at]));
   }
 
-  /** Takes the data of `inbox.updated`. Returns false if it is not newer than what is known. */
+  /** Takes the data of `inbox.updated`. Returns false unless they are newer than the known ones. */
   receive(summary: InboxSummary): boolean {
     this.#isSent = true;
     return this.#take(summary);
   }
 
-  /** Asks the server; a failure is made up for by the next event. */
+  /** Asks the server; the next event makes up for a failure. */
   ask(): void {
     this.#stopAsking?.();
     this.#stopAsking = undefined;
@@ -48,7 +47,7 @@ export class FollowedSummary {
     );
   }
 
-  /** The list has changed, so that the event with the counts comes within moments, or never. */
+  /** Asks for the counts if their event does not follow a change within moments. */
   mayHaveChanged(): void {
     if (!this.#isSent) this.#stopAsking ??= this.#host.timing.after(PATIENCE_MS, () => this.ask());
   }
@@ -77,7 +76,7 @@ export class FollowedSummary {
 
 /** Longer than the time within which `inbox.updated` comes. */
 const PATIENCE_MS = 3_000;
-/** The clock of Postgres has to have passed the end too. */
+/** A margin for Postgres's clock to pass the end too. */
 const LATER_MS = 500;
 /** A day: timers count to 24 days. */
 const LONGEST_MS = 86_400_000;

@@ -14,10 +14,10 @@ import { FollowedSummary } from './followed-summary.ts';
 import type { InboxQuery, InboxSnapshot } from './inbox-snapshot.ts';
 
 /**
- * Keeps an inbox right. Each conversation that an event names is asked for, with the filters of the
- * list, many in one request: an answer without it says that it does not match. So every row is what
- * the server said, and the filters are decided there alone. Where nothing can be named (after a gap
- * in the feed, or by a server before 1.3.harbor), what is loaded is read again.
+ * Keeps an inbox right. Conversations that events name are requested with the filters of the list,
+ * many at once; a conversation that the answer lacks does not match. So every row comes from the
+ * server, which alone decides the filters. Where nothing can be named (after a gap in the feed, or
+ * with a server before 1.3.harbor), the loaded rows are read again.
  */
 export class InboxReader implements LoadedPart<InboxSnapshot> {
   readonly #host: FollowHost;
@@ -91,7 +91,7 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
         break;
       case 'notification.created':
       case 'notification.updated':
-        // Before `inbox.changed`, which follows within seconds.
+        // `inbox.changed` follows only within seconds.
         if (data.resource_id?.startsWith(CONVERSATION_PREFIX)) this.#mayHaveChanged(data.resource_id);
         break;
       case 'message.created':
@@ -116,7 +116,7 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
     this.#reads.wake();
   }
 
-  /** Notices activity also where `inbox.changed` was lost with the node that was to send it. */
+  /** Notices activity even if `inbox.changed` was lost with the node that had to send it. */
   #receiveSummary(summary: InboxSummary): void {
     const before = this.#summary.latest;
     if (!this.#summary.receive(summary)) return;
@@ -166,7 +166,7 @@ export class InboxReader implements LoadedPart<InboxSnapshot> {
 
 const INCLUDE = ['last_message', 'participants'] as const;
 const CONVERSATION_PREFIX = 'cnv_';
-/** As many as a page has. */
+/** The most rows of a page. */
 const MOST_NAMED = 100;
 
 function byCreation({ created_at, id }: Conversation): string {

@@ -3,19 +3,19 @@ import type { InboxSummary } from '@parley/protocol/resources/inbox.ts';
 import type { Loading } from '../live/loaded-object.ts';
 import type { ConversationFilter } from '../rest/conversations.ts';
 
-/** What an inbox shows: the filters of a list of conversations. */
+/** The query of an inbox: the filters of a list of conversations. */
 export interface InboxQuery extends Omit<ConversationFilter, 'conversation_ids' | 'limit' | 'include'> {
   /** Conversations of the first page and of each `loadMore`; 25 by default, 100 at most. */
   readonly pageSize?: number;
   /**
    * `last_message` and `participants` by default, which name the other person of a direct message.
-   * Leave out `participants` where groups have hundreds of members. What others have read does not
+   * Leave out `participants` where groups have hundreds of members. Others' read positions do not
    * count as a change.
    */
   readonly include?: readonly ConversationInclude[];
 }
 
-/** What an inbox is at a moment. */
+/** The state of an inbox at a moment. */
 export interface InboxSnapshot extends Loading {
   /** In order; each is the same object until it changed. */
   readonly conversations: readonly Conversation[];

@@ -4,9 +4,9 @@ import type { InboxReader } from './inbox-reader.ts';
 import type { InboxQuery, InboxSnapshot } from './inbox-snapshot.ts';
 
 /**
- * A list of conversations that stays right: a message moves its conversation to the top, a change
- * of another device or person is shown, and what no longer matches the filter leaves. Events name
- * the conversations that may have changed, and those alone are asked for.
+ * A list of conversations that stays right: a message moves its conversation to the top, changes of
+ * other devices and people are shown, and conversations leave that do not match the filter. Only
+ * the conversations that events name are requested.
  */
 export class Inbox extends LoadedObject<InboxSnapshot, InboxReader> {
   /** Use Client.inbox. */

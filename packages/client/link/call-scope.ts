@@ -1,6 +1,6 @@
 import type { Timing } from '../timing/timing.ts';
 
-/** When a call is given up. */
+/** The limits of a call. */
 export interface CallOptions {
   /** Rejects the call with the signal's reason. */
   readonly signal?: AbortSignal;

@@ -38,7 +38,7 @@ interface ConnectionListener {
 
 export interface ConnectionOptions {
   readonly transport: Transport;
-  /** Was opened in this turn of the event loop. */
+  /** A socket opened in this turn of the event loop. */
   readonly socket: SocketLike;
   /** Milliseconds until the first frame must have arrived. */
   readonly openingMs: number;
@@ -53,7 +53,7 @@ export type CommandAnswer =
   | { readonly ok: true; readonly result: object }
   | { readonly ok: false; readonly error: ErrorObject | null };
 
-/** One socket: authentication, replies, heartbeats, its rate limit, and the end of a silent one. */
+/** One socket: authentication, replies, heartbeats, rate limit, and its end when silent. */
 export class Connection {
   readonly transport: Transport;
   readonly #options: ConnectionOptions;
@@ -101,7 +101,7 @@ export class Connection {
     this.#sendAllowed();
   }
 
-  /** Reported to the listener like any other end. */
+  /** Closes the socket, and reports that like any end. */
   close(code = 1000): void {
     if (this.#ended) return;
     this.#socket.close(code);
@@ -158,7 +158,7 @@ export class Connection {
     });
   }
 
-  /** Ends silent connections: one whose other side vanished may stay open for minutes. */
+  /** Ends silent connections: a vanished peer may leave one open for minutes. */
   #watch(): void {
     this.#stopWatch();
     this.#stopWatch = this.#options.timing.after(this.#silenceMs, () => {
@@ -178,7 +178,7 @@ export class Connection {
   }
 }
 
-/** Transports other than the WebSocket parse their frames themselves. */
+/** Returns the frame, which all transports but the WebSocket have parsed. */
 function frameOf(data: unknown): Incoming | ReplyFrame | undefined {
   try {
     return typeof data === 'string' ? JSON.parse(data) : (data as Incoming | ReplyFrame);

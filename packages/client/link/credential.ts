@@ -49,7 +49,7 @@ export class Credential {
   }
 }
 
-/** Checks the characters, because fetch would throw for those that no header may have. */
+/** Checks the characters, because fetch throws for characters that no header may have. */
 function requireToken(token: unknown): string {
   if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;
   throw new TypeError(`The token is no string, is empty or has blanks: ${typeof token}.`);

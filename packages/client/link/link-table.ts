@@ -1,6 +1,6 @@
 /**
- * The states of a SocketLink, what happens to it, and what follows (README.md has the table as
- * text). Numbers, because applications then ship a table of digits.
+ * The states of a SocketLink, its events, and its moves (README.md has the table as text). They are
+ * numbers, so that applications ship a table of digits.
  */
 
 /** From OPEN to RISE there is a current connection, elsewhere none. */
@@ -16,7 +16,7 @@ export type LinkState =
   | typeof RISE
   | typeof OVER;
 
-/** Nothing is planned: before the first try, and for the moment in which one has ended. */
+/** Nothing is planned: before the first try, and at the moment when a try has ended. */
 export const DOWN = 0;
 /** A try is under way. */
 export const DIAL = 1;

@@ -50,7 +50,7 @@ export class Backoff {
     this.#firstMs = firstMs;
   }
 
-  /** Milliseconds. */
+  /** Returns the next wait in ms. */
   next(): number {
     const boundMs = Math.min(this.#mostMs, this.#firstMs * 2 ** this.#tries);
     this.#tries += 1;

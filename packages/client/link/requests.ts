@@ -5,7 +5,7 @@ import type { Timing } from '../timing/timing.ts';
 import { type CallOptions, CallScope } from './call-scope.ts';
 import type { CommandAnswer, Connection } from './connection.ts';
 
-/** The ops that an application may request over the socket; the client itself uses the others. */
+/** The ops that an application may request over the socket; the client uses all other ops. */
 const REQUESTS: readonly RequestOp[] = ['typing', 'mark_read', 'presence'];
 /** An op of `Client.request`. */
 export type RequestOp = Extract<Op, 'typing' | 'mark_read' | 'presence'>;
@@ -15,7 +15,7 @@ export interface RequestsHost {
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal;
   current(): Connection | undefined;
-  /** False while the connection is catching up with a conversation that the client follows. */
+  /** Returns false while the connection is catching up with a followed conversation. */
   isCaughtUp(conversationId: string): boolean;
 }
 
@@ -28,9 +28,9 @@ interface Pending {
 }
 
 /**
- * The application's requests. One without a connection, or whose connection ends before the answer,
- * is sent on the next one: all may be repeated. The last declared presence is declared again on
- * each new connection, because presence belongs to a connection.
+ * The application's requests. Without a connection, or if it ends before the answer, a request is
+ * sent on the next connection: all may be repeated. Each new connection declares the last presence
+ * again, because presence belongs to a connection.
  */
 export class Requests {
   readonly #host: RequestsHost;
@@ -76,7 +76,7 @@ export class Requests {
     }
   }
 
-  /** Typing must wait until the socket is subscribed to the conversation. */
+  /** Returns whether a request may be sent: typing waits for the subscription. */
   #isDue({ op, fields }: Pending): boolean {
     return op !== 'typing' || this.#host.isCaughtUp(fields.conversation_id ?? '');
   }

@@ -7,7 +7,7 @@ import type { Credential } from './credential.ts';
 export interface Server {
   /** http: or https:, without a trailing slash. Rejects with ParleyError `url_source`. */
   readonly origin: () => Promise<string>;
-  /** Goes on at another server if the error says that it has the account, and returns it then. */
+  /** Moves to the server that the error names for the account, if any, and returns it. */
   readonly follow: (error: ErrorObject | null | undefined) => string | undefined;
   readonly account: string;
   readonly version: string;

@@ -69,8 +69,8 @@ export interface LinkListener {
 
 /**
  * Keeps a client connected: retries by close code (docs/realtime.md#close-codes) and by transport,
- * moves to another connection before a node closes the current one or where a better transport
- * works, and keeps the credential fresh. LINK_TABLE says when.
+ * and keeps the credential fresh. It moves to another connection before a node closes the current
+ * one or where a better transport works. LINK_TABLE says when.
  */
 export class SocketLink {
   readonly #options: LinkOptions;
@@ -83,7 +83,7 @@ export class SocketLink {
   #current: Connection | undefined;
   /** The previous connection, kept until the current one has caught up. */
   #leaving: Connection | undefined;
-  /** How many of the better transports the present climb has tried. */
+  /** Number of better transports that the present climb has tried. */
   #rung = 0;
   /** Successive failures to leave the current connection. */
   #failedMoves = 0;
@@ -127,7 +127,7 @@ export class SocketLink {
     this.#leaving?.close();
   }
 
-  /** Replaces a connection that cannot do what is needed, as if it had broken. */
+  /** Replaces a connection that is not good enough, as if it had broken. */
   reopen(): void {
     this.#current?.close();
   }
@@ -142,7 +142,7 @@ export class SocketLink {
     this.#listener.changed();
   }
 
-  /** Goes to the next state. Returns the move, for which the caller cares: 0 is none. */
+  /** Goes to the next state. Returns the move that the caller has to make; 0 is none. */
   #on(event: LinkEvent): LinkMove {
     const move = LINK_TABLE[this.#state][event];
     if (move !== 0) this.#state = (move % 10) as LinkState;
@@ -243,7 +243,7 @@ export class SocketLink {
     this.#opening = undefined;
     this.#current = connection;
     this.#options.choice.opened(connection.transport);
-    // Perhaps in another network.
+    // The network may have changed.
     if (move === OPENS) this.#climbs.reset();
     if (move !== MOVED) this.#climbLater();
     this.#listener.attached(connection, frame);
@@ -295,7 +295,7 @@ export class SocketLink {
     else this.#climbLater();
   }
 
-  /** Networks change, and so does what they block. */
+  /** Plans another climb, because networks change. */
   #climbLater(): void {
     const { choice, timing } = this.#options;
     if (choice.better.length === 0) return;
@@ -305,7 +305,7 @@ export class SocketLink {
     });
   }
 
-  /** Retries until it succeeds, or the server closes the socket for it. */
+  /** Renews the token until it succeeds or the server closes the socket. */
   #refresh(connection: Connection): void {
     const { credential, timing } = this.#options;
     if (connection !== this.#current || !credential.renewable) return;

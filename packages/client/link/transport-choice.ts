@@ -2,16 +2,16 @@ import { TRANSPORTS, type Transport } from './transport.ts';
 import type { TransportMemory } from './transport-memory.ts';
 
 /**
- * How far a connection came before it ended: it had no frame of the server, it had some, or a
- * heartbeat too.
+ * The progress of a connection before its end: no frame of the server, some frames, or a heartbeat
+ * too.
  */
 export type Progress = 'unanswered' | 'answered' | 'proven';
 
 /**
- * Chooses the transport of the next connection. Networks that block one seldom say so: they refuse
- * it, cut it early, answer nothing, or hold the answer back. All transports share one budget of
- * connections that may end early, because a transport that never comes further than its first
- * frames would otherwise be opened again and again. Only a heartbeat restores the budget.
+ * Chooses the transport of the next connection. Networks that block a transport seldom say it: they
+ * refuse it, cut it early, answer nothing, or hold the answer back. All transports share one budget
+ * of connections that may end early. Otherwise a transport that never passes its first frames would
+ * be opened again and again. Only a heartbeat restores the budget.
  */
 export class TransportChoice {
   readonly #allowed: readonly Transport[];
@@ -52,7 +52,7 @@ export class TransportChoice {
   }
 
   /**
-   * Notes the server of a try. The first one begins with the transport that worked for it before.
+   * Notes the server of a try. The first try begins with the transport that worked for it before.
    */
   recall(origin: string): void {
     const known = this.#origin === '' ? this.#memory.read(origin) : undefined;
@@ -85,8 +85,7 @@ export class TransportChoice {
     this.#spent += progress === 'unanswered' && !this.#proven.has(this.#current) ? BUDGET : 1;
     if (this.#spent < BUDGET) return false;
     const next = this.#next;
-    // Where all of them fail there is no network or no server, and the best one is tried first
-    // again.
+    // If all transports fail, there is no network or server, and the best is tried first again.
     this.#current = next ?? this.#allowed[0]!;
     return next !== undefined;
   }

@@ -24,7 +24,7 @@ export class TransportMemory {
     return ageMs >= 0 && ageMs < DAY_MS ? TRANSPORTS.find((transport) => transport === name) : undefined;
   }
 
-  /** Forgets with undefined. What is remembered already keeps its age, so that it ends. */
+  /** Forgets with undefined. A known transport keeps its age, so that it expires. */
   write(origin: string, transport: Transport | undefined): void {
     if (this.read(origin) === transport) return;
     try {

@@ -2,7 +2,7 @@
 export const TRANSPORTS = ['websocket', 'stream', 'poll'] as const;
 
 /**
- * How the client is connected: over a WebSocket, over the answer of one long request, or over
- * requests that the server answers when there is something new.
+ * The client's connection: a WebSocket, the answer of one long request, or requests that the server
+ * answers when there is something new.
  */
 export type Transport = (typeof TRANSPORTS)[number];

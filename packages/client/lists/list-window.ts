@@ -11,8 +11,8 @@ export interface ListOrder<T> {
 /**
  * The loaded beginning of a list whose entries move: everything from the top down to the last entry
  * that was read, in descending order of a key. Invariant: as long as each change was put, it holds
- * exactly the entries of the list that are not behind its end. What did not change of an entry
- * stays the same object.
+ * exactly the entries of the list that are not behind its end. Unchanged parts of an entry stay the
+ * same objects.
  */
 export class ListWindow<T extends object> {
   readonly #keyOf: (item: T) => string;
@@ -63,12 +63,12 @@ export class ListWindow<T extends object> {
     return sorted.map(({ item }) => item);
   }
 
-  /** The whole window is about to be read, until `replace`. */
+  /** Begins to read the whole window, until `replace`. */
   beginRead(): void {
     this.#held = [];
   }
 
-  /** Sets the whole window to what was read, with the changes meanwhile. */
+  /** Sets the whole window to the read items and the changes meanwhile. */
   replace(items: readonly T[], next: string | null): void {
     const [before, held] = [this.#items, this.#held ?? []];
     this.#held = undefined;
@@ -124,7 +124,7 @@ function ownId(item: object): string {
   return (item as { readonly id: string }).id;
 }
 
-/** Returns when the server has changed an entry last, where it says so. */
+/** Returns the time of the server's last change to an entry, if known. */
 function ageOf(item: object): string {
   return (item as { readonly updated_at?: string }).updated_at ?? '';
 }

@@ -11,11 +11,11 @@ export interface PagedReadsOptions<T extends { readonly id: string }> {
   readonly pageSize: number;
   /** Returns the address of the first page, of this many entries. */
   readonly first: (limit: number) => string;
-  /** What else is to be read, such as entries by their ids. Resolves with whether more is. */
+  /** Reads more, such as entries by their ids. Resolves with whether more is left. */
   readonly other?: () => Promise<boolean>;
-  /** The whole window is about to be read: events from now on are needed. */
+  /** Called before the whole window is read: later events are needed. */
   readonly began: () => void;
-  /** The window has changed, or may have. */
+  /** Called when the window may have changed. */
   readonly changed: () => void;
   /** Says in the snapshot why nothing is read. */
   readonly set: (values: Partial<Loading>) => void;
@@ -23,13 +23,13 @@ export interface PagedReadsOptions<T extends { readonly id: string }> {
 
 /**
  * The reads of a list that stays right: the whole window once events arrive and after a gap,
- * further pages on request, and what its owner adds.
+ * further pages on request, and the additions of its owner.
  */
 export class PagedReads<T extends { readonly id: string }> {
   readonly #options: PagedReadsOptions<T>;
   readonly #loop: ReadLoop;
   readonly #unfollow: () => void;
-  /** The window is to be read as a whole. */
+  /** Whether the whole window has to be read. */
   #isUnknown = true;
   #isUnread = true;
   #more: Deferred<boolean> | undefined;
@@ -55,7 +55,7 @@ export class PagedReads<T extends { readonly id: string }> {
     return this.#isUnread;
   }
 
-  /** Reads what is wanted, with what comes within a moment. */
+  /** Reads soon, together with requests of the next moment. */
   wake(): void {
     this.#loop.wake();
   }
@@ -105,7 +105,7 @@ export class PagedReads<T extends { readonly id: string }> {
       isOther = (await other?.()) ?? false;
       changed();
     }
-    // What left has made room, and the person may not scroll to ask for more.
+    // Removed entries left room, and the person may not scroll to ask for more.
     if (window.next !== null && window.size < pageSize / 2) this.more().catch(() => {});
     return isOther || this.#isUnknown || this.#more !== undefined;
   }
@@ -133,7 +133,7 @@ export class PagedReads<T extends { readonly id: string }> {
       if (window.next !== null) {
         const { found, next } = await this.pages(window.next.replace(LIMIT, `$1${pageSize}`), 1);
         window.append(found, next);
-        // Before the caller of `more` hears of it.
+        // The caller of `more` hears of it later.
         changed();
       }
       return window.next !== null;
@@ -143,7 +143,7 @@ export class PagedReads<T extends { readonly id: string }> {
     await reading.catch(() => {});
   }
 
-  /** The caller of `more` gets the error; nothing else has to be repeated for it. */
+  /** Settles `more`, whose caller alone gets the error: nothing has to be repeated. */
   #settleMore(read: Promise<boolean>): void {
     read.catch(() => {});
     this.#more?.resolve(read);

@@ -3,17 +3,17 @@ import type { Timing } from '../timing/timing.ts';
 
 export interface ReadLoopOptions {
   readonly timing: Pick<Timing, 'after'>;
-  /** Reads what is wanted; resolves with whether more is. Rejects with ParleyError. */
+  /** Reads; resolves with whether more is wanted. Rejects with ParleyError. */
   readonly read: () => Promise<boolean>;
-  /** A read failed; it is repeated if `error.isTransient`. */
+  /** Called after a failed read, which is repeated if `error.isTransient`. */
   readonly failed: (error: ParleyError) => void;
   /** The shortest time between two reads that are not urgent, in milliseconds; 30 by default. */
   readonly restMs?: number;
 }
 
 /**
- * The reads of one object: one after the other, so that a later answer is a later state, and with a
- * rest in between, in which further changes gather for the next one.
+ * The reads of one object, one after another, so that a later answer is a later state. During a
+ * rest between two reads, changes gather for the next read.
  */
 export class ReadLoop {
   readonly #options: ReadLoopOptions;
@@ -28,7 +28,7 @@ export class ReadLoop {
     this.#options = options;
   }
 
-  /** Something is to be read: at once if it is urgent. */
+  /** Reads soon, or at once if it is urgent. */
   wake(isUrgent = false): void {
     this.#isWanted = true;
     this.#isUrgent ||= isUrgent;

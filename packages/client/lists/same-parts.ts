@@ -1,8 +1,8 @@
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 
 /**
- * Returns `next` with the parts of `known` that are equal to its own, or `known` itself if all are:
- * pages compare references.
+ * Returns `next` with the equal parts of `known`, or `known` itself if all parts are equal: pages
+ * compare references.
  */
 export function withSameParts<T extends object>(known: T, next: T): T {
   const result = { ...next };
@@ -15,8 +15,8 @@ export function withSameParts<T extends object>(known: T, next: T): T {
 }
 
 /**
- * Returns the attachments of a message that is known already. Answers to a send have no resources
- * of attachments, unlike events and reads, so those that are known stay.
+ * Returns the attachments of a known message. Unlike events and reads, answers to a send lack the
+ * resources of attachments, so the known resources stay.
  */
 export function withKnownResources(
   known: ChatMessage['attachments'],
@@ -34,7 +34,7 @@ export function sameList<T>(known: readonly T[], next: readonly T[]): readonly T
   return known.length === next.length && known.every((item, index) => item === next[index]) ? known : next;
 }
 
-/** The values come from JSON, the server's fields in one order. */
+/** Compares JSON values, whose fields have the server's order. */
 function isEqual(a: unknown, b: unknown): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }

@@ -11,10 +11,7 @@ export interface ConnectionSnapshot {
   readonly transport: Transport | null;
   /** Why there is no connection, or a request has to be repeated; null while it is live. */
   readonly error: ClientError | null;
-  /**
-   * Messages of conversations and threads that wait for the server; those that it refused do not
-   * count.
-   */
+  /** Messages of conversations and threads that wait for the server, without refused messages. */
   readonly unsent: number;
 }
 

@@ -5,7 +5,7 @@ import type { Transport } from '../link/transport.ts';
 import type { Fetch } from '../rest/pages.ts';
 import type { Timing } from '../timing/timing.ts';
 
-/** What an object that follows events needs of its client. */
+/** The client of an object that follows events. */
 export interface FollowHost {
   readonly fetch: Fetch;
   readonly timing: Timing;
@@ -15,7 +15,7 @@ export interface FollowHost {
   /** The caller; undefined until the first connection. */
   actor(): Actor | undefined;
   state(): ClientState;
-  /** How events arrive: between two polls those that are not kept are lost. */
+  /** The transport; between two polls, events that are not kept are lost. */
   transport(): Transport | null;
   /** The functions that these return remove the listener. */
   onState(listener: (state: ClientState) => void): () => void;
@@ -34,7 +34,7 @@ interface FollowedActors {
   onLearned(listener: (id: string) => void): () => void;
 }
 
-/** Whether events of the own feed arrive. */
+/** Returns whether events of the own feed arrive. */
 export function isAttached(state: ClientState): boolean {
   return state === 'live' || state === 'catching_up';
 }

@@ -1,8 +1,8 @@
 import { type FollowHost, isAttached } from './follow-host.ts';
 
 /**
- * Notices that events which the server does not keep may be missing since a read: after a
- * connection was lost, and where polls carry the events, which are sent only while one is open.
+ * Notices that events which the server does not keep may be missing since a read: after a lost
+ * connection, and where polls carry the events, which are sent only while a poll is open.
  */
 export class Gaps {
   readonly #host: Pick<FollowHost, 'timing' | 'state' | 'transport'>;
@@ -24,12 +24,12 @@ export class Gaps {
     });
   }
 
-  /** A read begins, which has everything until now. */
+  /** Notes a read, which has everything until now. */
   readBegan(): void {
     const { timing, state, transport } = this.#host;
     this.#isCovered = isAttached(state());
     this.#stopPolling?.();
-    // Also if another transport takes over meanwhile.
+    // Another transport may take over meanwhile.
     this.#stopPolling = transport() === 'poll' ? timing.after(POLLED_MS, this.#missed) : undefined;
   }
 
@@ -39,5 +39,5 @@ export class Gaps {
   }
 }
 
-/** How often something is read again where polls carry the events. */
+/** The time between two reads where polls carry the events. */
 const POLLED_MS = 15_000;

@@ -1,16 +1,16 @@
 import { Listeners } from '../events/client-events.ts';
 
-/** What `change` tells its listeners. */
+/** The argument of `change` listeners. */
 export interface Change<Snapshot extends object> {
   /** The key of the snapshot that changed. */
   readonly what: keyof Snapshot & string;
 }
 
 /**
- * Something that stays up to date until it is closed. `snapshot` is what it is now, the same
- * reference until something changed; `change` is emitted once for each key that changed in a
- * moment (a turn of the event loop). Every live object of the SDK is one, and React's hooks read
- * them by these two alone.
+ * An object that stays up to date until it is closed. `snapshot` is its present state, the same
+ * reference until something changes; `change` is emitted once for each key that changed in a moment
+ * (a turn of the event loop). Every live object of the SDK is one, and React's hooks use only these
+ * two.
  */
 export abstract class LiveObject<
   Snapshot extends object,
@@ -20,7 +20,7 @@ export abstract class LiveObject<
   readonly #changed = new Set<keyof Snapshot & string>();
   #snapshot: Snapshot | undefined;
 
-  /** What the object is now: the same reference until something changed. */
+  /** The present state: the same reference until something changed. */
   get snapshot(): Snapshot {
     this.#snapshot ??= this.takeSnapshot();
     return this.#snapshot;
@@ -40,7 +40,7 @@ export abstract class LiveObject<
   /** Values that did not change must be the same references as before. */
   protected abstract takeSnapshot(): Snapshot;
 
-  /** To be called after a change, with each key that may have another value now. */
+  /** Emits `change` for these keys, whose values may have changed. */
   protected changed(...what: readonly (keyof Snapshot & string)[]): void {
     this.#snapshot = undefined;
     const isReported = this.#changed.size > 0;

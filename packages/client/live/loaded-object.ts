@@ -4,13 +4,11 @@ import { handled } from '../timing/turns.ts';
 import { untilAnswered } from '../timing/until-answered.ts';
 import { LiveObject } from './live-object.ts';
 
-/** The parts that the snapshot of every object that reads from the server has. */
+/** The common part of the snapshots of objects that read from the server. */
 export interface Loading {
   /** `error`: nothing could be read so far, and `error` says why. */
   readonly status: 'loading' | 'ready' | 'error';
-  /**
-   * Why the last read failed, which is repeated if that may help; null after one that succeeded.
-   */
+  /** Why the last read failed, which is repeated if that may help; null after a success. */
   readonly error: ParleyError | null;
 }
 
@@ -23,16 +21,16 @@ export interface LoadedPart<Snapshot extends object> {
   close(): void;
 }
 
-/** What a loaded part tells its object. */
+/** The calls of a loaded part to its object. */
 export interface PartOwner<Snapshot extends object, Events extends Emitted = Record<never, never>> {
   /** Sets these keys of the snapshot. */
   readonly set: (values: Partial<Snapshot>) => void;
-  /** These keys of the snapshot that the part takes may have other values now. */
+  /** Says that these keys of the part's snapshot may have other values now. */
   readonly changed: (...what: readonly (keyof Snapshot & string)[]) => void;
   readonly emit: <E extends keyof Events>(event: E, ...args: Events[E]) => void;
 }
 
-/** What a LoadedObject needs of its client. */
+/** A LoadedObject's part of its client. */
 export interface LoadedHost {
   readonly timing: Pick<Timing, 'after'>;
   /** Closes the object, if it is given. */
@@ -40,9 +38,9 @@ export interface LoadedHost {
 }
 
 /**
- * A live object whose code is loaded when the first one of its kind is made, so that a page has it
- * only if it uses it. Until then the snapshot is the initial one, and calls wait; from then on they
- * take effect at once.
+ * A live object whose code is loaded with the first object of its kind, so that only pages that use
+ * it have it. Until then the snapshot is the initial one, and calls wait; afterwards calls take
+ * effect at once.
  */
 export abstract class LoadedObject<
   Snapshot extends object,
@@ -84,7 +82,7 @@ export abstract class LoadedObject<
     closing?.addEventListener('abort', this.#closed);
   }
 
-  /** Stops following. The snapshot stays as it was, and what is being sent is still sent. */
+  /** Stops following. The snapshot stays as it was, and pending messages are still sent. */
   override close(): void {
     this.#isClosed = true;
     this.#closing?.removeEventListener('abort', this.#closed);

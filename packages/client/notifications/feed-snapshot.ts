@@ -1,17 +1,17 @@
 import type { Notification, NotificationSummary } from '@parley/protocol/resources/notification.ts';
 import type { Loading } from '../live/loaded-object.ts';
 
-/** What a feed of notifications shows. */
+/** The query of a feed of notifications. */
 export interface NotificationQuery {
-  /** Only those of this category, such as `chat.mention`. */
+  /** Only this category, such as `chat.mention`. */
   readonly category?: string;
-  /** Only those that stand here. By default all but the dismissed ones. */
+  /** Only this status. By default all but `dismissed`. */
   readonly status?: Notification['status'];
   /** Notifications of the first page and of each `loadMore`; 25 by default, 100 at most. */
   readonly pageSize?: number;
 }
 
-/** What a feed of notifications is at a moment. */
+/** A feed of notifications at a moment. */
 export interface NotificationsSnapshot extends Loading {
   /** The newest first; each is the same object until it changed. */
   readonly notifications: readonly Notification[];

@@ -15,7 +15,7 @@ import type { NotificationQuery, NotificationsSnapshot } from './feed-snapshot.t
 
 /**
  * Keeps a feed of notifications right. Its events are durable and have the whole notification, so
- * pages are read again only after a gap in the feed. The counts are asked for after events, once
+ * pages are read again only after a gap in the feed. The counts are requested after events, once
  * for many (docs/decisions.md#sockets-receive-no-counts).
  */
 export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
@@ -124,7 +124,7 @@ export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
     });
   }
 
-  /** Events do not expand the sender. */
+  /** Returns the sender, which events do not expand. */
   #senderOf({ sender_id: id }: Notification): Actor | null {
     return (id && this.#host.actors.get(id)) || null;
   }

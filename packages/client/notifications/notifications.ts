@@ -30,7 +30,7 @@ export class Notifications extends LoadedObject<NotificationsSnapshot, Notificat
   /** Puts one away for good. */
   readonly dismiss: (id: string) => Promise<Notification> = this.via('dismiss');
 
-  /** Brings all notifications of the caller to this status, those that are not loaded too. */
+  /** Brings all notifications of the caller to this status, loaded or not. */
   readonly markAll: (status: MarkAllStatus) => Promise<NotificationSummary> = this.via('markAll');
 }
 

@@ -18,7 +18,7 @@ export interface OutgoingMessage {
   readonly created_at: string;
 }
 
-/** What an outbox needs of its client. */
+/** An outbox's part of its client. */
 export interface OutboxHost {
   readonly timing: Pick<Timing, 'after'>;
   readonly rest: Pick<Rest, 'send' | 'wake'>;
@@ -26,11 +26,11 @@ export interface OutboxHost {
   readonly closing: AbortSignal;
   /** The store could not be used. */
   failed(error: ClientError): void;
-  /** As many messages wait for the server. */
+  /** This many messages wait for the server. */
   unsent(count: number): void;
 }
 
-/** A view of a conversation, which shows what is being sent there. */
+/** A view of a conversation, which shows the messages being sent there. */
 export interface OutboxFollower {
   /** The message is to be sent. May be called again for the same message. */
   pending(message: OutgoingMessage): void;
@@ -91,13 +91,13 @@ export class Outbox {
     if (message !== undefined) this.each(message, (follower) => follower.discarded(message));
   }
 
-  /** There is a connection, and so it is known whose messages are sent. */
+  /** Called with a connection, which tells whose messages are sent. */
   attached(_actor: Actor): void {}
 
-  /** There will be no connection. */
+  /** Called if no connection will follow. */
   ended(): void {}
 
-  /** Returns the messages in the order in which they are sent, each with why it was refused. */
+  /** Returns the messages in the order of sending, each with the error that refused it. */
   protected all(): Iterable<readonly [message: OutgoingMessage, error: Error | undefined]> {
     return this.#messages;
   }
@@ -114,7 +114,7 @@ export class Outbox {
     this.#countSoon();
   }
 
-  /** Once for all changes of a moment. */
+  /** Reports the count once for all changes of a moment. */
   #countSoon(): void {
     if (this.#isCounting) return;
     this.#isCounting = true;
@@ -132,7 +132,7 @@ export class Outbox {
   }
 }
 
-/** Shows a message in the state in which it is. */
+/** Shows a message in its state. */
 export function show(follower: OutboxFollower, message: OutgoingMessage, error: Error | undefined): void {
   follower.pending(message);
   if (error !== undefined) follower.failed(message, error);

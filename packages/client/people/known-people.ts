@@ -12,9 +12,8 @@ export interface PeopleHost {
 }
 
 /**
- * The names and pictures behind the ids of actors. It learns from every answer and event that
- * passes, and asks the server for the others when they are read, many at once. It keeps the last
- * two thousand.
+ * The names and pictures behind the ids of actors. It learns from every answer and event, and
+ * requests unknown actors when they are read, many at once. It keeps the last two thousand.
  */
 export class KnownPeople {
   readonly #host: PeopleHost;
@@ -41,7 +40,7 @@ export class KnownPeople {
     });
   }
 
-  /** Returns undefined for an actor that is not known yet, and asks for it behind the call. */
+  /** Returns undefined for an actor that is not known yet, and requests it. */
   get(id: string): Actor | undefined {
     const known = this.#known.get(id);
     if (known === undefined && !this.#isRefused && !this.#absent.has(id)) {
@@ -51,7 +50,7 @@ export class KnownPeople {
     return known;
   }
 
-  /** Keeps what is known of an actor; the last one that is learned counts. */
+  /** Keeps an actor; the state that is learned last counts. */
   learn(actor: Actor): void {
     const before = this.#known.get(actor.id);
     this.#known.delete(actor.id);

@@ -10,13 +10,13 @@ import type { PresenceSnapshot } from './presence-snapshot.ts';
 interface View {
   readonly ids: readonly string[];
   readonly set: PartOwner<PresenceSnapshot>['set'];
-  /** What it shows, to recognize what does not change it. */
+  /** The shown state, to skip equal updates. */
   shown: string;
 }
 
 /**
- * The presence of all users that the objects of a client follow, asked for together. Presence is
- * an event of the conversations that the client is subscribed to; that of other users is asked for
+ * The presence of all users that the objects of a client follow, requested together. Presence is an
+ * event of the conversations that the client is subscribed to; for other users it is requested
  * again from time to time.
  */
 export class PresenceTracker {
@@ -129,5 +129,5 @@ export class PresenceTracker {
 
 const MOST_A_READ = 100;
 const REST_MS = 1_000;
-/** As long as the server takes to call a user offline whose connection was lost. */
+/** The time after which the server calls a user with a lost connection offline. */
 const AGAIN_MS = 30_000;

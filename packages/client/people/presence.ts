@@ -3,8 +3,8 @@ import type { PresenceSnapshot } from './presence-snapshot.ts';
 import type { PresenceTracker } from './presence-tracker.ts';
 
 /**
- * Whether some users are online: read from the server at first and every 30 seconds, and at once
- * as events of an open conversation say.
+ * The presence of some users: read from the server at first and every 30 seconds, and updated at
+ * once by events of an open conversation.
  */
 export class Presence extends LoadedObject<PresenceSnapshot, LoadedPart<PresenceSnapshot>> {
   /** Use Client.presence. `tracker` loads what all of these objects of a client share. */

@@ -39,12 +39,12 @@ interface Subscription {
   toJSON(): object;
 }
 
-/** What is kept of the registration from visit to visit. */
+/** The part of the registration that visits keep. */
 interface Kept {
   /** Id of the server's key that the browser has subscribed with. */
   readonly keyId: string;
   readonly id: string;
-  /** Whose it is. Absent where an earlier release has kept it. */
+  /** Its owner; absent in registrations of earlier releases. */
   readonly actor?: string | undefined;
 }
 
@@ -59,7 +59,7 @@ export async function readState(actor: string | undefined): Promise<PushState> {
   return subscription ? 'on' : 'off';
 }
 
-/** A person that is not known yet is taken for the one who has registered. */
+/** Takes a person that is not known yet for the registered person. */
 function isOf(actor: string | undefined, registration: Kept | undefined): registration is Kept {
   if (registration === undefined) return false;
   return actor === undefined || registration.actor === undefined || registration.actor === actor;

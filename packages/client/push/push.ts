@@ -13,7 +13,7 @@ export class Push {
     this.#actor = actor;
   }
 
-  /** Says whether this browser is registered for the caller, without a request. */
+  /** Returns whether this browser is registered for the caller, without a request. */
   async state(): Promise<PushState> {
     const { readState } = await import('./browser-push.ts');
     return readState(this.#actor()?.id);
@@ -22,9 +22,9 @@ export class Push {
   /**
    * Registers this browser, with a service worker of the page's own origin whose one line is
    * `importScripts('https://chat.example.com/v1/push-worker.js')`. Asks the person for permission
-   * where it has not decided yet, so call it in a click, and again at every visit afterwards.
-   * Another person who was registered in this browser is not any more. Rejects as Client.fetch
-   * does, and with the error of the browser where it or the person refuses.
+   * unless it has decided, so call it in a click, and again at every visit afterwards. Ends the
+   * registration of another person in this browser. Rejects as Client.fetch does, and with the
+   * error of the browser if it or the person refuses.
    */
   async register(serviceWorkerUrl: WorkerAddress): Promise<Registration> {
     const { register } = await import('./browser-push.ts');

@@ -53,7 +53,7 @@ export function useInbox(query: InboxQuery = {}): Showing<InboxSnapshot, Inbox> 
 
 /**
  * Follows a conversation. Null follows none. Components with the same conversation share it, with
- * the options of the first. One that has ended is opened again once it can be read again.
+ * the options of the first component. An ended one is opened again once it is readable.
  */
 export function useConversation(
   id: string | null,
@@ -81,7 +81,7 @@ export function useThread(
 }
 
 /**
- * Follows the messages of a conversation around one, which its id or its number names. Null follows
+ * Follows the messages around a message of a conversation, given by id or number. Null follows
  * none.
  */
 export function useMessagesAround(
@@ -97,7 +97,7 @@ export function useMessagesAround(
   });
 }
 
-/** The others that are typing, and what to call at each keystroke. */
+/** The typing actors, and the function to call at each keystroke. */
 export interface Typing {
   /** The other actors that are typing; nameless until they are known. */
   readonly typing: ConversationSnapshot['typing'];
@@ -141,7 +141,7 @@ export interface Unread {
   readonly notifications: number | null;
 }
 
-/** Follows how much is unread. */
+/** Follows the unread counts. */
 export function useUnread(): Unread {
   const inbox = useInbox({ pageSize: 1, include: [] });
   const feed = useNotifications({ pageSize: 1 });
@@ -153,7 +153,7 @@ export function useSearch(words: string, filter: SearchFilter = {}): Showing<Sea
   const asked = words.trim();
   return useLive({
     key: asked === '' ? null : `search ${JSON.stringify([asked, filter])}`,
-    // Words that were typed on must not be searched for.
+    // Unfinished words must not be searched for.
     open: (client) => ({ ...opened(new SearchResults(client, asked, filter)), keptMs: 0 }),
     before: asked === '' ? NOTHING_FOUND : SEARCHING,
   });
@@ -168,7 +168,7 @@ export function useRun(id: string | null): Showing<RunSnapshot, Run> {
   });
 }
 
-/** Nothing can be asked for more before an object is open. */
+/** No more can be requested before an object is open. */
 const BEFORE_CONVERSATION: ConversationSnapshot = { ...NO_CONVERSATION, hasOlder: false };
 const BEFORE_THREAD: ThreadSnapshot = { ...NO_THREAD, hasOlder: false };
 const BEFORE_WINDOW: WindowSnapshot = { ...NO_WINDOW, hasOlder: false, hasNewer: false };

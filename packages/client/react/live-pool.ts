@@ -4,11 +4,11 @@ import type { LiveObject } from '../live/live-object.ts';
 /** The part of a live object that the hooks use. */
 export type Live<Snapshot extends object = object> = Pick<LiveObject<Snapshot>, 'snapshot' | 'on'>;
 
-/** A live object, with what gives it up. */
+/** A live object and its release. */
 export interface Opened<Object extends Live = Live> {
   readonly live: Object;
   readonly close: () => void;
-  /** How long it stays open when no component uses it, in milliseconds; 1,000 by default. */
+  /** Milliseconds for which it stays open without a component; 1,000 by default. */
   readonly keptMs?: number;
 }
 
@@ -20,9 +20,9 @@ interface Entry extends Opened {
 }
 
 /**
- * The live objects of one client that components show, each once however many components show it.
- * One that no component uses any more is closed a moment later: StrictMode unmounts each component
- * once to test it, and a page that changes from one view to another shows much of the same again.
+ * The live objects that components of one client show, each opened once for all of them. An unused
+ * object is closed a moment later: StrictMode unmounts each component once to test it, and a page's
+ * next view often shows the same objects.
  */
 export class LivePool {
   readonly #entries = new Map<string, Entry>();
@@ -46,9 +46,9 @@ export class LivePool {
   }
 
   /**
-   * Opens the object unless it is open: one that has ended is opened again by the next component,
-   * as that of a conversation that was restored. `close` of what is returned gives it up; `renewed`
-   * is called when that is due, because another one would be opened now.
+   * Opens the object unless it is open; an ended object is opened again by the next component, such
+   * as that of a restored conversation. `close` of the result releases it; `renewed` is called when
+   * that is due, because another object would be opened now.
    */
   acquire<Object extends Live>(
     key: string,
@@ -76,7 +76,7 @@ export class LivePool {
     };
   }
 
-  /** The person was added again, or a deleted conversation was restored. */
+  /** Renews a conversation after its restoration or a new membership. */
   #renew(conversationId: string): void {
     for (const [key, entry] of [...this.#entries]) {
       if (!key.includes(conversationId) || !hasEnded(entry.live)) continue;

@@ -10,18 +10,18 @@ interface View<Snapshot extends object, Object> {
   readonly showing: Showing<Snapshot, Object>;
 }
 
-/** What one component reads of the snapshots that it is shown: it is rendered for that alone. */
+/** The keys that one component reads of its snapshots: only their changes render it. */
 export class NotedReads<Snapshot extends object, Object> {
   readonly #read = new Set<string>();
   #last: View<Snapshot, Object> | undefined;
 
-  /** Whether a render has read this key. */
+  /** Returns whether a render has read this key. */
   has(key: string): boolean {
     return this.#read.has(key);
   }
 
   /**
-   * Returns what a component shows now, of which everything that it reads is noted. It is the same
+   * Returns the values for a component, and notes which of them it reads. The result is the same
    * object for the same arguments.
    */
   show(live: Object | undefined, snapshot: Snapshot): Showing<Snapshot, Object> {
@@ -32,8 +32,8 @@ export class NotedReads<Snapshot extends object, Object> {
   }
 
   /**
-   * Returns a function that does the same, and goes on returning what it returned first until a
-   * value that was read has changed. Each render has one of its own, because it may read more.
+   * Returns a function that does the same, but keeps returning its first result until a value that
+   * was read has changed. Each render has its own function, because it may read more.
    */
   during(now: () => readonly [Object | undefined, Snapshot]): () => Showing<Snapshot, Object> {
     let shown: View<Snapshot, Object> | undefined;

@@ -1,11 +1,11 @@
 import { createContext, createElement, type ReactElement, type ReactNode, useContext } from 'react';
 import type { Client } from '../client.ts';
 
-/** What ParleyProvider takes. */
+/** The props of ParleyProvider. */
 export interface ParleyProviderProps {
   /**
-   * From `connect`, and closed by its owner. Null on a server, where nothing is to connect, and
-   * while no person is signed in: the hooks then show what is loading, and request nothing.
+   * A client from `connect`, closed by its owner. Null on a server and while no person is signed
+   * in: the hooks then show the loading state, and request nothing.
    */
   readonly client: Client | null;
   /** The components whose hooks use the client. */

@@ -9,7 +9,7 @@ import { LiveObject } from '../live/live-object.ts';
 export interface SearchSnapshot {
   /** `error`: the last request failed, and `error` says why. */
   readonly status: 'loading' | 'ready' | 'error';
-  /** Why the last request failed; null after one that succeeded. */
+  /** Why the last request failed; null after a success. */
   readonly error: ParleyError | null;
   /** Best first. */
   readonly hits: readonly SearchHit[];
@@ -33,7 +33,7 @@ export class SearchResults extends LiveObject<SearchSnapshot> {
   }
 
   /**
-   * Loads the next page, or after an error the first one again. Resolves with `hasMore`; the
+   * Loads the next page, or the first page again after an error. Resolves with `hasMore`; the
    * snapshot has the error.
    */
   async loadMore(): Promise<boolean> {

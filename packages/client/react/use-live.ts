@@ -5,7 +5,7 @@ import { type Live, LivePool, type Opened } from './live-pool.ts';
 import { NotedReads, type Showing } from './noted-reads.ts';
 import { useClient } from './provider.ts';
 
-/** What a hook shows: an object that its key names, how it is opened, and what is shown before. */
+/** The object that a hook shows: its key, how it is opened, and the snapshot before. */
 export interface Shown<Snapshot extends object, Object extends Live<Snapshot>> {
   /** Components with the same key share the object. Null shows none. */
   readonly key: string | null;
@@ -27,7 +27,7 @@ export function useLive<Snapshot extends object, Object extends Live<Snapshot>>(
   const [reads] = useState(() => new NotedReads<Snapshot, Object>());
   const opening = useRef(open);
   const [turn, setTurn] = useState(0);
-  // Effects run in their order: it is the `open` of the same render when `subscribe` is called.
+  // Effects run in order, so `subscribe` gets the `open` of the same render.
   useEffect(() => {
     opening.current = open;
   }, [open]);
@@ -40,8 +40,7 @@ export function useLive<Snapshot extends object, Object extends Live<Snapshot>>(
         () => opening.current(client, pool),
         () => setTurn((last) => last + 1),
       );
-      // `live` is there from here on. Preact looks before it subscribes, and not after, as React
-      // does.
+      // `live` exists from here on. Unlike React, Preact looks before it subscribes, and not after.
       withNextFrame(render);
       const stop = live.on('change', ({ what }) => {
         if (reads.has(what)) withNextFrame(render);

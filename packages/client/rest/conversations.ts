@@ -52,7 +52,7 @@ export interface ConversationFilter {
   readonly conversation_ids?: readonly string[];
   /** 25 by default, 100 at most. */
   readonly limit?: number;
-  /** Sub-objects to expand; the others are null. */
+  /** Sub-objects to expand; others are null. */
   readonly include?: readonly ConversationInclude[];
 }
 
@@ -62,15 +62,15 @@ export type ConversationPage = List<Conversation> & {
   readonly as_of?: string;
 };
 
-/** What Conversations.update changes: absent fields stay, null clears. */
+/** The changes of Conversations.update: absent fields stay, null clears. */
 export type ConversationChange = UpdateConversationBody;
 
-/** What Conversations.updateParticipant changes: absent fields stay. */
+/** The changes of Conversations.updateParticipant: absent fields stay. */
 export type ParticipantChange = UpdateParticipantBody;
 
 /**
- * The conversations that the caller may read, and everything that can be done with one. All methods
- * reject as Client.fetch does. Client.inbox has a list that stays up to date.
+ * The conversations that the caller may read, with all methods on them. All methods reject as
+ * Client.fetch does. Client.inbox has a list that stays up to date.
  */
 export class Conversations {
   readonly #fetch: Fetch;
@@ -170,7 +170,7 @@ export class Conversations {
     return this.#act(id, 'mark-read', { sequence });
   }
 
-  /** Moves it back, so that this message and all later ones are unread. Requires 1.2.harbor. */
+  /** Moves the read position back: this message and later ones are unread. Requires 1.2.harbor. */
   markUnread(id: string, sequence: number): Promise<Conversation> {
     return this.#act(id, 'mark-unread', { sequence });
   }
@@ -205,7 +205,7 @@ export class Conversations {
     return this.#change(id, participantPath(participantId), { method: 'DELETE' });
   }
 
-  /** Yields pages of what was changed, by whom and when, the newest first. */
+  /** Yields pages of changes with their actors and times, newest first. */
   audit(id: string): AsyncGenerator<List<AuditEvent>, void, undefined> {
     return pagesOf<AuditEvent>(this.#fetch, conversationPath(id, '/audit'));
   }

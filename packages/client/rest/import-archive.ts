@@ -3,7 +3,7 @@ import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
 import { type CallOptions, CallScope } from '../link/call-scope.ts';
 import { put, type UploadHost, type UploadProgress } from './upload.ts';
 
-/** What an archive is, as `POST /v1/imports` takes it; its size is that of the file. */
+/** The facts of an archive for `POST /v1/imports`; its size is that of the file. */
 export interface ArchiveFacts {
   /** The service that wrote it. */
   readonly source: Import['source'];
@@ -19,7 +19,7 @@ export interface ArchiveFacts {
   readonly file_token?: string;
 }
 
-/** How an archive is uploaded. */
+/** Options of an archive's upload. */
 export interface ImportOptions extends CallOptions {
   /**
    * An import that awaits the rest of this very archive: parts that are there are not sent again.

@@ -16,5 +16,5 @@ export function messagePath(messageId: string, rest = ''): string {
   return `/v1/messaging/messages/${encodeURIComponent(messageId)}${rest}`;
 }
 
-/** Has answers show of a message what events show. */
+/** Makes answers show messages as events do. */
 export const WHOLE = '?include[]=sender&include[]=attachments';

@@ -62,7 +62,7 @@ export class Rest {
     return this.#retry<T>(call, options, MOST_TRIES);
   }
 
-  /** What uploads need, which are loaded with the first one. */
+  /** The host of uploads, which are loaded on first use. */
   get uploadHost(): UploadHost {
     return {
       ...this.#options,
@@ -84,7 +84,7 @@ export class Rest {
     return this.fetch<ChatMessage>(messagePath(id, `?${this.including(EVENT_PARTS)}`));
   }
 
-  /** Returns the query for those of the parts that the spoken version has. */
+  /** Returns the query for the parts that the spoken version has. */
   including(parts: readonly MessageInclude[]): string {
     const isNew = this.#isAtLeast('1.2.harbor');
     const known = parts.filter((part) => isNew || (part !== 'reactions' && part !== 'thread'));
@@ -177,7 +177,7 @@ interface Call {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** crypto.randomUUID is absent on pages without TLS. */
+/** Returns a UUID. Pages without TLS lack crypto.randomUUID. */
 export function randomId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -1,6 +1,6 @@
 /**
- * The endpoints of the API by the parts of their paths, `{}` for a parameter, then by method. There
- * are none in the repository: the build puts those of the OpenAPI document in place of this type
+ * The endpoints of the API by the parts of their paths, `{}` for a parameter, then by method. The
+ * repository has none: the build replaces this type with those of the OpenAPI document
  * (bin/build/declarations.ts), so that the declarations of the package know them.
  */
 export type Routes = Readonly<Record<never, never>>;

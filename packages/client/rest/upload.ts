@@ -9,7 +9,7 @@ import type { XhrConstructor } from './xhr.ts';
 
 export type { AttachmentInput };
 
-/** How a file is uploaded. */
+/** Options of a file's upload. */
 export interface UploadOptions extends CallOptions {
   /** The file's own name by default. */
   readonly filename?: string;
@@ -17,9 +17,9 @@ export interface UploadOptions extends CallOptions {
   onProgress?(progress: UploadProgress): void;
 }
 
-/** How far an upload is. */
+/** The progress of an upload. */
 export interface UploadProgress {
-  /** The bytes that have left. It begins again where the upload is repeated. */
+  /** The bytes that have left; a repeated upload begins again. */
   readonly sentBytes: number;
   /** The size of the file. */
   readonly totalBytes: number;
@@ -70,7 +70,7 @@ export interface Put {
   readonly progress: (sentBytes: number) => void;
 }
 
-/** Sends bytes to where the server says. */
+/** Sends bytes to a requested URL. */
 export async function put(
   { XMLHttpRequest, platformFetch }: Pick<UploadHost, 'XMLHttpRequest' | 'platformFetch'>,
   bytes: Blob,
@@ -106,7 +106,7 @@ async function putByFetch(
   if (!response.ok) throw refusedAnswer(response.status, null, null);
 }
 
-/** Used because fetch reports no progress of sending. */
+/** Sends by XHR, because fetch reports no progress. */
 function putByXhr(
   Request: XhrConstructor,
   { method, url, headers }: UploadUrl,

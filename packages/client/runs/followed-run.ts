@@ -12,10 +12,10 @@ import { conversationPath, messagePath } from '../rest/paths.ts';
 import type { RunSnapshot } from './run-snapshot.ts';
 
 /**
- * Follows the run of an agent. Its text comes from the conversation that it writes in, word by
- * word. The rest is read again when something says that it changed: an event of the run, which only
- * the actor that started it receives, a notification about it, which those that may approve
- * receive, or its message; and from time to time, since turns and calls have no events.
+ * Follows the run of an agent. Its text comes from its conversation, word by word. The rest is read
+ * again after an event of the run (only its starter receives it), a notification about it (only for
+ * its approvers) or its message. It is also read from time to time, since turns and calls have no
+ * events.
  */
 export class FollowedRun implements LoadedPart<RunSnapshot> {
   readonly #host: FollowHost;
@@ -144,13 +144,13 @@ export class FollowedRun implements LoadedPart<RunSnapshot> {
     const isKnown = id === this.#messageId;
     this.#messageId = id;
     const isWriting = streaming_state === 'streaming';
-    // The body of a message that is being written is older than what was heard of it.
+    // While a message is written, the heard text is newer than its body.
     const text = (isWriting ? this.#heard.get(id) : undefined) ?? body ?? '';
     this.#set(isWriting && isKnown ? { messageId: id } : { messageId: id, text });
     this.#reads.wake();
   }
 
-  /** Of a message that began before the subscription, the server says whose it is. */
+  /** Takes a text. The server says whose it is if it began before the subscription. */
   async #write(messageId: string, body: string): Promise<void> {
     if (messageId === this.#messageId) this.#set({ messageId, text: body });
     if (this.#messageId !== undefined || this.#others.has(messageId)) return;
@@ -168,7 +168,7 @@ export class FollowedRun implements LoadedPart<RunSnapshot> {
     }
   }
 
-  /** A run that failed or was cancelled does not say which message it wrote last. */
+  /** Finds the last message of a failed or cancelled run, which does not name it. */
   async #lastMessageId(conversationId: string | null): Promise<string | undefined> {
     if (conversationId === null) return undefined;
     const path = conversationPath(conversationId, `/messages?limit=${BACKLOG}`);

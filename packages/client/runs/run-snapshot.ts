@@ -5,7 +5,7 @@ import type { Loading } from '../live/loaded-object.ts';
 export interface RunSnapshot extends Loading {
   /** The run itself, expanded; null until it was read. */
   readonly run: AgentRun | null;
-  /** What the agent has written so far. It gets shorter where another model begins again. */
+  /** The text so far. It gets shorter where another model begins again. */
   readonly text: string;
   /**
    * The message or draft that has the text; null before the first word, and without a conversation.
@@ -17,6 +17,6 @@ export interface RunSnapshot extends Loading {
   readonly actions: readonly AgentRunAction[];
   /** The calls that wait for a person: `arguments` is exactly what an approval permits. */
   readonly waiting: readonly AgentRunAction[];
-  /** What the turns have cost in US dollars; null where no price is configured. */
+  /** The cost of the turns in US dollars; null without configured prices. */
   readonly costUsd: number | null;
 }

@@ -18,7 +18,7 @@ export class Run extends LoadedObject<RunSnapshot, FollowedRun> {
     this.id = id;
   }
 
-  /** Executes a call that waits. Rejects as Client.fetch does, as the others here do. */
+  /** Executes a call that waits. All methods reject as Client.fetch does. */
   approve(actionId: string, reason?: string): Promise<AgentRun> {
     return this.decide([{ action_id: actionId, approve: true, reason: reason ?? null }]);
   }

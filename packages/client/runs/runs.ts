@@ -4,9 +4,9 @@ import { type Fetch, pagesOf, queryOf } from '../rest/pages.ts';
 
 /** The query of List Runs. */
 export interface RunFilter {
-  /** Only runs that stand here. */
+  /** Only runs in these states. */
   readonly status?: readonly AgentRun['status'][];
-  /** Only runs that this has started. */
+  /** Only runs with this trigger. */
   readonly trigger_type?: RunTrigger;
   /** Only runs of this agent. */
   readonly agent_id?: string;
@@ -14,7 +14,7 @@ export interface RunFilter {
   readonly conversation_id?: string;
   /** 25 by default, 100 at most. */
   readonly limit?: number;
-  /** Sub-objects to expand; the others are null. */
+  /** Sub-objects to expand; others are null. */
   readonly include?: readonly RunInclude[];
 }
 

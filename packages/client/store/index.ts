@@ -10,7 +10,7 @@ export type { OutgoingMessage } from '../outbox/outbox.ts';
 export type { OutboxFailure, OutboxNews, OutboxPeers, OutboxRecord } from './outbox-record.ts';
 export { OutboxStore } from './outbox-store.ts';
 
-/** Whose messages a store keeps. */
+/** The owner of a store's messages. */
 export interface StoreOptions {
   /** The account that is passed to `connect`. */
   readonly account: string;
@@ -21,7 +21,7 @@ export interface StoreOptions {
 /**
  * Returns a store in the IndexedDB of this origin for `connect`. All tabs with the same account and
  * actor share it; each client may have an object of its own. Call its `clear()` at the sign-out.
- * Where there is no IndexedDB, the client emits `error` with the reason `store` and works without.
+ * Without IndexedDB, the client emits `error` with the reason `store` and works without a store.
  */
 export function openStore({ account, actor }: StoreOptions): OutboxStore {
   return new IndexedDbStore(account, actor);

@@ -29,14 +29,14 @@ interface Call {
 
 /**
  * An outbox whose messages outlive the client: a store has them before they are shown. All clients
- * with the same store show the same messages, and send them in one order and once: a client sends
- * those of all of them while it is its turn in the conversation, and the next one has its turn when
- * there are none left, or when the client is gone.
+ * with the same store show the same messages, and send them once and in one order. In each
+ * conversation one client sends the messages of all clients. Its turn ends when no messages are
+ * left or the client is gone.
  */
 export class KeptOutbox extends Outbox {
   readonly #entries = new Map<string, Entry>();
   readonly #calls = new Map<string, Call[]>();
-  /** The keys of messages that are settled, as what is being read may still have them. */
+  /** Keys of settled messages, which a read under way may still return. */
   readonly #settled = new Set<string>();
   readonly #peers: OutboxPeers | undefined;
   /** Settled once the caller is known, or never will be. */
@@ -60,7 +60,7 @@ export class KeptOutbox extends Outbox {
   override async send(given: OutgoingMessage, options: CallOptions): Promise<ChatMessage> {
     const record: OutboxRecord = { ...given, failure: null };
     const { key, request } = record;
-    // The server makes another draft each time, so it must not get one of which it may know.
+    // Each request makes another draft, so no draft is sent again by the next client.
     const store = request.mode === 'draft' ? undefined : this.#store;
     let isKept = store !== undefined && (await this.#tried(() => store.add(record), key));
     if (isKept && this.#store === undefined) {
@@ -95,14 +95,14 @@ export class KeptOutbox extends Outbox {
     this.#isIdentified = true;
     this.#identified.resolve();
     for (const { record } of this.#entries.values()) {
-      // Now with the name of the sender.
+      // The sender has a name now.
       if (isNews && record.failure === null) this.each(record, (follower) => follower.pending(record));
     }
     if (this.#entries.size > 0) this.#peers?.tell({ what: 'connected' });
     void this.#restore();
   }
 
-  /** What others wrote stays in the store. */
+  /** Keeps the stored messages of other clients. */
   override ended(): void {
     this.#identified.resolve();
   }
@@ -111,7 +111,7 @@ export class KeptOutbox extends Outbox {
     for (const { record } of this.#entries.values()) yield [record, errorOf(record.failure)];
   }
 
-  /** Shows and sends what the store has. */
+  /** Shows and sends the stored messages. */
   async #restore(): Promise<void> {
     if (this.#store === undefined) return;
     await this.#read();
@@ -213,7 +213,7 @@ export class KeptOutbox extends Outbox {
     if (!isSame) this.each(record, (follower) => show(follower, record, errorOf(record.failure)));
   }
 
-  /** Takes what the store has: others may have changed it unheard. */
+  /** Reads the store, which others may have changed unheard. */
   async #read(): Promise<void> {
     let records: readonly OutboxRecord[] = [];
     const read = async () => {
@@ -235,7 +235,7 @@ export class KeptOutbox extends Outbox {
     return false;
   }
 
-  /** Brings the entries in the order of the store. */
+  /** Puts the entries in the order of the store. */
   #take(records: readonly OutboxRecord[]): void {
     const before = new Map(this.#entries);
     for (const record of records) {
@@ -283,7 +283,7 @@ export class KeptOutbox extends Outbox {
     for (const { done } of calls) settle(done);
   }
 
-  /** The records of the store are those of another caller, and the own ones go on without it. */
+  /** Leaves the store of another caller; the own messages go on without it. */
   #withdraw(why: string): void {
     this.#storeFailed(new Error(why));
     const store = this.#store;
@@ -297,7 +297,7 @@ export class KeptOutbox extends Outbox {
     this.#store = undefined;
   }
 
-  /** The caller has signed out, perhaps in another tab: nothing more is sent or kept. */
+  /** Stops sending and keeping messages after a sign-out, perhaps in another tab. */
   #clear(): void {
     this.#store = undefined;
     const gone = new ParleyError('client_closed', 'The store of messages to be sent was cleared.');
@@ -309,7 +309,7 @@ export class KeptOutbox extends Outbox {
     }
   }
 
-  /** What is stored stays so, and is sent by another client or a later one. */
+  /** Leaves the stored messages to another client or a later one. */
   #close(): void {
     const { reason } = this.host.closing;
     this.#stopping.abort(reason);
@@ -324,7 +324,7 @@ export class KeptOutbox extends Outbox {
     return this.#tried(() => this.#store?.remove(key));
   }
 
-  /** Returns whether the store did it. `key`: that of the message that is not kept without it. */
+  /** Returns whether the store succeeded. `key`: the message that is not kept otherwise. */
   async #tried(work: () => Promise<void> | undefined, key?: string): Promise<boolean> {
     try {
       await work();
@@ -335,7 +335,7 @@ export class KeptOutbox extends Outbox {
     }
   }
 
-  /** Tells each message that is not kept, and anything else once. */
+  /** Reports each message that is not kept, and any other failure once. */
   #storeFailed(cause: unknown, key?: string): void {
     if (key === undefined && this.#hasFailed) return;
     this.#hasFailed = true;
@@ -344,5 +344,5 @@ export class KeptOutbox extends Outbox {
   }
 }
 
-/** A message that was written earlier is not sent any more. */
+/** Older messages are not sent any more. */
 const KEPT_MS = 30 * 24 * 3_600_000;

@@ -34,7 +34,7 @@ export class Leases {
     }
   }
 
-  /** Returns whether the holder has it now. */
+  /** Returns whether the holder has the lease now. */
   #take(name: string, holder: string): Promise<boolean> {
     return this.#objects.run('readwrite', this.#table, async (leases) => {
       const held = (await answerOf(leases.get(name))) as Lease | undefined;

@@ -35,7 +35,7 @@ export class Objects {
   }
 
   /**
-   * Opens a closed database again: Safari closes those of pages in the background without an event.
+   * Opens a closed database again: Safari closes databases of background pages without an event.
    */
   async #begin(mode: 'readonly' | 'readwrite', name: string): Promise<IdbTransaction> {
     this.#database ??= this.#open();
@@ -50,7 +50,7 @@ export class Objects {
     }
   }
 
-  /** The next use opens the database again. */
+  /** Makes the next use open the database again. */
   #forget(opened: Promise<IdbDatabase>): void {
     if (this.#database === opened) this.#database = undefined;
     opened.then(

@@ -23,7 +23,7 @@ export interface OutboxFailure {
   readonly error: ErrorObject | null;
 }
 
-/** What one of several clients with the same store tells the others. */
+/** The news among clients with the same store. */
 export type OutboxNews =
   /** The record was added or has changed. */
   | { readonly what: 'kept'; readonly record: OutboxRecord }
@@ -34,7 +34,7 @@ export type OutboxNews =
   /** The server can be reached. */
   | { readonly what: 'connected' };
 
-/** The connection of one client to the others with the same store. */
+/** The connection of one client to others with the same store. */
 export interface OutboxPeers {
   /** Tells the other clients. */
   tell(news: OutboxNews): void;
@@ -47,7 +47,7 @@ export interface OutboxPeers {
   leave(): void;
 }
 
-/** The part of a store that has the records. OutboxStore says what its methods do. */
+/** The part of a store that has the records. OutboxStore describes its methods. */
 export interface OutboxRecords {
   readonly actor: string;
   all(): Promise<readonly OutboxRecord[]>;
@@ -57,7 +57,7 @@ export interface OutboxRecords {
   join?(hear: (news: OutboxNews) => void): OutboxPeers;
 }
 
-/** Storage is shared with other versions of the application, and people may change it. */
+/** Checks a record, which other versions of the application or people may have changed. */
 export function isRecord(value: unknown): value is OutboxRecord {
   const { key, conversation_id, request, created_at, failure } = (value ?? {}) as Partial<OutboxRecord>;
   return (

@@ -4,8 +4,8 @@ import type { OutboxNews, OutboxPeers, OutboxRecord, OutboxRecords } from './out
 
 /**
  * Keeps the messages that one actor of an account has written and the server does not have yet.
- * `openStore` returns one that is in IndexedDB; elsewhere an application extends this class.
- * Methods reject where the storage fails: the client then sends the message all the same, and emits
+ * `openStore` returns a store in IndexedDB; elsewhere an application extends this class. Methods
+ * reject where the storage fails: the client then sends the message all the same, and emits
  * `error`, with the key of each message that was not kept.
  */
 export abstract class OutboxStore implements OutboxRecords {
@@ -24,8 +24,8 @@ export abstract class OutboxStore implements OutboxRecords {
   /** Removes all records, and tells open clients, which then keep nothing more. For sign-outs. */
   abstract clear(): Promise<void>;
   /**
-   * Connects a client to the others with the same store, such as those of other tabs. `hear` gets
-   * their news, but not its own. Absent if only one client at a time has the store.
+   * Connects a client to others with the same store, such as other tabs. `hear` gets their news,
+   * but not its own. Absent if only one client at a time has the store.
    */
   join?(hear: (news: OutboxNews) => void): OutboxPeers;
 

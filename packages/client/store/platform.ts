@@ -49,7 +49,7 @@ interface LockManager {
   request(name: string, options: { signal: AbortSignal }, work: () => Promise<void>): Promise<void>;
 }
 
-/** What differs from platform to platform; each throws or is undefined where it is missing. */
+/** The differences of platforms; each throws or is undefined where it is missing. */
 export interface Platform {
   readonly indexedDB?: Idb;
   readonly navigator?: { readonly locks?: LockManager };

@@ -2,7 +2,7 @@
 export interface Timing {
   /** Calls `work` once; the returned function cancels it. */
   after(ms: number, work: () => void): () => void;
-  /** At least 0, below 1. */
+  /** Returns at least 0, below 1. */
   random(): number;
 }
 

@@ -1,8 +1,8 @@
 import { ParleyError } from '../errors/parley-error.ts';
 
 /**
- * Settles as `work` does, which is repeated while its failure may pass. `later` calls its argument
- * in some seconds.
+ * Repeats `work` while its failure may pass, and settles as it does. `later` calls its argument in
+ * some seconds.
  */
 export async function untilAnswered<T>(
   work: () => Promise<T>,

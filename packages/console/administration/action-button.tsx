@@ -13,7 +13,7 @@ import { useAdministration } from './use-administration.ts';
 
 export interface ActionButtonProps extends Pick<PageProps, 'show' | 'open'> {
   readonly action: Action;
-  /** Fill the path; one that is absent is asked for. */
+  /** Ids for the path; the button asks for an absent one. */
   readonly ids: readonly string[];
   readonly onDone: () => void;
 }

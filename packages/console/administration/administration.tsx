@@ -13,7 +13,7 @@ interface AdministrationProps {
   readonly groups: readonly SectionGroup[];
 }
 
-/** What admins of an account do. Its pages are made from the OpenAPI document of the server. */
+/** The pages for admins of an account, made from the OpenAPI document of the server. */
 export function Administration({ groups }: AdministrationProps) {
   const { can } = useSignedIn();
   const { value: api, problem, reload } = useResource('document', readApiDocument);
@@ -89,7 +89,7 @@ function SectionLink({ section: { slug, title }, isCurrent = false }: SectionLin
 
 interface OverviewProps {
   readonly groups: readonly SectionGroup[];
-  /** The path names a section that there is not, or not for the caller. */
+  /** Whether the path names a section that does not exist, or not for the caller. */
   readonly isUnknown: boolean;
 }
 

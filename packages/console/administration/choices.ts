@@ -8,7 +8,7 @@ import { filled } from './api-document.ts';
 import type { Item } from './section.ts';
 import type { Administration } from './use-administration.ts';
 
-/** Where the ids of a kind of resource are found. */
+/** The source of the ids of a kind of resource. */
 interface Source {
   readonly list: string;
   readonly get?: string;
@@ -56,7 +56,7 @@ const KINDS_BY_NAME: Readonly<Record<string, readonly string[]>> = {
 };
 const KINDS_OF_ACTOR = ['user', 'agent', 'customer'];
 
-/** Returns what stands in for a text field: a search among resources, or a picture to upload. */
+/** Returns the replacement of a text field: a search among resources, or a picture to upload. */
 export function specialFields(administration: Administration, client: Client) {
   return (name: string, schema: JsonSchema): Special | undefined => {
     if (name === 'avatar_s3_key') {

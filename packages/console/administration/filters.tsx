@@ -18,7 +18,7 @@ export interface FiltersProps {
   readonly onValues: (values: FilterValues) => void;
 }
 
-/** Parameters that are no filters, or the same again. */
+/** Parameters that are no filters, or repeat one. */
 const OTHERS: ReadonlySet<string> = new Set(['cursor', 'limit', 'search', 'include[]', 'metadata']);
 const WORDS = 'q';
 

@@ -5,7 +5,7 @@ import type { Section } from './section.ts';
 
 export interface HeadingProps {
   readonly section: Section;
-  /** Names what is shown; absent for the list. */
+  /** The name of the item shown; absent for the list. */
   readonly title?: string;
   /** Buttons beside it. */
   readonly children?: ComponentChildren;

@@ -17,11 +17,11 @@ import { type Item, isUnderWay, type Read } from './section.ts';
 import { useAdministration } from './use-administration.ts';
 
 export type ItemPageProps = PageProps & {
-  /** Empty where there is one alone. */
+  /** Empty where a section has a single item. */
   readonly id: string;
 };
 
-/** One resource: its fields, what can be done with it, and what belongs to it. */
+/** One resource: its fields, its actions and its parts. */
 export function ItemPage(props: ItemPageProps) {
   const { offered } = useAdministration();
   const operation = offered(props.section.get);
@@ -36,7 +36,7 @@ function LoadedItem({ operation, ...page }: ItemPageProps & { readonly operation
   const { client } = useSignedIn();
   const { api, offered } = useAdministration();
   const [isEditing, setEditing] = useState(false);
-  // Each action may have changed what belongs to it.
+  // Each action may have changed the parts.
   const [turn, setTurn] = useState(0);
   const path = including(filled(operation.path, [id]), section.include?.get);
   const {

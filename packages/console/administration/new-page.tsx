@@ -8,7 +8,7 @@ import { type PageProps, secretOf, titleOf } from './page.ts';
 import type { Item } from './section.ts';
 import { useAdministration } from './use-administration.ts';
 
-/** The form for a new one. */
+/** The form for a new resource. */
 export function NewPage({ section, show, open }: PageProps) {
   const { client } = useSignedIn();
   const administration = useAdministration();

@@ -4,12 +4,12 @@ import { useState } from 'preact/hooks';
 
 export interface Notice {
   readonly text: string;
-  /** A credential that cannot be shown again, and the name of what it belongs to. */
+  /** A credential that cannot be shown again, and the name of its owner. */
   readonly secret?: string;
   readonly of?: string;
 }
 
-/** Says what was done. */
+/** Says what an action has done. */
 export function NoticeBox({ text, secret, of, onClose }: Notice & { readonly onClose: () => void }) {
   return (
     <div class="notice" role="status">

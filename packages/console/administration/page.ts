@@ -1,11 +1,11 @@
 import type { Item, Section } from './section.ts';
 
-/** What each page of a section is given. */
+/** The properties of each page of a section. */
 export interface PageProps {
   readonly section: Section;
-  /** Says what was done. */
+  /** Says what an action has done. */
   readonly show: (text: string, more?: Shown) => void;
-  /** Shows the list, one of it, or one of another section. */
+  /** Shows the list, one item, or an item of another section. */
   readonly open: (id?: string, section?: string) => void;
 }
 
@@ -13,7 +13,7 @@ export interface PageProps {
 interface Shown {
   /** A credential that cannot be shown again. */
   readonly secret?: string | undefined;
-  /** The name of what the secret belongs to. */
+  /** The name of the secret's owner. */
   readonly of?: string;
   /** The id that the page shows then. */
   readonly at?: string | undefined;
@@ -27,7 +27,7 @@ export function secretOf(answer: Item, field: string | undefined): string | unde
   return typeof secret === 'string' ? secret : undefined;
 }
 
-/** Returns what one of a section is called. */
+/** Returns the title of a section's item. */
 export function titleOf({ name, email, url, id }: Item, { title, omit = [] }: Section): string {
   return String(name ?? email ?? (omit.includes('url') ? null : url) ?? id ?? title);
 }

@@ -16,7 +16,7 @@ import { useAdministration } from './use-administration.ts';
 export interface ResourceListProps extends Partial<Pick<PageProps, 'show' | 'open'>> {
   readonly caption: string;
   readonly operation: Operation;
-  /** Fill its path. */
+  /** Ids for its path. */
   readonly ids: readonly string[];
   readonly columns: readonly string[];
   readonly include?: readonly string[] | undefined;

@@ -6,31 +6,29 @@ import { useSignedIn } from '../session/session-context.tsx';
 interface Secret {
   readonly text: string;
   readonly secret: string;
-  /** The name of what it belongs to. */
+  /** The name of its owner. */
   readonly of: string;
-  /** The id of what it belongs to. */
+  /** The id of its owner. */
   readonly at: string;
 }
 
 export interface Secrets {
   readonly shown: readonly Secret[];
-  /** Shows a secret. One that was shown before for what it `replaces` leaves. */
+  /** Shows a secret, in place of an earlier one of the resource that it `replaces`. */
   readonly add: (secret: Secret, replaces: string) => void;
   readonly close: (secret: Secret) => void;
   /** Removes the secret of a resource that was removed. */
   readonly forget: (id: string) => void;
 }
 
-// They end with the session.
+// Secrets end with the session.
 const kept = new WeakMap<Client, readonly Secret[]>();
 
-/**
- * The secrets that were shown, until the person closes them: other pages and notices leave them.
- */
+/** Returns the shown secrets until the person closes them: other pages and notices keep them. */
 export function useSecrets(): Secrets {
   const { client } = useSignedIn();
   const [shown, setShown] = useState(() => kept.get(client) ?? []);
-  // Changes begin with the kept ones: an answer may come once another page is shown.
+  // Changes begin with the kept secrets: an answer may come once another page is shown.
   const change = (next: (shown: readonly Secret[]) => readonly Secret[]) => {
     kept.set(client, next(kept.get(client) ?? []));
     setShown(kept.get(client)!);

@@ -17,7 +17,7 @@ export interface SectionPageProps {
   readonly secrets: Secrets;
 }
 
-/** One section: its list, one of it, or the form for a new one. */
+/** One section: its list, one item, or the form for a new one. */
 export function SectionPage({ section, id = '', secrets }: SectionPageProps) {
   const [notice, setNotice] = useState<Notice & { readonly at: string }>();
   const show: PageProps['show'] = (text, { secret, of = '', at = id, isGone = false } = {}) => {

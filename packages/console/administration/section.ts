@@ -3,7 +3,7 @@ import type { ComponentType } from 'preact';
 /** A resource of the API. */
 export type Item = Readonly<Record<string, unknown>> & { readonly id: string };
 
-/** States from which a resource goes on by itself. */
+/** States that a resource leaves by itself. */
 const UNDER_WAY: ReadonlySet<unknown> = new Set(['queued', 'pending', 'running']);
 
 export function isUnderWay(item: Item | null): boolean {
@@ -12,43 +12,43 @@ export function isUnderWay(item: Item | null): boolean {
 
 /**
  * A part of the administration. Operations are named by their `operationId`: method, path, fields,
- * filters and permission are in the OpenAPI document. What the server does not have, or the caller
- * may not do, is not offered.
+ * filters and permission are in the OpenAPI document. The console does not offer what the server
+ * does not have, or the caller may not do.
  */
 export interface Section {
   /** Its part of the path. */
   readonly slug: string;
   readonly title: string;
-  /** What one of it is called. */
+  /** The name of one item. */
   readonly one: string;
   readonly about: string;
-  /** Absent where there is one alone. */
+  /** Absent where a section has a single item. */
   readonly list?: string;
   readonly get?: string;
   readonly create?: string;
   readonly update?: string;
-  /** Sub-objects to expand, in the list and in the view of one. */
+  /** Sub-objects to expand, in the list and in the view of an item. */
   readonly include?: { readonly list?: readonly string[]; readonly get?: readonly string[] };
   /** Paths of fields; the first names the row. */
   readonly columns: readonly string[];
-  /** Fields that the view of one does not list. */
+  /** Fields that the view of an item does not list. */
   readonly omit?: readonly string[];
-  /** The field of the answer to `create` that is shown this once. */
+  /** The field of the answer to `create` that is shown only once. */
   readonly secret?: string;
-  /** Returns what a change would mean: it is asked about before it is saved. */
+  /** Returns the consequences of a change, for a question before it is saved. */
   readonly meaningOf?: (body: object, read: Read) => Promise<string>;
   /** Returns a resource as the body of its change, where the two differ. */
   readonly asBody?: (item: Item) => object;
-  /** What can be done with one. */
+  /** The actions on an item. */
   readonly actions?: readonly Action[];
-  /** What can be begun from the list. */
+  /** The actions that begin from the list. */
   readonly begins?: readonly Action[];
   readonly parts?: readonly Part[];
   /** Stands above the list. */
   readonly Above?: ComponentType;
   /** Stands in for the form of `create`. */
   readonly New?: ComponentType<NewProps>;
-  /** Stands in the view of one, above its parts. */
+  /** Stands in the view of an item, above its parts. */
   readonly More?: ComponentType<MoreProps>;
 }
 
@@ -64,31 +64,31 @@ export interface MoreProps {
   readonly reload: () => void;
 }
 
-/** A button. Where the operation has a body, or something has to be known, it opens a dialog. */
+/** A button. Where the operation has a body, or asks for something, it opens a dialog. */
 export interface Action {
   readonly label: string;
   readonly operation: string;
-  /** Whether it is offered for this one. */
+  /** Whether it is offered for this item. */
   readonly when?: (item: Item) => boolean;
-  /** What happens, where that cannot be undone or is worth a second look. */
+  /** The consequences, where they are final or worth a second look. */
   readonly warning?: string;
   readonly isDanger?: boolean;
-  /** The field of the answer that is shown this once. */
+  /** The field of the answer that is shown only once. */
   readonly secret?: string;
   /** The section that shows the answer. */
   readonly shownIn?: string;
-  /** The list is shown afterwards. */
+  /** Whether the list is shown afterwards. */
   readonly removes?: boolean;
 }
 
-/** A list that belongs to one: of an operation, or of a field. */
+/** A list that belongs to an item: of an operation, or of a field. */
 export type Part = {
   readonly title: string;
   readonly columns: readonly string[];
   readonly actions?: readonly Action[];
 } & ({ readonly list: string; readonly shownIn?: string } | { readonly field: string });
 
-/** Whether the item has one of these states. */
+/** Returns a test of whether an item has one of these states. */
 export const isStatus =
   (...states: readonly string[]) =>
   ({ status }: Item) =>

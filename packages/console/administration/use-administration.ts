@@ -5,7 +5,7 @@ import { type ApiDocument, filled, type Operation } from './api-document.ts';
 
 export const ApiContext = createContext<ApiDocument | null>(null);
 
-/** The contract, and what of it the caller may use. */
+/** The contract, and the caller's part in it. */
 export interface Administration {
   readonly api: ApiDocument;
   /** Returns the operation if this server has it and the caller may call it. */

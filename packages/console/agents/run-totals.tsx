@@ -7,7 +7,7 @@ interface Step {
   readonly cost_usd: number | null;
 }
 
-/** What a run has cost, and where it happened. */
+/** The cost of a run, and its place. */
 export function RunTotals({ item }: MoreProps) {
   const steps = (item.steps ?? []) as readonly Step[];
   const sum = (of: (step: Step) => number | null) =>

@@ -2,7 +2,7 @@ import { type Item, isStatus, type Section } from '../administration/section.ts'
 import { AgentTrial } from './agent-trial.tsx';
 import { RunTotals } from './run-totals.tsx';
 
-/** Agents, what they did, and what they can be given. */
+/** Agents, their runs, and their tools. */
 export const AGENT_SECTIONS: readonly Section[] = [
   {
     slug: 'agents',
@@ -98,7 +98,7 @@ export const AGENT_SECTIONS: readonly Section[] = [
   },
 ];
 
-/** The tools of an agent are named differently in its body. */
+/** Returns an agent as a body, which names its tools differently. */
 function agentBody({ config, ...agent }: Item): object {
   const { tools, ...rest } = (config ?? {}) as { readonly tools?: readonly AgentTool[] | null };
   return {

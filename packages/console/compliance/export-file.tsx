@@ -1,7 +1,7 @@
 import { CopyLine } from '../administration/notice.tsx';
 import type { MoreProps } from '../administration/section.ts';
 
-/** The archive of an export, and how its signature is checked. */
+/** The archive of an export, and the way to check its signature. */
 export function ExportFile({ item }: MoreProps) {
   if (item.status !== 'complete' || typeof item.url !== 'string') return null;
   return (

@@ -2,7 +2,7 @@ import type { Section } from '../administration/section.ts';
 import { ExportFile } from './export-file.tsx';
 import { retentionMeaning } from './retention-meaning.ts';
 
-/** What is kept and what is removed. */
+/** Rules for keeping and removing data. */
 export const COMPLIANCE_SECTIONS: readonly Section[] = [
   {
     slug: 'exports',

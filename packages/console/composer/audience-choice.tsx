@@ -5,11 +5,11 @@ import type { Audience } from '../session/kept-writing.ts';
 export interface AudienceChoiceProps {
   readonly audience: Audience;
   readonly onChoose: (audience: Audience) => void;
-  /** Called by each press, also of what was chosen before. */
+  /** Called by each press, also of the present choice. */
   readonly onPress: () => void;
 }
 
-/** For whom a person writes in a case. The colour of the composer says it too. */
+/** The choice of readers in a case. The colour of the composer shows it too. */
 export function AudienceChoice({ audience, onChoose, onPress }: AudienceChoiceProps) {
   return (
     <fieldset class="audience-choice">

@@ -28,7 +28,7 @@ import { useWriting } from './use-writing.ts';
 
 export interface ComposerProps {
   readonly conversationId: string;
-  /** The message whose thread is written in. */
+  /** The first message of the thread. */
   readonly replyTo?: string;
 }
 
@@ -57,7 +57,7 @@ export function ComposerForm(props: ComposerFormProps) {
     if (takesFocus) field.current?.focus();
   }, [takesFocus]);
 
-  // A remembered reply is one also before the conversation was read.
+  // A remembered reply is a reply even before the conversation was read.
   const isCase = isTeam && (conversation?.audience ?? writing.audience) === 'customer';
   const audience = isCase ? writing.audience : null;
   const isReply = audience === 'customer';
@@ -97,7 +97,7 @@ export function ComposerForm(props: ComposerFormProps) {
     });
     if (message === null) return;
     say('');
-    // The timeline shows what becomes of it.
+    // The timeline shows the outcome.
     void live.send(message);
     clear();
     uploads.clear();
@@ -209,7 +209,7 @@ export function ComposerForm(props: ComposerFormProps) {
   );
 }
 
-/** What the composer says, by whom a message is for. */
+/** The words of the composer, by the audience of a message. */
 const WORDS = {
   all: { label: 'Message', placeholder: 'Write a message', send: 'Send' },
   internal: { label: 'Note to the team', placeholder: 'Write a note, for the team alone', send: 'Add note' },

@@ -14,7 +14,7 @@ import { ScheduledList } from './scheduled-list.tsx';
 
 export type { ComposerProps };
 
-/** Where a person writes, with what waits to be sent above it. */
+/** The field for new messages, below the messages that wait to be sent. */
 export function Composer(props: ComposerProps) {
   const { conversationId, replyTo } = props;
   const standing = useStanding(conversationId);

@@ -13,7 +13,7 @@ const FORMATS: readonly { format: Format; icon: IconNode; label: string }[] = [
   { format: 'quote', icon: Quote, label: 'Quote (Ctrl+Shift+9)' },
 ];
 
-/** The buttons that write Markdown; a menu of them where the space is narrow. */
+/** The buttons that write Markdown, as a menu where the space is narrow. */
 export function FormatBar({ onFormat }: { readonly onFormat: (format: Format) => void }) {
   return (
     <>

@@ -45,7 +45,7 @@ export function SendLater({ isDisabled, onChoose }: SendLaterProps) {
   );
 }
 
-/** Any other time; an hour from now is a beginning. */
+/** The field for any other time, which begins an hour from now. */
 function OtherTime({ onChoose }: Pick<SendLaterProps, 'onChoose'>) {
   const [value, setValue] = useState(() => fieldTime(new Date(Date.now() + 3_600_000)));
   const at = momentOf(value, new Date());

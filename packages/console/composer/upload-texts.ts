@@ -7,7 +7,7 @@ import type { UploadRules } from '@parley/ui/files/uploads.ts';
 export const UPLOAD_RULES: UploadRules = {
   most: MESSAGE_LIMITS.attachments,
   refusalOf: ({ size }) => (size === 0 ? 'The file is empty.' : undefined),
-  // The server says alone what is wrong with the field; people need to know which one it is.
+  // The server says only what is wrong with the field; people need to know which field it is.
   problemOf(error) {
     const isSize = error instanceof ParleyError && error.param === 'size_bytes';
     return `${isSize ? 'The size of the file: ' : ''}${(error as Error).message}`;

@@ -2,20 +2,20 @@ import { useMemo, useState } from 'preact/hooks';
 import { KeptWriting, NOTHING_WRITTEN, type Writing } from '../session/kept-writing.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 
-/** What is written at a place, which is kept with every change. */
+/** The writing at a place, which is kept with every change. */
 export interface WritingState {
   readonly writing: Writing;
   readonly change: (change: Partial<Writing>) => void;
-  /** It was sent: what is left is for whom the person writes. */
+  /** Called once it was sent: only its audience stays. */
   readonly clear: () => void;
 }
 
-/** Follows what the person writes at a place: a conversation, or a thread. */
+/** Follows the person's writing at a place: a conversation, or a thread. */
 export function useWriting(place: string): WritingState {
   const { me } = useSignedIn();
   const kept = useMemo(() => new KeptWriting({ account: me.account.id, actor: me.actor.id }), [me]);
   const [state, setState] = useState(() => ({ place, writing: kept.get(place) }));
-  // Another place shows at once what is kept there.
+  // Another place shows its kept writing at once.
   const { writing } = state.place === place ? state : { writing: kept.get(place) };
   const set = (next: (writing: Writing) => Writing) =>
     setState((before) => {

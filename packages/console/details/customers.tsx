@@ -15,7 +15,7 @@ export interface CustomersProps {
   readonly rights: Rights;
 }
 
-/** The customers of a case: who they are, and what the application keeps with them. */
+/** The customers of a case: their identity, and the application's data about them. */
 export function Customers({ conversation: { participants }, rights }: CustomersProps) {
   const customers = (participants ?? []).filter(({ type }) => type === 'customer');
   return (
@@ -83,7 +83,7 @@ function CustomerFacts({ participant: { actor, actor_id, metadata }, mayBlock }:
   );
 }
 
-/** Those without the right to read customers find it in the list of blocks. */
+/** Looks for the customer in the list of blocks, for people who may not read customers. */
 async function isBlockedByTeam(
   conversations: Pick<ReturnType<typeof useSignedIn>['client']['conversations'], 'blocks'>,
   id: string,

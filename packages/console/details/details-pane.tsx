@@ -16,7 +16,7 @@ export interface DetailsPaneProps {
   readonly conversationId: string;
 }
 
-/** Everything about a conversation beside what is said in it. */
+/** The pane of a conversation, with everything but its messages. */
 export function DetailsPane({ conversationId }: DetailsPaneProps) {
   const { conversation, status, end } = useConversation(conversationId);
   const { me, can } = useSignedIn();

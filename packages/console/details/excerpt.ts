@@ -7,7 +7,7 @@ type Excerpted = Pick<ChatMessage, 'body' | 'deleted_at'> & {
   readonly attachments: readonly { readonly filename: string | null }[] | null;
 };
 
-/** Returns the beginning of a message in one line, or what it has where it has no text. */
+/** Returns the beginning of a message in one line; without a text, the name of its file. */
 export function excerptOf({ body, attachments, deleted_at }: Excerpted): string {
   if (deleted_at !== null) return 'Deleted message';
   const text = (body ?? '').replaceAll(/\s+/g, ' ').trim();

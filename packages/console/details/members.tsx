@@ -17,7 +17,7 @@ export interface MembersProps {
   readonly rights: Rights;
 }
 
-/** The members of a conversation, and who of them is here. */
+/** The members of a conversation, and their presence. */
 export function Members({ conversation, rights }: MembersProps) {
   const [isAdding, setAdding] = useState(false);
   const members = (conversation.participants ?? []).filter(({ type }) => type !== 'system');

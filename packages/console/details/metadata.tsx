@@ -5,7 +5,7 @@ export interface MetadataProps {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** What the application keeps with a resource, for a list of facts. */
+/** The application's data about a resource, for a list of facts. */
 export function Metadata({ externalId, metadata }: MetadataProps) {
   return (
     <>

@@ -10,7 +10,7 @@ export interface OwnSettingsProps {
   readonly conversationId: string;
 }
 
-/** What the person wants to be notified of in a conversation. */
+/** The person's choice of notifications about a conversation. */
 export function OwnSettings({ own, conversationId }: OwnSettingsProps) {
   const { live } = useConversation(conversationId);
   const { isBusy, problem, run } = useAction();

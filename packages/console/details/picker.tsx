@@ -20,11 +20,11 @@ export interface PickerProps<T extends Pickable> {
   readonly placeholder: string;
   /** The text of the button beside each hit. */
   readonly action: string;
-  /** Finds what fits to the words; all if there are none. */
+  /** Finds the things that fit the words; all if there are none. */
   readonly search: (words: string) => Promise<readonly T[]>;
   readonly onPick: (one: T) => Promise<unknown>;
   readonly onClose: () => void;
-  /** What else there is to choose. */
+  /** The other choices. */
   readonly children?: ComponentChildren;
 }
 

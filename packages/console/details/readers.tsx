@@ -6,7 +6,7 @@ import { useSignedIn } from '../session/session-context.tsx';
 import { excerptOf } from './excerpt.ts';
 import { Section } from './section.tsx';
 
-/** How far each member has read. */
+/** The read position of each member. */
 export function Readers({ conversation: { id, participants } }: { readonly conversation: Conversation }) {
   const { reads, messages } = useConversation(id);
   const { me } = useSignedIn();

@@ -2,7 +2,7 @@ import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Me } from '@parley/protocol/resources/me.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 
-/** What a person may do with a conversation, by its role in the account and in the conversation. */
+/** A person's rights in a conversation, by its role in the account and in the conversation. */
 export interface Rights {
   /** The person's own membership; undefined where it only looks, as an admin of the account. */
   readonly own: Participant | undefined;
@@ -36,7 +36,7 @@ export function rightsOf({ actor, role, permissions }: Me, { type, participants 
   };
 }
 
-/** The last owner stays as long as there are other people, until one of them is an owner too. */
+/** Returns whether this is the only owner beside other people, and therefore has to stay. */
 export function isLastOwner(one: Participant, all: readonly Participant[]): boolean {
   const others = all.filter(({ id, type }) => id !== one.id && type === 'user');
   return one.role === 'owner' && others.length > 0 && !others.some(({ role }) => role === 'owner');

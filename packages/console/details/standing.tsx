@@ -17,7 +17,7 @@ export interface StandingProps {
   readonly rights: Rights;
 }
 
-/** Whether the conversation stays: archiving, hiding, leaving and deleting. */
+/** The actions on a conversation as a whole: archiving, hiding, leaving and deleting. */
 export function Standing({ conversation: { id, status, legal_hold }, rights }: StandingProps) {
   const { conversations } = useSignedIn().client;
   const { live } = useConversation(id);
@@ -105,7 +105,7 @@ export function Removed({ conversationId, end, mayRestore }: RemovedProps) {
   const restore = async () => {
     if (!(await run(() => client.conversations.restore(conversationId)))) return;
     go({ main: { at: 'home' } }, { replace: true });
-    // What has ended is gone from the page then, and is opened again.
+    // By then the page has dropped the ended conversation, which is opened again.
     await new Promise((resolve) => setTimeout(resolve, 100));
     go({ main: { at: 'conversation', id: conversationId }, pane: { shows: 'details' } });
   };

@@ -4,7 +4,7 @@ import { X } from 'lucide';
 import { DraftCard } from './draft-card.tsx';
 import { useRejections } from './use-rejections.ts';
 
-/** The reply drafts of a case that wait for a person, and what became of the person's own. */
+/** The reply drafts of a case that wait for a person, and the outcome of the person's own. */
 export function DraftCards({ conversationId }: { readonly conversationId: string }) {
   const { drafts } = useConversation(conversationId);
   const { rejections, dismiss } = useRejections(conversationId);

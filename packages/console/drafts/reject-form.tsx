@@ -17,7 +17,7 @@ export function RejectForm({ onReject, onEnd }: RejectFormProps) {
   const { isBusy, problem, run } = useAction();
   const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
-  // The attribute counts only for what a page has when it is loaded.
+  // The attribute works only on elements that a page has when it is loaded.
   useEffect(() => field.current!.focus(), []);
   const reject = (event: Event) => {
     event.preventDefault();

@@ -2,7 +2,7 @@ import { useConversation } from '@parley/client/react';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
 
-/** A draft of the person that another one has rejected. */
+/** A draft of the person that another person has rejected. */
 export interface Rejection {
   readonly id: string;
   readonly reason: string | null;
@@ -23,7 +23,7 @@ export function useRejections(conversationId: string) {
         ({ result, reason }) => {
           if (result === 'rejected') setRejections((all) => [...all, { id, reason }]);
         },
-        // It is gone, or the connection is: nothing is lost with the notice.
+        // The draft is gone, or the connection is: nothing is lost with the notice.
         () => {},
       );
     }

@@ -9,7 +9,7 @@ export interface HoldChange {
   readonly reason: string | null;
 }
 
-/** Returns the change that an event of the audit is; null for every other event. */
+/** Returns the change that an event of the audit describes; null for every other event. */
 export function holdChangeOf({ id, action, actor, details, created_at }: AuditEvent): HoldChange | null {
   if (action !== 'conversation.legal_hold_set') return null;
   const { to, reason } = details;

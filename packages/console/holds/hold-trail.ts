@@ -3,7 +3,7 @@ import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 import { type HoldChange, holdChangeOf } from './hold-change.ts';
 
-/** The changes of a legal hold, newest first; null until they are known. */
+/** Returns the changes of a legal hold, newest first; null until they are known. */
 export function useHoldTrail({ id, legal_hold, updated_at }: Conversation): readonly HoldChange[] | null {
   const { client } = useSignedIn();
   const read = async () => {

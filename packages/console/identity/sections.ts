@@ -1,6 +1,6 @@
 import type { Section } from '../administration/section.ts';
 
-/** Issuers of the tokens of others. */
+/** External issuers of tokens. */
 export const IDENTITY_SECTIONS: readonly Section[] = [
   {
     slug: 'identity-providers',

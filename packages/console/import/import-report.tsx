@@ -9,7 +9,7 @@ import { useAdministration } from '../administration/use-administration.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 import { Progress } from './upload-progress.tsx';
 
-/** What an import still needs, how far it is, and what became of the archive. */
+/** The needs of an import, its progress, and its results. */
 export function ImportReport({ item, reload }: MoreProps) {
   const { api, offered } = useAdministration();
   const { status, counts, progress } = item as unknown as Import;

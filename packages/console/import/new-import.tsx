@@ -7,10 +7,10 @@ import { useAdministration } from '../administration/use-administration.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 import { Progress } from './upload-progress.tsx';
 
-/** What the file itself says. */
+/** The fields that the file itself answers. */
 const OF_THE_FILE: ReadonlySet<string> = new Set(['size_bytes', 'sha256']);
 
-/** The form for an import: the archive, and what it is. The upload begins with it. */
+/** The form for an import: the archive and its kind. The upload begins with it. */
 export function NewImport({ onMade }: NewProps) {
   const { client } = useSignedIn();
   const { api } = useAdministration();

@@ -1,6 +1,6 @@
 import type { UploadProgress } from '@parley/client';
 
-/** How far the upload of an archive is. */
+/** The progress of an archive's upload. */
 export function Progress({ sentBytes, totalBytes }: UploadProgress) {
   const percent = totalBytes === 0 ? 0 : Math.floor((sentBytes / totalBytes) * 100);
   return (

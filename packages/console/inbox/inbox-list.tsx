@@ -21,7 +21,7 @@ interface OpenMenu {
   readonly items: readonly MenuItem[];
 }
 
-/** The conversations of a view, by activity, with what can be done with each. */
+/** The conversations of a view, by activity, with the actions on each. */
 export function InboxList({ view }: { readonly view: InboxView }) {
   const { client, me, can } = useSignedIn();
   const { conversations, hasMore, status, error, live } = useInbox(view.query);
@@ -141,7 +141,7 @@ function More({ load }: { readonly load: () => Promise<void> }) {
     observer.observe(mark.current!);
     return () => observer.disconnect();
   }, []);
-  // Where one page did not fill the list, the mark did not leave and nothing is observed.
+  // If a page did not fill the list, the mark stayed in view and no change is observed.
   useLayoutEffect(() => {
     const element = mark.current!;
     const scroll = element.closest('.inbox-scroll');

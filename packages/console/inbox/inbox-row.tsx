@@ -26,7 +26,7 @@ export interface InboxRowProps {
   readonly onMenu: (conversation: Conversation, anchor: HTMLElement) => void;
 }
 
-/** A conversation in the list. It is drawn again for its own changes alone. */
+/** A conversation in the list. Only its own changes draw it again. */
 export const InboxRow = memo(function InboxRow(props: InboxRowProps) {
   const { conversation, myId, isOpen, isMentioned, presence, isTabStop, onMenu } = props;
   const { id, audience, unread, snoozed, workflow_status: lane } = conversation;

@@ -7,10 +7,10 @@ export interface InboxView {
   readonly id: string;
   readonly label: string;
   readonly query: InboxQuery;
-  /** What stands in the list where there is nothing. */
+  /** The text of an empty list. */
   readonly empty: string;
   readonly kind: 'state' | 'type' | 'lane';
-  /** How many conversations it has, where the summary says so. */
+  /** The number of its conversations, where the summary has it. */
   readonly count?: (summary: InboxSummary) => number;
 }
 
@@ -106,7 +106,7 @@ export const VIEWS: readonly InboxView[] = [
   ),
 ];
 
-/** Returns the view with this id; the first one where there is none. */
+/** Returns the view with this id, else the first one. */
 export function viewOf(id: string | null): InboxView {
   return VIEWS.find((view) => view.id === id) ?? VIEWS[0]!;
 }

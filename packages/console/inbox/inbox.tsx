@@ -6,7 +6,7 @@ import { InboxList } from './inbox-list.tsx';
 import { type InboxView, VIEWS, viewOf } from './inbox-view.ts';
 import { useKept } from './kept.ts';
 
-/** The list of conversations, with what it shows of them. */
+/** The list of conversations, and the choice of its view. */
 export function Inbox() {
   const { can } = useSignedIn();
   const [kept, keep] = useKept('inbox-view');

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 
-/** A choice that stays with the tab, also after a reload. */
+/** Returns a choice that stays with the tab, also after a reload. */
 export function useKept(key: string): readonly [string | null, (value: string) => void] {
   const name = `parley-${key}`;
   const [value, setValue] = useState(() => sessionStorage.getItem(name));

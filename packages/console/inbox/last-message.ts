@@ -3,7 +3,7 @@ import { plainLine } from '@parley/ui/text/plain-line.ts';
 
 /** The newest message of a conversation, as one line of a list. */
 export interface LastMessage {
-  /** Whose name the line begins with; null where it needs none. */
+  /** The person whose name begins the line; null where it needs none. */
   readonly senderId: string | null;
   readonly text: string;
   /** A note to the team, on a case. */

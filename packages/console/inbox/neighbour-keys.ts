@@ -2,7 +2,7 @@ import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { useEffect, useRef } from 'preact/hooks';
 import { go } from '../nav/place.ts';
 
-/** Opens the next or previous one of some conversations by Alt and an arrow key, also in a text. */
+/** Opens the next or previous conversation by Alt and an arrow key, also from within a text. */
 export function useNeighbourKeys(ids: readonly string[], openId: string | null): void {
   const current = useRef({ ids, openId });
   current.current = { ids, openId };

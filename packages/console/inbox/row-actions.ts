@@ -22,7 +22,7 @@ import {
 } from 'lucide';
 import { laterTimes } from './later.ts';
 
-/** What the actions on a conversation need. */
+/** The context of the actions on a conversation. */
 export interface ActionContext {
   readonly client: Client;
   readonly myId: string;
@@ -34,7 +34,7 @@ export interface ActionContext {
   readonly onAssign: (conversation: Conversation) => void;
 }
 
-/** The keys of actions on a conversation in the list, by what they do. */
+/** The keys of actions on a conversation in the list, by action. */
 export const ACTION_KEYS = { read: 'u', mute: 'm', snooze: 's', archive: 'e', assign: 'a' } as const;
 
 type ActionName = keyof typeof ACTION_KEYS | 'hide' | 'unassign' | 'take' | 'resolve';
@@ -44,7 +44,7 @@ export interface RowAction extends MenuItem {
   readonly name: ActionName;
 }
 
-/** Returns what the person can do with a conversation in the list. */
+/** Returns the person's actions on a conversation in the list. */
 export function rowActions(conversation: Conversation, context: ActionContext): RowAction[] {
   return [
     ...readActions(conversation, context),
@@ -74,7 +74,7 @@ function readActions(conversation: Conversation, { client, myId }: ActionContext
     const act = () => run(client.conversations.markRead(id, sequence));
     return [{ name: 'read', label: 'Mark as read', icon: CheckCheck, detail: read, act }];
   }
-  // One's own messages are never unread.
+  // A person's own messages are never unread.
   if ((last.author_id ?? last.sender_id) === myId) return [];
   const act = () => run(client.conversations.markUnread(id, sequence));
   return [{ name: 'read', label: 'Mark as unread', icon: Mail, detail: read, act }];

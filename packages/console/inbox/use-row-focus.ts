@@ -38,7 +38,7 @@ export function useRowFocus(
       document.removeEventListener('pointerdown', moved);
     };
   }, [list]);
-  // A row that changes its place is taken out of the document for a moment, and loses the focus.
+  // A row that changes its place leaves the document for a moment, and loses the focus.
   useLayoutEffect(() => {
     if (held.current !== null && document.activeElement === document.body) focusRow(list, held.current);
   });

@@ -2,7 +2,7 @@ import type { InstallationCheck } from '@parley/protocol/resources/installation.
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { CircleCheck, TriangleAlert } from 'lucide';
 
-/** What was checked: well, or what to do. What needs attention stands first. */
+/** The checks, with advice about each problem. Problems stand first. */
 export function Checks({ checks }: { readonly checks: readonly InstallationCheck[] }) {
   const ill = checks.filter(({ state }) => state === 'attention');
   const well = checks.filter(({ state }) => state !== 'attention');

@@ -5,9 +5,9 @@ import {
 } from '@parley/protocol/resources/installation.ts';
 
 /**
- * Puts another answer to what is known of the nodes, each with its figures of the last ten minutes.
- * Answers overlap, and may be of different nodes, of which one may lack what another has. Nodes
- * that are not in the answer have ended.
+ * Adds an answer to the known nodes, each with its figures of the last ten minutes. Answers
+ * overlap, and may come from different nodes, of which one may lack figures of another. Nodes that
+ * are not in the answer have ended.
  */
 export function withAnswer(
   known: readonly InstallationNode[],
@@ -19,7 +19,7 @@ export function withAnswer(
   });
 }
 
-/** Returns for how many seconds to ask, so that answers overlap. `sinceMs`: of the last answer. */
+/** Returns for how many seconds to ask, so that answers overlap. `sinceMs`: age of the last one. */
 export function secondsToAsk(sinceMs: number): number {
   return Math.min(FIGURES_KEPT_S, Math.ceil(sinceMs / 1_000) + OVERLAP_S);
 }
@@ -29,7 +29,7 @@ export function latest({ figures }: InstallationNode): NodeFigures | undefined {
   return figures.at(-1);
 }
 
-/** Seconds since 1970. */
+/** Returns seconds since 1970. */
 export function secondsOf(at: string): number {
   return Date.parse(at) / 1_000;
 }

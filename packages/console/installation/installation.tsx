@@ -5,7 +5,7 @@ import { Nodes } from './nodes.tsx';
 import { Plots } from './plots.tsx';
 import { useInstallation } from './use-installation.ts';
 
-/** What operators see of the installation. To all others there is nothing. */
+/** The view of the installation for operators. Other people see nothing. */
 export function Installation() {
   const { me } = useSignedIn();
   return me.operator ? <OfOperator /> : <Nothing />;

@@ -4,7 +4,7 @@ import { latest } from './history.ts';
 import { Swatch } from './swatch.tsx';
 import { bytes, lateness, milliseconds, perSecond, whole } from './units.ts';
 
-/** The nodes, with what each does now. */
+/** The nodes, with their present work. */
 export function Nodes({ nodes }: { readonly nodes: readonly InstallationNode[] }) {
   return (
     <section aria-labelledby="installation-nodes">
@@ -69,7 +69,7 @@ export function shortId(id: string): string {
   return id.slice(0, 6);
 }
 
-/** Returns what is wrong with a node, or ''. */
+/** Returns the problem of a node, or ''. */
 function illOf({ state, silent_seconds, postgres, redis, files }: InstallationNode): string {
   if (state === 'silent') return `silent for ${silent_seconds} s`;
   const ills = [

@@ -26,7 +26,7 @@ export interface PlotProps {
   readonly nodes: readonly InstallationNode[];
 }
 
-/** One figure of every node over time, with what it is now, or under the pointer. */
+/** One figure of every node over time, with its value now, or under the pointer. */
 export function Plot({ title, unit, lines, nodes }: PlotProps) {
   const [pointed, setPointed] = useState<number | null>(null);
   const data = useMemo(() => alignedData(nodes, lines), [nodes, lines]);
@@ -58,14 +58,14 @@ export function Plot({ title, unit, lines, nodes }: PlotProps) {
 }
 
 interface CanvasProps extends Pick<PlotProps, 'lines' | 'unit'> {
-  /** How many nodes there are. */
+  /** The number of nodes. */
   readonly count: number;
   readonly data: uPlot.AlignedData;
-  /** Called with the place in the data that is under the pointer, of whichever plot. */
+  /** Called with the place in the data under the pointer, of whichever plot. */
   readonly onPointed: (place: number | null) => void;
 }
 
-/** The drawing, which readers of screens are not shown: its figures stand beside it. */
+/** The drawing, hidden from screen readers: its figures stand beside it. */
 function Canvas({ count, data, lines, unit, onPointed }: CanvasProps) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -80,7 +80,7 @@ function Canvas({ count, data, lines, unit, onPointed }: CanvasProps) {
       made.destroy();
     };
   }, [count, lines, unit, onPointed]);
-  // Behind the effect above, which makes another plot for another number of nodes.
+  // This runs after the effect above, which makes another plot for another number of nodes.
   useEffect(() => plot.current?.setData(data), [data]);
   return <div ref={host} class="installation-canvas" aria-hidden="true" />;
 }
@@ -99,7 +99,7 @@ const CURSOR = 'installation';
 
 type Values = uPlot.AlignedData[number] | undefined;
 
-/** Returns what a line has at a place; at none, or where another node has a point, what it had. */
+/** Returns a line's value at a place (null: the end), else its last value before. */
 function valueAt(values: Values, place: number | null): number | null | undefined {
   for (let at = place ?? (values?.length ?? 0) - 1; at >= 0; at--) {
     if (values?.[at] !== undefined) return values[at];
@@ -107,7 +107,7 @@ function valueAt(values: Values, place: number | null): number | null | undefine
   return undefined;
 }
 
-/** Nodes take figures at moments of their own: where only others have one, a line goes on. */
+/** Aligns the data of nodes, which take figures at their own moments, by continuing each line. */
 function alignedData(nodes: readonly InstallationNode[], lines: readonly Line[]): uPlot.AlignedData {
   const tables = nodes.map(
     ({ figures }): uPlot.AlignedData => [
@@ -155,7 +155,7 @@ function optionsOf(
   };
 }
 
-/** Returns a colour that a canvas knows: that of a variable, in the theme of the moment. */
+/** Returns a variable's colour in a form that a canvas knows, in the present theme. */
 function colourOf(element: HTMLElement, variable: string): string {
   element.style.setProperty('color', `var(${variable})`);
   return getComputedStyle(element).color;

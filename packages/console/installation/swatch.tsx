@@ -3,5 +3,5 @@ export function Swatch({ place }: { readonly place: number }) {
   return <span class="installation-swatch" data-place={place % PLACES} aria-hidden="true" />;
 }
 
-/** How many colours there are: the style sheet has them. */
+/** The number of colours, which are in the style sheet. */
 export const PLACES = 6;

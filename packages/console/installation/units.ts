@@ -1,4 +1,4 @@
-/** Figures as people read them, in the language of the browser. What is unknown is a dash. */
+/** Figures as people read them, in the language of the browser. Unknown ones are a dash. */
 
 const WHOLE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const FINE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });

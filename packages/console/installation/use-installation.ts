@@ -3,10 +3,10 @@ import type { Installation, InstallationNode } from '@parley/protocol/resources/
 import { type Resource, useResource } from '@parley/ui/hooks/resource.ts';
 import { secondsToAsk, withAnswer } from './history.ts';
 
-/** What is known of the installation. */
+/** The known state of the installation. */
 export interface Known extends Pick<Installation, 'checks'> {
   readonly nodes: readonly InstallationNode[];
-  /** When the answer was asked for, on the clock of the page. */
+  /** The time of the question, on the clock of the page. */
   readonly askedMs: number;
 }
 

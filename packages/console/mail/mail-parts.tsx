@@ -22,7 +22,7 @@ export function MailParts({ message, conversationId }: MailPartsProps) {
   const { client } = useSignedIn();
   const [box, isSeen] = useSeen<HTMLDivElement>();
   const { id, email_status: status } = message;
-  // Customers are not shown it, and it may have been purged: then the message is all there is.
+  // Customers do not see the mail, and it may have been purged: then only the message remains.
   const { value: mail, set } = useResource(
     isSeen ? id : null,
     (signal) => client.fetch<Email>(`/v1/messaging/messages/${id}/email`, { signal }),
@@ -44,7 +44,7 @@ export function MailParts({ message, conversationId }: MailPartsProps) {
   );
 }
 
-/** Returns the subject if the mail before had another one, and null if it is the same. */
+/** Returns the subject if the previous mail had another, and null if it is the same. */
 function useNewSubject(conversationId: string, id: string, subject: string | null): string | null {
   const { messages } = useConversation(conversationId);
   if (subject === null) return null;

@@ -3,7 +3,7 @@ import { shortTimeOf } from '@parley/ui/text/time.ts';
 
 type Status = NonNullable<EmailRecipient['status']> | 'canceled';
 
-/** The words for where a mail that goes out stands. */
+/** The words for the states of outgoing mail. */
 export const MAIL_WORDS: Readonly<Record<Status, string>> = {
   queued: 'Waits to be sent',
   sent: 'Sent by mail',
@@ -13,7 +13,7 @@ export const MAIL_WORDS: Readonly<Record<Status, string>> = {
   canceled: 'Not sent',
 };
 
-/** Returns how a state looks. */
+/** Returns the look of a state. */
 export function mailToneOf(status: Status): 'good' | 'bad' | 'busy' | 'quiet' {
   if (status === 'sent') return 'good';
   if (status === 'bounced' || status === 'failed') return 'bad';
@@ -37,7 +37,7 @@ const REASONS: Readonly<Record<string, string>> = {
   inbox_removed: 'the inbox was removed',
 };
 
-/** Returns why a mail stands where it stands, and what was answered; empty if nothing is known. */
+/** Returns the reason for a mail's state, and the server's answer; empty if nothing is known. */
 export function whyOf({ reason, recipients, status, next_try_at }: Email): string {
   const words = reason === null ? '' : (REASONS[reason] ?? reason.replaceAll('_', ' '));
   const code = recipients.find((one) => one.code !== null && one.status === status)?.code;
@@ -45,12 +45,12 @@ export function whyOf({ reason, recipients, status, next_try_at }: Email): strin
   return [words, code, next].filter(Boolean).join(', ');
 }
 
-/** Returns a subject without what replies and forwards put before it. */
+/** Returns a subject without the prefixes of replies and forwards. */
 export function bareSubject(subject: string): string {
   return subject.replace(/^(\s*(re|fwd?|aw|wg|sv|tr)\s*:\s*)+/i, '').trim();
 }
 
-/** Returns what a mail has beside the text that its message shows: quotes and signature. */
+/** Returns the parts of a mail beside the text of its message: quotes and signature. */
 export function foldedText(text: string | null, body: string | null): string {
   const whole = (text ?? '').trim();
   const shown = (body ?? '').trim();

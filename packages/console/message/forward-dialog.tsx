@@ -26,7 +26,7 @@ export function ForwardDialog({ message, live, onClose }: ForwardDialogProps) {
   const [chosen, setChosen] = useState<Conversation | null>(null);
   const [comment, setComment] = useState('');
   const [toCustomer, setToCustomer] = useState(false);
-  // The last active ones, if there are no words.
+  // Without words, the last active conversations are found.
   const found = useFound(words, async (q) => {
     const filter = { order: 'activity', include: ['participants'], limit: 20 } as const;
     const { value } = await client.conversations.list({ ...filter, ...(q !== '' && { q }) }).next();

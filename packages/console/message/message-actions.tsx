@@ -19,16 +19,16 @@ import { pathOf, showPane } from '../nav/place.ts';
 import type { MessageContext } from './message-context.tsx';
 import { messageRights } from './message-rights.ts';
 
-/** What of a row is open beside the message itself. */
+/** The parts of a row that may be open beside the message itself. */
 export type RowMode = 'reacting' | 'editing' | 'forwarding' | 'deleting';
 
-/** Something that may be done with a message. */
+/** A person's action on a message. */
 export interface MessageAction {
   readonly label: string;
   readonly icon: IconNode;
   /** The key that does it while the row has the focus. */
   readonly key: string;
-  /** Stands in the row of buttons; the others are in the menu. */
+  /** Whether it is in the row of buttons; other actions are in the menu. */
   readonly isInBar: boolean;
   readonly isDanger?: boolean;
   readonly act: () => void;
@@ -41,7 +41,7 @@ export interface ActionsInput {
   readonly onMode: (mode: RowMode) => void;
 }
 
-/** Returns what the person may do with a message. */
+/** Returns a person's actions on a message. */
 export function actionsOf({ message, context, isInThread, onMode }: ActionsInput): MessageAction[] {
   const { live, conversationId, pinnedIds, rights } = context;
   const may = messageRights(message, rights);
@@ -97,7 +97,7 @@ export interface MessageActionsProps {
   readonly onMenu: (isOpen: boolean) => void;
 }
 
-/** The floating buttons of a row: some actions, and the others in a menu. */
+/** The floating buttons of a row: some actions, and a menu of the rest. */
 export function MessageActions({ actions, onMenu }: MessageActionsProps) {
   const inMenu = actions.filter(({ isInBar }) => !isInBar);
   return (

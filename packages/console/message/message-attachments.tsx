@@ -31,7 +31,7 @@ export function MessageAttachments({ message }: { readonly message: TimelineMess
   );
 }
 
-/** Local echoes have previews of this page. */
+/** Returns whether it is a picture. Local echoes have previews of this page. */
 function isPicture({ kind, url }: Shown): boolean {
   return kind === 'image' && url !== null && (url.startsWith('blob:') || isSafeAddress(url));
 }
@@ -50,7 +50,7 @@ function Picture({ attachment, onOpen }: PictureProps) {
   );
 }
 
-/** The size that the sender has stated keeps the place before the picture is there. */
+/** Returns the size stated by the sender, which keeps the place before the picture is there. */
 function sizeOf({ metadata }: Shown): { readonly width?: number; readonly height?: number } {
   const [width, height] = [Number(metadata?.width), Number(metadata?.height)];
   if (!(width > 0 && height > 0)) return {};

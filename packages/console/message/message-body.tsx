@@ -10,7 +10,7 @@ export interface MessageBodyProps {
   readonly ownId: string;
 }
 
-/** The text of a message, or what is left of one that was deleted. */
+/** The text of a message, or the remains of a deleted one. */
 export function MessageBody({ message, people, ownId }: MessageBodyProps) {
   const ids = message.id === null ? message.request.mentions : message.mentions;
   const mentioned = (ids ?? []).flatMap((id) => people.get(id) ?? []);
@@ -25,7 +25,7 @@ export function MessageBody({ message, people, ownId }: MessageBodyProps) {
   );
 }
 
-/** Returns what draws a piece of text with the names of the mentioned actors. */
+/** Returns a function that draws a piece of text with the names of the mentioned actors. */
 function useMentions(mentioned: readonly Actor[], ownId: string) {
   const known = useRef(mentioned);
   const isSame =

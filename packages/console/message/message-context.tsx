@@ -5,7 +5,7 @@ import { useContext, useMemo } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
 import { type ConversationRights, conversationRights } from './message-rights.ts';
 
-/** What the rows of a conversation share. */
+/** The context that the rows of a conversation share. */
 export interface MessageContext {
   readonly conversationId: string;
   readonly client: Client;
@@ -21,7 +21,7 @@ const UNKNOWN = { participants: null, status: 'archived', blocked: true, audienc
 
 const Context = createContext<MessageContext | null>(null);
 
-/** Returns what the rows share, or null outside of `MessagesOf`. */
+/** Returns the rows' context, or null outside of `MessagesOf`. */
 export function useMessageContext(): MessageContext | null {
   return useContext(Context);
 }

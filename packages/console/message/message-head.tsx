@@ -11,7 +11,7 @@ export interface MessageHeadProps {
   readonly author: Actor | undefined;
 }
 
-/** Who wrote a message, when, and for whom. */
+/** The author of a message, its time, and its audience. */
 export function MessageHead({ message, look, name, author }: MessageHeadProps) {
   const persona = message.sender?.id === author?.id ? null : message.sender?.name;
   return (

@@ -1,10 +1,10 @@
 import type { TimelineMessage } from '@parley/client';
 
-/** For whom a message is, and by whom: decides how it is drawn. */
+/** The look of a message, by its audience and its author. */
 export type MessageLook =
   /** In a conversation of the team alone. */
   | 'plain'
-  /** Of the team, which the customer of the case does not see. */
+  /** Of the team, hidden from the customer of the case. */
   | 'note'
   /** Of the team to the customer of the case. */
   | 'reply'
@@ -13,7 +13,7 @@ export type MessageLook =
   /** Of the service. */
   | 'service';
 
-/** Returns how a message is drawn. `customerIds` are the customers of a case; null without one. */
+/** Returns a message's look. `customerIds` are the customers of a case; null without a customer. */
 export function lookOf(message: TimelineMessage, customerIds: ReadonlySet<string> | null): MessageLook {
   if (message.id !== null && SERVICE.has(message.kind)) return 'service';
   if (customerIds === null) return 'plain';

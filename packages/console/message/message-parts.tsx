@@ -7,7 +7,7 @@ export interface MessagePartsProps {
   readonly conversationId: string;
 }
 
-/** What a row shows below a message: the mail that carries it, and the run that wrote it. */
+/** The parts below a message: the mail that carries it, and the run that wrote it. */
 export function MessageParts({ message, conversationId }: MessagePartsProps) {
   if (message.delivery !== 'sent' || message.deleted_at !== null) return null;
   const { agent_run_id: runId, channel, kind } = message;

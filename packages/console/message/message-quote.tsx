@@ -9,7 +9,7 @@ export interface MessageQuoteProps {
   readonly conversationId: string;
 }
 
-/** What a message replies to, which leads there. */
+/** The message to which another replies, as a link. */
 export function MessageQuote({ message, conversationId }: MessageQuoteProps) {
   const { reply_to_id: id, reply_to: original } = message;
   if (id === null || id === undefined) return null;

@@ -6,7 +6,7 @@ export interface MessageReactionsProps {
   readonly live: LiveConversation | undefined;
   readonly people: People;
   readonly ownId: string;
-  /** Whether the caller may add reactions and take its own back. */
+  /** Whether the caller may add reactions and take its own ones back. */
   readonly mayReact: boolean;
 }
 
@@ -40,7 +40,7 @@ export function MessageReactions({ message, live, people, ownId, mayReact }: Mes
   );
 }
 
-/** Returns who reacted, as far as it is known. */
+/** Returns the names of those who reacted, as far as they are known. */
 function namesOf(
   ids: readonly string[],
   count: number,

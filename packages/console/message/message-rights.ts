@@ -3,10 +3,10 @@ import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Me } from '@parley/protocol/resources/me.ts';
 import { authorIdOf } from './message-look.ts';
 
-/** What a person may do in a conversation, as far as messages are concerned. */
+/** A person's rights in a conversation that concern messages. */
 export interface ConversationRights {
   readonly ownId: string;
-  /** May send, react, and change what is the person's own. */
+  /** May send, react, and change the person's own messages. */
   readonly mayWrite: boolean;
   readonly mayReact: boolean;
   /** May delete what others wrote. */
@@ -39,7 +39,7 @@ export function conversationRights(
   };
 }
 
-/** What a person may do with one message. */
+/** A person's rights to one message. */
 export interface MessageRights {
   readonly react: boolean;
   readonly reply: boolean;
@@ -60,9 +60,7 @@ const NO_RIGHTS: MessageRights = {
   markUnread: false,
 };
 
-/**
- * Returns what may be done with a message. One that is not sent, or is deleted, permits nothing.
- */
+/** Returns the rights to a message. A message that is not sent, or is deleted, permits nothing. */
 export function messageRights(message: TimelineMessage, rights: ConversationRights): MessageRights {
   if (message.id === null || message.deleted_at !== null) return NO_RIGHTS;
   const isService = message.kind === 'system_event' || message.kind === 'alert';

@@ -27,17 +27,17 @@ export interface MessageRowProps {
   readonly conversationId: string;
   /** Whether it goes on from the message above it, without name and picture. */
   readonly continues?: boolean;
-  /** Shown in the pane of a thread: without what leads there. */
+  /** Whether the pane of a thread shows it, without links to the thread. */
   readonly isInThread?: boolean;
-  /** Ids of those whose last read message it is, with spaces between. */
+  /** Ids of actors that have read up to this message, with spaces between. */
   readonly readers?: string;
-  /** Whether the Tab key leads to it, as to one of all rows. */
+  /** Whether the Tab key leads to it, the only row of all. */
   readonly isInTabOrder?: boolean;
   /** Whether the reader was led to it. */
   readonly isFound?: boolean;
 }
 
-/** One message, with what may be done with it. */
+/** One message, with the actions on it. */
 export const MessageRow = memo((props: MessageRowProps) => {
   const context = useMessageContext();
   if (context !== null) {
@@ -68,7 +68,7 @@ function Row({ context, ...props }: MessageRowProps & { readonly context: Messag
   const [isMenuOpen, setMenuOpen] = useState(false);
   const [mode, setMode] = useState<RowMode | null>(null);
   useEffect(() => {
-    // The message may be gone while something of it is open.
+    // The message may be gone while a part of it is open.
     if (message.deleted_at !== null) setMode(null);
   }, [message.deleted_at]);
   const look = lookOf(message, customerIds);
@@ -162,7 +162,7 @@ function Row({ context, ...props }: MessageRowProps & { readonly context: Messag
   );
 }
 
-/** What the service says: a sentence, or an alert. */
+/** A message of the service: a sentence, or an alert. */
 function ServiceRow({ message, isInTabOrder = true, isFound = false }: MessageRowProps) {
   const isAlert = message.id !== null && message.kind === 'alert';
   return (

@@ -1,6 +1,6 @@
 import type { Actor } from '@parley/protocol/resources/actor.ts';
 
-/** A piece of a text: words, or one of the persons whom it mentions. */
+/** A piece of a text: words, or a person whom it mentions. */
 export interface TextPiece {
   readonly text: string;
   /** The person that the piece mentions. */

@@ -4,7 +4,7 @@ import { shortTimeOf } from '@parley/ui/text/time.ts';
 import { MessagesSquare } from 'lucide';
 import { showPane } from '../nav/place.ts';
 
-/** How many replies a message has, which opens them. */
+/** The number of replies to a message, which opens them. */
 export function MessageThread({ message: { id, thread } }: { readonly message: SentMessage }) {
   if (!thread || thread.reply_count === 0) return null;
   const { reply_count: count, last_reply: last, unread } = thread;

@@ -7,7 +7,7 @@ export interface ReadByProps {
   readonly people: People;
 }
 
-/** Those whose last read message stands above. */
+/** The actors whose last read message stands above. */
 export function ReadBy({ readers, people }: ReadByProps) {
   if (readers === '') return null;
   const all = readers.split(' ').flatMap((id) => people.get(id) ?? []);

@@ -14,7 +14,7 @@ export interface RowDialogsProps {
   readonly onDone: () => void;
 }
 
-/** What stands above the page for one message. */
+/** The dialogs above the page for one message. */
 export function RowDialogs({ mode, message, live, row, onDone }: RowDialogsProps) {
   switch (mode) {
     case 'reacting':

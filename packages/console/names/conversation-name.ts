@@ -1,7 +1,7 @@
 import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 
-/** What stands for a conversation in a list: its name, and what its picture is of. */
+/** A conversation's identity in a list: its name, and the subject of its picture. */
 export interface ConversationName {
   readonly name: string;
   readonly avatarUrl: string | null;
@@ -9,7 +9,7 @@ export interface ConversationName {
   readonly otherId: string | null;
 }
 
-/** Returns the title of a conversation, or the names of those that are in it beside the reader. */
+/** Returns the title of a conversation, or the names of its people other than the reader. */
 export function nameOf(conversation: Conversation, myId: string): ConversationName {
   const { type, audience, title, participants } = conversation;
   const others = (participants ?? [])

@@ -8,7 +8,7 @@ export interface PersonChoice extends Choice {
   readonly type: Person['type'];
 }
 
-/** Returns the people and agents whose name or address has the words, those left out excepted. */
+/** Returns the people and agents whose name or address has the words, except for excluded ones. */
 export async function findPeople(
   client: Client,
   words: string,

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'preact/compat';
 
-/** What the main part shows. */
+/** The content of the main part. */
 export type Main =
   | { readonly at: 'home' }
   /** `message` is the id of a message to show in its middle. */
@@ -12,18 +12,18 @@ export type Main =
   | { readonly at: 'administration'; readonly section: string; readonly id?: string }
   | { readonly at: 'installation' };
 
-/** What the page of the search looks for, as texts; what is left out is not asked for. */
+/** The search of the search page, as texts; absent keys do not filter. */
 export type SearchPlace = Readonly<Partial<Record<SearchKey, string>>>;
 export type SearchKey = (typeof SEARCH_KEYS)[number];
 const SEARCH_KEYS = ['q', 'in', 'by', 'after', 'before', 'has'] as const;
 
-/** What stands beside a conversation. */
+/** The pane beside a conversation. */
 export type Pane =
   | { readonly shows: 'details' }
   | { readonly shows: 'thread'; readonly id: string }
   | { readonly shows: 'run'; readonly id: string };
 
-/** What the console shows: the path of the page. */
+/** The present place in the console: the path of the page. */
 export interface Place {
   readonly main: Main;
   readonly pane?: Pane;
@@ -54,11 +54,11 @@ function segmentsOf(main: Main): string[] {
   }
 }
 
-/** Returns the place of a path; what is unknown leads home. */
+/** Returns the place of a path; an unknown path leads home. */
 export function placeOf(path: string, search = ''): Place {
   const query = new URLSearchParams(search);
   const pushed = query.get('conversation');
-  // The service worker opens the console with what a push is about (docs/sdk.md#web-push).
+  // The service worker opens the console with the subject of a push (docs/sdk.md#web-push).
   const segments = pushed === null ? path.slice(BASE.length).split('/').map(decoded) : ['c', pushed];
   const main = mainOf(segments, query);
   const pane = paneOf(query.get('pane'));
@@ -132,16 +132,16 @@ function announce(): void {
   for (const listener of listeners) listener();
 }
 
-/** Shows another place. `replace`: the way back does not lead here. */
+/** Shows another place. `replace`: the way back skips the present one. */
 export function go(place: Place, { replace = false } = {}): void {
   const path = pathOf(place);
-  // Leading to the same place again is news to what is shown there.
+  // Leading to the same place again is news to the parts that show it.
   if (path === `${location.pathname}${location.search}`) shown = undefined;
   else history[replace ? 'replaceState' : 'pushState'](null, '', path);
   announce();
 }
 
-/** Shows a pane beside what is shown, or none. */
+/** Shows a pane beside the main part, or none. */
 export function showPane(pane: Pane | null): void {
   const { main } = currentPlace();
   go(pane === null ? { main } : { main, pane });
@@ -154,7 +154,7 @@ export function showMessage(id: string, message: string): void {
   go({ main: { at: 'conversation', id, message }, ...(keepsPane && { pane }) });
 }
 
-/** Whether a pane stands beside the conversation, and not over it. */
+/** Returns whether a pane stands beside the conversation, and not over it. */
 function isWide(): boolean {
   return matchMedia('(min-width: 48.01rem)').matches;
 }

@@ -12,11 +12,11 @@ export interface NotificationListProps {
   readonly label: string;
   /** Whether a heading stands above each day. */
   readonly hasDays?: boolean;
-  /** One was opened. */
+  /** Called when a notification was opened. */
   readonly onOpen?: () => void;
 }
 
-/** Notifications, the newest first. What is shown counts as seen. The arrow keys move through them. */
+/** Notifications, the newest first. Shown ones count as seen. The arrow keys move through them. */
 export function NotificationList(props: NotificationListProps) {
   const { notifications, live, label, hasDays = false, onOpen } = props;
   const [current, setCurrent] = useState<string | null>(null);
@@ -56,7 +56,7 @@ export function NotificationList(props: NotificationListProps) {
   );
 }
 
-/** The notifications of each day, in their order. */
+/** Returns the notifications of each day, in their order. */
 function byDay(notifications: readonly Notification[]): readonly (readonly Notification[])[] {
   const days: Notification[][] = [];
   for (const notification of notifications) {

@@ -18,14 +18,14 @@ export function conversationOf(notification: Notification): string | null {
   return type === 'entity' && isConversation ? id : null;
 }
 
-/** Returns where a notification leads: its message, its run, its work; null for nowhere. */
+/** Returns a notification's target: its message, its run, its work; null if it has none. */
 export function placeOf(notification: Notification): Place | null {
   const { category, message_id: message = null, agent_run_id: run = null } = notification;
   if (category === 'webhook.disabled') return { main: { at: 'administration', section: 'webhooks' } };
   const id = conversationOf(notification);
   if (id === null && category === 'approval.requested') return { main: { at: 'work' } };
   if (id === null) return run === null ? null : { main: { at: 'administration', section: 'runs', id: run } };
-  // A draft stands above the field to write in, not in the timeline.
+  // A draft stands above the field for messages, not in the timeline.
   const isShown = message !== null && category !== 'draft.proposed';
   const main: Main = { at: 'conversation', id, ...(isShown && { message }) };
   return run !== null && !isShown && category !== 'draft.proposed'

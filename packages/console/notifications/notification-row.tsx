@@ -15,23 +15,23 @@ export interface NotificationRowProps {
   readonly live: Notifications | undefined;
   /** Whether the Tab key leads to it: to one row of the list. */
   readonly isTabStop: boolean;
-  /** It was opened. */
+  /** Called when it was opened. */
   readonly onOpen: (() => void) | undefined;
 }
 
-/** Whether a notification was not opened yet. */
+/** Returns whether a notification was not opened yet. */
 function isUnread({ status }: Notification): boolean {
   return status === 'unseen' || status === 'seen';
 }
 
-/** A notification in a list: who, what and when. It is drawn again for its own changes alone. */
+/** A notification in a list: who, what and when. Only its own changes draw it again. */
 export const NotificationRow = memo(function NotificationRow(props: NotificationRowProps) {
   const { notification, live, isTabStop, onOpen } = props;
   const { id, category, title, body, created_at: at, status, priority } = notification;
   const unread = isUnread(notification);
   const { isWork = false, label } = kindOf(category);
   const place = placeOf(notification);
-  // What fails is shown as it was, and can be done again.
+  // A failed change leaves the notification as it was, and can be done again.
   const mark = (move: 'markRead' | 'dismiss') => void live?.[move](id).catch(() => {});
   const open = () => {
     if (unread) mark('markRead');

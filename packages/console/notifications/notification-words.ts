@@ -17,7 +17,7 @@ import {
 interface Kind {
   readonly label: string;
   readonly icon: IconNode;
-  /** It waits for a decision, and goes away by itself. */
+  /** Whether it waits for a decision, and goes away by itself. */
   readonly isWork?: boolean;
 }
 

@@ -12,7 +12,7 @@ export function useSound(): boolean {
   return useSyncExternalStore(follow, isOn);
 }
 
-/** Turns the sound of this browser on or off; on, it is heard once. */
+/** Turns the sound of this browser on or off, and plays it once when turned on. */
 export function setSound(on: boolean): void {
   localStorage.setItem(KEY, on ? 'on' : 'off');
   for (const listener of listeners) listener();
@@ -40,7 +40,7 @@ function follow(listener: () => void): () => void {
 
 let context: AudioContext | undefined;
 
-/** Two short tones. A browser that has seen no click in the page stays silent. */
+/** Plays two short tones. A browser that has seen no click in the page stays silent. */
 function play(): void {
   context ??= new AudioContext();
   for (const [index, hertz] of [660, 880].entries()) {

@@ -8,7 +8,7 @@ import { ring } from './sound.ts';
 
 /**
  * Rings for notifications that arrive, and returns the title of the newest one, for screen readers.
- * What is on the screen already does neither.
+ * Notifications on the screen do neither.
  */
 export function useArrivals(): string {
   const { client } = useSignedIn();

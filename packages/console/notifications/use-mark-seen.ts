@@ -1,7 +1,7 @@
 import type { Notification, Notifications } from '@parley/client';
 import { useEffect, useRef } from 'preact/hooks';
 
-/** Marks what a list shows as seen, once the page is visible. */
+/** Marks the notifications of a list as seen, once the page is visible. */
 export function useMarkSeen(notifications: readonly Notification[], live: Notifications | undefined): void {
   const asked = useRef(new Set<string>());
   useEffect(() => {
@@ -11,7 +11,7 @@ export function useMarkSeen(notifications: readonly Notification[], live: Notifi
       for (const { id, status } of notifications) {
         if (status !== 'unseen' || asked.current.has(id)) continue;
         asked.current.add(id);
-        // One that fails is marked when it is shown the next time.
+        // A failed one is marked when it is shown the next time.
         live.markSeen(id).catch(() => asked.current.delete(id));
       }
     };

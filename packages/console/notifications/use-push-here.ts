@@ -4,7 +4,7 @@ import { go } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 import { pushWorker } from './push-worker.ts';
 
-/** What the service worker says when a push was clicked (docs/sdk.md#web-push). */
+/** The message of the service worker when a push was clicked (docs/sdk.md#web-push). */
 interface Opened {
   readonly type?: unknown;
   readonly payload?: { readonly conversation_id: string | null; readonly message_id: string | null };

@@ -7,7 +7,7 @@ export interface UnreadFeed extends Omit<NotificationsSnapshot, 'summary'> {
   readonly loadMore: () => Promise<unknown>;
 }
 
-/** Follows what was not opened yet: what is unseen, and what was seen. Of one kind, or of all. */
+/** Follows notifications not opened yet, unseen and seen, of one kind or of all. */
 export function useUnreadFeed(category: string): UnreadFeed {
   const kind = category === '' ? {} : { category };
   const unseen = useNotifications({ ...kind, status: 'unseen' });
@@ -33,7 +33,7 @@ export function useUnreadFeed(category: string): UnreadFeed {
   };
 }
 
-/** Two lists as one, down to where the first of them may lack something. */
+/** Returns two lists as one, down to where the first of them may lack something. */
 function merged(
   lists: readonly Pick<NotificationsSnapshot, 'notifications' | 'hasMore'>[],
 ): readonly Notification[] {

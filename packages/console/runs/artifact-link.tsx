@@ -6,7 +6,7 @@ import { shownName } from '@parley/ui/text/shown-name.ts';
 import { Download } from 'lucide';
 import { useSignedIn } from '../session/session-context.tsx';
 
-/** A link to the file that a call has made; nothing where it made none. */
+/** A link to the file that a call has made, if any. */
 export function ArtifactLink({ result }: { readonly result: unknown }) {
   const { artifact_id: id } = (result ?? {}) as { readonly artifact_id?: unknown };
   return typeof id === 'string' ? <ArtifactFile id={id} /> : null;

@@ -6,7 +6,7 @@ export interface RunLinkProps {
   readonly text?: string;
 }
 
-/** A link to the pane of a run, beside what is shown. */
+/** A link to the pane of a run, beside the present page. */
 export function RunLink({ id, text = 'Show the run' }: RunLinkProps) {
   const { main } = usePlace();
   return (

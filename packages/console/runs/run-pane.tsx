@@ -22,12 +22,12 @@ export interface RunPaneProps {
   readonly conversationId: string;
 }
 
-/** The run of an agent, live: what it writes, its steps and calls, its cost, and how it ends. */
+/** The run of an agent, live: its text, its steps and calls, its cost, and its end. */
 export function RunPane({ id, conversationId }: RunPaneProps) {
   const { run, text, steps, actions, waiting, error, status, live } = useRun(id);
   const { me } = useSignedIn();
   const { mayAct } = useRunRights(conversationId);
-  // Those that may call an endpoint themselves are asked to approve calls of it.
+  // People who may call an endpoint themselves are asked to approve its calls.
   const isAsked = useWaitingRuns().includes(id) || me.role?.type === 'admin';
   const { isBusy, problem, run: act } = useAction();
   if (run === null) {

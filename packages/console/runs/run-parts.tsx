@@ -16,7 +16,7 @@ export interface RunPartsProps {
   readonly conversationId: string;
 }
 
-/** What stands below a message that an agent has written: its steps, and how to stop it. */
+/** The parts below a message that an agent has written: its steps, and a button to stop it. */
 export function RunParts({ message, runId, conversationId }: RunPartsProps) {
   const { maySee, mayAct } = useRunRights(conversationId);
   if (!maySee) return null;

@@ -12,7 +12,7 @@ export interface RunStepsProps {
   readonly actions: readonly AgentRunAction[];
 }
 
-/** The turns of a model, each with what it called. */
+/** The turns of a model, each with its calls. */
 export function RunSteps({ steps, actions }: RunStepsProps) {
   return (
     <ol class="run-steps" aria-label="Steps">

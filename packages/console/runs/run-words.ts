@@ -1,6 +1,6 @@
 import type { AgentRun, AgentRunAction, AgentRunStep } from '@parley/client';
 
-/** The words for where a run, a call or a step stands. */
+/** The words for the states of runs, calls and steps. */
 export const RUN_WORDS: Readonly<Record<AgentRun['status'], string>> = {
   pending: 'Waiting to start',
   running: 'Running',
@@ -28,7 +28,7 @@ export const STEP_WORDS: Readonly<Record<AgentRunStep['status'], string>> = {
   failed: 'Failed',
 };
 
-/** Returns how a state looks: `good`, `bad`, `busy` or nothing special. */
+/** Returns the look of a state: `good`, `bad`, `busy` or nothing special. */
 export function toneOf(status: string): 'good' | 'bad' | 'busy' | 'quiet' {
   if (status === 'completed' || status === 'approved') return 'good';
   if (['failed', 'rejected', 'expired'].includes(status)) return 'bad';
@@ -49,7 +49,7 @@ export function costText(usd: number): string {
   return USD.format(usd);
 }
 
-/** Returns how long something took: milliseconds, seconds, or minutes and seconds. */
+/** Returns a duration as text: milliseconds, seconds, or minutes and seconds. */
 export function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;

@@ -5,7 +5,7 @@ const WAITING = { category: 'approval.requested', pageSize: 50 } as const;
 
 /**
  * Follows the runs that wait for the approval of this person, in one conversation or everywhere.
- * The server notifies those that may approve, and withdraws it as soon as anybody has decided.
+ * The server notifies people who may approve, and withdraws it as soon as anybody has decided.
  */
 export function useWaitingRuns(conversationId?: string): readonly string[] {
   const { notifications } = useNotifications(WAITING);

@@ -8,7 +8,7 @@ import { nameOf } from '../names/conversation-name.ts';
 
 /**
  * Returns conversations whose title or members have the words, or for no words the latest ones.
- * With an id, that one.
+ * With an id, returns only that conversation.
  */
 export async function findConversations(client: Client, words: string, id?: string): Promise<Choice[]> {
   const found =

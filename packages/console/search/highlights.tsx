@@ -1,7 +1,7 @@
 import type { SearchHighlight } from '@parley/protocol/resources/search-hit.ts';
 import { piecesOf } from './pieces.ts';
 
-/** Shows a text with the words that were searched for. */
+/** Shows a text with the searched words marked. */
 export function Highlighted({ of }: { readonly of: Pick<SearchHighlight, 'text' | 'ranges'> }) {
   return (
     <>

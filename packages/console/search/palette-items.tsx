@@ -4,7 +4,7 @@ import { PARTS } from '../nav/parts.ts';
 import { go } from '../nav/place.ts';
 import type { SignedIn } from '../session/session-context.tsx';
 
-/** Something to which the palette leads. */
+/** A target of the palette. */
 export interface PaletteItem extends Choice {
   readonly act: () => void | Promise<void>;
 }

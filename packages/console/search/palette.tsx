@@ -32,7 +32,7 @@ export function Palette({ onClose }: PaletteProps) {
         <Icon of={Search} />
         <input
           {...suggestions.field}
-          // The dialog gives the focus to it.
+          // The dialog gives the focus to this field.
           autofocus
           aria-label="Conversation, person or place"
           placeholder="Name or place"
@@ -46,7 +46,7 @@ export function Palette({ onClose }: PaletteProps) {
   );
 }
 
-/** Returns what fits the words: places at once, the others as the server answers. */
+/** Returns the hits for the words: places at once, the rest as the server answers. */
 function usePaletteItems(words: string) {
   const signedIn = useSignedIn();
   const { client, me, can } = signedIn;

@@ -1,12 +1,12 @@
 import type { SearchHighlight } from '@parley/protocol/resources/search-hit.ts';
 
-/** A piece of a text, with whether it has words that were searched for. */
+/** A piece of a text, and whether it has searched words. */
 export interface Piece {
   readonly text: string;
   readonly isHit: boolean;
 }
 
-/** Returns a text in pieces. */
+/** Splits a text into pieces. */
 export function piecesOf({ text, ranges }: Pick<SearchHighlight, 'text' | 'ranges'>): Piece[] {
   const pieces: Piece[] = [];
   let at = 0;

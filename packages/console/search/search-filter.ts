@@ -1,7 +1,7 @@
 import type { SearchFilter } from '@parley/client';
 import type { SearchPlace } from '../nav/place.ts';
 
-/** Returns the filter of a search for messages. Days are whole ones, in the zone of the browser. */
+/** Returns the filter of a search for messages. Days are whole, in the zone of the browser. */
 export function filterOf({ in: conversation, by, after, before, has }: SearchPlace): SearchFilter {
   const from = startOf(after, 0);
   const until = startOf(before, 1);
@@ -16,7 +16,7 @@ export function filterOf({ in: conversation, by, after, before, has }: SearchPla
   };
 }
 
-/** Returns when a day (`2026-11-26`) begins, or one that is some days later. */
+/** Returns the beginning of a day (`2026-11-26`), or of a day that is some days later. */
 function startOf(day: string | undefined, later: number): string | undefined {
   const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day ?? '') ?? [];
   if (year === undefined) return undefined;

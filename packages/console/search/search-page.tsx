@@ -16,7 +16,7 @@ import { findConversations } from './find-conversations.tsx';
 import { Highlighted } from './highlights.tsx';
 import { filterOf } from './search-filter.ts';
 
-/** A search through the messages of all conversations. What is looked for stands in the address. */
+/** A search through the messages of all conversations, with its words in the address. */
 export function SearchPage() {
   const { main } = usePlace();
   const search = main.at === 'search' ? main.search : {};
@@ -109,7 +109,7 @@ interface ChosenProps {
   readonly onChange: (id: string | undefined) => void;
 }
 
-/** A filter by something that is found by its name. */
+/** A filter by a thing that is found by its name. */
 function Chosen({ label, placeholder, id, nameOf, find, onChange }: ChosenProps) {
   const [known, setKnown] = useState<Choice | null>(null);
   const knownId = known?.id;

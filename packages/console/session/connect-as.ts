@@ -6,8 +6,8 @@ import type { Session } from './session.ts';
 
 /**
  * Connects the SDK with a session, over the network that the page can break. Messages that are not
- * sent yet are kept in the browser by account and person, so that they survive a reload; those of
- * an API key end with the page, as the key does.
+ * sent yet are kept in the browser by account and person, so that they survive a reload; an API
+ * key's messages end with the page, as the key does.
  */
 export function connectAs({ account, actor, getToken }: Session): Client {
   return connect({
@@ -19,7 +19,7 @@ export function connectAs({ account, actor, getToken }: Session): Client {
   });
 }
 
-/** Removes what the browser keeps of a person who signs out: nothing of it is sent any more. */
+/** Removes the browser's data of a person who signs out: no kept message is sent any more. */
 export async function forgetPerson({ account, actor }: Writer): Promise<void> {
   new KeptWriting({ account, actor }).clear();
   // A browser that refuses its storage has kept nothing.

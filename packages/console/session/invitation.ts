@@ -3,7 +3,7 @@ import { cookieSession, type Session } from './session.ts';
 
 const NAME = 'invitation';
 
-/** Follows the invitation by which the page was opened; the page says when it is done with it. */
+/** Follows the invitation by which the page was opened; the page says when it has used it. */
 export function useInvitation(): readonly [string | null, (secret: null) => void] {
   const [secret, setSecret] = useState(takeInvitation);
   useEffect(() => {

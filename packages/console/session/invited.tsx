@@ -6,7 +6,7 @@ import type { Session } from './session.ts';
 export interface InvitedProps {
   readonly secret: string;
   readonly onSession: (session: Session) => void;
-  /** The person signs in by another way. */
+  /** Called when the person signs in by another way. */
   readonly onOther: () => void;
 }
 

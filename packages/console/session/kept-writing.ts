@@ -6,15 +6,15 @@ export interface Mention {
 }
 
 /**
- * What a person has written and not sent, by conversation or thread. It is in `localStorage`, so
- * that it also survives a closed tab and a browser that ends by itself: what is lost with it is
- * work. Signing out removes it, as the messages that wait to be sent.
+ * A person's unsent writing, by conversation or thread. It is in `localStorage`, so that it also
+ * survives a closed tab and a browser that ends by itself, because losing it means losing work.
+ * Signing out removes it, as it removes the messages that wait to be sent.
  */
 export interface Writing {
   readonly text: string;
-  /** The people that were chosen from the list; those whose names are still in the text count. */
+  /** The people chosen from the list; they count while their names are in the text. */
   readonly mentions: readonly Mention[];
-  /** For whom the person writes, in a case. Kept when the text is sent. */
+  /** The audience in a case. Kept when the text is sent. */
   readonly audience: Audience;
   /** Subject and copies of a mail as the person has changed them. */
   readonly subject?: string;
@@ -24,10 +24,10 @@ export interface Writing {
 /** `internal`: a note to the team. `customer`: a reply. */
 export type Audience = 'internal' | 'customer';
 
-/** Nothing goes to a customer before the person has chosen so. */
+/** Nothing goes to a customer before the person has chosen that. */
 export const NOTHING_WRITTEN: Writing = { text: '', mentions: [], audience: 'internal' };
 
-/** Whose writing it is. Persons who share a browser share nothing. */
+/** The person of a writing. Persons who share a browser share nothing. */
 export interface Writer {
   readonly account: string;
   readonly actor: string;
@@ -42,7 +42,7 @@ export interface WritingStorage {
   removeItem(name: string): void;
 }
 
-/** What one person has written, by the id of the conversation or of the message replied to. */
+/** One person's writing, by the id of the conversation or of the message replied to. */
 export class KeptWriting {
   readonly #storage: WritingStorage | null;
   readonly #prefix: string;
@@ -68,7 +68,7 @@ export class KeptWriting {
       if (isEmpty(writing)) this.#storage?.removeItem(name);
       else this.#storage?.setItem(name, JSON.stringify(writing));
     } catch {
-      // What is shown stays shown.
+      // The field keeps its text.
     }
   }
 
@@ -93,7 +93,7 @@ function isEmpty({ text, audience, subject, cc }: Writing): boolean {
   return text === '' && audience === 'internal' && subject === undefined && cc === undefined;
 }
 
-/** The storage is shared with other versions of the page. */
+/** Checks a value, because other versions of the page share the storage. */
 function isWriting(value: unknown): value is Partial<Writing> {
   const { text, mentions, audience } = (value ?? {}) as Partial<Writing>;
   return (

@@ -1,8 +1,8 @@
 import type { ConnectOptions } from '@parley/client';
 
 /**
- * The network of the page, which a person may break for a while to see what happens then: requests
- * that are under way fail, the socket is lost, and new ones find nothing.
+ * The network of the page, which a person may break for a while to see the effects: requests under
+ * way fail, the socket is lost, and new requests find nothing.
  */
 class Network {
   readonly #listeners = new Set<() => void>();
@@ -10,7 +10,7 @@ class Network {
   #mends: ReturnType<typeof setTimeout> | undefined;
   #brokenUntil: number | null = null;
 
-  /** When it is mended at the latest, in milliseconds since 1970; null while it is whole. */
+  /** The latest time of its mending, in milliseconds since 1970; null while it is whole. */
   readonly brokenUntil = (): number | null => this.#brokenUntil;
 
   /** Returns the function that removes the listener. */
@@ -19,7 +19,7 @@ class Network {
     return () => this.#listeners.delete(listener);
   };
 
-  /** What `connect` takes of the platform. */
+  /** Returns the platform's parts that `connect` takes. */
   options(): Pick<ConnectOptions, 'WebSocket' | 'fetch' | 'XMLHttpRequest'> {
     return {
       WebSocket: socketOver(this) as unknown as NonNullable<ConnectOptions['WebSocket']>,
@@ -42,7 +42,7 @@ class Network {
     this.#brokenUntil = null;
     this.#breaking = new AbortController();
     this.#announce();
-    // As a browser says it: the SDK tries at once.
+    // Dispatched as a browser does it, so that the SDK tries at once.
     dispatchEvent(new Event('online'));
   }
 
@@ -68,7 +68,7 @@ const BROKEN = 'The network of this page was broken on purpose.';
 /** The close code of a connection that ended without a word. */
 const LOST = 1006;
 
-/** A WebSocket that is lost when the network breaks. */
+/** Returns a WebSocket class whose sockets are lost when the network breaks. */
 function socketOver(network: Network) {
   return class extends EventTarget {
     readonly #socket: WebSocket | undefined;
@@ -115,7 +115,7 @@ function socketOver(network: Network) {
   };
 }
 
-/** A request with progress that fails when the network breaks. */
+/** Returns a class of requests with progress that fail when the network breaks. */
 function requestOver(network: Network) {
   return class extends XMLHttpRequest {
     override send(body?: Document | XMLHttpRequestBodyInit | null): void {

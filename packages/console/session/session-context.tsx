@@ -21,7 +21,7 @@ export interface SignedIn {
 
 const Context = createContext<SignedIn | null>(null);
 
-/** Returns who is signed in. Throws an Error outside of the console. */
+/** Returns the person who is signed in. Throws an Error outside of the console. */
 export function useSignedIn(): SignedIn {
   const value = useContext(Context);
   if (value === null) throw new Error('There is no session above this component.');
@@ -35,7 +35,7 @@ export interface SessionContextProps {
   readonly children: ComponentChildren;
 }
 
-/** Reads who is signed in, and shows its children then. */
+/** Reads the person who is signed in, and then shows its children. */
 export function SessionContext({ client, session, onEnd, children }: SessionContextProps) {
   const { value: me, problem, reload } = useResource(client, () => client.me());
   const end = useEvent(onEnd);
@@ -43,7 +43,7 @@ export function SessionContext({ client, session, onEnd, children }: SessionCont
     if (me === null) return null;
     const granted = new Set(me.permissions);
     const signOut = async () => {
-      // The browser must not show what others write to a person who has left it.
+      // The browser must not show the messages of a person who has left it.
       await client.push.unregister().catch(() => {});
       await forgetPerson({ account: me.account.id, actor: me.actor.id });
       await session.end();

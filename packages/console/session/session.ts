@@ -1,6 +1,6 @@
-/** How a person is signed in. All credentials stay in the memory of the page. */
+/** A person's session. All credentials stay in the memory of the page. */
 export interface Session {
-  /** Another one for each sign-in. */
+  /** A new key for each sign-in. */
   readonly key: string;
   readonly account: string;
   /** The id of the person's actor; null for an API key, whose actor the server alone knows. */
@@ -40,7 +40,7 @@ export async function cookieSession(): Promise<Session | null> {
   };
 }
 
-/** Returns a session with an API key. It ends with the page, which has it in its memory alone. */
+/** Returns a session with an API key. It ends with the page, which alone remembers the key. */
 export function keySession(account: string, token: string): Session {
   return { key: `key ${account}`, account, actor: null, getToken: async () => token, end: async () => {} };
 }

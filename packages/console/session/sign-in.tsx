@@ -12,7 +12,7 @@ export interface SignInProps {
   readonly onSession: (session: Session) => void;
 }
 
-/** Signs in by what is there already, and offers every other way. */
+/** Signs in by a session that exists already, and offers every other way. */
 export function SignIn({ onSession }: SignInProps) {
   const { value: offered, problem } = useResource('offered', async () => {
     const found = await begin();
@@ -68,7 +68,7 @@ interface Offered {
   readonly people: readonly DemoPerson[];
 }
 
-/** Returns the session that there is already, else what is offered. */
+/** Returns the existing session, else the ways to sign in. */
 async function begin(): Promise<{ readonly session: Session } | { readonly offered: Offered }> {
   const asked = new URLSearchParams(location.search).get('as') ?? sessionStorage.getItem(DEMO_KEY);
   const session = (asked !== null && (await demoSessionOf(asked))) || (await cookieSession());
@@ -77,7 +77,7 @@ async function begin(): Promise<{ readonly session: Session } | { readonly offer
   return { offered: { providers: offeredProviders, people } };
 }
 
-/** The tab stays with the person. */
+/** Opens the session of a demo person, with whom the tab stays. */
 async function demoSessionOf(key: string): Promise<Session | null> {
   const session = await openDemoSession(key);
   if (session !== null) sessionStorage.setItem(DEMO_KEY, key);

@@ -1,15 +1,15 @@
 import type { ClientErrorReason, ConnectionSnapshot } from '@parley/client';
 
-/** How the page stands with the server, as a person reads it. */
+/** The state of the connection to the server, as a person reads it. */
 export interface ConnectionNote {
   readonly look: 'live' | 'wait' | 'offline';
   readonly title: string;
-  /** Why it is so, and what waits to be sent; empty where there is nothing to say. */
+  /** The reason, and the number of waiting messages; empty where there is nothing to say. */
   readonly detail: string;
 }
 
 export interface ConnectionFacts extends Pick<ConnectionSnapshot, 'state' | 'error' | 'unsent'> {
-  /** What the browser says of the device. */
+  /** Whether the browser reports a network. */
   readonly hasNetwork: boolean;
   /** Whether the person has broken the network of the page. */
   readonly isBroken: boolean;

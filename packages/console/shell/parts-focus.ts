@@ -1,11 +1,11 @@
-/** The parts of the page, in the order of F6: what has the focus in each. */
+/** The parts of the page, in the order of F6, by the elements that take their focus. */
 const PARTS = [
   { part: '.side-bar', first: '.inbox-row-link[tabindex="0"], .side-bar-find' },
   { part: '.shell-main', first: null },
   { part: '.side-pane', first: 'button, a, [tabindex="0"]' },
 ] as const;
 
-/** Moves the focus to the next part of the page that is shown, or to the one before. */
+/** Moves the focus to the next or previous part of the page that is shown. */
 export function focusPart(step: 1 | -1): void {
   const shown = PARTS.flatMap(({ part, first }) => {
     const element = document.querySelector<HTMLElement>(part);

@@ -9,7 +9,7 @@ import { useSignedIn } from '../session/session-context.tsx';
 import { forgetDemo } from '../session/sign-in.tsx';
 import { setTheme, THEMES, type Theme, useTheme } from './theme.ts';
 
-/** What concerns the person alone. */
+/** The settings of the person alone. */
 export function SettingsPage() {
   const { me, signOut } = useSignedIn();
   return (

@@ -24,7 +24,7 @@ import { SidePane } from './side-pane.tsx';
 
 type OpenDialog = 'palette' | 'new' | 'help';
 
-/** The frame of the console: the side bar, what is open, and what stands beside it. */
+/** The frame of the console: the side bar, the main part, and the pane beside it. */
 export function Shell() {
   const { main, pane } = usePlace();
   const { me, can } = useSignedIn();
@@ -69,7 +69,7 @@ export function Shell() {
   );
 }
 
-/** Moves the focus with the place: into what was opened, and back to its row in the list. */
+/** Moves the focus with the place: into the opened part, and back to its row in the list. */
 function useFocusOf(main: Main): void {
   const place = main.at === 'conversation' ? main.id : main.at;
   const isHome = main.at === 'home';

@@ -62,7 +62,7 @@ export const SHORTCUTS: readonly ShortcutGroup[] = [
 
 export type GlobalKey = 'find' | 'new' | 'search' | 'help' | 'nextPart' | 'previousPart';
 
-/** Calls what a key means anywhere in the page, unless it may be of a text or a dialog is open. */
+/** Runs a key's handler anywhere in the page, unless a text may take it or a dialog is open. */
 export function useGlobalKeys(handlers: Readonly<Record<GlobalKey, () => void>>): void {
   const current = useRef(handlers);
   current.current = handlers;
@@ -79,7 +79,7 @@ export function useGlobalKeys(handlers: Readonly<Record<GlobalKey, () => void>>)
   }, []);
 }
 
-/** Returns what a key means. In a text only keys that write nothing mean something. */
+/** Returns the meaning of a key. In a text only keys that write nothing have a meaning. */
 export function globalKey(press: KeyPress, isInText: boolean): GlobalKey | undefined {
   const { ctrlKey, metaKey, altKey, shiftKey } = press;
   const key = pressedKey(press);
@@ -92,8 +92,8 @@ export function globalKey(press: KeyPress, isInText: boolean): GlobalKey | undef
 const PLAIN: Readonly<Record<string, GlobalKey>> = { n: 'new', '/': 'search', '?': 'help' };
 
 /**
- * Where keys that write are for a text or a choice. Somebody who types at the radio or the button
- * of a form has its text in mind.
+ * Elements in which writing keys are for a text or a choice. Somebody who types at the radio or the
+ * button of a form has its text in mind.
  */
 const FOR_TEXT = 'form, fieldset, label, input, textarea, select, [role="menu"], [role="listbox"]';
 

@@ -47,7 +47,7 @@ export function SideBar({ onFind, onNew, onHelp }: SideBarProps) {
   );
 }
 
-/** Parts that have a place above the others. */
+/** Parts that have a place above the list of parts. */
 const ELSEWHERE: ReadonlySet<Main['at']> = new Set(['settings', 'search', 'notifications']);
 
 /** Components at the end of a link to a part, such as a number of new things. */

@@ -12,13 +12,13 @@ export interface SidePaneProps {
   readonly pane: Pane;
 }
 
-/** What stands beside a conversation. Escape closes it, and the focus goes back to where it was. */
+/** The pane beside a conversation. Escape closes it, and the focus returns to its earlier place. */
 export function SidePane({ conversationId, pane }: SidePaneProps) {
   const before = useRef(document.activeElement);
   const aside = useRef<HTMLElement>(null);
   const shown = 'id' in pane ? pane.id : pane.shows;
   useEffect(() => {
-    // Where a finger writes, a field with the focus would bring the keyboard up.
+    // On a touch screen, a field with the focus would bring the keyboard up.
     const isTyped = pane.shows === 'thread' && !matchMedia('(pointer: coarse)').matches;
     const field = isTyped ? aside.current?.querySelector<HTMLElement>('.message-field') : null;
     (field ?? aside.current)?.focus();
@@ -38,7 +38,7 @@ export function SidePane({ conversationId, pane }: SidePaneProps) {
       tabIndex={-1}
       aria-label={title}
       onKeyDown={(event) => {
-        // What is written to a thread is kept.
+        // The unsent text of a thread is kept.
         const isTyping =
           event.target instanceof HTMLElement &&
           event.target.matches('input, textarea:not(.message-field), select');

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'preact/compat';
 
-/** The looks of the console; `system` is what the device says. */
+/** The looks of the console; `system` follows the device. */
 export const THEMES = { system: 'As the device', light: 'Light', dark: 'Dark' } as const;
 export type Theme = keyof typeof THEMES;
 
@@ -12,7 +12,7 @@ function keptTheme(): Theme {
   return kept === 'light' || kept === 'dark' ? kept : 'system';
 }
 
-/** Gives the page the theme that this browser keeps. To be called before something is shown. */
+/** Gives the page the theme that this browser keeps. Must be called before the first drawing. */
 export function applyTheme(): void {
   const theme = keptTheme();
   const { classList } = document.documentElement;

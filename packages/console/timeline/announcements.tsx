@@ -6,14 +6,14 @@ import { authorIdOf } from '../message/message-look.ts';
 
 export interface AnnouncementsProps {
   readonly messages: readonly TimelineMessage[];
-  /** Whether the newest messages are there: what is loaded is not announced. */
+  /** Whether the newest messages are there: loaded ones are not announced. */
   readonly isReady: boolean;
   readonly ownId: string;
 }
 
 /**
- * Says new messages of others to screen readers: the first at once, then at most once a second.
- * Texts that are being written are said when they are complete.
+ * Announces new messages of others to screen readers: the first at once, then at most one a second.
+ * Texts that are being written are announced when they are complete.
  */
 export function Announcements({ messages, isReady, ownId }: AnnouncementsProps) {
   const [said, setSaid] = useState('');

@@ -6,7 +6,7 @@ import { nameOf } from '../names/conversation-name.ts';
 import { showPane } from '../nav/place.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 
-/** What a conversation is, and what opens beside it. */
+/** The head of a conversation: its facts, and the buttons of its panes. */
 export function ConversationHead({ conversationId }: { readonly conversationId: string }) {
   const { me } = useSignedIn();
   const { conversation, pins, presence } = useConversation(conversationId);

@@ -17,10 +17,10 @@ export interface MessageListProps {
   readonly target: Target | null;
   readonly line: number | null | undefined;
   readonly ownId: string;
-  /** Counts how often the reader asked for the end. */
+  /** The number of times the reader asked for the end. */
   readonly ends: number;
   readonly onAtEnd: (isAtEnd: boolean) => void;
-  /** The reader has sent a message. */
+  /** Called when the reader has sent a message. */
   readonly onOwn: () => void;
 }
 
@@ -61,7 +61,7 @@ export function MessageList(props: MessageListProps) {
     } catch {
       // The connection says why; the next scrolling tries again.
     } finally {
-      // What was added is measured first.
+      // The new rows are measured first.
       requestAnimationFrame(() => {
         isLoading.current[edge] = false;
       });
@@ -69,7 +69,7 @@ export function MessageList(props: MessageListProps) {
   });
   const newest = useEvent(() => ({ messages: source.messages, indexes }));
   const grow = useEvent((edge: 'top' | 'bottom') => {
-    // What was loaded is rendered with the next frame, and then shown.
+    // The loaded messages are rendered with the next frame, and then shown.
     requestAnimationFrame(() => {
       const now = newest();
       setRange((edge === 'top' ? withOlder : withNewer)(now.messages, now.indexes));
@@ -78,7 +78,7 @@ export function MessageList(props: MessageListProps) {
   const atEnd = useEvent((value: boolean) => {
     setAtEnd(value);
     onAtEnd(value);
-    // New ones are shown from now on, and old ones make room for them.
+    // New messages are shown from now on, and old ones make room for them.
     if (value) setRange(({ from: first }) => ({ from: first, to: null }));
   });
   useLayoutEffect(() => {
@@ -93,13 +93,13 @@ export function MessageList(props: MessageListProps) {
 
   useOpening({ list, keeper, isReady: source.status === 'ready' && line !== undefined && target === null });
   const toNewest = useEvent(() => {
-    // An old part of the conversation is replaced by the newest one, which begins at its end.
+    // The newest part replaces an old part of the conversation, and begins at its end.
     if (source.hasNewer) return;
     setRange(NEWEST);
     keeper.current!.hasMoreBelow = false;
     keeper.current!.toEnd();
   });
-  // With the rendering and not after it: the reader may scroll away at once.
+  // This runs with the rendering and not after it: the reader may scroll away at once.
   useLayoutEffect(() => {
     if (ends > 0) toNewest();
   }, [ends]);

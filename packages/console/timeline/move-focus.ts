@@ -1,6 +1,6 @@
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 
-/** The arrow keys, Home and End lead from one message to another. */
+/** Moves the focus from one message to another by the arrow keys, Home and End. */
 export function moveFocus(event: KeyboardEvent): void {
   const row = event.target;
   if (!(row instanceof HTMLElement) || !row.matches('[data-message]')) return;

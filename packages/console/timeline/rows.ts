@@ -14,7 +14,7 @@ interface MessageLine {
   readonly message: TimelineMessage;
   /** Whether it goes on from the message above it, without name and picture. */
   readonly continues: boolean;
-  /** Ids of those whose last read message it is, with spaces between. */
+  /** Ids of actors that have read up to this message, with spaces between. */
   readonly readers: string;
 }
 
@@ -26,9 +26,9 @@ export interface RowsInput {
   readonly line: number | null;
   readonly ownId: string;
   readonly customerIds: ReadonlySet<string> | null;
-  /** How far others have read, by the ids of actors. */
+  /** The read positions of others, by the ids of actors. */
   readonly reads: ReadonlyMap<string, { readonly sequence: number }>;
-  /** Whether what is shown ends with the newest message, under which are those who read all. */
+  /** Whether the newest message is shown, under which the readers of everything stand. */
   readonly isNewest: boolean;
 }
 
@@ -65,7 +65,7 @@ function firstUnread(messages: readonly TimelineMessage[], line: number, ownId: 
   );
 }
 
-/** Messages of one author within minutes stand together. */
+/** Returns whether messages stand together: of one author, within minutes. */
 function goesOn(
   above: TimelineMessage | undefined,
   message: TimelineMessage,

@@ -1,16 +1,16 @@
-/** What scrolling tells the timeline. */
+/** The timeline's listener for scrolling. */
 export interface ScrollListener {
-  /** Whether the reader is at the newest message, and is kept there. */
+  /** Called with whether the reader is at the newest message, and is kept there. */
   atEnd(isAtEnd: boolean): void;
-  /** The reader comes near an edge of what is shown. */
+  /** Called when the reader comes near an edge of the shown messages. */
   near(edge: 'top' | 'bottom'): void;
 }
 
 /**
  * Keeps the reading position of a list in a scrolled box, whatever is added, removed or changes its
- * height. At the end the position is the end, as a state that scrolling up alone takes away;
- * elsewhere it is the first message that is seen. The box has no anchoring of its own
- * (`overflow-anchor`), which Safari lacks, and which would round in another way.
+ * height. At the end the position is the end, a state that only scrolling up ends; elsewhere it is
+ * the first visible message. The box has no anchoring of its own (`overflow-anchor`), which Safari
+ * lacks, and which would round in another way.
  */
 export class ScrollKeeper {
   /** Whether newer messages are not in the list, so that its end is not the newest. */
@@ -42,7 +42,7 @@ export class ScrollKeeper {
     this.#box.removeEventListener('scroll', this.#scrolled);
   }
 
-  /** Restores the position: to be called after each change of the list, before it is painted. */
+  /** Restores the position. Must be called after each change of the list, before it is painted. */
   keep(): void {
     this.#catchUp();
     if (this.#isAtEnd) {
@@ -51,7 +51,7 @@ export class ScrollKeeper {
     }
     const { row, top } = this.#anchor ?? {};
     if (row?.isConnected && top !== undefined) {
-      // Where the row was meant to be stays as it is, so that roundings do not add up.
+      // The intended place of the row stays as it is, so that roundings do not add up.
       const moved = this.#topOf(row) - top;
       if (Math.abs(moved) > ROUNDED_PX) this.#moveTo(this.#box.scrollTop + moved);
       this.#tellNear();
@@ -66,7 +66,7 @@ export class ScrollKeeper {
     this.#settle();
   }
 
-  /** Moves to a row, which is then what is kept in its place. */
+  /** Moves to a row, which then keeps its place. */
   show(row: Element, block: 'center' | 'start'): void {
     this.#setAtEnd(false);
     row.scrollIntoView({ block, behavior: 'instant' });
@@ -75,7 +75,7 @@ export class ScrollKeeper {
     this.#tellNear();
   }
 
-  /** Whether a row is below the upper edge of the box. */
+  /** Returns whether a row is below the upper edge of the box. */
   isBelowTop(row: Element): boolean {
     return this.#topOf(row) >= 0;
   }
@@ -87,7 +87,7 @@ export class ScrollKeeper {
     this.#settle();
   };
 
-  /** Takes in what the reader has scrolled since the last event of it, which comes once a frame. */
+  /** Applies the reader's scrolling since its last event, which comes once a frame. */
   #catchUp(): void {
     const scrolled = this.#box.scrollTop - this.#top;
     if (scrolled === 0) return;
@@ -99,7 +99,7 @@ export class ScrollKeeper {
   #noticeEnd(): void {
     const { scrollTop, scrollHeight, clientHeight } = this.#box;
     if (!this.hasMoreBelow && scrollHeight - scrollTop - clientHeight <= AT_END_PX) this.#setAtEnd(true);
-    // The box or the list may have grown since it was moved: that is no scrolling.
+    // The box or the list may have grown since it was moved, which is no scrolling.
     else if (scrollTop < this.#top - 1) this.#setAtEnd(false);
   }
 
@@ -114,7 +114,7 @@ export class ScrollKeeper {
     if (scrollHeight - scrollTop - clientHeight < NEAR_PX) this.#listener.near('bottom');
   }
 
-  /** The first message that is seen from its top on: what is above it may change its height. */
+  /** Returns the first message with a visible top; messages above it may change their height. */
   #firstSeen(): { readonly row: Element; readonly top: number } | undefined {
     const rows = this.#list.children;
     let [low, high] = [0, rows.length];

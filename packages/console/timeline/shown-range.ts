@@ -1,4 +1,4 @@
-/** Which messages of a timeline are in the document, by the keys of the first and the last. */
+/** The messages of a timeline that are in the document, by the keys of the first and the last. */
 export interface ShownRange {
   /** Null: as many as a step before the end. */
   readonly from: string | null;
@@ -17,8 +17,8 @@ export const NEWEST: ShownRange = { from: null, to: null };
 export type Indexes = readonly [from: number, to: number];
 
 /**
- * Returns the indexes of what is shown, at most MOST_SHOWN. `follows`: the reader is at the end, so
- * old messages make room for new ones; otherwise new ones wait.
+ * Returns the indexes of the shown messages, at most MOST_SHOWN. `follows`: the reader is at the
+ * end, so old messages make room for new ones; otherwise new ones wait.
  */
 export function indexesOf(keys: readonly Keyed[], { from, to }: ShownRange, follows: boolean): Indexes {
   const last = to === null ? -1 : keys.findLastIndex(({ key }) => key === to);

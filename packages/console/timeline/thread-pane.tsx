@@ -6,11 +6,11 @@ import { MessageRow } from '../message/message-row.tsx';
 
 export interface ThreadPaneProps {
   readonly conversationId: string;
-  /** The message that is replied to. */
+  /** The first message of the thread. */
   readonly messageId: string;
 }
 
-/** A message with its replies, and where to write another. */
+/** A message with its replies, and a field for another. */
 export function ThreadPane({ conversationId, messageId }: ThreadPaneProps) {
   const { root, messages, hasOlder, status, live } = useThread(conversationId, messageId);
   const list = useRef<HTMLDivElement>(null);

@@ -15,7 +15,7 @@ export interface TimelineProps {
   readonly message?: string | undefined;
 }
 
-/** The messages of a conversation, and where its reader is in them. */
+/** The messages of a conversation, and its reader's place among them. */
 export function Timeline({ conversationId, message }: TimelineProps) {
   const { messages, status, live } = useConversation(conversationId);
   const ownId = useMessageContext()?.rights.ownId ?? '';

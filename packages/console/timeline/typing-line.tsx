@@ -1,6 +1,6 @@
 import { useTyping } from '@parley/client/react';
 
-/** Says who is typing. Its place is kept, so that nothing moves. */
+/** The names of the people who type. Its place is kept, so that nothing moves. */
 export function TypingLine({ conversationId }: { readonly conversationId: string }) {
   const { typing } = useTyping(conversationId);
   const names = typing.flatMap(({ name }) => name ?? []);

@@ -9,8 +9,8 @@ interface Scrolled {
 }
 
 /**
- * Begins at the newest message, or at the unread line where it does not fit; not where the reader
- * has scrolled already.
+ * Begins at the newest message, or at the unread line where it does not fit, unless the reader has
+ * scrolled already.
  */
 export function useOpening({ list, keeper, isReady }: Scrolled & { readonly isReady: boolean }): void {
   const isDone = useRef(false);
@@ -28,7 +28,7 @@ export function useOpening({ list, keeper, isReady }: Scrolled & { readonly isRe
 export interface TargetInput extends Scrolled {
   readonly target: Target | null;
   readonly source: Source;
-  /** Has the message of an index in the document. Returns whether it is. */
+  /** Puts the message of an index into the document. Returns whether it is there. */
   readonly reveal: (index: number) => boolean;
 }
 

@@ -15,9 +15,9 @@ export interface Reading {
 }
 
 /**
- * Follows what a person has read of an open conversation. The unread line stays where it was when
- * the conversation was opened, until the page was hidden; and what is shown counts as read only
- * while the page is seen, has the focus, and is at the end.
+ * Follows how far a person has read an open conversation. The unread line keeps its place from the
+ * opening until the page was hidden. Shown messages count as read only while the page is seen, has
+ * the focus, and is at the end.
  */
 export function useReading(conversationId: string, ownId: string, isAtEnd: boolean): Reading {
   const { messages, status, conversation, live } = useConversation(conversationId);

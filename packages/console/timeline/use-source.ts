@@ -6,7 +6,7 @@ import { usePlace } from '../nav/place.ts';
 
 /** The messages of which a part is shown. */
 export interface Source {
-  /** Another one for other messages. */
+  /** A new key for other messages. */
   readonly key: string;
   readonly messages: readonly TimelineMessage[];
   readonly status: 'loading' | 'ready' | 'ended';
@@ -16,16 +16,16 @@ export interface Source {
   readonly loadNewer: () => Promise<unknown>;
 }
 
-/** A message that the reader is led to. */
+/** A message to which the reader is led. */
 export interface Target {
   readonly id: string;
-  /** Counts how often the reader was led anywhere. */
+  /** Counts the times that the reader was led anywhere. */
   readonly turn: number;
 }
 
 /**
- * Follows the newest messages of a conversation; or those around a message that the place names and
- * that is not among them. A message that arrives meanwhile is not appended to an old part.
+ * Follows the newest messages of a conversation, or those around a message that the place names, if
+ * it is not among the newest. A message that arrives meanwhile is not appended to an old part.
  */
 export function useSource(
   conversationId: string,
@@ -74,7 +74,7 @@ export function useSource(
   return { source, target };
 }
 
-/** Counts how often the page was led to the place that it shows. */
+/** Counts the times that the page was led to its present place. */
 function useTurn(): number {
   const place = usePlace();
   const last = useRef({ place, href: location.href, turn: 0 });

@@ -1,6 +1,6 @@
 import { isStatus, type Section } from '../administration/section.ts';
 
-/** Where events are sent. */
+/** The receivers of events. */
 export const WEBHOOK_SECTIONS: readonly Section[] = [
   {
     slug: 'webhooks',

@@ -2,7 +2,7 @@ import { CopyLine } from '../administration/notice.tsx';
 import type { MoreProps } from '../administration/section.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 
-/** What a page embeds to show a widget. */
+/** The HTML by which a page embeds a widget. */
 export function WidgetSnippet({ item }: MoreProps) {
   const { me } = useSignedIn();
   const source = `${location.origin}/widget.js`;

@@ -14,7 +14,7 @@ export interface ProposedDraft {
   readonly conversationId: string;
 }
 
-/** Follows the drafts that this person may approve, the one that waits longest first. */
+/** Follows the drafts that this person may approve, the longest waiting first. */
 export function useProposedDrafts(): readonly ProposedDraft[] {
   const { notifications } = useNotifications(PROPOSED);
   return useMemo(
@@ -34,7 +34,7 @@ export function useCasesToAnswer(): { readonly cases: readonly Conversation[]; r
   return { cases, hasMore };
 }
 
-/** Follows how much waits for the person. */
+/** Counts the work that waits for the person. */
 export function useWorkCount(): number {
   return useWaitingRuns().length + useProposedDrafts().length + useCasesToAnswer().cases.length;
 }

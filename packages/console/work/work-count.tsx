@@ -1,6 +1,6 @@
 import { useWorkCount } from './use-work.ts';
 
-/** How much waits for the person, for the side bar. */
+/** The number of things that wait for the person, for the side bar. */
 export function WorkCount() {
   const count = useWorkCount();
   if (count === 0) return null;

@@ -7,7 +7,7 @@ import { CaseRow } from './case-row.tsx';
 import { ConversationLink } from './conversation-link.tsx';
 import { type ProposedDraft, useCasesToAnswer, useProposedDrafts } from './use-work.ts';
 
-/** What waits for the person: calls and drafts to decide, and customers to answer. */
+/** The work that waits for the person: calls and drafts to decide, and customers to answer. */
 export function WorkPage() {
   const runs = useWaitingRuns();
   const drafts = useProposedDrafts();

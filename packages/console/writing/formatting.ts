@@ -1,13 +1,13 @@
 import { type KeyPress, pressedKey } from '@parley/ui/typing/pressed-key.ts';
 
-/** A text with what is selected in it. */
+/** A text with its selection. */
 export interface Selected {
   readonly text: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** A piece of a text that takes the place of another, and what is selected then. */
+/** A piece of a text that takes the place of another, and the selection afterwards. */
 export interface Change {
   readonly from: number;
   readonly to: number;
@@ -20,7 +20,7 @@ export type Format = 'bold' | 'italic' | 'strike' | 'code' | 'link' | 'list' | '
 
 const MARKS = { bold: '**', italic: '_', strike: '~~', code: '`' } as const;
 
-/** Returns the change that formats what is selected, or that takes the format back. */
+/** Returns the change that formats the selection, or takes the format back. */
 export function formatted(selected: Selected, format: Format): Change {
   switch (format) {
     case 'link':
@@ -54,7 +54,7 @@ function fenced({ text, start, end }: Selected): Change {
   return { from: start, to: end, insert, start: start + open.length, end: start + open.length + end - start };
 }
 
-/** The address is selected, since it is what is missing. */
+/** Links the selection, and selects the address, which is missing. */
 function linked({ text, start, end }: Selected): Change {
   const words = text.slice(start, end);
   const isAddress = /^https?:\/\/\S+$/.test(words);

@@ -2,23 +2,23 @@ import type { ConversationEmail } from '@parley/protocol/resources/email.ts';
 import { useResource } from '@parley/ui/hooks/resource.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 
-/** Returns how mail of a case travels; null until it was read, and for what is no mail. */
+/** Returns how mail of a case travels; null until it was read, and for other conversations. */
 export function useConversationEmail(conversationId: string, isOn: boolean): ConversationEmail | null {
   const { client } = useSignedIn();
   const path = `/v1/messaging/conversations/${conversationId}/email`;
-  // Without it the mail is sent all the same: the server completes it.
+  // The mail is sent without it too: the server completes it.
   return useResource(isOn ? path : null, (signal) => client.fetch<ConversationEmail>(path, { signal })).value;
 }
 
 export interface MailFieldsProps {
-  /** Whom the mail goes to; null where that is not known or not chosen. */
+  /** The recipients of the mail; null where they are unknown or not chosen. */
   readonly to: readonly string[] | null;
   readonly subject: string;
   readonly cc: string;
   readonly onChange: (change: { readonly subject?: string; readonly cc?: string }) => void;
 }
 
-/** What a mail has beside its text. */
+/** The fields of a mail beside its text. */
 export function MailFields({ to, subject, cc, onChange }: MailFieldsProps) {
   return (
     <div class="mail-fields">

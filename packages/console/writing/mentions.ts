@@ -2,7 +2,7 @@ import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { Person } from '@parley/protocol/resources/person.ts';
 import type { Mention } from '../session/kept-writing.ts';
 
-/** One that a text may mention. */
+/** A person or agent that a text may mention. */
 export interface Candidate extends Mention {
   readonly detail: string;
   readonly avatarUrl: string | null;
@@ -10,7 +10,7 @@ export interface Candidate extends Mention {
   readonly isMember: boolean;
 }
 
-/** What stands before the caret after an `@`. */
+/** The text before the caret after an `@`. */
 export interface Asked {
   /** The position of the `@`. */
   readonly from: number;
@@ -34,7 +34,7 @@ export function membersOf(participants: readonly Participant[], ownId: string): 
   return candidates.sort((one, other) => Number(one.type === 'agent') - Number(other.type === 'agent'));
 }
 
-/** Returns those of the account's people that are no members. */
+/** Returns the account's people who are no members. */
 export function othersOf(
   people: readonly Person[],
   members: readonly Candidate[],
@@ -60,7 +60,7 @@ export function meant(words: string, candidates: readonly Candidate[], most = 8)
   return candidates.filter(isMeant).slice(0, most);
 }
 
-/** Returns those of the chosen people whose names are still in the text, each once. */
+/** Returns the chosen people whose names are still in the text, each once. */
 export function mentionsIn(text: string, chosen: readonly Mention[]): Mention[] {
   const found = new Map<string, Mention>();
   for (const mention of chosen) if (text.includes(`@${mention.name}`)) found.set(mention.id, mention);

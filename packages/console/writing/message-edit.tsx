@@ -12,7 +12,7 @@ import { mailOf } from './outgoing.ts';
 import { momentOf } from './send-times.ts';
 import { TimeField } from './time-field.tsx';
 
-/** What is shown of the message. */
+/** The shown part of the message. */
 type EditedMessage = Pick<ChatMessage, 'body' | 'subject' | 'channel' | 'status'> &
   Partial<Pick<ChatMessage, 'mentions' | 'cc'>>;
 
@@ -22,11 +22,11 @@ export interface MessageEditProps {
   /** The time of a scheduled message, as the value of a field. */
   readonly time?: string;
   readonly onSave: (change: EditMessageBody) => Promise<unknown> | undefined;
-  /** Called when it was saved, and when it is given up. */
+  /** Called when the change was saved or given up. */
   readonly onEnd: () => void;
 }
 
-/** Changes a message that was written: one that was sent, a scheduled one, or an open draft. */
+/** Changes a written message: a sent one, a scheduled one, or an open draft. */
 export function MessageEdit({ conversationId, message, time, onSave, onEnd }: MessageEditProps) {
   const { people } = useConversation(conversationId);
   const [written, setWritten] = useState<Written>(() => ({

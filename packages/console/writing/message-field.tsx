@@ -6,7 +6,7 @@ import type { Mention } from '../session/kept-writing.ts';
 import { type Format, formatOf, formatted } from './formatting.ts';
 import { useMentionList } from './use-mention-list.tsx';
 
-/** A text with the people that were chosen for it. */
+/** A text with the people chosen for it. */
 export interface Written {
   readonly text: string;
   readonly mentions: readonly Mention[];
@@ -17,7 +17,7 @@ export interface MessageFieldProps {
   readonly label: string;
   readonly placeholder?: string;
   readonly written: Written;
-  /** Called with what has changed. */
+  /** Called with the changed parts. */
   readonly onWritten: (change: Partial<Written>) => void;
   /** Called by Enter; Shift+Enter begins a line. */
   readonly onEnter: () => void;
@@ -75,7 +75,7 @@ export function MessageField(props: MessageFieldProps) {
   );
 }
 
-/** Formats what is selected in a field. */
+/** Formats the selection of a field. */
 export function applyFormat(field: HTMLTextAreaElement, format: Format): void {
   const { value: text, selectionStart: start, selectionEnd: end } = field;
   const change = formatted({ text, start, end }, format);

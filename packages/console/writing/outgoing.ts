@@ -2,7 +2,7 @@ import type { AttachmentInput, SendMessageBody } from '@parley/protocol/resource
 import type { Audience, Writing } from '../session/kept-writing.ts';
 import { mentionsIn } from './mentions.ts';
 
-/** How what is written is sent. */
+/** The circumstances of sending a text. */
 export interface Sending {
   readonly writing: Writing;
   /** Null in a conversation without a customer, where there is no choice. */
@@ -10,10 +10,10 @@ export interface Sending {
   /** Whether replies of the case leave as mail. */
   readonly isMail: boolean;
   readonly attachments: readonly AttachmentInput[];
-  /** Others cannot be mentioned. */
+  /** Only members can be mentioned. */
   readonly memberIds: ReadonlySet<string>;
   readonly replyTo?: string | undefined;
-  /** When it is to be sent (RFC 3339); now by default. */
+  /** The time of sending (RFC 3339); now by default. */
   readonly at?: string | undefined;
   /** A reply that another person approves. */
   readonly isDraft?: boolean;
@@ -38,7 +38,7 @@ export function messageOf(sending: Sending): SendMessageBody | null {
   };
 }
 
-/** Returns what a mail has beside its text. What the person has not changed is the server's. */
+/** Returns the fields of a mail beside its text. The server fills fields that nobody changed. */
 export function mailOf({ subject, cc }: Pick<Writing, 'subject' | 'cc'>): {
   subject?: string;
   cc?: string[];

@@ -11,14 +11,14 @@ import { type Asked, askedAt, type Candidate, meant, membersOf, othersOf } from 
 export interface MentionList {
   readonly suggestions: Suggestions<Candidate & Choice>;
   readonly isOpen: boolean;
-  /** Shows what is meant at the caret. */
+  /** Shows the candidates for the words at the caret. */
   readonly look: (text: string, caret: number) => void;
   readonly close: () => void;
 }
 
 /**
- * Follows the people of a conversation, its agents, and then those of the account. `onChoose` is
- * called with what was chosen and the name that was being written, which it replaces.
+ * Follows the people of a conversation, its agents, and then those of the account. `onChoose` gets
+ * the choice and the name that was being written, which it replaces.
  */
 export function useMentionList(
   conversationId: string,
@@ -49,7 +49,7 @@ export function useMentionList(
     items,
     words: isOpen ? words : null,
     takesTab: true,
-    // The members are there at once, and others come behind them.
+    // The members are there at once, and the others follow.
     isCurrent: true,
     onChoose: (candidate) => {
       onChoose(candidate, asked!);

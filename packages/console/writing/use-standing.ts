@@ -3,7 +3,7 @@ import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { useSignedIn } from '../session/session-context.tsx';
 import type { Standing } from './writable.ts';
 
-/** What the person may do in a conversation. */
+/** A person's rights in a conversation. */
 export interface OwnStanding extends Standing {
   readonly conversation: Conversation | null;
   /** Whether the person belongs to the team, and is not the customer of the case. */
@@ -12,7 +12,7 @@ export interface OwnStanding extends Standing {
   readonly runsConversation: boolean;
 }
 
-/** Follows what the person may do in a conversation. */
+/** Follows the person's rights in a conversation. */
 export function useStanding(conversationId: string): OwnStanding {
   const { me, can } = useSignedIn();
   const { conversation, end } = useConversation(conversationId);

@@ -2,7 +2,7 @@ import type { ConversationEnd } from '@parley/client';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 
-/** What decides whether a person can write into a conversation. */
+/** The facts by which a person can write into a conversation. */
 export interface Standing {
   readonly conversation:
     | (Pick<Conversation, 'status' | 'audience'> & Partial<Pick<Conversation, 'blocked' | 'deleted_at'>>)
@@ -12,7 +12,7 @@ export interface Standing {
   readonly can: (permission: string) => boolean;
 }
 
-/** Why a person cannot write, as a sentence. */
+/** The reason why a person cannot write, as a sentence. */
 export interface Refusal {
   readonly sentence: string;
   /** Whether it can be opened again. */

@@ -27,7 +27,7 @@ export function decodeText(bytes: Buffer, label: string | null): DecodedText {
   const text = decoder.decode(bytes);
   const lost = count(text, /\ufffd/g);
   if (decoder.encoding !== 'utf-8' || lost === 0) return { text, isDamaged: lost > 0 };
-  // If most characters are valid, the others are damaged; otherwise the label is wrong.
+  // If most characters are valid, the rest is damaged; otherwise the label is wrong.
   const isMostlyUtf8 = count(text, /[\u0080-\ufffc]/g) >= lost;
   return isMostlyUtf8 ? { text, isDamaged: true } : decodeAs(bytes, 'windows-1252');
 }
@@ -86,7 +86,7 @@ function decodeAs(bytes: Buffer, name: string): DecodedText {
   return { text, isDamaged: text.includes('\ufffd') };
 }
 
-/** RFC 2152: text outside `+…-` is ASCII, text inside is UTF-16 in base64. */
+/** Decodes RFC 2152: text outside `+…-` is ASCII, text inside is UTF-16 in base64. */
 function decodeUtf7(text: string): string {
   return text.replace(/\+([A-Za-z0-9+/]*)-?/g, (_, base64: string) => {
     if (base64 === '') return '+';

@@ -90,15 +90,15 @@ const MAX_ADDRESS_CHARACTERS = 320;
 const BYTE_ORDER_MARK = /^\xef\xbb\xbf/;
 
 /**
- * Headers should be ASCII. Others are in UTF-8, ISO-2022-JP or an old character set. Each line is
- * decoded alone, so that a switch to Japanese in one line does not affect the next.
+ * Returns a decoder for single lines, so that a switch to Japanese in one line does not affect the
+ * next. Headers should be ASCII; others are in UTF-8, ISO-2022-JP or an old character set.
  */
 function lineDecoder(charset: string): (line: string) => string {
   const decoder = new TextDecoder(charset);
   return (line) => decoder.decode(Buffer.from(line, 'latin1'));
 }
 
-/** Servers write these for servers, without encoded words and other character sets. */
+/** Returns whether servers write it for servers, without encoded words or other charsets. */
 export function isForServers(name: string): boolean {
   return name === 'authentication-results';
 }
@@ -175,8 +175,7 @@ export function messageIdsOf(raw: string): string[] {
   const bracketed = [...raw.matchAll(/<([^<>]{1,998})>/g)].map(([, id = '']) => id.replace(/\s+/g, ''));
   const ids = bracketed.length > 0 ? bracketed : raw.split(/[\s,]+/).map((id) => id.replace(/[<>]/g, ''));
   const clean = ids.map((id) => cleanLine(id)).filter((id) => id !== '' && id.length <= MAX_ID_CHARACTERS);
-  // Of a thread that is too long, keeps the first id, which began it, and the last ones, which are
-  // answered.
+  // Keeps the first id of an overlong thread, which began it, and the last ids, which are answered.
   return clean.length <= MAX_IDS ? clean : [...clean.slice(0, 1), ...clean.slice(1 - MAX_IDS)];
 }
 

@@ -34,8 +34,8 @@ const MIME_LIMITS = {
 
 /**
  * Splits a mail into its parts while it arrives. Work and memory grow only with the number of
- * bytes: a line is compared with all open boundaries at once, a header is kept up to its limit, and
- * parts beyond the limits are skipped.
+ * bytes: a line is compared with all open boundaries at once, and a header is kept up to its limit.
+ * Parts beyond the limits are skipped.
  */
 export class MimeSplitter {
   /** Whether anything is skipped or missing. */
@@ -105,7 +105,7 @@ export class MimeSplitter {
       }
       const boundary = this.#atLineStart && header.parent !== null ? this.#boundaryOf(line) : null;
       if (boundary !== null) {
-        // A part that ends within its header.
+        // The part ends within its header.
         this.#rest = bytes.subarray(at);
         yield* this.#endHeader();
         return;
@@ -244,7 +244,7 @@ function nextDashes(bytes: Buffer, from: number, atLineStart: boolean): number {
   return at === -1 ? -1 : at + 1;
 }
 
-/** The line break before a boundary belongs to the boundary. */
+/** Leaves out the line break before a boundary, which belongs to it. */
 function beforeBreak(bytes: Buffer, at: number): number {
   if (at === 0 || bytes[at - 1] !== LF) return at;
   return at > 1 && bytes[at - 2] === CR ? at - 2 : at - 1;
@@ -260,7 +260,7 @@ function breakAtEnd(bytes: Buffer): number {
   return bytes[end - 1] === CR ? end - 1 : end;
 }
 
-/** Without a type, a part is text, but in a digest it is a mail. */
+/** Returns the type: without one, a part is text, but in a digest a mail. */
 function typeOf(header: Header, parent: MimePart | null): StructuredField {
   const type = structuredField(header.raw('content-type'));
   if (/^[a-z0-9!#$&^_.+-]{1,100}\/[a-z0-9!#$&^_.+-]{1,100}$/.test(type.value)) return type;

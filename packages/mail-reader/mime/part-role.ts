@@ -16,7 +16,7 @@ export function roleOf(part: MimePart): PartRole {
   if (container === 'multipart/report' && RETURNED.has(type)) return 'returned';
   if (container === 'multipart/report' && type.startsWith('message/')) return 'ignored';
   if (container === 'multipart/signed' && SIGNATURES.test(type)) return 'ignored';
-  // A multipart that cannot be split, because its boundary is missing or it is nested too deep.
+  // A multipart cannot be split if its boundary is missing or it is nested too deep.
   if (type.startsWith('multipart/')) return part.parent === null ? 'plain' : 'ignored';
   if (container === 'multipart/alternative' && OTHER_BODIES.has(type)) return 'ignored';
   if (type !== 'text/plain' && type !== 'text/html') return 'attachment';
@@ -37,7 +37,7 @@ const RETURNED = new Set([
   'message/global-headers',
 ]);
 const SIGNATURES = /^application\/(pgp-signature|(x-)?pkcs7-signature)$/;
-/** The same body again, for clients of kinds that Parley is not. */
+/** The same body in forms for other kinds of clients. */
 const OTHER_BODIES = new Set([
   'text/x-amp-html',
   'text/watch-html',
@@ -46,7 +46,7 @@ const OTHER_BODIES = new Set([
   'text/rtf',
 ]);
 
-/** The name under which a part is attached. */
+/** Returns the file name of an attached part. */
 export function filenameOf(part: MimePart): string {
   const name = nameOf(part).replace(/^.*[/\\]/, '');
   const { value: type } = part.type;

@@ -8,7 +8,7 @@ export interface TransferDecoder {
   end(): Buffer;
 }
 
-/** `encoding` is the value of Content-Transfer-Encoding. */
+/** Returns the decoder for a value of Content-Transfer-Encoding. */
 export function transferDecoder(encoding: string): TransferDecoder {
   const name = encoding.toLowerCase();
   if (name.includes('base64')) return new Base64Decoder();
@@ -153,7 +153,7 @@ function escapeEnd(bytes: Buffer, at: number): number | undefined {
   return end === at + 1 && end + 1 >= bytes.length ? undefined : at;
 }
 
-/** The value of a hexadecimal digit, else so negative that no sum of two is a byte. */
+/** Returns a hexadecimal digit's value, else one so negative that no sum of two is a byte. */
 function hexOf(byte: number | undefined): number {
   if (byte === undefined) return -1_000;
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;

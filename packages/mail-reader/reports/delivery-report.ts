@@ -24,11 +24,11 @@ function originalRfcIdOf(header: Header, { returned, text }: ReportParts): strin
   // Old servers put the returned mail into their own text.
   const inText = /^[> \t]*Message-ID:[ \t]*\n?[ \t]*<([^<>\s]{1,900})>/im.exec(text)?.[1];
   if (inText !== undefined) return inText;
-  // Others answer the mail like a person.
+  // Other servers answer the mail like a person.
   return header.messageIds('in-reply-to')[0] ?? header.messageIds('references').at(-1) ?? null;
 }
 
-/** The first group of fields is about the server; each further one is about a recipient. */
+/** Reads a recipient from each group of fields but the first, which is about the server. */
 function recipientsOf(status: Buffer): ReportedRecipient[] {
   const groups = status
     .toString('latin1')

@@ -21,7 +21,7 @@ export function oldRecipients(header: Header, text: string): ReportedRecipient[]
   }));
 }
 
-/** A person may quote a bounce, so the words alone prove nothing. */
+/** Returns whether a server wrote it: a person may quote the words of a bounce. */
 function isFromServer(header: Header): boolean {
   if (/^<\s*>$/.test(header.raw('return-path') ?? '') || header.raw('x-failed-recipients') !== null)
     return true;

@@ -6,7 +6,7 @@ export function cleanText(text: string): string {
   return text.replace(LINE_BREAKS, '\n').replace(CONTROLS, '').toWellFormed();
 }
 
-/** Like `cleanText`, but on one line. */
+/** Cleans like `cleanText`, but to one line. */
 export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim();
 }

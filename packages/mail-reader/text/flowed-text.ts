@@ -1,6 +1,6 @@
 /**
- * Joins the lines that a mailer wrapped (RFC 3676): those that end with a blank continue on the
- * next. `delSp` means that the blank is not part of the text.
+ * Joins the lines that a mailer wrapped (RFC 3676): a line that ends with a blank continues on the
+ * next line. `delSp` means that the blank is not part of the text.
  */
 export function unflowed(text: string, delSp: boolean): string {
   const paragraphs: { readonly quotes: string; readonly pieces: string[] }[] = [];

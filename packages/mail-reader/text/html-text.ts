@@ -105,7 +105,7 @@ export class HtmlText {
     this.#gap = Math.min(this.#gap ?? this.#quotes, this.#quotes);
   }
 
-  /** Outlook puts one before quotes. */
+  /** Adds a rule, as Outlook does before quotes. */
   #rule(): void {
     this.#endBlock();
     this.#line = ['_'.repeat(32)];

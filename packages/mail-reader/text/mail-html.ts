@@ -132,7 +132,7 @@ function sides(property: string, patterns: RegExp[]): Record<string, RegExp[]> {
   return Object.fromEntries(names.map((name) => [name, patterns]));
 }
 
-/** Relative links lead to the page that shows the mail, and other schemes start programs. */
+/** Refuses relative links, which lead to the page with the mail, and schemes for programs. */
 function linkOf(href: string): string | undefined {
   const url = URL.parse(href);
   return url !== null && LINKED.has(url.protocol) ? url.href : undefined;
@@ -140,7 +140,7 @@ function linkOf(href: string): string | undefined {
 
 const LINKED = new Set(['http:', 'https:', 'mailto:', 'tel:']);
 
-/** External pictures are named, not loaded: they tell senders when and where a mail is read. */
+/** Names external pictures unloaded: they tell senders when and where a mail is read. */
 function pictureOf(src: string, pictures: ReadonlyMap<string, number>): Record<string, string> {
   const source = src.trim();
   if (/^cid:/i.test(source)) {
@@ -186,5 +186,5 @@ function isMadeOfTags(html: string): boolean {
 
 const MAX_TAGS = 40_000;
 const MAX_OPEN_TAGS = 2_000;
-/** Those without an end tag, and those whose end tag is often omitted. */
+/** Tags without an end tag, or whose end tag is often omitted. */
 const VOID_TAGS = new Set(wordsOf('br img hr input meta link col area base wbr p li td tr th'));

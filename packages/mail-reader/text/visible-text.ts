@@ -23,14 +23,14 @@ function historyStart(lines: readonly string[]): number {
   return lines.length;
 }
 
-/** A line of underscores or dashes belongs to the header below it. */
+/** Returns the start of a header with the line of underscores or dashes above it. */
 function separated(lines: readonly string[], index: number): number {
   let start = index;
   while (start > 0 && /^\s*([_-]{5,}\s*)?$/.test(lines[start - 1] ?? '')) start -= 1;
   return start;
 }
 
-/** `From:` in any of the languages, and two more fields below it. */
+/** Matches `From:` in any of the languages, and two more fields below it. */
 function isHistoryHeader(lines: readonly string[], index: number): boolean {
   if (!FROM.test(lines[index] ?? '')) return false;
   const below = lines.slice(index + 1, index + 8);

@@ -11,8 +11,8 @@ import type { FromMailWorker, ReaderThread } from './reader-thread.ts';
 /** The methods of a store of files that reading a mail needs. */
 export interface AttachmentStore {
   /**
-   * Stores bytes under a new key, and returns how many they are. `bytes` may reuse its memory for
-   * the next. Rejects with the error of `bytes`, and then keeps nothing of them.
+   * Stores bytes under a new key, and returns their number. `bytes` may reuse its memory for the
+   * next piece. Rejects with the error of `bytes`, and then keeps no bytes.
    */
   putStream(
     object: { readonly key: string; readonly contentType: string },
@@ -157,7 +157,7 @@ class IncomingPart {
     return { ...this.#part, sizeBytes: await this.#stored };
   }
 
-  /** The store then keeps nothing of it. */
+  /** Makes the store drop the part. */
   async abort(): Promise<void> {
     this.#offered.promise.catch(() => undefined);
     this.#offered.reject(new Error('The attachment is incomplete.'));

@@ -125,7 +125,7 @@ export class ReaderThread {
     this.#worker.unref();
     this.#idle = setTimeout(() => {
       this.#end();
-      // It ends by itself, and what was loaded first may store what speeds up the next start.
+      // It ends by itself, and modules loaded first may store caches for the next start.
       this.#send({ kind: 'end' });
     }, IDLE_MS).unref();
   }
@@ -136,7 +136,7 @@ export class ReaderThread {
     await this.#worker.terminate();
   }
 
-  /** Both figures come from within the thread, which is interrupted for them wherever it is. */
+  /** Watches time and memory, for which the thread is interrupted wherever it is. */
   #watchMail(): void {
     const worker = this.#worker;
     let before: NodeJS.CpuUsage | undefined;

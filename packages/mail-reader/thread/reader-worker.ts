@@ -17,7 +17,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 const out = Buffer.from(decoded);
 
-/** Each message is answered before the next, so that bytes never accumulate between the threads. */
+/** Sends a message and waits for the answer, so bytes never accumulate between the threads. */
 function ask(message: FromMailWorker): Promise<ToMailWorker> {
   const answer = nextMessage();
   port.postMessage(message);

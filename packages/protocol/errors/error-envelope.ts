@@ -57,7 +57,7 @@ export function codeOf(condition: ErrorCondition): string {
   return ERRORS[condition].code ?? condition;
 }
 
-/** Both URLs come from the configuration; `requestLogUrl` is null if there is no log to link to. */
+/** Returns an error object. `requestLogUrl` is configured too, or null without a log to link to. */
 export function toErrorObject(error: ApiError, docsUrl: string, requestLogUrl: string | null): ErrorObject {
   const { type, transient, anchor } = ERRORS[error.condition];
   const code = codeOf(error.condition);

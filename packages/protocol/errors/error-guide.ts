@@ -5,9 +5,9 @@ import type { ErrorCondition } from './errors.ts';
 interface ErrorAdvice {
   /** When it happens. */
   readonly when: string;
-  /** What its caller does about it. */
+  /** The caller's remedy. */
   readonly remedy: string;
-  /** A `message` as it may read. */
+  /** An example of its `message`. */
   readonly message: string;
   /** A `param` that the error may name. */
   readonly param: string | null;

@@ -53,7 +53,7 @@ interface ErrorEntry {
   readonly anchor?: string;
 }
 
-/** Most conditions are about the request itself, and the same request is refused again. */
+/** Returns an entry, by default for a request that would be refused again. */
 function entry<const Rest extends Partial<ErrorEntry>>(status: number, rest?: Rest): ErrorEntry & Rest {
   return { type: 'invalid_request_error', transient: false, status, ...(rest as Rest) };
 }
@@ -127,12 +127,12 @@ export function missingField(param: string | null, message = 'This field is requ
   return new ApiError('missing_field', message, { param });
 }
 
-/** Returns the refusal for what should work again in a moment. */
+/** Returns the refusal for an outage that should pass in a moment. */
 export function unavailable(message: string, cause?: unknown): ApiError {
   return new ApiError('service_unavailable', message, { retryAfterS: 1, cause });
 }
 
-/** Returns the refusal of an actor that was deactivated, where one is to be chosen that can act. */
+/** Returns the refusal of a deactivated actor where an active one has to be chosen. */
 export function deactivatedActor(param: string): ApiError {
   return invalid(param, 'This actor is deactivated. Activate it first, or choose another one.');
 }

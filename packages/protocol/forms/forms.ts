@@ -3,7 +3,7 @@ import { ageOf, type NullBeforeRule, nullBeforeOf, sinceOf } from '../schema/sin
 import { VERSIONS, type Version } from '../versions.ts';
 import { isMention, mentioned } from './mentions.ts';
 
-/** Where the values of a schema have what came with later versions. */
+/** The places of a schema that came with later versions. */
 export type Shape =
   | {
       readonly kind: 'object';
@@ -27,7 +27,7 @@ export interface Newer {
 
 export interface Field {
   readonly name: string;
-  /** What precedes its value in JSON behind another field. */
+  /** The JSON text before its value, behind another field. */
   readonly key: string;
   /** Present if its values have newer fields inside. */
   readonly schema?: TSchema;
@@ -47,7 +47,7 @@ interface Part extends Field {
 }
 
 /**
- * Returns the value in the form of this version: without what is newer, at any depth. The value
+ * Returns the value in the form of this version: without newer parts, at any depth. The value
  * itself is not changed, and parts that are the same in both versions are shared. Dropped fields
  * are set to undefined, which JSON leaves out; that is cheaper than copies with fewer keys.
  */
@@ -58,7 +58,7 @@ export function formAt<T>(version: Version, schema: TSchema, value: T): T {
   return newest <= age ? value : (cut(age, schema, value) as T);
 }
 
-/** Of the schemas of answers. */
+/** By schema of an answer. */
 const NEWEST_AGES = new WeakMap<TSchema, number>();
 
 /** Returns undefined if no value of the schema has newer fields. */
@@ -78,7 +78,7 @@ export function prepareForms(schema: TSchema): void {
   else if (shape?.kind === 'choice') for (const choice of shape.byObject.values()) prepareForms(choice);
 }
 
-/** The shape of one of several kinds of resources. */
+/** Returns the shape for one of several kinds of resources. */
 export function chosen(byObject: ReadonlyMap<unknown, TSchema>, value: object): Shape | undefined {
   const schema = byObject.get((value as { readonly object?: unknown }).object);
   return schema && shapeOf(schema);
@@ -159,7 +159,7 @@ function asField([name, schema]: readonly [string, TSchema]): Field {
   return { name, key: `,"${name}":`, ...(hasNewer(schema) && { schema }) };
 }
 
-/** Whether every other choice is null. */
+/** Returns whether every other choice is null. */
 function isOnlyChoice(choice: TSchema, choices: readonly TSchema[]): boolean {
   return choices.every((other) => other === choice || (other as { type?: unknown }).type === 'null');
 }

@@ -8,7 +8,7 @@ const MENTIONED: Readonly<Record<string, TSchema>> = {
   error: ErrorEnvelope.properties.error,
 };
 
-/** Whether the schema is only the name of another one. */
+/** Returns whether the schema only names another schema. */
 export function isMention(schema: object): schema is { readonly title: string } {
   return (
     'title' in schema && 'type' in schema && schema.type === 'object' && Object.keys(schema).length === 2

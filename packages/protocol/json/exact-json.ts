@@ -27,8 +27,8 @@ export interface ExactNumber {
 
 /**
  * Parses JSON of callers, whose numbers may be amounts and ids of other systems: JSON.stringify
- * gives numbers back that are equal to those of the text. A number is an ExactNumber where a double
- * would be another one, or beyond the doubles. Throws SyntaxError.
+ * writes numbers that are equal to those of the text. A number is an ExactNumber if no double is
+ * equal to it. Throws SyntaxError.
  */
 export function parseExact(text: string): unknown {
   return MAY_BE_INEXACT.test(text) ? json.parse(text, keepDigits) : JSON.parse(text);
@@ -39,9 +39,9 @@ export function isExactNumber(value: unknown): value is ExactNumber {
 }
 
 /**
- * Finds numbers of more than 15 digits and those with an exponent: every other one has a double
- * that is printed with the same digits. It takes about a nanosecond a character, parsing with a
- * reviver ten times as long as parsing.
+ * Finds numbers with more than 15 digits or an exponent: every other number has a double that is
+ * printed with the same digits. It takes about a nanosecond a character; parsing with a reviver
+ * takes ten times as long as parsing.
  */
 const MAY_BE_INEXACT = /(?:^|[\s:,[])-?(?:[\d.]{16}|[\d.]+[eE])/;
 
@@ -51,7 +51,7 @@ function keepDigits(_key: string, value: unknown, { source }: Context): unknown 
   return printed === source || decimalOf(printed) === decimalOf(source) ? value : json.rawJSON(source);
 }
 
-/** Returns the digits of a number without zeros at either end, and its exponent. No sign. */
+/** Returns the unsigned digits of a number without zeros at either end, and its exponent. */
 function decimalOf(text: string): string {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');

@@ -31,7 +31,7 @@ export const TypingBody = Body({
   }),
 });
 
-/** The answer to a request that says so over REST. */
+/** The answer to a typing declaration over REST. */
 export const TypingState = Type.Object({
   object: Type.Literal('typing'),
   conversation_id: Type.String(),

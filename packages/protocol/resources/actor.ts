@@ -71,7 +71,7 @@ export interface ActorFields {
   readonly avatar_url: string | null;
 }
 
-/** A handle is shown for users and keys only (docs/contract.md#actors). */
+/** Returns the actor. Only users and keys show a handle (docs/contract.md#actors). */
 export function presentActor(fields: ActorFields): Actor {
   const { id, type, name, handle, avatar_url } = fields;
   return {
@@ -86,8 +86,8 @@ export function presentActor(fields: ActorFields): Actor {
 }
 
 /**
- * A message as a part of what messages contain themselves. chat-message.ts, which imports those,
- * adds its fields here, so that none of them imports it.
+ * A message within a part of a message. chat-message.ts, which imports these parts, adds its fields
+ * here, so that no part imports it.
  */
 export interface MentionedMessage {
   readonly object: 'chat_message';

@@ -46,11 +46,11 @@ export const MAX_AGENTS = { free: 5, pro: 100 } as const;
 /** Grants every endpoint tool. No other slug may stand beside it (docs/contract.md#tools). */
 export const EVERY_ENDPOINT_TOOL = '*';
 
-/** What `include[]` may name wherever agents are shown. */
+/** The values of `include[]` wherever agents are shown. */
 export const AGENT_INCLUDES = ['config', 'tools', 'role'] as const;
 export type AgentInclude = (typeof AGENT_INCLUDES)[number];
 
-/** What starts the agent; fields of other types are null. Create Agent shows null for it. */
+/** The trigger of the agent; fields of other types are null. Create Agent shows it as null. */
 export const TriggerConfig = Type.Object({
   cron_schedule: Nullable(Type.String()),
   timezone: Nullable(Type.String()),

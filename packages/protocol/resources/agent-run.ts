@@ -36,7 +36,7 @@ export const RUN_LIMITS = {
   chain: 100,
 } as const;
 
-/** What `include[]` may name on the run endpoints (docs/contract.md#expansion). */
+/** The values of `include[]` on the run endpoints (docs/contract.md#expansion). */
 export const RUN_INCLUDES = ['actions', 'steps', 'definition', 'triggered_by'] as const;
 export type RunInclude = (typeof RUN_INCLUDES)[number];
 
@@ -53,7 +53,7 @@ describe(Failover, {
   reason: 'Why it did not finish.',
 });
 
-/** Why an answer is not whole (docs/contract.md#answers-that-were-cut). */
+/** Reasons for incomplete answers (docs/contract.md#answers-that-were-cut). */
 export const INCOMPLETE_REASONS = ['length', 'content_filter', 'error'] as const;
 export type IncompleteReason = (typeof INCOMPLETE_REASONS)[number];
 
@@ -206,8 +206,8 @@ export const OCCURRENCE_OUTCOMES = ['ran', 'ran_late', 'skipped'] as const;
 export type OccurrenceOutcome = (typeof OCCURRENCE_OUTCOMES)[number];
 
 /**
- * Why nothing ran: no node was running and a newer time is due as well; it was more than a day ago;
- * a run of the agent was still open; the account has no active subscription.
+ * Reasons for no run: no node was running and a newer time is due as well; it was over a day ago; a
+ * run of the agent was still open; the account has no active subscription.
  */
 const SKIP_REASONS = ['missed', 'too_late', 'overlap', 'unsubscribed'] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];

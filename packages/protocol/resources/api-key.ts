@@ -5,7 +5,7 @@ import { Account } from './account.ts';
 import { Role } from './role.ts';
 import { User } from './user.ts';
 
-/** What `include[]` may name on the endpoints of API keys. */
+/** The values of `include[]` on the endpoints of API keys. */
 export const API_KEY_INCLUDES = ['role'] as const;
 
 /** The credential of a program (docs/contract.md#api-keys). The secret cannot be read again. */
@@ -34,7 +34,7 @@ describe(ApiKey, {
   role_id: 'Id of the role that `role` expands.',
 });
 
-/** The form that is shown once, when the key is made: with the secret. */
+/** The form with the secret, shown once when the key is made. */
 export const NewApiKey = Type.Object(
   {
     ...ApiKey.properties,
@@ -56,7 +56,7 @@ describe(CreateApiKeyBody, {
   expires_at: 'When the key expires, in the future. Without it the key does not expire.',
 });
 
-/** What a public registration has made (docs/contract.md#registration). */
+/** The result of a public registration (docs/contract.md#registration). */
 export const Registration = Type.Object({
   object: Type.Literal('registration'),
   account: Account,

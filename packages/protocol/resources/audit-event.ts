@@ -111,7 +111,7 @@ export const AUDIT_ACTIONS_SINCE: MembersSince<(typeof AUDIT_ACTIONS)[number]> =
 };
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** What was done by which actor (docs/contract.md#audit). `details` depends on the action. */
+/** An action and its actor (docs/contract.md#audit). `details` depends on the action. */
 export const AuditEvent = Type.Object({
   ...Identity('audit_event'),
   conversation_id: Since('1.2.harbor', Nullable(Type.String())),

@@ -45,7 +45,7 @@ export { MESSAGE_LIMITS };
 export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 export type Channel = (typeof CHANNELS)[number];
 
-/** What a tombstone says of its redaction (docs/contract.md#redaction). */
+/** The redaction of a tombstone (docs/contract.md#redaction). */
 const MessageRedaction = Type.Object({
   by: Nullable(Type.String()),
   reason: Nullable(Type.String()),
@@ -187,7 +187,7 @@ export const IncludeInSend = Include(['sender', 'author', 'resource', 'attachmen
   reply_to: '1.2.harbor',
 });
 
-/** What `include[]` of the companions that show messages may name (docs/contract.md#expansion). */
+/** The values of `include[]` of companions that show messages (docs/contract.md#expansion). */
 export const MESSAGE_INCLUDES = [
   'conversation',
   'sender',
@@ -239,7 +239,7 @@ const KINDS_OF_ATTACHMENT = [
 demand(AttachmentInput, KINDS_OF_ATTACHMENT);
 
 /**
- * An attachment in an edit: one that the message has, by its id and perhaps with changes of its
+ * An attachment in an edit: an attachment of the message, by its id and perhaps with changes of its
  * metadata, or a new one.
  */
 const { kind: inputKind, metadata: _, ...inputFields } = AttachmentInput.properties;
@@ -366,7 +366,7 @@ describe(RedactMessageBody, {
     'Why the message is redacted. The team sees it on the tombstone and in the audit: it must not repeat the text.',
 });
 
-/** Body of Approve Reply Draft (docs/contract.md#drafts): what the approver has seen. */
+/** Body of Approve Reply Draft (docs/contract.md#drafts): the state that the approver saw. */
 export const ApproveDraftBody = Body({
   if_version: Type.Optional(Timestamp),
   if_last_sequence: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
@@ -418,7 +418,7 @@ describe(MessageRevision, {
   replaced_at: 'When the edit was made.',
 });
 
-/** How a draft or a scheduled message can end. */
+/** The ends of a draft or a scheduled message. */
 export const MESSAGE_RESULTS = ['sent', 'canceled', 'failed', 'rejected', 'superseded'] as const;
 
 /** The outcome of a message (docs/contract.md#outcomes). Fields are null until there is one. */

@@ -115,7 +115,7 @@ describe(Conversation, {
 export const CONVERSATION_INCLUDES = ['assignee', 'group', 'participants', 'topic', 'last_message'] as const;
 export type ConversationInclude = (typeof CONVERSATION_INCLUDES)[number];
 
-/** What `include[]` of Set Legal Hold may name (docs/contract.md#expansion). */
+/** The values of `include[]` of Set Legal Hold (docs/contract.md#expansion). */
 export const LEGAL_HOLD_INCLUDES = ['assignee', 'group', 'participants'] as const;
 
 const Topic = Body({
@@ -179,8 +179,8 @@ export const CreateConversationBody = ByType([DirectMessageInput, GroupInput]);
 export type CreateConversationBody = Static<typeof CreateConversationBody>;
 
 /**
- * What PUT states of a conversation. Fields that are absent stay, its type among them, so that the
- * type of the one that is there decides which fields it may have.
+ * Body of PUT for a conversation. Absent fields stay, its type among them, so the type of an
+ * existing conversation decides which fields it may have.
  */
 export const PutConversationBody = Body({
   ...GROUP,
@@ -196,7 +196,7 @@ describe(PutConversationBody, {
     'Members to be. Those that are none yet join a group; a direct message has the users that it was created with.',
 });
 
-/** What PUT states of a direct message. */
+/** Body of PUT for a direct message. */
 export const PutDirectMessageBody = Body({
   ...DIRECT_MESSAGE,
   participants: Type.Optional(DIRECT_MESSAGE.participants),

@@ -48,7 +48,7 @@ describe(UpdateCustomerBody, {
   metadata: METADATA_TEXTS.changed,
 });
 
-/** What PUT states of a customer: all of it where the customer is new, and else what changes. */
+/** Body of PUT for a customer: all of a new customer, else the changes. */
 export const PutCustomerBody = Body({
   name: Type.Optional(Name),
   email: Type.Optional(Email),

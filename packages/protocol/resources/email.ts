@@ -3,15 +3,15 @@ import { describe, Identity, Nullable, OneOf, Times, Timestamp } from '../schema
 import { MEMBERS_SINCE, type MembersSince } from '../schema/since.ts';
 import { Inbox } from './inbox.ts';
 
-/** Where a mail that goes out stands. */
+/** The statuses of outgoing mail. */
 export const SENT_EMAIL_STATUSES = ['queued', 'sent', 'deferred', 'bounced', 'failed', 'canceled'] as const;
 export type SentEmailStatus = (typeof SENT_EMAIL_STATUSES)[number];
 
-/** Where a mail stands: the last three are of mail that came in. */
+/** The statuses of mail: the last three are of incoming mail. */
 const EMAIL_STATUSES = [...SENT_EMAIL_STATUSES, 'received', 'accepted', 'ignored'] as const;
 export type EmailStatus = (typeof EMAIL_STATUSES)[number];
 
-/** One recipient of a mail that goes out, or an address that a mail which came in was sent to. */
+/** A recipient of an outgoing mail, or an address to which an incoming mail was sent. */
 export const EmailRecipient = Type.Object({
   address: Type.String(),
   kind: OneOf(['to', 'cc']),
@@ -38,7 +38,7 @@ export const AUTHENTICATION_RESULTS = [
 ] as const;
 export type AuthenticationResult = (typeof AUTHENTICATION_RESULTS)[number];
 
-/** Whether the sender of a mail that came in is proven. */
+/** Whether the sender of an incoming mail is proven. */
 export const EmailVerdict = Type.Object({
   source: OneOf(['checked', 'header', 'none']),
   spf: OneOf(AUTHENTICATION_RESULTS),
@@ -58,7 +58,7 @@ describe(EmailVerdict, {
     '`fail`: the sender is forged or may be, and the mail enters no existing case as that customer. `pass`: the sender is proven. `none`: neither.',
 });
 
-/** A mail that came in or goes out (docs/contract.md#email). */
+/** An incoming or outgoing mail (docs/contract.md#email). */
 export const Email = Type.Object({
   ...Identity('email'),
   direction: OneOf(['in', 'out']),
@@ -120,7 +120,7 @@ describe(Email, {
   size_bytes: 'Size of the source in bytes. Null for mail that goes out.',
 });
 
-/** How mail of a conversation travels (docs/contract.md#email). */
+/** The mail of a conversation (docs/contract.md#email). */
 export const ConversationEmail = Type.Object({
   object: Type.Literal('conversation_email'),
   conversation_id: Type.String(),
@@ -143,7 +143,7 @@ describe(ConversationEmail, {
   last_in: 'The last mail that came in. Null while there is none.',
 });
 
-/** What became of a mail at one inbox. */
+/** The outcome of a mail at one inbox. */
 const ReceivedMail = Type.Object({
   id: Type.String(),
   inbox_id: Nullable(Type.String()),

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Body, describe, Identity, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { Progress } from './export.ts';
 
-/** What becomes of the messages that an erased person wrote. */
+/** The treatment of an erased person's messages. */
 const ERASED_MESSAGES = ['keep', 'remove'] as const;
 
 /** The name of a person that was erased. */

@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import { CATEGORY } from './notification.ts';
 
 /**
- * The names of events and of categories of notifications: an area, such as `order`, and behind a
- * dot what happened in it. The set is open. Names in Parley's own areas are Parley's alone, so that
- * no producer can pass for it.
+ * The names of events and of categories of notifications: an area, such as `order`, a dot, and an
+ * occurrence in it. The set is open. Names in Parley's own areas are reserved, so that no producer
+ * can pass for Parley.
  */
 export const EVENT_TYPE_LIMITS = { characters: 100 } as const;
 

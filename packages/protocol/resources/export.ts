@@ -4,7 +4,7 @@ import { describe, Identity, Nullable, OneOf, Timestamp } from '../schema/schema
 /** Days for which the file of an export is kept. */
 export const EXPORT_DAYS = 7;
 
-/** How far a job has come. `total` may grow while it looks for its work. */
+/** The progress of a job. `total` may grow while it looks for its work. */
 export const Progress = Type.Object({
   done: Type.Integer({ minimum: 0 }),
   total: Type.Integer({ minimum: 0 }),

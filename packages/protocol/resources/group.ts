@@ -6,7 +6,7 @@ import { AvatarKey } from './avatar.ts';
 /** Most users and agents in a group. */
 const MAX_GROUP_MEMBERS = 100;
 
-/** What `include[]` may name on the endpoints of groups. */
+/** The values of `include[]` on the endpoints of groups. */
 export const GROUP_INCLUDES = ['members'] as const;
 
 /** `members` in the order in which they are shown. */
@@ -25,7 +25,7 @@ describe(CreateGroupBody, {
   external_id: OWN_ID_TEXTS.create,
 });
 
-/** What PUT states of a group: all of it where the group is new, and else what changes. */
+/** Body of PUT for a group: all of a new group, else the changes. */
 export const PutGroupBody = Body({
   name: Type.Optional(Name),
   members: CreateGroupBody.properties.members,

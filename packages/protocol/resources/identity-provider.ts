@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, Id, Identity, Name, Nullable, OneOf, Times } from '../schema/schema.ts';
 
-/** How a token may be signed. HS256, HS384 and HS512 need a `secret`, the others a public key. */
+/** Algorithms of tokens. HS256, HS384 and HS512 need a `secret`, the rest a public key. */
 export const IDENTITY_ALGORITHMS = [
   'RS256',
   'RS384',
@@ -21,7 +21,7 @@ export type IdentityAlgorithm = (typeof IDENTITY_ALGORITHMS)[number];
 
 export const DEFAULT_ALGORITHMS = ['RS256', 'ES256', 'EdDSA'] as const satisfies readonly IdentityAlgorithm[];
 
-/** Whether the subject is an id of the issuer, or the `external_id` of a person of the account. */
+/** The subject: an id of the issuer, or the `external_id` of a person of the account. */
 const SUBJECT_MEANINGS = ['own', 'external_id'] as const;
 export type SubjectMeaning = (typeof SUBJECT_MEANINGS)[number];
 
@@ -31,7 +31,7 @@ export type ProvidedPerson = (typeof PROVIDED_PERSONS)[number];
 const PROVISIONS = ['off', 'first_use'] as const;
 export type Provision = (typeof PROVISIONS)[number];
 
-/** Most of a key set, and of the answer at `jwks_url`, in bytes. */
+/** Most bytes of a key set, and of the answer at `jwks_url`. */
 export const KEY_SET_BYTES = 65_536;
 
 const LIMITS = {
@@ -115,7 +115,7 @@ describe(IdentityProvider, {
 });
 
 const Audience = Type.String({ minLength: 1, maxLength: LIMITS.audience });
-/** One schema for both, so that a refusal is about the form that was sent. */
+/** One schema for both forms, so that a refusal is about the sent form. */
 const AudienceOrList = Type.Unsafe<string | string[]>({
   type: ['string', 'array'],
   minLength: 1,

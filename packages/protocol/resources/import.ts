@@ -8,7 +8,7 @@ export type ImportSource = (typeof IMPORT_SOURCES)[number];
 const IMPORT_STATUSES = ['awaiting_upload', 'queued', 'running', 'completed', 'failed', 'canceled'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
-/** The kinds of things in an archive, in the order of reports. A document is a file of it. */
+/** The kinds of things in an archive, in the order of reports. A document is one of its files. */
 export const IMPORTED_TYPES = [
   'people',
   'conversations',
@@ -28,7 +28,7 @@ export interface ImportCount {
   readonly skipped: number;
 }
 
-/** What became of the things of an archive, by their kind; absent kinds have none. */
+/** The outcome of an archive's things by kind; absent kinds have none. */
 export type ImportCounts = Readonly<Partial<Record<ImportedType, ImportCount>>>;
 
 export const IMPORT_LIMITS = {
@@ -38,9 +38,9 @@ export const IMPORT_LIMITS = {
   keptDays: 90,
   /** The things that a report names for each reason. */
   examples: 20,
-  /** Remarks of a type and reason; the last one counts all that follow. */
+  /** Remarks of a type and reason; the last remark counts all later ones. */
   remarksOfReason: 1_000,
-  /** Remarks of an import, from which on each further reason has one. */
+  /** Remarks of an import, beyond which each further reason has one. */
   remarks: 9_000,
   originCharacters: 255,
   tokenCharacters: 512,
@@ -158,7 +158,7 @@ export type CreateImportBody = Static<ReturnType<typeof CreateImportBody>>;
 export const CreateImportPartBody = Body({ number: Type.Integer({ minimum: 1 }) });
 describe(CreateImportPartBody, { number: 'The number of the part, from 1.' });
 
-/** Something of an archive that was not imported, or not as it was. */
+/** A part of an archive that was not imported, or was changed. */
 export const ImportRemark = Type.Object({
   object: Type.Literal('import_remark'),
   type: OneOf([...IMPORTED_TYPES, 'note']),
@@ -194,7 +194,7 @@ const ReportOfType = Type.Object({
 });
 describe(ReportOfType, { ...COUNT_TEXTS, skipped: 'What was left out, by reason.' });
 
-/** What became of everything in an archive. */
+/** The outcome of everything in an archive. */
 export const ImportReport = Type.Object({
   object: Type.Literal('import_report'),
   import_id: Type.String(),

@@ -91,7 +91,7 @@ describe(ImportedItem, {
   existed: 'Whether it was there already; it was left as it is then.',
 });
 
-/** What became of the messages of a call. */
+/** The outcome of the messages of a call. */
 export const MessageImport = Type.Object({
   object: Type.Literal('message_import'),
   import_id: Type.String(),

@@ -70,7 +70,7 @@ describe(UpdateInboxBody, {
   assignee_id: 'Id of the user or group that new cases of the inbox are assigned to; null: none.',
 });
 
-/** In which order conversations are listed. */
+/** The orders of lists of conversations. */
 export const INBOX_ORDERS = ['created', 'activity'] as const;
 
 export const INBOX_FILTERS = ['unread', 'mine', 'unassigned', 'snoozed'] as const;

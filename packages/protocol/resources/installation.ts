@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox';
 import { describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 
-/** What operators see of the whole installation (docs/contract.md#the-installation). */
+/** The operators' view of the whole installation (docs/contract.md#the-installation). */
 
 /** For how long nodes keep their figures, in seconds. */
 export const FIGURES_KEPT_S = 600;
 
-/** The figures of one node over some seconds. Times are of the clock of the node. */
+/** The figures of one node over some seconds. Times are by the node's clock. */
 export const NodeFigures = Type.Object({
   at: Timestamp,
   sockets: Type.Integer({ minimum: 0 }),

@@ -3,7 +3,7 @@ import { Body, describe, Id, Timestamp } from '../schema/schema.ts';
 
 export const INVITATION_DAYS = 7;
 
-/** By which a user of the team signs in once, without an identity provider. */
+/** A one-time sign-in for a user of the team, without an identity provider. */
 export const Invitation = Type.Object({
   object: Type.Literal('invitation'),
   user_id: Type.String(),

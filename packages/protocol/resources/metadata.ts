@@ -2,17 +2,17 @@ import { Type } from 'typebox';
 import { described } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 
-/** What an application keeps with a resource, by its own keys (docs/contract.md#metadata). */
+/** An application's data on a resource, by its own keys (docs/contract.md#metadata). */
 export type Metadata = Readonly<Record<string, string>>;
 
-/** What a PATCH changes of it: null removes a key. */
+/** The changes of a PATCH: null removes a key. */
 export type MetadataChanges = Readonly<Record<string, string | null>>;
 
 export const METADATA_LIMITS = {
   keys: 50,
   keyCharacters: 40,
   valueCharacters: 500,
-  /** Of a PATCH, which may remove all keys and set as many others. */
+  /** Keys in a PATCH, which may remove all and set as many others. */
   changes: 100,
 } as const;
 

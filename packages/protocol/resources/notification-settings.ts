@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Body, describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { CATEGORY } from './notification.ts';
 
-/** How a notification reaches its user beside the feed, which shows every notification. */
+/** The ways of a notification to its user beside the feed, which shows every notification. */
 export type NotificationChannel = 'socket' | 'push' | 'mail';
 
 export const WEEKDAYS = [
@@ -63,7 +63,7 @@ describe(DoNotDisturb, {
   days: 'The days on which the hours begin.',
 });
 
-/** What a user wants to be notified of, and when (docs/contract.md#notification-settings). */
+/** The causes and times of a user's notifications (docs/contract.md#notification-settings). */
 export const NotificationSettings = Type.Object({
   object: Type.Literal('notification_settings'),
   categories: Type.Record(Type.String(), CategoryChannels),
@@ -107,7 +107,7 @@ const DoNotDisturbInput = Body({
   ),
 });
 
-/** The whole settings: what is left out has its default. */
+/** The whole settings: absent fields have defaults. */
 export const SetNotificationSettingsBody = Body({
   categories: Type.Optional(
     Type.Record(Type.String(), ChannelsInput, {

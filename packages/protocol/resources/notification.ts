@@ -85,7 +85,7 @@ describe(Notification, {
   resource_id: 'Id of the resource that `resource` expands. Null where there is none.',
 });
 
-/** What `include[]` of List Notifications may name (docs/contract.md#expansion). */
+/** The values of `include[]` of List Notifications (docs/contract.md#expansion). */
 export const NOTIFICATION_INCLUDES = ['sender', 'resource'] as const;
 /** The filter `category` of List Notifications: earlier versions know three. */
 export const CategoryFilter = Type.Union([
@@ -125,7 +125,7 @@ describe(MarkAllBody, {
     'The status to bring the notifications to; those that have reached it or a later one stay as they are.',
 });
 
-/** Sizes of what a producer notifies of (docs/contract.md#producing-notifications). */
+/** Sizes of a producer's notifications (docs/contract.md#producing-notifications). */
 const PRODUCED_LIMITS = { recipients: 100, titleCharacters: 200, bodyCharacters: 2_000 } as const;
 
 /**
@@ -160,7 +160,7 @@ describe(CreateNotificationsBody, {
 });
 demand(CreateNotificationsBody, together('resource_type', 'resource_id'));
 
-/** Sizes of an alert (docs/contract.md#alerts). Both together are within the text of a message. */
+/** Sizes of an alert (docs/contract.md#alerts). Together they fit into the text of a message. */
 const ALERT_LIMITS = { titleCharacters: 200, bodyCharacters: 39_000 } as const;
 
 /** Body of Create Alert (docs/contract.md#alerts). */

@@ -24,7 +24,7 @@ export const PLATFORM_EVENT_LIMITS = {
 
 const Data = Type.Record(Type.String(), Type.Unknown(), { examples: [{ total: 129.9, currency: 'EUR' }] });
 
-/** What a producer raised: an event of the account's own application (docs/contract.md#events). */
+/** An event from a producer, the account's own application (docs/contract.md#events). */
 export const PlatformEvent = Type.Object({
   ...Identity('event'),
   type: EventType,

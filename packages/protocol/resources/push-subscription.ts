@@ -28,7 +28,7 @@ describe(PushSubscription, {
   updated_at: 'When the browser last registered the subscription.',
 });
 
-/** What a browser needs before it subscribes. */
+/** The key with which a browser subscribes. */
 export const PushKey = Type.Object({ ...Identity('push_key'), public_key: Type.String() });
 export type PushKey = Static<typeof PushKey>;
 

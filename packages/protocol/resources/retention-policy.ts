@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, Nullable, Timestamp } from '../schema/schema.ts';
 
-/** What has a period of its own, by the field of the policy. */
+/** The data with a period of its own, by field of the policy. */
 export const RETAINED = ['messages', 'files', 'notifications', 'runs', 'audit'] as const;
 export type Retained = (typeof RETAINED)[number];
 export type PeriodField = `${Retained}_days`;
@@ -9,7 +9,7 @@ export type PeriodField = `${Retained}_days`;
 const MAX_DAYS = 36_500;
 export const Days = Type.Integer({ minimum: 1, maximum: MAX_DAYS });
 
-/** How long the account keeps what (docs/contract.md#retention). */
+/** The account's periods of retention (docs/contract.md#retention). */
 export const RetentionPolicy = Type.Object({
   object: Type.Literal('retention_policy'),
   messages_days: Nullable(Days),
@@ -35,6 +35,6 @@ describe(RetentionPolicy, {
 
 const { object: _, updated_at: _at, ...periods } = RetentionPolicy.properties;
 
-/** The whole policy, in which nothing may be left out: what it does not keep is purged for good. */
+/** The whole policy, without absent fields: data that it does not keep is purged for good. */
 export const SetRetentionPolicyBody = Body(periods);
 export type SetRetentionPolicyBody = Static<typeof SetRetentionPolicyBody>;

@@ -35,7 +35,7 @@ describe(RetentionPreview, {
   audit: 'Audit events of the account.',
 });
 
-/** The periods of the policy to look at; what is left out is kept. */
+/** The periods of the previewed policy; absent fields keep their data. */
 export const RetentionPreviewQuery = Body({
   messages_days: Type.Optional(Days),
   files_days: Type.Optional(Days),

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { PERMISSIONS } from '../permissions.ts';
 import { Body, describe, Identity, Name, Nullable, OneOf, Times } from '../schema/schema.ts';
 
-/** What `include[]` may name on the endpoints of roles. */
+/** The values of `include[]` on the endpoints of roles. */
 export const ROLE_INCLUDES = ['permissions'] as const;
 
 /** The permissions of a credential (docs/contract.md#roles). `owner` is null in every endpoint. */

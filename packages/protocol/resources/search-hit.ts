@@ -3,7 +3,7 @@ import { describe, Nullable, OneOf } from '../schema/schema.ts';
 import { ChatMessage } from './chat-message.ts';
 import { Conversation } from './conversation.ts';
 
-/** What a search finds. */
+/** The kinds of hits. */
 export const SEARCH_TYPES = ['messages', 'conversations'] as const;
 export type SearchType = (typeof SEARCH_TYPES)[number];
 

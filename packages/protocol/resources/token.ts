@@ -25,9 +25,7 @@ export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt';
 export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token';
 
-/**
- * What the exchange of a token gives (RFC 8693, 2.2.1): an access token, and nothing to renew it.
- */
+/** The result of a token exchange (RFC 8693, 2.2.1): an access token that cannot be renewed. */
 export const ExchangedToken = Type.Object({
   object: Type.Literal('exchanged_token'),
   access_token: Type.String(),

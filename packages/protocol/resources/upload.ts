@@ -33,7 +33,7 @@ export function UploadRequest(maxBytes: number) {
 }
 export type UploadRequest = Static<ReturnType<typeof UploadRequest>>;
 
-/** How to send the bytes: once, until `expires_at`, with exactly these `headers`. */
+/** The request for the bytes: once, until `expires_at`, with exactly these `headers`. */
 export const UploadUrl = Type.Object({
   object: Type.Literal('upload_url'),
   s3_key: Type.String(),

@@ -6,7 +6,7 @@ import { AvatarKey } from './avatar.ts';
 import { METADATA_TEXTS, MetadataField, MetadataPatch } from './metadata.ts';
 import { Role } from './role.ts';
 
-/** What `include[]` may name on the endpoints of users. */
+/** The values of `include[]` on the endpoints of users. */
 export const USER_INCLUDES = ['role'] as const;
 
 /** A person of the account (docs/contract.md#users). Its id is the id of its actor. */
@@ -54,7 +54,7 @@ describe(CreateUserBody, {
   external_id: OWN_ID_TEXTS.create,
 });
 
-/** What PUT states of a user: all of it where the user is new, and else what changes. */
+/** Body of PUT for a user: all of a new user, else the changes. */
 export const PutUserBody = Body({
   name: Type.Optional(Name),
   email: Type.Optional(Type.String({ format: 'email' })),

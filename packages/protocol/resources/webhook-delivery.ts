@@ -4,7 +4,7 @@ import { Body, describe, described, Identity, Nullable, OneOf, Times, Timestamp 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'withdrawn'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** Why a try failed, or a delivery was not tried. */
+/** The cause of a failed or omitted try. */
 export type DeliveryError =
   | 'status'
   | 'redirect'
@@ -52,7 +52,7 @@ describe(WebhookDelivery, {
   occurred_at: 'When the event became true: the `timestamp` of its payload.',
 });
 
-/** How far the new messages of a conversation were delivered (docs/contract.md#completeness). */
+/** The completeness of a conversation's deliveries (docs/contract.md#completeness). */
 export const ConversationCompleteness = Type.Object({
   object: Type.Literal('conversation_completeness'),
   conversation_id: Type.String(),
@@ -67,7 +67,7 @@ describe(ConversationCompleteness, {
   head: 'The highest number of the conversation.',
 });
 
-/** Fields of the list of these beside its page. */
+/** Fields of their list beside its page. */
 export const COMPLETENESS_FACTS = {
   all_through: described(
     Timestamp,

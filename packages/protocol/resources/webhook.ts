@@ -5,10 +5,10 @@ import { EVENT_FILTER_PATTERN, EVENT_TYPE_LIMITS } from './event-type.ts';
 const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
-/** Why a webhook is disabled (docs/contract.md#webhooks). */
+/** Causes of a disabled webhook (docs/contract.md#webhooks). */
 export type DisabledReason = 'requested' | 'gone' | 'failing' | 'backlog';
 
-/** The form of each event filter of a webhook; which names there are, the server checks in code. */
+/** The form of each event filter of a webhook; the server checks its names in code. */
 const EventTypes = Type.Array(
   Type.String({
     maxLength: EVENT_TYPE_LIMITS.characters,
@@ -21,7 +21,7 @@ const EventTypes = Type.Array(
 const URL_CHARACTERS = 2_000;
 const Url = Type.String({ minLength: 1, maxLength: URL_CHARACTERS });
 
-/** Where an account has its events sent (docs/contract.md#webhooks). The secret is shown once. */
+/** A target of the events of an account (docs/contract.md#webhooks). The secret is shown once. */
 export const Webhook = Type.Object({
   ...Identity('webhook'),
   url: Type.String(),
@@ -57,7 +57,7 @@ describe(Webhook, {
   created_by: 'Id of the actor that made it.',
 });
 
-/** The form that is shown when the secret is made: with the secret. */
+/** The form with the secret, shown when the secret is made. */
 export const NewWebhook = Type.Object(
   {
     ...Webhook.properties,

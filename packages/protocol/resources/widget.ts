@@ -139,7 +139,7 @@ describe(CreateWidgetBody, {
   enabled: `${ENABLED} Default true.`,
 });
 
-/** Absent fields stay, null clears; an object that is sent replaces the one before as a whole. */
+/** Absent fields stay, null clears; a sent object replaces the previous object as a whole. */
 export const UpdateWidgetBody = Body(
   {
     name: Type.Optional(Name),
@@ -168,7 +168,7 @@ describe(UpdateWidgetBody, {
 const Persona = Type.Object({ name: Type.String(), avatar_url: Nullable(Type.String()) });
 describe(Persona, { name: 'The name under which the team writes.' });
 
-/** What a widget shows to visitors (docs/contract.md#widgets). */
+/** A widget as visitors see it (docs/contract.md#widgets). */
 export const WidgetPublic = Type.Object({
   ...Identity('widget_public'),
   account_id: Type.String(),
@@ -194,7 +194,7 @@ describe(WidgetPublic, {
   confirms_addresses: 'Whether a visitor can confirm an e-mail address: whether this server sends mail.',
 });
 
-/** The credentials of a visitor, whose conversations are those of the customer that it names. */
+/** The credentials of a visitor, who has the conversations of the named customer. */
 export const VisitorSession = Type.Object({
   object: Type.Literal('visitor_session'),
   account_id: Type.String(),

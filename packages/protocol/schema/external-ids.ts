@@ -12,7 +12,7 @@ import { Since } from './since.ts';
 const NAMED_KINDS = ['user', 'customer', 'group', 'agent', 'conversation'] as const;
 export type NamedKind = (typeof NAMED_KINDS)[number];
 
-/** What stands before an external id in place of an id. */
+/** The prefix of an external id in place of an id. */
 export const EXTERNAL_PREFIX = 'ext:';
 
 /** The version from which callers have external ids. */
@@ -48,7 +48,7 @@ export const ChangedOwnId = Since(EXTERNAL_SINCE, Nullable(ExternalId));
 /** The filter of a list. */
 export const OwnIdFilter = NewOwnId;
 
-/** The text of each. */
+/** The fields' texts. */
 export const OWN_ID_TEXTS = {
   field:
     'The id that your own application has for it, unique for its kind in the account. Requests take `ext:<external_id>` wherever they take `id`. Null where there is none.',
@@ -60,10 +60,10 @@ export const OWN_ID_TEXTS = {
 /** The keyword that says what an id names. Validators skip it, documents print it. */
 export const ID_OF = 'x-id-of';
 
-/** The keyword that names the field beside an id of which the value `actor` makes it an actor's. */
+/** The keyword for the field beside an id whose value `actor` makes it the id of an actor. */
 export const ID_BY = 'x-id-by';
 
-/** The kinds of actors that have an external id, for an id that may name any of them. */
+/** The kinds of actors that have an external id, for ids that may name any kind. */
 export const NAMED_ACTORS = ['user', 'customer', 'group', 'agent'] as const satisfies readonly NamedKind[];
 
 /**
@@ -90,7 +90,7 @@ function kindsOf(kinds: readonly (NamedKind | 'actor')[]): readonly NamedKind[] 
   return kinds.flatMap((kind) => (kind === 'actor' ? NAMED_ACTORS : [kind]));
 }
 
-/** What the id in the path of an endpoint names, by the beginning of the path. */
+/** The kinds that the id in a path names, by the beginning of the path. */
 const PATHS: readonly (readonly [path: string, kinds: readonly NamedKind[]])[] = [
   // Customers are exported and erased as users are.
   ['/v1/users/:id/actions/erase', ['user', 'customer']],

@@ -1,8 +1,8 @@
 /** Formats, stricter than those of libraries: what passes means the same to Postgres and Date. */
 
 /**
- * RFC 3339 with offset, a day that exists, no leap second (Date has none), and a year and an offset
- * for Postgres. The check of the library accepts a blank for the `T`, and offsets such as `+01`.
+ * Accepts RFC 3339 with offset, a day that exists, no leap second (Date has none), and a year and
+ * an offset for Postgres. The library accepts a blank for the `T`, and offsets such as `+01`.
  */
 export function isDateTime(text: string): boolean {
   const parts = DATE_TIME.exec(text);
@@ -12,17 +12,17 @@ export function isDateTime(text: string): boolean {
   return year > 0 && new Date(new Date(0).setUTCFullYear(year, month - 1, day)).getUTCDate() === day;
 }
 
-/** The rule of ajv-formats, within the length that mail allows (RFC 5321, 4.5.3.1). */
+/** Applies the rule of ajv-formats, within the length that mail allows (RFC 5321, 4.5.3.1). */
 export function isEmail(text: string): boolean {
   return text.length <= 254 && EMAIL.test(text);
 }
 
-/** `type/subtype` with any parameters (RFC 9110, 8.3.1): visible ASCII and single blanks. */
+/** Accepts `type/subtype` with parameters (RFC 9110, 8.3.1): visible ASCII and single blanks. */
 export function isMediaType(text: string): boolean {
   return MEDIA_TYPE.test(text);
 }
 
-/** An IANA name: Europe/Berlin. Intl also takes offsets (+01:00), without daylight saving. */
+/** Accepts IANA names: Europe/Berlin. Intl also takes offsets (+01:00), without daylight saving. */
 export function isTimezone(text: string): boolean {
   if (!/^[a-z]/i.test(text)) return false;
   try {

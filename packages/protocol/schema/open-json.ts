@@ -29,7 +29,7 @@ export function hasOpenJson(schema: object): boolean {
   const inner = [...Object.values(properties), ...Object.values(patternProperties)];
   if (typeof additionalProperties === 'object') inner.push(additionalProperties);
   if (items !== undefined) inner.push(items);
-  // A choice may state conditions alone, so that it is not open for having no type.
+  // A choice may only state conditions, so a missing type does not make it open.
   return (
     inner.some((one) => isOpen(one) || hasOpenJson(one)) ||
     [...(anyOf ?? []), ...(oneOf ?? [])].some(hasOpenJson)

@@ -20,7 +20,7 @@ export function Identity<const O extends string>(object: O) {
   return { id: Type.String(), object: Type.Literal(object) };
 }
 
-/** When a resource was made, and last changed. */
+/** The creation and last change of a resource. */
 export const Times = { created_at: Timestamp, updated_at: Timestamp };
 
 /** Free text; white space alone becomes "" in the value (docs/decisions.md#blank-is-empty). */
@@ -41,7 +41,7 @@ export function Label(maxLength: number) {
 
 /**
  * Text that identifies or names something (docs/how-to.md#resources-and-actions): one line without
- * control characters, of which surrounding white space is removed, and the rest must not be empty.
+ * control characters. Surrounding white space is removed, and the rest must not be empty.
  */
 export function Line(maxLength: number) {
   return Type.String({
@@ -53,7 +53,7 @@ export function Line(maxLength: number) {
   });
 }
 
-/** The same, where "" counts as none. */
+/** A `Line` for which "" counts as none. */
 export function LineOrNone(maxLength: number) {
   return Type.String({
     maxLength,
@@ -74,7 +74,7 @@ export const Id = Type.String({ maxLength: 64 });
 
 /**
  * The query parameter `include[]`: the sub-objects to expand (docs/contract.md#expansion). `since`:
- * those of a later version, which callers of an older one cannot name.
+ * members of later versions, which callers of older ones cannot name.
  */
 export function Include<const V extends readonly string[]>(values: V, since?: MembersSince<V[number]>) {
   const member = OneOf(values, since === undefined ? {} : { [MEMBERS_SINCE]: since });

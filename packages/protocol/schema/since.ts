@@ -48,7 +48,7 @@ export const SINCE = 'x-since';
 /** The keyword that names the members of a closed set that came with a later version. */
 export const MEMBERS_SINCE = 'x-members-since';
 
-/** The versions of later members of a closed set; the others were there from the beginning. */
+/** The versions of later members of a closed set; other members were there from the beginning. */
 export type MembersSince<Member extends string = string> = Readonly<Partial<Record<Member, Version>>>;
 
 /** Returns the version that a field's schema was declared with. */
@@ -62,14 +62,14 @@ export function ageOf(version: Version): number {
   return VERSIONS.indexOf(version);
 }
 
-/** Returns the schema without what is newer than `version`; the same object if nothing is. */
+/** Returns the schema without parts newer than `version`; the same object if there are none. */
 export function schemaAt<S extends object>(version: Version, schema: S): S {
   return copyAt(ageOf(version), schema) as S;
 }
 
 /**
- * Returns the schema of answers at `version`: without what is newer, and what came with a version
- * up to it is required like the rest, because presenters always fill it.
+ * Returns the schema of answers at `version`, without newer fields. Fields of versions up to it are
+ * required like the rest, because presenters always fill them.
  */
 export function answerAt<S extends object>(version: Version, schema: S): S {
   return withAllRequired(schemaAt(version, schema)) as S;
@@ -106,9 +106,7 @@ function copyAt(age: number, value: unknown): unknown {
   return Array.isArray(value) ? known.map(([, part]) => part) : Object.fromEntries(known);
 }
 
-/**
- * Returns all fields that an object must have, if some of them may be absent in a later version.
- */
+/** Returns the required fields of an object, if some may be absent in a later version. */
 function requiredAt(age: number, schema: object): string[] {
   const { properties, required = [] } = schema as {
     readonly properties?: Readonly<Record<string, { readonly [OPTIONAL_SINCE]?: Version }>>;
@@ -121,7 +119,7 @@ function requiredAt(age: number, schema: object): string[] {
   return earlier.length === 0 ? [] : [...required, ...earlier.map(([name]) => name)];
 }
 
-/** Returns the part under a keyword of a schema; undefined if nothing of it is known. */
+/** Returns the known part under a keyword of a schema; undefined if there is none. */
 function partAt(age: number, keyword: string, part: unknown, schema: object): unknown {
   if (keyword === 'enum') return membersAt(age, part as readonly unknown[], schema);
   if (keyword !== MEMBERS_SINCE) return copyAt(age, part);

@@ -1,4 +1,4 @@
-/** Why a socket is closed, and what its client does then (docs/realtime.md#close-codes). */
+/** The causes of a closed socket, and its client's reactions (docs/realtime.md#close-codes). */
 export const CLOSE_CODES = {
   going_away: { code: 4000, next: 'reconnect' },
   slow_consumer: { code: 4001, next: 'reconnect' },
@@ -20,7 +20,7 @@ export type CloseReason = keyof typeof CLOSE_CODES;
 
 export type NextStep = (typeof CLOSE_CODES)[CloseReason]['next'];
 
-/** What a client does, by the first two digits of a code, also if it does not know the code. */
+/** A client's reaction by the first two digits of a code, which it need not know. */
 export const CLOSE_BANDS: Readonly<Record<number, NextStep>> = {
   40: 'reconnect',
   41: 'wait',

@@ -14,7 +14,7 @@ const Token = Type.String({
 });
 const Cursor = Type.String({
   minLength: 1,
-  // Those of polls are the long ones.
+  // Cursors of polls are long.
   maxLength: 8_192,
   description: 'The newest cursor that the client got, from `ready`, `resumed`, `ping` or a poll.',
 });
@@ -145,6 +145,6 @@ export function commandSchema<O extends Op>(op: O): TUnsafe<CommandFrame<O>> {
   );
 }
 
-/** The answer to a heartbeat: the one client frame without `id`. */
+/** The answer to a heartbeat, and the only client frame without `id`. */
 export const PongFrame = Body({ type: Type.Literal('pong'), t: Type.Number() });
 describe(PongFrame, { t: 'The `t` of the `ping` that is answered.' });

@@ -59,8 +59,8 @@ export type EphemeralEventName = {
 export type DurableEventName = Exclude<EventName, EphemeralEventName>;
 
 /**
- * Durable events but for a new message, which is found by its number. Each has a source, from which
- * it is published and, where it may have been missed, read again (core/features/event-sources.ts).
+ * Durable events except new messages, which are found by number. Each has a source, from which it
+ * is published and, where it may have been missed, read again (core/features/event-sources.ts).
  */
 export type ChangeEventName = {
   [E in EventName]: (typeof EVENTS)[E]['order'] extends 'updated' | 'durable' ? E : never;

@@ -3,7 +3,7 @@ import { Actor } from '../resources/actor.ts';
 import { described, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 
-/** Why a subscription did not become live, or ended (docs/realtime.md#catching-up). */
+/** The reasons for a failed or ended subscription (docs/realtime.md#catching-up). */
 const RESYNC_REASONS = ['too_many', 'too_old', 'revoked'] as const;
 export type ResyncReason = (typeof RESYNC_REASONS)[number];
 
@@ -83,7 +83,7 @@ export const SERVER_FRAMES = {
 export type ServerFrameType = keyof typeof SERVER_FRAMES;
 export type ServerFrame = { [T in ServerFrameType]: Static<(typeof SERVER_FRAMES)[T]> }[ServerFrameType];
 
-/** Since when a refusal that may pass says after how many milliseconds to try again. */
+/** The version since which a transient refusal has the milliseconds until a retry. */
 export const RETRY_AFTER_SINCE = '1.2.harbor';
 
 /** The answer to a request; `error` as in REST. `id` is null if the request had no readable one. */

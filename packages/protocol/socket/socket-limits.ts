@@ -29,15 +29,15 @@ export const SOCKET_LIMITS = {
   /** Time that a closing socket has to take its queued bytes before the connection is cut. */
   cutMs: 10_000,
   /**
-   * How long actors stay present after their last socket, and nodes after their announcement; and
-   * how long an answered poll counts as a socket.
+   * Time for which actors stay present after their last socket, nodes after their announcement, and
+   * a poll counts as a socket after its answer.
    */
   presenceMs: 30_000,
   /** Malformed or unknown frames in one minute after which the socket is closed with 4400. */
   badFramesPerMinute: 10,
-  /** How long before the expiry of a token `auth_expiring` is sent. */
+  /** Time from the frame `auth_expiring` to a token's expiry. */
   expiryNoticeMs: 60_000,
-  /** How long a socket stays open after the expiry of its token, before it is closed with 4200. */
+  /** Time from the expiry of a token to the closing of its socket with 4200. */
   expiryGraceMs: 25_000,
 } as const;
 

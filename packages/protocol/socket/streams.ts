@@ -15,7 +15,7 @@ const { after_sequence } = COMMANDS.subscribe.fields;
 const conversation_id = described(IdOf('conversation'), 'Id of the conversation.');
 const { cursor, conversations } = COMMANDS.resume.fields;
 
-/** What a client says on a socket after `ready`, in one body. */
+/** The requests of a client after `ready`, in one body. */
 const FIELDS = {
   subscribe: Type.Optional(
     Type.Array(Body({ conversation_id, after_sequence }), {

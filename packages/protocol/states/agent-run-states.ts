@@ -2,8 +2,8 @@ import { type ActionStatus, OPEN_STATUSES, type RunStatus } from '../resources/r
 import type { Transitions } from './transitions.ts';
 
 /**
- * Every way in which `agent_run.status` changes (docs/contract.md#runs). No tool asks people for
- * more than approval, so no move leads to `awaiting_input`. `none`: before there is a run.
+ * All changes of `agent_run.status` (docs/contract.md#runs). No tool asks people for more than
+ * approval, so no move leads to `awaiting_input`. `none`: there is no run yet.
  */
 export const RUN_MOVES = {
   trigger: { from: ['none'], to: 'pending', when: 'a message, an event, a schedule or a person starts it' },
@@ -19,7 +19,7 @@ export const RUN_MOVES = {
   cancel: { from: OPEN_STATUSES, to: 'cancelled', when: 'a person cancels it' },
 } as const satisfies Transitions<RunStatus | 'none'>;
 
-/** How `agent_run_action.status` changes. An approval counts once, for the arguments shown. */
+/** The changes of `agent_run_action.status`. An approval counts once, for the arguments shown. */
 export const ACTION_MOVES = {
   propose: { from: ['none'], to: 'pending_review', when: 'the agent calls a tool that needs review' },
   allow: { from: ['none'], to: 'approved', when: 'the agent calls a tool that needs none' },
@@ -40,5 +40,5 @@ export const ACTION_MOVES = {
   },
 } as const satisfies Transitions<ActionStatus | 'none'>;
 
-/** How long a call waits for a decision, in milliseconds (docs/contract.md#tools). */
+/** Milliseconds for which a call waits for a decision (docs/contract.md#tools). */
 export const APPROVAL_MS = 24 * 60 * 60 * 1_000;

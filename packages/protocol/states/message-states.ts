@@ -1,7 +1,7 @@
 import type { MessageStatus } from '../resources/chat-message.ts';
 import type { Transitions } from './transitions.ts';
 
-/** How `chat_message.status` changes (docs/contract.md#messages). `none`: no message yet. */
+/** The changes of `chat_message.status` (docs/contract.md#messages). `none`: no message yet. */
 export const MESSAGE_MOVES = {
   send: { from: ['none'], to: 'sent', when: 'Send Message in mode send, without scheduled_at' },
   schedule: { from: ['none'], to: 'scheduled', when: 'Send Message in mode send, with scheduled_at' },

@@ -3,7 +3,7 @@ import type { Transitions } from './transitions.ts';
 
 type Status = Notification['status'];
 
-/** How a recipient moves a notification. It never moves back (docs/contract.md#notifications). */
+/** A recipient's moves of a notification, none of them back (docs/contract.md#notifications). */
 export const NOTIFICATION_MOVES = {
   see: { from: ['unseen'], to: 'seen', when: 'it appeared in the dropdown' },
   read: { from: ['unseen', 'seen'], to: 'read', when: 'it was opened; that is seeing it too' },
@@ -12,7 +12,7 @@ export const NOTIFICATION_MOVES = {
 
 export type NotificationMove = keyof typeof NOTIFICATION_MOVES;
 
-/** States in which a move has already happened. To repeat it changes nothing, without an error. */
+/** States in which a move has already happened. A repetition changes nothing, without an error. */
 export const NOTIFICATION_MOVED_ALREADY = {
   see: ['seen', 'read'],
   read: ['read'],

@@ -5,7 +5,7 @@ import { NOTIFICATION_MOVES } from './notification-states.ts';
 import type { Transitions } from './transitions.ts';
 import { WORKFLOW } from './workflow.ts';
 
-/** How a `membership` changes (docs/contract.md#participants). A `hidden` member is still one. */
+/** The changes of `membership` (docs/contract.md#participants). A `hidden` member is still one. */
 export const MEMBERSHIP_MOVES = {
   join: { from: ['left', 'removed'], to: 'active', when: 'it is added again' },
   leave: { from: ['active', 'hidden'], to: 'left', when: 'it leaves' },

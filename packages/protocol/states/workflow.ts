@@ -5,7 +5,7 @@ import type { Transitions } from './transitions.ts';
 const BY_HAND = ['new', 'open', 'waiting_internal', 'waiting_external', 'resolved'] as const;
 
 /**
- * How a case's `workflow_status` changes (docs/contract.md#workflow). While a draft is open the
+ * The changes of a case's `workflow_status` (docs/contract.md#workflow). While a draft is open the
  * case stays in `needs_approval`, and the other moves change the status that it returns to.
  */
 export const WORKFLOW = {

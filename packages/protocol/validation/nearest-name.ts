@@ -1,8 +1,8 @@
 /**
  * Returns the name of `names` that `text` is most likely a misspelling of, or undefined: at most
- * two edits away (one edit adds, removes or replaces a letter, or swaps two neighbours), ignoring
- * case. Nearly every word is two edits away from a short name, so for short names only swapped
- * letters and another case count.
+ * two edits away, ignoring case. One edit adds, removes or replaces a letter, or swaps two
+ * neighbours. Nearly every word is two edits away from a short name, so for short names only
+ * swapped letters and another case count.
  */
 export function nearestName(text: string, names: readonly string[]): string | undefined {
   const upper = text.toUpperCase();
@@ -21,7 +21,7 @@ export function nearestName(text: string, names: readonly string[]): string | un
 const LONG_NAME = 8;
 const MAX_EDITS = 2;
 
-/** Restricted Damerau-Levenshtein distance. */
+/** Returns the restricted Damerau-Levenshtein distance. */
 function editsBetween(a: string, b: string): number {
   // Names that differ more in length cannot be near: most variables fill no table.
   if (Math.abs(a.length - b.length) > MAX_EDITS) return Number.POSITIVE_INFINITY;
@@ -57,7 +57,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   per_page: 'limit',
 };
 
-/** Returns the name that the unknown `name` stands for: of a synonym, or correctly spelled. */
+/** Returns the name that the unknown `name` means: by a synonym, or correctly spelled. */
 export function nameMeant(name: string, names: readonly string[]): string | undefined {
   const ours = Object.hasOwn(SYNONYMS, name) ? SYNONYMS[name] : undefined;
   if (ours !== undefined && names.includes(ours)) return ours;

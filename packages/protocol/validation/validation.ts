@@ -15,14 +15,14 @@ export type Validator<T> = (value: unknown) => T;
 /**
  * Compiles a validator for request bodies and socket frames. An optional field that is null counts
  * as absent and is removed from `value`, at any depth, unless the schema accepts null.
- * `nullClears`: the body changes a resource and states only what changes, so that null clears a
- * field, and one that does not accept null is refused; objects and lists in it may be sent back as
- * answers show them, with nulls that count as absent. White space is removed as the schema says.
- * Throws ApiError `missing_field`, `invalid_format` or `validation_failed`, with a `param` such as
+ * `nullClears`: the body states only the changes of a resource, so null clears a field, or is
+ * refused if the field does not accept null. Objects and lists in it may be sent back as answers
+ * show them, with nulls that count as absent. White space is removed as the schema says. Throws
+ * ApiError `missing_field`, `invalid_format` or `validation_failed`, with a `param` such as
  * `attachments[0].url`.
  *
  * Of several problems it always reports the same one: an object's missing fields come first, then
- * its unknown ones, then the values of the others in the order of the schema.
+ * its unknown fields, then the values of known fields in the order of the schema.
  */
 export function compile<S extends TSchema>(
   schema: S,
@@ -64,8 +64,8 @@ export function compileQuery<S extends TSchema>(schema: S): Validator<Static<S>>
 }
 
 /**
- * Returns the JSON object in a body or frame. Throws ApiError `invalid_format` for text that is not
- * JSON, not an object or nested too deeply (param null), and for a string with U+0000 or a lone
+ * Returns the JSON object in a body or frame. Text that is not JSON, not an object or nested too
+ * deeply throws ApiError `invalid_format` (param null). So does a string with U+0000 or a lone
  * surrogate, which Postgres cannot store (param names it). `keepsDigits` as in exact-json.ts.
  */
 export function parseObject(text: string, keepsDigits = false): Record<string, unknown> {
@@ -78,7 +78,7 @@ export function parseObject(text: string, keepsDigits = false): Record<string, u
   return value as Record<string, unknown>;
 }
 
-/** Whether Postgres can store the text: it has no U+0000 and no lone surrogate. */
+/** Returns whether Postgres can store the text: it has no U+0000 and no lone surrogate. */
 export function isCleanText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
@@ -142,7 +142,7 @@ const CONVERSIONS = new Map<JsonSchema['type'], (text: string) => unknown>([
   ['number', (text) => (NUMBER.test(text) ? Number(text) : text)],
   ['boolean', (text) => (text === 'true' ? true : text === 'false' ? false : text)],
 ]);
-/** Of any length: a number that is no longer exact is above every maximum. */
+/** Integers of any length: inexact ones are above every maximum. */
 const INTEGER = /^-?\d+$/;
 const NUMBER = /^-?\d{1,15}(?:\.\d{1,15})?$/;
 
@@ -165,8 +165,8 @@ function placeText(at: number | undefined, { length }: string): string {
 /**
  * Returns the index of the first character that cannot occur there in any JSON text; undefined for
  * long texts, where the search would take too long. V8 does not report the place of every broken
- * token. For the others the text is cut shorter and longer until the place is found, which is the
- * end of the longest prefix that could still continue as JSON.
+ * token. If it does not, the text is cut shorter and longer until the place is found: the end of
+ * the longest prefix that could still continue as JSON.
  */
 function breakAt(text: string, error: unknown): number | undefined {
   const named = namedBreak(text, error);
@@ -201,7 +201,7 @@ function namedBreak(text: string, error: unknown): number | undefined {
   return position === undefined ? undefined : Number(position);
 }
 
-/** Called before parsing, because later walks recurse. Few texts need a closer look. */
+/** Checks the nesting before later walks recurse. Few texts need a closer look. */
 function isTooDeep(text: string): boolean {
   if (countUpTo(MAX_DEPTH + 1, text, '[') + countUpTo(MAX_DEPTH + 1, text, '{') <= MAX_DEPTH) return false;
   let depth = 0;
@@ -357,14 +357,14 @@ function queryError(errors: readonly AjvError[], objects: readonly string[]): Ap
   return new ApiError('parameter_invalid', message, { param });
 }
 
-/** Returns the error of the branch that matched furthest, else the first: not that of null. */
+/** Returns the error of the branch that matched furthest, else the first but that of null. */
 function mostTelling(errors: readonly AjvError[]): AjvError {
   const [first, ...others] = errors;
   if (first === undefined) throw new Error('the validator refused without saying why');
   return others.reduce((best, error) => (isWithin(error, best) ? error : best), first);
 }
 
-/** Returns whether the error is about a part of the value that the other one is about. */
+/** Returns whether the error is about a part of the other error's value. */
 function isWithin({ instancePath: inner }: AjvError, { instancePath: outer }: AjvError): boolean {
   return inner.startsWith(outer) && inner.split('/').length > outer.split('/').length;
 }
@@ -375,7 +375,7 @@ function repetitionIn(list: readonly unknown[]): number {
   return texts.findIndex((text, index) => texts.indexOf(text) < index);
 }
 
-/** The tag of a choice, such as a conversation's `type`, is null, no string, or unknown. */
+/** Returns the error for a choice's tag, such as `type`, that is null, no string, or unknown. */
 function tagError(error: AjvError, param: string): ApiError {
   const { tag, tagValue } = error.params;
   const allowed = tagsOf(error, tag);
@@ -409,7 +409,7 @@ function unknownField(error: AjvError, name: string, at: string): ApiError {
   return new ApiError('validation_failed', message, { param: fieldOf(at, name) });
 }
 
-/** Names the field that was probably meant, unless the caller has sent that one as well. */
+/** Names the field that was probably meant, unless the caller has sent it as well. */
 function suggestion({ parentSchema, data }: AjvError, name: string): string {
   const sent = data as Readonly<Record<string, unknown>>;
   const { properties = {} } = parentSchema as JsonSchema;

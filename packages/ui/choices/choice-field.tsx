@@ -6,7 +6,7 @@ export type ChoiceFieldProps = Pick<
   'label' | 'placeholder' | 'find' | 'onChoose' | 'autoFocus'
 >;
 
-/** A field with its label, which is empty again once something was chosen. */
+/** A field with its label, which is emptied once something was chosen. */
 export function ChoiceField(props: ChoiceFieldProps) {
   const id = useId();
   return (

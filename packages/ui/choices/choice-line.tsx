@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** Something that a field offers. */
+/** A choice that a field offers. */
 export interface Choice {
   readonly id: string;
   readonly name: string;
@@ -8,7 +8,7 @@ export interface Choice {
   readonly detail?: string | null | undefined;
   /** Stands before the name. */
   readonly picture?: ComponentChildren;
-  /** Stands above the first one of its group. */
+  /** Stands above the first choice of its group. */
   readonly group?: string;
 }
 

@@ -2,9 +2,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useEvent } from '../hooks/use-event.ts';
 import { SuggestionField, type SuggestionFieldProps } from './suggestion-field.tsx';
 
-/** Where choices come from. */
+/** The source of choices. */
 export interface Choices extends Pick<SuggestionFieldProps, 'find'> {
-  /** Returns what is shown for a value that was picked before. */
+  /** Returns the text for a value that was picked before. */
   readonly labelOf: (value: string) => Promise<string>;
 }
 
@@ -16,7 +16,7 @@ export interface ComboboxProps
   readonly onPick: (value: string) => void;
 }
 
-/** A field that holds one of many, which is searched for by its name. */
+/** A field that holds one of many values, which are searched for by name. */
 export function Combobox({ value, onPick, labelOf, ...rest }: ComboboxProps) {
   const chosen = useLabel(value, labelOf);
   return (

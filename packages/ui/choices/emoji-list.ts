@@ -22,7 +22,7 @@ export function allEmoji(): Promise<readonly Emoji[]> {
   return list;
 }
 
-/** Returns those that words name: first by the beginning of a name, then by any word of theirs. */
+/** Returns the emoji that words name: first by the beginning of a name, then by any word. */
 export function emojiNamed(words: string, all: readonly Emoji[], most = 60): readonly Emoji[] {
   const asked = words.trim().toLowerCase().replaceAll(/\s+/g, '_');
   if (asked === '') return all;
@@ -31,7 +31,7 @@ export function emojiNamed(words: string, all: readonly Emoji[], most = 60): rea
   return ranked.flat().slice(0, most);
 }
 
-/** 0 is the nearest; 3 is not meant. */
+/** Returns 0 for the nearest, and 3 for an emoji that is not meant. */
 function rankOf({ names, tags, description }: Emoji, asked: string): number {
   if (names.includes(asked)) return 0;
   if (names.some((name) => name.startsWith(asked))) return 1;

@@ -56,7 +56,7 @@ export interface EmojiPopoverProps {
   readonly onPick: (emoji: string) => void;
 }
 
-/** The picker beside an element, for what opens it in another way than by its button. */
+/** The picker beside an element, for pages that open it without its button. */
 export function EmojiPopover({ anchor, label, onClose, onPick }: EmojiPopoverProps) {
   return (
     <Popover
@@ -126,7 +126,7 @@ const Group = memo(
           class="emoji-picker-one"
           aria-label={description}
           title={`:${names[0]}:`}
-          // One of all takes the tabulator; the arrow keys move on from it.
+          // One button takes the tabulator; the arrow keys move on from it.
           tabIndex={isFirst && index === 0 ? 0 : -1}
           onClick={() => onPick(one)}
         >
@@ -159,7 +159,7 @@ function hintOf(all: readonly Emoji[] | undefined, found: readonly Emoji[]): str
   return found.length === 0 ? 'No emoji has this name.' : '';
 }
 
-/** The arrow keys lead from the search to the emoji, and from one to another. */
+/** Moves the focus by arrow keys from the search to the emoji, and between emoji. */
 function moveOn(event: KeyboardEvent): void {
   const all = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>('.emoji-picker-one')];
   const isSearch = event.target instanceof HTMLInputElement;
@@ -171,7 +171,7 @@ function moveOn(event: KeyboardEvent): void {
   next.focus();
 }
 
-/** Returns the button to which a key leads from another one, by where they stand. */
+/** Returns the button to which a key leads from another one, by their places. */
 function nextOf<Placed extends Pick<HTMLElement, 'offsetTop' | 'offsetLeft'>>(
   key: string,
   all: readonly Placed[],

@@ -8,7 +8,7 @@ export interface SuggestionFieldProps {
   /** Names the list. */
   readonly label: string;
   readonly placeholder?: string;
-  /** Returns those that fit the words, in their order; for no words, the first ones. */
+  /** Returns the choices that fit the words, in their order; for no words, the first ones. */
   readonly find: (words: string) => Promise<readonly Choice[]>;
   readonly onChoose: (choice: Choice) => void;
   /** The earlier choice, shown until something is typed. A click on it shows the first choices. */

@@ -8,7 +8,7 @@ export interface SuggestionsOptions<Item extends Choice> {
   /** The text of the field; null while nothing is suggested. */
   readonly words: string | null;
   readonly items: readonly Item[];
-  /** Whether the items are for these words. Until then Enter waits, or takes what arrow keys led to. */
+  /** Whether the items are for these words. Until then Enter waits, or takes the pointed item. */
   readonly isCurrent: boolean;
   readonly onChoose: (item: Item) => void;
   /** Called by an arrow key while nothing is suggested. */
@@ -17,11 +17,11 @@ export interface SuggestionsOptions<Item extends Choice> {
   readonly takesTab?: boolean;
 }
 
-/** What a field suggests, for its attributes and keys and for the list. */
+/** The suggestions of a field, for its attributes and keys and for the list. */
 export interface Suggestions<Item extends Choice> {
   readonly id: string;
   readonly items: readonly Item[];
-  /** What Enter takes. */
+  /** The item that Enter takes. */
   readonly current: Item | undefined;
   readonly choose: (item: Item) => void;
   /** Handles a key of the field. `preventDefault` says that it was taken. */
@@ -38,8 +38,8 @@ export interface Suggestions<Item extends Choice> {
 }
 
 /**
- * Follows which of the suggestions below a field is meant: the first one until the arrow keys lead
- * to another, which stays meant while more are found.
+ * Follows which suggestion below a field is meant: the first one until the arrow keys lead to
+ * another, which stays meant while more are found.
  */
 export function useSuggestions<Item extends Choice>(options: SuggestionsOptions<Item>): Suggestions<Item> {
   const { words, items, isCurrent, onChoose, onOpen, takesTab = false } = options;
@@ -128,7 +128,7 @@ export function SuggestionList<Item extends Choice>({ of, label }: ListProps<Ite
 type PopoverParts = Pick<PopoverProps, 'anchor' | 'onClose' | 'placement'>;
 
 export interface SuggestionPopoverProps<Item extends Choice> extends ListProps<Item>, PopoverParts {
-  /** What is said below the list. */
+  /** The text below the list. */
   readonly state?: string;
 }
 

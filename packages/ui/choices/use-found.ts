@@ -1,23 +1,23 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useEvent } from '../hooks/use-event.ts';
 
-/** What was found for the words of a field. */
+/** The results for the words of a field. */
 export interface Found<Result> {
   /**
    * The last answer, also while the next one is on its way; null before the first and after a
    * failure.
    */
   readonly result: Result | null;
-  /** Why the last search failed; empty if it did not. */
+  /** The failure of the last search; empty if it succeeded. */
   readonly problem: string;
   /** Whether the answer is for the present words; otherwise one is on its way. */
   readonly isCurrent: boolean;
 }
 
 /**
- * Finds something for words, trimmed, once typing pauses; for no words at once. The answer for
- * words that have changed since does not come late over that for the present ones. Null finds
- * nothing, and forgets what was found.
+ * Finds something for words, trimmed, once typing pauses; for no words at once. A late answer for
+ * earlier words does not replace that for the present ones. Null finds nothing, and forgets the
+ * earlier result.
  */
 export function useFound<Result>(
   words: string | null,

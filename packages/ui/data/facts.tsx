@@ -13,7 +13,7 @@ export interface FactsProps {
   readonly omit?: readonly string[];
 }
 
-/** The fields of an object with their names, as its schema says. What is empty is left out. */
+/** The fields of an object with their names, as its schema says, without empty fields. */
 export function Facts({ schema, value, resolve, omit = [] }: FactsProps) {
   const { schema: one } = withoutNull(schema, resolve);
   const fields = Object.entries(value).filter(

@@ -2,7 +2,7 @@ import { jsonText } from './json-text.ts';
 
 export interface JsonProps {
   readonly value: unknown;
-  /** What it is, for screen readers. */
+  /** The label for screen readers. */
   readonly label: string;
 }
 

@@ -9,7 +9,7 @@ export interface Column<Row> {
 export interface TableProps<Row> {
   /** Says what the table lists. */
   readonly caption: string;
-  /** From what matters most. */
+  /** The most important column first. */
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row, index: number) => string;
@@ -17,7 +17,7 @@ export interface TableProps<Row> {
   readonly actions?: ((row: Row) => ComponentChildren) | undefined;
 }
 
-/** A table of which each row has its first cell as its name. */
+/** A table whose rows are named by their first cells. */
 export function Table<Row>({ caption, columns, rows, keyOf, actions }: TableProps<Row>) {
   return (
     <section class="table-frame" aria-label={caption} tabIndex={0}>

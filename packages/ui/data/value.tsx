@@ -34,7 +34,7 @@ function TextValue({ schema, text }: { readonly schema: JsonSchema; readonly tex
   return <>{text}</>;
 }
 
-/** Returns what stands for an object on one line: its name, else its fields. */
+/** Returns the text of an object on one line: its name, else its fields. */
 function nameOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   const { name, slug, email } = value as Readonly<Record<string, unknown>>;

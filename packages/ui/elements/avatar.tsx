@@ -24,7 +24,7 @@ export function Avatar({ name, url = null, size = 36, presence }: AvatarProps) {
 
 const HUES = 6;
 
-/** The same name always has the same colour. */
+/** Returns a hue, always the same for the same name. */
 function hueOf(name: string): number {
   let sum = 0;
   for (const letter of name) sum = (sum * 31 + letter.codePointAt(0)!) % 9_973;

@@ -3,7 +3,7 @@ import type { ComponentProps } from 'preact';
 import { Icon } from './icon.tsx';
 
 export type ButtonProps = ComponentProps<'button'> & {
-  /** `primary`: what a form is for. `danger`: what cannot be undone. `plain`: without a border. */
+  /** `primary`: the purpose of a form. `danger`: no undo. `plain`: without a border. */
   readonly look?: 'primary' | 'danger' | 'plain';
   readonly icon?: IconNode;
 };

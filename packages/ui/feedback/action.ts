@@ -1,15 +1,15 @@
 import { useRef, useState } from 'preact/hooks';
 
-/** What a button does, while it is done and after it failed. */
+/** The action of a button, while it runs and after it failed. */
 export interface Action {
   readonly isBusy: boolean;
-  /** Why the last try failed; empty after one that succeeded. */
+  /** The failure of the last try; empty after a success. */
   readonly problem: string;
-  /** Does it, unless it is being done. Resolves with whether it succeeded. */
+  /** Does the work, unless it is under way. Resolves with whether it succeeded. */
   readonly run: (work: () => Promise<unknown>) => Promise<boolean>;
 }
 
-/** Follows one action of a component, which is done once at a time. */
+/** Follows one action of a component, which runs once at a time. */
 export function useAction(): Action {
   const [state, setState] = useState({ isBusy: false, problem: '' });
   const isBusy = useRef(false);

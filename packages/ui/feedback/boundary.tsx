@@ -6,7 +6,7 @@ export interface BoundaryProps {
   readonly children: ComponentChildren;
 }
 
-/** Keeps an error in one part of a page from the others: without it, Preact draws none of them. */
+/** Keeps an error within one part of a page. Without it, Preact draws no part. */
 export class Boundary extends Component<BoundaryProps, { readonly hasFailed: boolean }> {
   override state = { hasFailed: false };
 

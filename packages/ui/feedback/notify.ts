@@ -9,12 +9,12 @@ let notices: readonly Notice[] = [];
 let count = 0;
 const listeners = new Set<() => void>();
 
-/** Says for some seconds what an action without a place of its own has done. */
+/** Shows for some seconds the result of an action without a place of its own. */
 export function notify(text: string): void {
   add(text, false);
 }
 
-/** Says why an action without a place of its own has failed. To be passed to `catch`. */
+/** Shows the failure of an action without a place of its own. Meant to be passed to `catch`. */
 export function notifyFailure(error: unknown): void {
   add(error instanceof Error ? error.message : String(error), true);
 }
@@ -41,7 +41,7 @@ export function follow(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Returns what is shown now, the oldest first. */
+/** Returns the notices shown now, the oldest first. */
 export function current(): readonly Notice[] {
   return notices;
 }

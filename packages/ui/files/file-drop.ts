@@ -4,7 +4,7 @@ import { useEvent } from '../hooks/use-event.ts';
 import { hasFiles } from './pasted.ts';
 
 /**
- * Takes files that are dropped onto what surrounds an element: the section, the pane of a
+ * Takes files that are dropped onto the surroundings of an element: the section, the pane of a
  * thread, or the chat. Returns whether files are being held above it.
  */
 export function useFileDrop(

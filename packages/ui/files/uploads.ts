@@ -10,19 +10,19 @@ export interface ChosenFile {
   readonly previewUrl: string | null;
   /** From 0 to 1. */
   readonly progress: number;
-  /** What the message names, once the file is uploaded. */
+  /** The message's reference to the file, once it is uploaded. */
   readonly attachment?: AttachmentInput;
-  /** Why it was not uploaded. */
+  /** The reason why it was not uploaded. */
   readonly problem?: string;
-  /** Whether it cannot be uploaded, however often that is tried. */
+  /** Whether no further try can upload it. */
   readonly isRefused?: true;
 }
 
 export type Upload = LiveConversation['upload'];
 
-/** Which files a page takes, and what it says of others. */
+/** The files that a page takes, and its words about others. */
 export interface UploadRules {
-  /** How many files a message can have. */
+  /** The most files of a message. */
   readonly most: number;
   /** Returns why a file is not uploaded at all; undefined if it is. */
   refusalOf(file: File): string | undefined;
@@ -36,7 +36,7 @@ export class Uploads {
   readonly #aborters = new Map<number, AbortController>();
   readonly #listeners = new Set<() => void>();
   #lastKey = 0;
-  /** Those that hold for what happens next. */
+  /** The rules for later calls. */
   rules: UploadRules;
 
   constructor(rules: UploadRules) {
@@ -50,7 +50,7 @@ export class Uploads {
 
   readonly files = (): readonly ChosenFile[] => this.#files;
 
-  /** Returns how many were left out, because a message cannot have more. */
+  /** Returns how many files were left out, because a message cannot have more. */
   add(files: readonly File[], upload: Upload): number {
     const room = this.rules.most - this.#files.length;
     for (const file of files.slice(0, room)) {
@@ -109,7 +109,7 @@ export class Uploads {
   }
 }
 
-/** The files of one composer. They end with it. */
+/** Returns the files of one composer, which end with it. */
 export function useUploads(rules: UploadRules): {
   readonly uploads: Uploads;
   readonly files: readonly ChosenFile[];

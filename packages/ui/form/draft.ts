@@ -1,6 +1,6 @@
 import type { FieldShape, Shape } from './shape.ts';
 
-/** What stands in the fields of a form: texts as they were typed, and nothing for what is empty. */
+/** The content of a form's fields: texts as they were typed, and nothing for empty ones. */
 export type Draft =
   | string
   | boolean
@@ -16,7 +16,7 @@ export interface DraftEntry {
 
 export type GroupDraft = { readonly [name: string]: Draft };
 
-/** Returns what fields show for a value. */
+/** Returns the content of fields for a value. */
 export function draftOf(shape: Shape, value: unknown): Draft {
   switch (shape.kind) {
     case 'flag':
@@ -40,7 +40,7 @@ export function draftOf(shape: Shape, value: unknown): Draft {
   }
 }
 
-/** Returns the value of what was filled in; undefined for what is empty. */
+/** Returns the value of a draft; undefined for an empty one. */
 export function filledIn(shape: Shape, draft: Draft): unknown {
   switch (shape.kind) {
     case 'flag':
@@ -84,7 +84,7 @@ export function newBody(shape: Shape, draft: Draft): object {
   return { ...requiredOnes(shape, draft), ...(value as object) };
 }
 
-/** Required lists, objects and nullable fields are sent although they are empty. */
+/** Returns the required lists, objects and nullable fields, which are sent although empty. */
 function requiredOnes(shape: Shape, draft: Draft): object {
   if (shape.kind !== 'group') return {};
   const empty = shape.fields.flatMap((field) => {
@@ -101,9 +101,9 @@ function emptyIfRequired({ required, shape }: FieldShape): unknown {
 }
 
 /**
- * Returns the fields that differ from those before. What was emptied is null where the field takes
- * that, else empty. A nested object is sent as a whole; of a map whose values may be null, which
- * the server merges, what differs alone.
+ * Returns the fields that differ from those before. An emptied field is null where it takes null,
+ * else empty. A nested object is sent as a whole; of a map whose values may be null, which the
+ * server merges, only the difference.
  */
 export function changesOf(shape: Shape, draft: Draft, before: Draft): object {
   if (shape.kind !== 'group') return {};
@@ -180,7 +180,7 @@ function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** As a field of the type `datetime-local` has it. */
+/** Returns the time as a field of the type `datetime-local` has it. */
 function localTimeOf(text: string): string {
   const at = new Date(text);
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { idOf, useForm } from './form-context.ts';
 import { Help } from './help.tsx';
 
-/** What connects a control with its label, its help and its problem. */
+/** The ids that connect a control with its label, its help and its problem. */
 export interface Wiring {
   readonly id: string;
   readonly 'aria-describedby': string | undefined;
@@ -15,7 +15,7 @@ export interface FieldFrameProps {
   readonly help: string;
   readonly isRequired?: boolean;
   readonly isLabelHidden?: boolean;
-  /** Its label stands behind it. */
+  /** Whether its label stands behind it. */
   readonly isFlag?: boolean;
   readonly children: (wiring: Wiring) => ComponentChildren;
 }

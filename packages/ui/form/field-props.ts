@@ -12,7 +12,7 @@ export interface PartProps {
 }
 
 export interface FieldProps extends PartProps {
-  /** The name of its field in the contract; items of a list have that of the list. */
+  /** The name of its field in the contract; items of a list have the list's name. */
   readonly name: string;
   readonly label: string;
   readonly isRequired?: boolean;

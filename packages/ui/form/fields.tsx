@@ -70,7 +70,7 @@ function Flag({ label, shape, draft, path, onDraft }: FieldProps) {
 
 function Line(props: FieldProps) {
   const { label, shape, path, isLabelHidden = false } = props;
-  // What may be null may be left empty.
+  // A nullable field may be left empty.
   const isRequired = props.isRequired === true && !shape.nullable;
   return (
     <FieldFrame

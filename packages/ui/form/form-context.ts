@@ -4,17 +4,17 @@ import type { Choices } from '../choices/combobox.tsx';
 import type { JsonSchema } from './json-schema.ts';
 import type { Problems } from './problems.ts';
 
-/** What stands in for a plain field. */
+/** A replacement of a plain field. */
 export type Special =
   | ({ readonly kind: 'choices' } & Choices)
   /** A file, which becomes the text that the field holds. */
   | { readonly kind: 'file'; readonly accept: string; readonly upload: (file: File) => Promise<string> };
 
 export interface FormParts {
-  /** What the ids of all fields begin with. */
+  /** The beginning of the ids of all fields. */
   readonly id: string;
   readonly problems: Problems;
-  /** Returns what stands in for a text field, if anything does. */
+  /** Returns the replacement of a text field, if it has one. */
   readonly special: (name: string, schema: JsonSchema) => Special | undefined;
 }
 

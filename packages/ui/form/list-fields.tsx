@@ -14,7 +14,7 @@ export type ListFieldProps = FieldProps & {
   readonly Field: ComponentType<FieldProps>;
 };
 
-/** Any number of the same kind. */
+/** Any number of items of the same kind. */
 export function ItemsField({ Field, item, name, label, shape, draft, path, onDraft }: ListFieldProps) {
   const items = itemsOf(draft);
   const change = (index: number, value: Draft, changed: string) => onDraft(items.with(index, value), changed);
@@ -45,7 +45,7 @@ export function ItemsField({ Field, item, name, label, shape, draft, path, onDra
   );
 }
 
-/** Names with a value each. */
+/** Names, each with a value. */
 export function MapField({ Field, item, name, label, shape, draft, path, onDraft }: ListFieldProps) {
   const { id } = useForm();
   const entries = entriesOf(draft);

@@ -5,7 +5,7 @@ import { sentenceOf } from './labels.ts';
 
 export type OptionsFieldProps = FieldProps & { readonly options: readonly string[] };
 
-/** Any of some options. Those that are all named as `area:action` are a grid. */
+/** Any of some options. A grid if all of them are named as `area:action`. */
 export function OptionsField(props: OptionsFieldProps) {
   const { options, label, shape, draft, path, onDraft } = props;
   const chosen = new Set(itemsOf(draft).map(String));
@@ -44,7 +44,7 @@ export interface OptionGridProps {
   readonly label: string;
   readonly options: readonly string[];
   readonly chosen: ReadonlySet<string>;
-  /** Absent: it is shown and cannot be changed. */
+  /** Absent for options that are shown and cannot be changed. */
   readonly toggle?: (option: string, isChosen: boolean) => void;
 }
 
@@ -53,7 +53,7 @@ export function OptionGrid({ label, options, chosen, toggle }: OptionGridProps) 
   const pairs = options.map((option) => option.split(':') as [string, string]);
   const areas = [...new Set(pairs.map(([area]) => area))];
   const actions = pairs.map(([, action]) => action);
-  // Actions of many areas have a column each; the others share the last one.
+  // Actions of many areas have a column each; other actions share the last one.
   const columns = [...new Set(actions)].filter((one) => actions.indexOf(one) !== actions.lastIndexOf(one));
   const others = pairs.filter(([, action]) => !columns.includes(action));
   const cell = (area: string, action: string) => {

@@ -1,10 +1,10 @@
 import { type Draft, entriesOf, filledIn, groupOf, itemsOf } from './draft.ts';
 import type { Shape } from './shape.ts';
 
-/** What is wrong with a form: messages by the path of their field, such as `members[1]`. */
+/** The problems of a form: messages by the path of their field, such as `members[1]`. */
 export type Problems = ReadonlyMap<string, string>;
 
-/** Returns what the page can say without the server: what is missing, and what cannot be read. */
+/** Returns the problems known without the server: missing and unreadable values. */
 export function problemsOf(shape: Shape, draft: Draft): Problems {
   const found = new Map<string, string>();
   look(shape, draft, '', (path, message) => found.set(path, message));
@@ -41,7 +41,7 @@ function look(shape: Shape, draft: Draft, path: string, say: Say): void {
   }
 }
 
-/** Kinds of which nothing is a mistake; an empty list or object may be meant. */
+/** Kinds in which emptiness is a mistake; an empty list or object may be meant. */
 const TYPED: ReadonlySet<Shape['kind']> = new Set(['text', 'long', 'secret', 'one', 'number', 'time']);
 
 function isEmpty(draft: Draft): boolean {
@@ -67,7 +67,7 @@ function isJson(text: string): boolean {
 
 /**
  * Returns the path of the field that shows a problem which the server names: the field itself, else
- * the nearest one around it; undefined if the form has none of them.
+ * the nearest field around it; undefined if the form has neither.
  */
 export function fieldFor(shape: Shape, draft: Draft, param: string | null): string | undefined {
   if (param === null) return undefined;

@@ -9,9 +9,9 @@ import type { Shape } from './shape.ts';
 
 export interface SchemaFormProps {
   readonly shape: Shape;
-  /** What the fields show at first. */
+  /** The first content of the fields. */
   readonly value?: unknown;
-  /** Whether what differs from `value` alone is sent. */
+  /** Whether only the differences from `value` are sent. */
   readonly sendsChanges?: boolean;
   readonly submitLabel: string;
   readonly isDanger?: boolean;
@@ -26,7 +26,7 @@ export interface SchemaFormProps {
 const NONE: Problems = new Map();
 
 /**
- * A form for the body of a request. What was typed stays when the server refuses it: the message
+ * A form for the body of a request. The typed text stays when the server refuses it: the message
  * stands at the field that it names, which gets the focus. A second click while a request is under
  * way does nothing.
  */
@@ -84,7 +84,7 @@ export function SchemaForm({ shape, value, sendsChanges = false, onSubmit, ...pr
           path=""
           onDraft={(next, path) => {
             setDraft(next);
-            // What was wrong with a field is not known of its new text.
+            // The problem of a field is unknown for its new text.
             if (problems.has(path)) setProblems(new Map([...problems].filter(([key]) => key !== path)));
           }}
         />

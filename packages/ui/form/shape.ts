@@ -1,7 +1,7 @@
 import type { JsonSchema, Resolve } from './json-schema.ts';
 import { withoutNull } from './json-schema.ts';
 
-/** What a person fills in for a schema. */
+/** The input of a person for a schema. */
 export type Shape = {
   /** Null clears the field. */
   readonly nullable: boolean;
@@ -20,7 +20,7 @@ export interface FieldShape {
   readonly shape: Shape;
 }
 
-/** Returns the shape of a schema; `name` is that of its field. */
+/** Returns the shape of a schema; `name` is its field's. */
 export function shapeOf(schema: JsonSchema, resolve: Resolve, name = '', depth = 0): Shape {
   const { nullable, schema: one } = withoutNull(schema, resolve);
   const shared = { nullable, help: helpOf(schema.description ?? one.description), schema: one };
@@ -63,7 +63,7 @@ function textsOf(members: readonly unknown[]): string[] {
   return members.filter((member): member is string => typeof member === 'string');
 }
 
-/** Leaves out what a description says to programmers alone. */
+/** Leaves out parts of a description that are for programmers alone. */
 function helpOf(description = ''): string {
   return description
     .replace(/\s*(`[^`]+` since version `[^`]+`(, )?)+\.?/g, '')

@@ -17,15 +17,15 @@ export interface Pages<T> extends Pick<Resource<unknown>, 'problem' | 'reload'> 
 }
 
 export interface PagesOptions<T> {
-  /** Another one says that the list has changed on the server: what is loaded is read again. */
+  /** A new version says that the list has changed on the server: it is read again. */
   readonly version?: unknown;
-  /** Whether an item goes on by itself: the list is then read again from time to time. */
+  /** Whether an item changes by itself: the list is then read again from time to time. */
   readonly isMoving?: (item: T) => boolean;
 }
 
 /**
- * Reads a list by pages, of which `path` is the first: that one when the component is shown, and
- * when `path` changes. Nothing is read while `path` is null.
+ * Reads a list by pages. The first, `path`, is read when the component is shown and when `path`
+ * changes. Nothing is read while `path` is null.
  */
 export function usePages<T>(
   path: string | null,

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useEvent } from './use-event.ts';
 
-/** What was read, and what can be done with it. */
+/** The value that was read, and the operations on it. */
 export interface Resource<T> {
   /** The last value of the present key; null before the first. */
   readonly value: T | null;
-  /** Why the last read failed; empty if it did not. */
+  /** The failure of the last read; empty if it succeeded. */
   readonly problem: string;
   /** Reads it again, while the value stays. Resolves when that has succeeded or failed. */
   readonly reload: () => Promise<void>;
@@ -14,16 +14,16 @@ export interface Resource<T> {
 }
 
 export interface ResourceOptions<T> {
-  /** Another one says that the value has changed on the server: it is read again. */
+  /** A new version says that the value has changed on the server: it is read again. */
   readonly version?: unknown;
-  /** Whether the value goes on by itself: it is then read again every two seconds, in sight. */
+  /** Whether the value changes by itself: it is then read again every two seconds, in sight. */
   readonly isMoving?: (value: T | null) => boolean;
 }
 
 /**
- * Reads something when the component is shown, and again when `key` changes, which tells what it
- * is. Nothing is read while `key` is null. `read` gets a signal that aborts when its answer is of
- * no use any more, and the last value.
+ * Reads something when the component is shown, and again when `key`, its identity, changes. Nothing
+ * is read while `key` is null. `read` gets the last value, and a signal that aborts when its answer
+ * is no longer of use.
  */
 export function useResource<T>(
   key: unknown,
@@ -58,7 +58,7 @@ export function useResource<T>(
     const again = () => {
       if (!document.hidden && reading.current === undefined) void reload();
     };
-    // Each read leads to another state, from which on the time counts.
+    // Each read leads to another state, which restarts the time.
     const timer = setTimeout(again, AGAIN_MS);
     document.addEventListener('visibilitychange', again);
     return () => {

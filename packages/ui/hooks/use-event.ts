@@ -1,8 +1,8 @@
 import { useCallback, useRef } from 'preact/hooks';
 
 /**
- * Returns a function that stays the same and calls the newest `act`. For what effects call, so that
- * another render does not begin them again.
+ * Returns a function that stays the same and calls the newest `act`. Effects that call it do not
+ * begin again with another render.
  */
 export function useEvent<Parameters extends readonly unknown[], Result>(
   act: (...parameters: Parameters) => Result,

@@ -5,20 +5,20 @@ import { Dialog } from './dialog.tsx';
 
 export interface ConfirmProps {
   readonly title: string;
-  /** What it means, in one or two sentences. */
+  /** The consequences, in one or two sentences. */
   readonly text: string;
-  /** The text of the button that does it. */
+  /** The text of the confirming button. */
   readonly action: string;
   readonly isDanger?: boolean;
   /** Asks for a reason under this label. */
   readonly reason?: string;
   readonly isReasonRequired?: boolean;
-  /** Does it; the dialog stays open with the message of an error. */
+  /** Acts; the dialog stays open with the message of an error. */
   readonly onConfirm: (reason: string) => Promise<unknown>;
   readonly onClose: () => void;
 }
 
-/** Asks before something is done, and for its reason where there is one. */
+/** Asks before an action, and for its reason if one is wanted. */
 export function Confirm({
   title,
   text,

@@ -11,11 +11,11 @@ export interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A modal dialog. The focus goes back to where it was when it closes. */
+/** A modal dialog. The focus returns to its earlier place when it closes. */
 export function Dialog({ title, onClose, class: more = '', children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // Before the next key arrives, which is meant for the dialog.
+  // This runs before the next key arrives, which is meant for the dialog.
   useLayoutEffect(() => {
     const element = dialog.current!;
     const before = document.activeElement;

@@ -11,11 +11,11 @@ export interface MenuItem {
   readonly icon?: IconNode;
   /** Stands at the end of the line: a number, a time, a key. */
   readonly detail?: string | undefined;
-  /** Stated for items of which one is chosen. */
+  /** Stated for a group of items with one choice. */
   readonly isChosen?: boolean;
-  /** For what cannot be undone. */
+  /** Whether it cannot be undone. */
   readonly isDanger?: boolean;
-  /** A line stands above it. */
+  /** Whether a line stands above it. */
   readonly beginsGroup?: boolean;
   readonly act: () => void;
 }
@@ -42,7 +42,7 @@ export interface MenuButtonProps {
   readonly items: readonly MenuItem[];
   /** Called when it opens and closes. */
   readonly onOpen?: (isOpen: boolean) => void;
-  /** What the button shows beside its drawing; the drawing alone by default. */
+  /** The content of the button beside its drawing; the drawing alone by default. */
   readonly children?: ComponentChildren;
   readonly class?: string;
 }

@@ -55,7 +55,7 @@ export function Popover({ anchor, onClose, label, children, ...options }: Popove
       if (isLost && before instanceof HTMLElement) before.focus();
     };
   }, [takesFocus]);
-  // Before the next key arrives, which may be Escape.
+  // This runs before the next key arrives, which may be Escape.
   useLayoutEffect(() => {
     const isOutside = (target: EventTarget | null) =>
       target instanceof Node && box.current?.contains(target) === false && !anchor.contains(target);

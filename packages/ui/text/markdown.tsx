@@ -6,7 +6,7 @@ import { readMarkdown } from './read-markdown.ts';
 
 export interface MarkdownProps {
   readonly text: string;
-  /** Draws a piece of plain text, such as with mentions or with words that were searched for. */
+  /** Draws a piece of plain text, for example with mentions or searched words. */
   readonly plain?: (text: string) => ComponentChildren;
 }
 
@@ -28,7 +28,7 @@ export function Markdown({ text, plain }: MarkdownProps) {
 type Plain = MarkdownProps['plain'];
 
 interface BlockProps {
-  /** What the block was read from: the same text is the same block. */
+  /** The source of the block: the same text is the same block. */
   readonly raw: string;
   readonly block: MarkedToken;
   readonly plain: Plain;
@@ -153,7 +153,7 @@ function link({ href, title, raw }: Address, content: ComponentChildren): Compon
   );
 }
 
-/** Whether a link of a text may lead there: to the web, or to a mail program. */
+/** Returns whether a link of a text may lead there: to the web, or to a mail program. */
 export function isSafeAddress(href: string): boolean {
   if (!URL.canParse(href)) return false;
   return ['http:', 'https:', 'mailto:'].includes(new URL(href).protocol);

@@ -1,10 +1,10 @@
 import { lexer, type MarkedToken, type Token, Tokenizer, type Tokens } from 'marked';
 
 /**
- * Reads Markdown into its blocks. What is nested more than MOST_LEVELS deep stays text: reading and
- * drawing go down a level by a call of themselves, and two thousand quotes in one message were more
- * than a browser's stack. A block that would show nothing, or lose letters or digits, is text
- * too: `#`, or a row of a table with more cells than its head.
+ * Reads Markdown into its blocks. Parts nested more than MOST_LEVELS deep stay text: reading and
+ * drawing recurse for each level, and two thousand quotes in one message exceeded a browser's
+ * stack. A block that would show nothing, or lose letters or digits, is text too: `#`, or a row of
+ * a table with more cells than its head.
  */
 export function readMarkdown(text: string): Token[] {
   const blocks = lexer(text, { gfm: true, breaks: true, tokenizer: new ShallowTokenizer() });
@@ -26,7 +26,7 @@ function lengthOf(text: string): number {
 function shownOf(token: MarkedToken): string {
   switch (token.type) {
     case 'list':
-      // A list shows a number for each item, which need not be the number that was written.
+      // A list shows a number for each item, which may differ from the written number.
       return token.items.map((item) => `${numberOf(item)}${textOf(item.tokens)}`).join(' ');
     case 'table':
       return textOf([token.header, ...token.rows].flat().flatMap(({ tokens }) => tokens));
@@ -68,7 +68,7 @@ function textBlock(raw: string): Tokens.Paragraph {
 
 const MOST_LEVELS = 20;
 
-/** Counts the levels of what contains other Markdown; one that returns nothing reads it as text. */
+/** Counts the levels of nested Markdown; a method that returns nothing reads it as text. */
 class ShallowTokenizer extends Tokenizer {
   #level = 0;
 
@@ -92,7 +92,7 @@ class ShallowTokenizer extends Tokenizer {
     return named(this.#within(() => super.link(...source)));
   }
 
-  /** A second definition of the same name defines nothing, and is text. */
+  /** Reads a second definition of the same name as text, because it defines nothing. */
   override def(...source: Parameters<Tokenizer['def']>) {
     const read = super.def(...source);
     return read !== undefined && Object.hasOwn(this.lexer.tokens.links, read.tag) ? undefined : read;
@@ -113,7 +113,7 @@ class ShallowTokenizer extends Tokenizer {
   }
 }
 
-/** A link or a picture without words shows its address. */
+/** Names a link or a picture without words by its address. */
 function named<Read extends { type: string; raw: string }>(read: Read | undefined): Read | undefined {
   if (read === undefined || !('href' in read) || !('text' in read)) return read;
   const { href, text } = read as unknown as Tokens.Link;

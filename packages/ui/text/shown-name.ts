@@ -1,6 +1,6 @@
 /**
- * Returns a name of a file or an address as it may be shown: without the marks that turn the order
- * of text around, by which `exe.gpj` looks like `jpg.exe`, and without characters of no width. A
+ * Returns a name of a file or an address as it may be shown: without characters of no width, and
+ * without marks that reverse the order of text. Such a mark makes `exe.gpj` look like `jpg.exe`. A
  * download has the same name (core/attachments/download-name.ts).
  */
 export function shownName(name: string): string {
@@ -9,8 +9,8 @@ export function shownName(name: string): string {
 
 /**
  * Returns an address as it may be shown: also without a user name and password, which look like the
- * host (`https://bank.example@other.example/`) or are a secret. Which part they are is what the
- * browser reads, for which `\` is a slash: `https://other.example\@bank.example/` has none.
+ * host (`https://bank.example@other.example/`) or are a secret. The browser's reading decides which
+ * part they are. It takes `\` for a slash: `https://other.example\@bank.example/` has none.
  */
 export function shownAddress(address: string): string {
   if (!/[@\\]/.test(address) || !URL.canParse(address)) return shownName(address);

@@ -5,7 +5,7 @@
 export function insertText(field: HTMLTextAreaElement, text: string, from: number, to: number): void {
   field.focus();
   field.setSelectionRange(from, to);
-  // It is the one way that browsers can undo.
+  // Browsers can undo nothing else.
   if (document.execCommand(text === '' ? 'delete' : 'insertText', false, text)) return;
   field.setRangeText(text, from, to, 'end');
   field.dispatchEvent(new InputEvent('input', { bubbles: true }));

@@ -1,7 +1,7 @@
 /** The part of a key event by which shortcuts are known. */
 export interface KeyPress {
   readonly key: string;
-  /** The place of the key, by what an American keyboard has there. */
+  /** The place of the key, named as on an American keyboard. */
   readonly code: string;
   readonly altKey: boolean;
   readonly ctrlKey: boolean;
@@ -13,7 +13,7 @@ export interface KeyPress {
 }
 
 /**
- * Returns which key was pressed, for everything that a key does beside writing; '' if it belongs to
+ * Returns which key was pressed, for every use of a key beside writing. Returns '' if it belongs to
  * an input method, such as Enter that accepts a Japanese word. Browsers mark such keys in two ways,
  * and some report that Enter only after the composition has ended, without any mark.
  *
@@ -32,7 +32,7 @@ export function pressedKey({ key, code, ctrlKey, metaKey, isComposing, keyCode }
 
 let isCompositionUnderWay = false;
 
-/** Lets `pressedKey` know of the compositions in a page. To be called before anything is shown. */
+/** Tells `pressedKey` of the compositions in a page. Must be called before anything is shown. */
 export function followCompositions(page: EventTarget): void {
   page.addEventListener(
     'compositionstart',

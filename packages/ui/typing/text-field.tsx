@@ -10,14 +10,14 @@ export type TextFieldProps = AreaProps & {
   readonly onText: (text: string, field: HTMLTextAreaElement) => void;
   /** Called by Enter. Shift+Enter begins a line. Without it, Enter begins a line too. */
   readonly onEnter?: () => void;
-  /** Sees keys first, but for those of input methods. `preventDefault` takes the key. */
+  /** Sees keys first, except those of input methods. `preventDefault` takes the key. */
   readonly onKey?: (event: KeyboardEvent) => void;
   readonly field?: RefObject<HTMLTextAreaElement | null>;
   /** A field whose list of completions is open is a `combobox`. */
   readonly role?: 'combobox' | undefined;
 };
 
-/** A field of several lines that is as high as its text, up to what the style sheet allows. */
+/** A field of several lines, as high as its text within the limits of the style sheet. */
 export function TextField({ label, value, onText, onEnter, onKey, field, role, ...rest }: TextFieldProps) {
   const own = useRef<HTMLTextAreaElement>(null);
   const area = field ?? own;

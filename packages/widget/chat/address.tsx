@@ -10,7 +10,7 @@ export interface AddressProps {
   readonly language: 'en' | 'ar';
 }
 
-/** Where a visitor asks for a link by mail, which makes it known on other devices. */
+/** The form by which a visitor asks for a mailed link, which identifies it on other devices. */
 export function Address({ texts, widget, language }: AddressProps) {
   const client = useClient();
   const [email, setEmail] = useState('');

@@ -36,7 +36,7 @@ interface BubbleFileProps {
 
 function BubbleFile({ attachment, texts }: BubbleFileProps) {
   const { kind, url, filename, size_bytes: size, removed_at: removedAt } = attachment;
-  // What is no picture to this browser is a file.
+  // A file that this browser cannot show as a picture is a plain file.
   const [isBroken, setBroken] = useState(false);
   const name = kind === 'link' && url !== null ? shownAddress(url) : shownName(filename ?? texts.attachment);
   const address = url !== null && isSafeAddress(url) ? url : undefined;

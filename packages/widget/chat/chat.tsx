@@ -24,7 +24,7 @@ export interface ChatProps {
   readonly language: 'en' | 'ar';
 }
 
-/** The chat of one visitor: the conversation that was opened last, the others, or a new one. */
+/** The chat of one visitor: the conversation that was opened last, the list, or a new one. */
 export function Chat({ widget, host, identity, now, isShown, language }: ChatProps) {
   const texts = TEXTS[language];
   const { conversations, summary, status } = useInbox({ include: ['last_message'] });
@@ -45,7 +45,7 @@ export function Chat({ widget, host, identity, now, isShown, language }: ChatPro
   const isKnown = isRead && writing.current !== null;
   const at = chosen ?? writing.current?.begunAt ?? newest?.id ?? 'new';
   const beginVisitor = () => {
-    // What is written and chosen stays while the visitor begins.
+    // The written text and chosen files stay while the visitor begins.
     setChosen('new');
     return identity.begin();
   };

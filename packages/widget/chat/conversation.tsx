@@ -13,7 +13,7 @@ export interface ConversationProps {
   readonly texts: WidgetTexts;
   readonly widget: WidgetPublic;
   readonly language: 'en' | 'ar';
-  /** Whether the panel is open, so that what is at its end counts as read. */
+  /** Whether the panel is open, so that its end counts as read. */
   readonly isShown: boolean;
   readonly offersAddress: boolean;
   readonly writing: KeptWriting;
@@ -30,7 +30,7 @@ export function Conversation(props: ConversationProps) {
   useLayoutEffect(() => {
     const element = list.current!;
     if (isAtEnd.current || last?.delivery === 'pending') element.scrollTop = element.scrollHeight;
-    // Older messages above do not move what is read.
+    // Older messages above do not move the visible ones.
     else if (element.scrollTop < NEAR) element.scrollTop += element.scrollHeight - height.current;
     height.current = element.scrollHeight;
   });
@@ -92,7 +92,7 @@ interface NewsProps {
   readonly last: ReturnType<typeof useConversation>['messages'][number] | undefined;
 }
 
-/** Announces what the team writes to screen readers, and nothing that was there before. */
+/** Announces new messages of the team to screen readers, and no earlier ones. */
 function News({ texts, name, last }: NewsProps) {
   const begun = useRef<string | null>(null);
   const [said, setSaid] = useState('');

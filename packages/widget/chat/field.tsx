@@ -12,7 +12,7 @@ import type { WidgetTexts } from '../texts.ts';
 import type { KeptWriting } from './kept-writing.ts';
 import { uploadListTexts, uploadRules } from './upload-texts.ts';
 
-/** What a visitor has written: a text, files, or both. */
+/** The input of a visitor: a text, files, or both. */
 export interface WrittenMessage {
   readonly body?: string;
   readonly attachments?: AttachmentInput[];
@@ -31,7 +31,7 @@ export interface FieldProps {
   readonly isDisabled?: boolean;
 }
 
-/** Where a visitor writes. Enter sends, Shift+Enter begins a line. */
+/** The field of a visitor. Enter sends, Shift+Enter begins a line. */
 export function Field(props: FieldProps) {
   const { texts, onSend, upload, writing, place, onType, isDisabled = false } = props;
   const [text, showText] = useState(() => writing.get(place));

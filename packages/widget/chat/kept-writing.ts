@@ -3,7 +3,7 @@ import { type FrameStorage, frameStorage } from '../identity/frame-storage.ts';
 interface Kept {
   /** The actor that wrote; null for a visitor that has not begun. */
   readonly person: string | null;
-  /** Where it wrote last. */
+  /** The place in which it wrote last. */
   readonly place: string;
   readonly texts: Readonly<Record<string, string>>;
 }
@@ -14,7 +14,7 @@ interface Kept {
  * around the frame cannot read it. It is shown only to the person that wrote it.
  */
 export class KeptWriting {
-  /** Where the person was writing when the page before ended; null if it was not. */
+  /** The place in which the person was writing when the previous page ended, or null. */
   readonly begunAt: string | null;
   readonly #storage: FrameStorage;
   readonly #key: string;

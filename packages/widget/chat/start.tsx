@@ -7,7 +7,7 @@ import type { KeptWriting } from './kept-writing.ts';
 export interface StartProps {
   readonly texts: WidgetTexts;
   readonly greeting: string;
-  /** What is said outside of the hours; null within them. */
+  /** The text for outside of the hours; null within them. */
   readonly offline: string | null;
   readonly onSend: (message: WrittenMessage) => Promise<void>;
   readonly upload: Upload;

@@ -3,7 +3,7 @@ import type { UploadListTexts } from '@parley/ui/files/upload-list.tsx';
 import type { UploadRules } from '@parley/ui/files/uploads.ts';
 import type { WidgetTexts } from '../texts.ts';
 
-/** The files that a visitor may attach, and what is said of others. */
+/** Returns the files that a visitor may attach, and the texts about others. */
 export function uploadRules(texts: WidgetTexts): UploadRules {
   return {
     most: CUSTOMER_UPLOADS.open,

@@ -1,4 +1,4 @@
-/** What the frame and the page around it tell each other, through a MessagePort. */
+/** The messages between the frame and the page around it, through a MessagePort. */
 
 /** The first word of the page, by `window.postMessage` with the port. */
 export interface Greeting {
@@ -12,9 +12,9 @@ export type ToFrame =
   | { readonly type: 'shown' | 'hidden' }
   /** The visitor has opened the panel: the text field gets the focus. */
   | { readonly type: 'focus' }
-  /** The page names another visitor, or none any more. */
+  /** The page names another visitor, or no longer any. */
   | { readonly type: 'identity'; readonly isKnown: boolean }
-  /** What the frame asked for; null if there is none. */
+  /** The answer to the frame; null if there is no token. */
   | { readonly type: 'token'; readonly token: string | null };
 
 export type FromFrame =

@@ -2,10 +2,10 @@ import type { FromFrame, Greeting, ToFrame } from './host-messages.ts';
 
 /** Follows the page around the frame. */
 export interface HostListener {
-  /** The page names another visitor, or none (false). What is shown must go first. */
+  /** Called when the page names another visitor, or none (false). Must drop the content first. */
   identity(isKnown: boolean): void;
   shown(isShown: boolean): void;
-  /** The visitor has opened the panel, which has the focus. */
+  /** Called when the visitor has opened the panel, which has the focus. */
   focus(): void;
 }
 
@@ -26,9 +26,9 @@ export class Host {
   }
 
   /**
-   * Resolves with the page around the frame, which greets when the frame has loaded. Words of other
-   * windows, and of pages that are no site of the widget, are ignored. To be called while the
-   * script of the frame runs first; `sites` may come later.
+   * Resolves with the page around the frame, which greets when the frame has loaded. Ignores words
+   * of other windows, and of pages that are no site of the widget. Must be called while the script
+   * of the frame runs first; `sites` may come later.
    */
   static greeted(sites: Promise<readonly string[]>): Promise<Host> {
     return new Promise((resolve) => {
@@ -44,7 +44,7 @@ export class Host {
     });
   }
 
-  /** Calls the listener with what is so already, and with each change. */
+  /** Calls the listener with the present state, and with each change. */
   follow(listener: HostListener): void {
     this.#listener = listener;
     listener.shown(this.#isShown);

@@ -31,7 +31,7 @@ export function showWidget(tag: HTMLScriptElement): void {
   const host = document.createElement('div');
   const shadow = host.attachShadow({ mode: 'open' });
   const style = new CSSStyleSheet();
-  // The ring of the focus has two colours, of which one is seen on any page.
+  // The ring of the focus has two colours, so that one is visible on any page.
   style.replaceSync(`
 :host{all:initial}
 button{position:fixed;inset-block-end:20px;inset-inline-end:20px;z-index:2147483000;width:56px;height:56px;border:0;border-radius:50%;padding:0;background:${ground};color:${readableOn(ground)};cursor:pointer;box-shadow:0 4px 16px rgb(0 0 0/.25)}
@@ -135,7 +135,7 @@ iframe[hidden]{display:none}
     port?.postMessage(message);
   }
 
-  /** Hands the frame a port when it has loaded. The window itself is used for nothing else. */
+  /** Hands the frame a port when it has loaded. The window itself has no other use. */
   function greet({ contentWindow }: HTMLIFrameElement): void {
     port?.close();
     const channel = new MessageChannel();
@@ -173,11 +173,11 @@ iframe[hidden]{display:none}
     open,
     close,
     toggle,
-    /** Says who the visitor is, by a token of the application or a function that returns one. */
+    /** Names the visitor, by a token of the application or a function that returns one. */
     identify: (token: string | TokenSource) => change(typeof token === 'string' ? () => token : token),
     /** The visitor has signed out of the page. */
     forget: () => change(null),
-    /** Calls the listener with the number of unread messages. Returns what ends that. */
+    /** Calls the listener with the number of unread messages. Returns a function that ends it. */
     onUnread: (listener: (unread: number) => void) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -188,7 +188,7 @@ iframe[hidden]{display:none}
   function begin(): void {
     keepInPage(host);
     dispatchEvent(new Event('parley:ready'));
-    // Behind the event, in which the page says who the visitor is. The page keeps the focus.
+    // This runs after the event in which the page names the visitor. The page keeps the focus.
     if (wasOpen(widget)) show();
   }
   if (document.body === null) addEventListener('DOMContentLoaded', begin);

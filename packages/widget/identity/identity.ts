@@ -4,14 +4,13 @@ import type { Host } from '../host/host.ts';
 import type { Visitor } from './visitor-session.ts';
 import { call, Refused } from './widget-calls.ts';
 
-/** Who the visitor is, and the client that is connected as that person. */
+/** The visitor's identity, and the client that is connected as that person. */
 export interface Identified {
-  /** Another one for each identity: what is shown belongs to it alone. */
+  /** A new key for each identity: the shown content belongs to it alone. */
   readonly key: string;
   /**
-   * `none` until the first message or upload of a visitor that nothing is known of; `returning`
-   * while the session that this browser keeps is being read; `known` by the page, or by an address
-   * that was confirmed.
+   * `none` until the first message or upload of an unknown visitor; `returning` while the session
+   * that this browser keeps is being read; `known` by the page, or by a confirmed address.
    */
   readonly kind: 'none' | 'returning' | 'visitor' | 'known';
   readonly client: Client | null;
@@ -26,8 +25,8 @@ export interface IdentityOptions {
 }
 
 /**
- * Decides as whom the frame is connected. A change closes the client and drops what is shown before
- * the next credential is asked for, and what belongs to an earlier identity has no effect.
+ * Decides as whom the frame is connected. A change closes the client and drops the shown content
+ * before it asks for the next credential. Results of an earlier identity have no effect.
  */
 export class Identity {
   readonly #options: IdentityOptions;
@@ -38,7 +37,7 @@ export class Identity {
     this.#options = options;
   }
 
-  /** The page names the visitor (true), or does not. */
+  /** Changes to the visitor that the page names (true), or to none. */
   async change(isKnown: boolean): Promise<void> {
     const { visitor } = this.#options;
     const turn = this.#drop(visitor.isKept ? 'returning' : 'none');
@@ -66,7 +65,7 @@ export class Identity {
     if (this.#now.client === null) this.#connect('visitor', turn);
   }
 
-  /** Returns a client to write with: that of a new visitor if nothing is known. */
+  /** Returns a client to write with; a new visitor's if nothing is known. */
   async begin(): Promise<Client> {
     if (this.#now.client !== null) return this.#now.client;
     const turn = this.#turn;
@@ -75,7 +74,7 @@ export class Identity {
     return this.#now.client ?? this.#connect('visitor', turn);
   }
 
-  /** A link of a mail has named the visitor, whose session is kept. */
+  /** Connects again after a mailed link has named the visitor, whose session is kept. */
   reopen(): void {
     this.#connect('visitor', this.#drop('returning'));
   }
@@ -115,7 +114,7 @@ export class Identity {
     return client;
   }
 
-  /** Moves what was said anonymously to the person that the token names. */
+  /** Moves the anonymous messages to the person that the token names. */
   async #claim(token: string): Promise<void> {
     const { widget, visitor } = this.#options;
     const visitor_token = visitor.isKept ? await visitor.accessToken().catch(() => null) : null;
@@ -137,7 +136,7 @@ export class Identity {
   }
 }
 
-/** What a visitor has written before it begins is its own, so the key stays when it does. */
+/** Returns an identity whose key stays when the visitor begins, as its unsent writing does. */
 function nothingOf(turn: number, kind: 'none' | 'returning' = 'none'): Identified {
   return { key: `visitor ${turn}`, kind, client: null };
 }

@@ -12,8 +12,8 @@ interface Kept {
 }
 
 /**
- * The session of an anonymous visitor, or of one that has confirmed an address. All tabs of a site
- * share it: its refresh token, which works once, is used under a lock.
+ * The session of an anonymous visitor, or of one with a confirmed address. All tabs of a site share
+ * it: its refresh token, which works once, is used under a lock.
  */
 export class Visitor {
   readonly #widgetId: string;
@@ -27,12 +27,12 @@ export class Visitor {
     this.#key = `parley-visitor-${widgetId}`;
   }
 
-  /** Whether this browser has a session, which may have ended meanwhile. */
+  /** Returns whether this browser has a session, which may have ended meanwhile. */
   get isKept(): boolean {
     return this.#read() !== undefined;
   }
 
-  /** Whether the session is that of an address which was confirmed. */
+  /** Returns whether the session is that of a confirmed address. */
   get isConfirmed(): boolean {
     return this.#read()?.is_confirmed === true;
   }
@@ -56,9 +56,7 @@ export class Visitor {
     this.#storage.setItem(this.#key, JSON.stringify(kept));
   }
 
-  /**
-   * Returns an access token that is valid for a while; null if there is no session, or no longer.
-   */
+  /** Returns an access token that is valid for a while; null without a session. */
   accessToken({ isRefused = false } = {}): Promise<string | null> {
     return this.#locked(async () => {
       const kept = this.#read();

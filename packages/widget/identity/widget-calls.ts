@@ -16,8 +16,8 @@ export interface WidgetCall {
 }
 
 /**
- * Calls an endpoint that needs no client of the SDK, because it makes or changes the credential of
- * one. Rejects with Refused.
+ * Calls an endpoint that needs no client of the SDK, because it makes or changes a client's
+ * credential. Rejects with Refused.
  */
 export async function call<Answer>(
   method: 'GET' | 'POST',

@@ -12,7 +12,7 @@ export interface AccountMove {
   readonly cell: string;
 }
 
-/** Returns what the columns of a LEFT JOIN say; undefined for an account that never moved. */
+/** Returns the move in the columns of a LEFT JOIN; undefined for an account that never moved. */
 export function moveOf({ state, cell }: MoveColumns): AccountMove | undefined {
   return state === null ? undefined : { state, cell: cell! };
 }
@@ -42,7 +42,7 @@ export interface WhereaboutsOptions {
   readonly homeCell: string | null;
 }
 
-/** Says where an account is whose caller is not known here. */
+/** Explains refusals of callers whose account is in another installation. */
 export class Whereabouts {
   readonly #options: WhereaboutsOptions;
 
@@ -52,9 +52,9 @@ export class Whereabouts {
 
   /**
    * Returns the answer to a request that was refused because its caller, or the account that it
-   * names, is unknown: another one where the account is in another installation, or on its way to
-   * this one. Other refusals are returned as they are. Reads Postgres, so that requests that are
-   * not refused need not. Never rejects.
+   * names, is unknown. It differs from the refusal if the account is in another installation, or on
+   * its way to this one. Other refusals are returned unchanged. Reads Postgres, which only refused
+   * requests then do. Never rejects.
    */
   async explain(refusal: ApiError, accountId: string | undefined): Promise<ApiError> {
     if (!accountId || !UNKNOWN.has(refusal.status)) return refusal;

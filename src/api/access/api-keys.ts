@@ -20,7 +20,7 @@ export function newApiKey(): NewApiKey {
   return { key, hash: hashApiKey(key), redacted: `${API_KEY_PREFIX}…${key.slice(-4)}` };
 }
 
-/** SHA-256 without salt: a key has 190 random bits, so it cannot be guessed. */
+/** Returns SHA-256 without salt: a key has 190 random bits, so it cannot be guessed. */
 export function hashApiKey(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
@@ -38,7 +38,7 @@ const CHECKSUM_LENGTH = 6;
 const FORM = new RegExp(`^${API_KEY_PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 const random = customAlphabet(ALPHABET, RANDOM_LENGTH);
 
-/** CRC-32 of the text, in base 62. */
+/** Returns the CRC-32 of the text, in base 62. */
 function checksumOf(text: string): string {
   let digits = '';
   for (let rest = crc32(text); digits.length < CHECKSUM_LENGTH; rest = Math.floor(rest / ALPHABET.length)) {

@@ -18,7 +18,7 @@ export interface AuthenticatorOptions {
   readonly database: Database;
   readonly tokens: Tokens;
   readonly rights: Rights;
-  /** Absent where no account has moved. */
+  /** Absent if no account has moved. */
   readonly whereabouts?: Pick<Whereabouts, 'explain'>;
   /** Most credentials cached; 10,000 by default. */
   readonly maxCached?: number;
@@ -38,9 +38,9 @@ export interface Identity {
 /** Reads the tokens of issuers that accounts trust (features/identity). */
 export interface ForeignTokens {
   /**
-   * Verifies a token for an account. Returns whom it is about; undefined if it is no token of an
-   * issuer that the account trusts. Rejects with ApiError: `invalid_credentials`, `expired_token`,
-   * or `service_unavailable` if the issuer's keys cannot be read.
+   * Verifies a token for an account. Returns its subject; undefined if it is no token of an issuer
+   * that the account trusts. Rejects with ApiError: `invalid_credentials`, `expired_token`, or
+   * `service_unavailable` if the issuer's keys cannot be read.
    */
   read(accountId: string, token: string): Promise<Identity | undefined>;
 }
@@ -103,7 +103,7 @@ export class Authenticator {
     return this.#admit(await this.#byIdentity.get(identityKey(identity)));
   }
 
-  /** Accepts the tokens of others, until the next call, beside keys and tokens of ours. */
+  /** Accepts tokens of others, until the next call, beside our own keys and tokens. */
   accept(foreign: ForeignTokens): void {
     this.#foreign = foreign;
   }
@@ -131,7 +131,7 @@ export class Authenticator {
     return principal;
   }
 
-  /** Prepares the statements on the connection that they use. They find nothing. */
+  /** Prepares the statements, which find nothing, on the connection that they use. */
   async warmUp(): Promise<void> {
     const { checks } = this.#database;
     await Promise.all([
@@ -191,7 +191,7 @@ export class Authenticator {
 
 const MAX_CACHED = 10_000;
 const SCHEME = 'Bearer ';
-/** What may be a token of others: no space, and two dots. */
+/** The form of tokens of others: no space, and two dots. */
 const TOKEN = /^[^\s.]+\.[^\s.]+\.[^\s.]*$/;
 /** Visible ASCII, no longer than any credential of ours. */
 const CREDENTIAL = /^[\x21-\x7e]{1,2048}$/;
@@ -316,8 +316,8 @@ function standingOf(row: Row, credential: Credential): CredentialState {
 }
 
 /**
- * A token of a session ends with it (`family_ended`), any other when the tokens of its actor end
- * later. Identity providers write whole seconds, of which the one of the end is still before it.
+ * Returns whether a token was ended. A session's token ends with it (`family_ended`), others when
+ * their actor's tokens do. Identity providers write whole seconds: the second of the end counts.
  */
 function isEnded({ tokens_ended_ms: endedMs }: Row, { familyId, issuedAtMs, provider }: Credential): boolean {
   if (familyId !== undefined || endedMs === null || issuedAtMs === undefined) return false;
@@ -334,7 +334,7 @@ function isOwn(text: string): boolean {
 }
 
 /**
- * Returns the key of a token in the cache: for each account a token of its own, because an issuer
+ * Returns the key of a token in the cache. Each account has a key of its own, because an issuer
  * that one account trusts proves nothing to another. Throws ApiError for text that is no token.
  */
 function foreignKey(text: string, account: string | undefined, missing: AccountPlace): string {

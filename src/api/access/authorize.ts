@@ -8,8 +8,8 @@ import type { Principal } from './principal.ts';
  */
 
 /**
- * `header` is the value of Service-Account, or of a field in a frame, which `missing` describes.
- * Another caller's account is answered like one that does not exist.
+ * Throws unless the caller may use the account. `header` is the value of Service-Account, or of a
+ * field in a frame, which `missing` describes. Another's account is answered like an absent one.
  */
 export function requireAccount(
   principal: Principal,
@@ -26,7 +26,7 @@ export function requireAccount(
   }
 }
 
-/** How a refusal names the account that is missing, where that is not the header. */
+/** The name of the missing account in a refusal, if not the header's. */
 export type AccountPlace = [missing?: string, param?: string];
 
 /** Returns the refusal of a request that does not name its account. */
@@ -41,7 +41,7 @@ export function requireSubscription(principal: Principal): void {
   throw new ApiError('payment_required', "The account's subscription is not active.");
 }
 
-/** `or` is another permission that suffices. */
+/** Throws unless the caller has the permission, or `or`, which also suffices. */
 export function requirePermission(
   principal: Principal,
   permission: Permission | AdminPermission,

@@ -1,11 +1,11 @@
 import type { NamedKind } from '@parley/protocol/schema/external-ids.ts';
 import type { Principal } from './principal.ts';
 
-/** Finds what callers name by ids of their own. */
+/** Finds resources that callers name by ids of their own. */
 export interface ExternalIds {
   /**
-   * Returns our id of each in the account of the caller; undefined for one that names nothing
-   * there. Rejects with ApiError `resource_conflict` if one names several resources.
+   * Returns our id of each in the caller's account; undefined for an id that names nothing there.
+   * Rejects with ApiError `resource_conflict` if an id names several resources.
    */
   find(principal: Principal, asked: readonly AskedId[]): Promise<readonly (string | undefined)[]>;
 }
@@ -13,6 +13,6 @@ export interface ExternalIds {
 export interface AskedId {
   readonly kinds: readonly NamedKind[];
   readonly externalId: string;
-  /** Where the request has it, as in an error. */
+  /** Its place in the request, as in an error. */
   readonly param: string;
 }

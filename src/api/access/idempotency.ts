@@ -48,9 +48,9 @@ export class Idempotency {
   }
 
   /**
-   * `key` is the Idempotency-Key as sent, `fingerprint` the result of fingerprintOf(). Rejects with
-   * ApiError: `parameter_invalid` (an empty or too long key, or not printable ASCII),
-   * `idempotency_key_reused` (another request has it), `idempotency_in_progress`,
+   * Begins a request. `key` is the Idempotency-Key as sent, `fingerprint` the result of
+   * fingerprintOf(). Rejects with ApiError: `parameter_invalid` (an empty or too long key, or not
+   * printable ASCII), `idempotency_key_reused` (another request has it), `idempotency_in_progress`,
    * `service_unavailable` (Postgres is away).
    */
   async begin(scope: IdempotencyScope, key: string, fingerprint: Buffer): Promise<Begun> {
@@ -132,8 +132,8 @@ export class IdempotencyClaim {
 
   /**
    * Stores the answer, or releases the key if the answer is not to be repeated (validation, 401,
-   * 403, 429, 5xx). If another owner has the claim: with `tx`, rejects with ApiError
-   * `idempotency_in_progress`, so that the effect is rolled back; without it, the effect is
+   * 403, 429, 5xx). If another owner has the claim, with `tx` it rejects with ApiError
+   * `idempotency_in_progress`, so that the effect is rolled back. Without `tx` the effect is
    * committed already, and the claim is left to its new owner. Otherwise rejects with the
    * database's error.
    */
@@ -198,8 +198,8 @@ const CLAIM_ATTEMPTS = 3;
 const PURGE_BATCH = 10_000;
 
 /**
- * Takes a key that is new, older than 24 h, or whose owner let the lease end; since the response is
- * stored with the effect, there was none in that case. The row's lock admits one of many concurrent
+ * Takes a key that is new, older than 24 h, or whose owner let the lease end. Such an owner had no
+ * effect, since the response is stored with it. The row's lock admits one of many concurrent
  * requests, and the others see what it wrote. An expired claim stays bound to its request.
  */
 const CLAIM = statement<[hash: Buffer, fingerprint: Buffer, owner: string, accountId: string]>(
@@ -252,7 +252,7 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Nonce, tag, ciphertext. */
+/** Returns nonce, tag and ciphertext. */
 function encrypt(body: Buffer, key: string, hash: Buffer): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, cipherKey(key, hash), nonce);
@@ -268,7 +268,7 @@ function decrypt(stored: Buffer, key: string, hash: Buffer): Buffer {
   return Buffer.concat([decipher.update(stored.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
 }
 
-/** The table has only a hash of the key: its readers cannot decrypt unless they guess the key. */
+/** Returns the cipher's key. Readers of the table, which has only a hash, must guess it. */
 function cipherKey(key: string, hash: Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', key, hash, 'parley idempotent response', 32));
 }

@@ -52,14 +52,14 @@ export interface CredentialProvider {
 }
 
 /**
- * Returns whether the caller reads and sends in all of its account
+ * Returns whether the caller reads and sends in its whole account
  * (docs/contract.md#reading-and-sending).
  */
 export function seesWholeAccount(principal: Principal): boolean {
   return principal.admin || principal.actor.type === 'api_key';
 }
 
-/** For endpoints that require no credential: no permissions, no account. */
+/** The principal of endpoints that require no credential: no permissions, no account. */
 export const UNAUTHENTICATED: Principal = Object.freeze({
   accountId: '',
   subscribed: false,

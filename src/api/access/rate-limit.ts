@@ -12,18 +12,18 @@ export interface RateLimit {
 }
 
 export interface RateLimits {
-  /** By `principal.credential.id`. */
+  /** Counts by `principal.credential.id`. */
   readonly credentials: RateLimiter;
-  /** By actor id, for deferred work in its name, such as the delivery of scheduled messages. */
+  /** Counts by actor id, for deferred work in its name, such as sending scheduled messages. */
   readonly deferred: RateLimiter;
-  /** By address, before authentication: ten times as many, as several callers may share one. */
+  /** Counts by address, before authentication: ten times as many, as callers may share one. */
   readonly addresses: RateLimiter;
-  /** By the caller's address, like the next (`scarce` in api/pipeline/route.ts). */
+  /** Counts by address, like `visitorsOfAddress` (`scarce` in api/pipeline/route.ts). */
   readonly registrations: RateLimiter;
   readonly visitorsOfAddress: RateLimiter;
-  /** By the address of an SMTP client that brings mail. */
+  /** Counts by the address of an SMTP client that brings mail. */
   readonly mails: RateLimiter;
-  /** By widget, for visitors that begin. */
+  /** Counts by widget, for visitors that begin. */
   readonly visitors: RateLimiter;
 }
 
@@ -41,11 +41,11 @@ export function createRateLimits(limit: RateLimit | null): RateLimits {
   };
 }
 
-/** Creates the limits of polls on this node, which have no part in `PARLEY_RATE_LIMIT`. */
+/** Creates the limits of polls on this node, which are not part of `PARLEY_RATE_LIMIT`. */
 export function createPollLimits(perSecond: number): Record<'actors' | 'addresses', RateLimiter> {
   return {
     actors: new RateLimiter({ requests: perSecond, seconds: 1 }),
-    // An office of a hundred that all poll as often as they may.
+    // Enough for an office of a hundred that all poll as often as they may.
     addresses: new RateLimiter({ requests: 100 * perSecond, seconds: 1 }, { keyOf: networkOf }),
   };
 }
@@ -57,11 +57,11 @@ export interface RateLimiterOptions {
   readonly now?: () => number;
 }
 
-/** What a limiter calls while it counts with other nodes. */
+/** The calls of a limiter while it counts with other nodes. */
 export interface Sharing {
-  /** A request waits for an exchange. */
+  /** Called when a request waits for an exchange. */
   ask(): void;
-  /** There is something to exchange. */
+  /** Called when there is something to exchange. */
   changed(): void;
 }
 
@@ -223,12 +223,12 @@ export function networkOf(address: string): string {
 
 const PER_ADDRESS = 10;
 
-/** For an office's registrations, mistyped ones too; too few to fill a database. */
+/** Enough for an office's registrations, mistyped ones too; too few to fill a database. */
 const REGISTRATIONS: RateLimit = { requests: 20, seconds: 3_600 };
 
-/** A shop behind a balancer has one address, for all whose first message it gets. */
+/** A shop behind a balancer has one address for all visitors whose first message it gets. */
 const VISITORS_OF_ADDRESS: RateLimit = { requests: 30, seconds: 60 };
-/** For a widget, whose visitors come from many addresses. */
+/** The limit of a widget, whose visitors come from many addresses. */
 const VISITORS: RateLimit = { requests: 100, seconds: 60 };
 
 function secondsLeft({ endsMs }: RateWindow, nowMs: number): number {

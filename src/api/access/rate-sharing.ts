@@ -5,21 +5,21 @@ import type { Exchange, RateLimiter } from './rate-limit.ts';
 
 /** Milliseconds between exchanges for which no request waits. */
 const SHARE_EVERY_MS = 200;
-/** Milliseconds for which an exchange waits for a shard. Under load one takes some tens. */
+/** Milliseconds for which an exchange waits for a shard. Under load it takes some tens. */
 const PATIENCE_MS = 200;
 
 /**
  * Joins the limits of several nodes. A node decides most requests alone, and the engine counts them
- * a moment later. A request that cannot wait triggers an exchange at once; those that arrive
- * meanwhile share the next one. Each node counts alone what belongs to a shard of the engine that
- * is away or late.
+ * a moment later. A request that cannot wait triggers an exchange at once; requests that arrive
+ * meanwhile share the next one. While a shard of the engine is away or late, each node counts its
+ * part alone.
  */
 export class RateSharing {
   readonly #engine: SharedCounts;
   readonly #named: readonly [name: string, limiter: RateLimiter][];
   readonly #loop: Loop;
   #lastFullMs = performance.now();
-  /** Shards that have not answered yet: what is asked of them meanwhile would be late, too. */
+  /** Shards that have not answered yet: further questions to them would be late, too. */
   readonly #late = new Set<EngineShard>();
 
   /** `limiters` has names that are the same on every node. */
@@ -54,7 +54,7 @@ export class RateSharing {
     await this.#exchange((limiter) => limiter.takeExchanges(isFull ? 'all' : 'asking'));
   }
 
-  /** Shards answer side by side, and one that does not costs the others PATIENCE_MS once. */
+  /** Asks the shards side by side. Slow shards cost the others PATIENCE_MS once. */
   async #exchange(take: (limiter: RateLimiter) => readonly Exchange[]): Promise<void> {
     const all = this.#named.flatMap(([name, limiter]) =>
       take(limiter).map((exchange) => ({

@@ -2,9 +2,9 @@ import type { Addition, Tally } from '../../platform/engine/engine.ts';
 
 /**
  * The window of one key, as this node knows it. A single node grants up to the limit. One of
- * several nodes grants what it holds: a part of the rest of the limit that it took in the engine,
- * where it counts as used until it is given back. A few requests are granted before they are
- * counted there (`mostOwed`), so a caller far from its limit never waits.
+ * several nodes grants what it holds: a part of the rest of the limit, taken in the engine, where
+ * it counts as used until it is given back. A few requests are granted before they are counted
+ * there (`mostOwed`), so a caller far from its limit never waits.
  */
 export class RateWindow {
   readonly key: string;
@@ -80,7 +80,7 @@ export class RateWindow {
     this.endsMs = nowMs + leftMs;
   }
 
-  /** Twice the demand, as it may grow, but never so much that other nodes would have to refuse. */
+  /** Returns twice the demand, as it may grow, but not so much that other nodes have to refuse. */
   #advance(limit: number, mostOwed: number): number {
     if (this.isAlone || this.demand <= mostOwed) return 0;
     const affordable = Math.max(0, Math.floor((limit - this.#total) * MAX_ADVANCED));

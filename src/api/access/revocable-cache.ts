@@ -50,13 +50,13 @@ export class RevocableCache<Value> {
     const entry = this.#entries.get(key);
     if (entry !== undefined) {
       if (this.#now() - entry.readAtMs < this.#rights.maxAgeMs) return entry.value;
-      // Deleted now, because the permitted age grows again when the engine recovers.
+      // Deletes it now, because the permitted age grows again when the engine recovers.
       this.#entries.delete(key);
     }
     return this.#reads.get(key)?.result ?? this.#startRead(key);
   }
 
-  /** Drops what depends on the subject: the next `get` reads what is committed now. */
+  /** Drops values that depend on the subject: the next `get` reads the committed state. */
   invalidate(subject: string): void {
     // The subjects of a read are known only when it is done.
     for (const read of this.#reads.values()) read.changed.add(subject);

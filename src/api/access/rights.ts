@@ -1,25 +1,25 @@
 import type { Engine, Subscription } from '../../platform/engine/engine.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 
-/** The subject that stands for all of them, upon which listeners read everything again. */
+/** The subject that stands for all subjects: listeners then read everything again. */
 export const EVERYTHING = '*';
 
-/** A right changed: whatever is cached of it is read again. */
+/** Says that a right changed: its cached values are read again. */
 export interface RightsChangedFrame {
   readonly kind: 'rights_changed';
-  /** Id of what the right depends on, or `EVERYTHING`. */
+  /** Id of the subject on which the right depends, or `EVERYTHING`. */
   readonly subject: string;
 }
 
 /** The engine also carries frames of others, each of another kind. */
 type Carrier = Engine<{ readonly kind: string }>;
 
-/** Gets the id of what a right depends on (a key, an actor, a role …), or `EVERYTHING`. */
+/** Gets the id of a right's subject (a key, an actor, a role …), or `EVERYTHING`. */
 export type RightsListener = (subject: string) => void;
 
 /**
- * The only class that announces changes of rights (docs/architecture.md#rights-that-end), after
- * their commits. Every node listens to one engine channel from its start, so a right that is read
+ * Announces changes of rights (docs/architecture.md#rights-that-end) after their commits; no other
+ * class does. Every node listens to one engine channel from its start, so a right that is read
  * through this class is never read before listening began.
  */
 export class Rights {
@@ -57,7 +57,7 @@ export class Rights {
     });
   }
 
-  /** Whether an announcement may fail to arrive: on this node, or one of another. */
+  /** Whether an announcement of this node or of another may fail to arrive. */
   get inDoubt(): boolean {
     return this.#engine.shardOf(CHANNEL).inDoubt;
   }
@@ -72,9 +72,8 @@ export class Rights {
 
   /**
    * Announces to every node that the right of `subject` changed; on this node before it returns.
-   * Never rejects: while the link is away it resolves within a second and the announcement is
-   * repeated until it arrives, because the change is committed and nodes with a sound link would
-   * not look for it.
+   * Never rejects: while the link is away it resolves within a second, and the announcement is
+   * repeated until it arrives. The change is committed, and nodes with a sound link would not look.
    */
   async announce(subject: string): Promise<void> {
     try {
@@ -92,8 +91,8 @@ export class Rights {
 
   /**
    * Calls `listener` synchronously with each subject that changed, and with `EVERYTHING` when
-   * frames may have been lost, in the order of registration: caches first, then the code that reads
-   * through them. Listeners must not throw. Returns a function that removes the listener.
+   * frames may have been lost. Call order is registration order: caches first, then the code that
+   * reads through them. Listeners must not throw. Returns a function that removes the listener.
    */
   onChange(listener: RightsListener): () => void {
     this.#listeners.add(listener);

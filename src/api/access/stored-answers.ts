@@ -12,7 +12,7 @@ export interface AnswerSearch {
 
 /**
  * Rewrites the account's stored answers that contain one of these ids, because a repeated answer
- * must not have what was removed from a resource. Encrypted answers show a secret and no content.
+ * must not show what was removed from a resource. Encrypted answers show a secret and no content.
  */
 export async function rewriteStoredAnswers(
   tx: Tx,
@@ -53,8 +53,8 @@ interface StoredAnswer {
   readonly response: Buffer;
 }
 
-// Answers are kept for a day, and this reads all of them: a redaction is rare, and an index would
-// cost each request. Rows from nodes of an earlier version have no account. A row is older than its
+// Answers are kept for a day, and this reads them all: a redaction is rare, and an index would cost
+// each request. Rows from nodes of an earlier version have no account. A row is older than its
 // answer by the time of the request, less than the 30 seconds of its claim.
 const LOCK_CONTAINING = statement<[accountId: string, ids: readonly string[], since: string], StoredAnswer>(
   'lock-stored-answers-containing',

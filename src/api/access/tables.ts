@@ -28,11 +28,9 @@ interface AccessTables {
     state: MoveState;
     /** The public URL of the other installation. */
     cell: string;
-    /** 1 for the first move of the account, and one more for each that follows. */
+    /** 1 for the account's first move, and one more for each further move. */
     number: number;
-    /**
-     * Rows of older transactions of the source are in the target; a transaction id of the source.
-     */
+    /** A transaction id of the source: rows of older transactions are in the target. */
     copied_through: string | null;
   };
 }

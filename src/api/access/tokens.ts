@@ -11,7 +11,7 @@ import type { CredentialProvider } from './principal.ts';
 
 export interface TokensOptions {
   readonly database: Database;
-  /** At least 32 characters (config.ts checks it). Default: one in the database, for all nodes. */
+  /** At least 32 characters (see config.ts). Default: a secret in the database, for all nodes. */
   readonly secret?: string | null;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
@@ -20,14 +20,14 @@ export interface TokensOptions {
 export interface TokenSubject {
   readonly accountId: string;
   readonly actorId: string;
-  /** The identity provider whose token was exchanged for this one, with which it ends. */
+  /** The identity provider whose token was exchanged for this token, which ends with it. */
   readonly provider?: CredentialProvider | undefined;
   /** The widget by which a visitor came. */
   readonly widgetId?: string | undefined;
 }
 
 export interface VerifiedToken extends TokenSubject {
-  /** The family of the refresh token that it was issued with; undefined without one. */
+  /** The family of the refresh token issued with it; undefined without a refresh token. */
   readonly familyId: string | undefined;
   /** The token's own id (`jti`). */
   readonly id: string;
@@ -66,7 +66,7 @@ export class Tokens {
     this.#now = now;
   }
 
-  /** `ttlS` in seconds; `expiresAt` is ISO 8601, a whole second. */
+  /** Issues a token for `ttlS` seconds; `expiresAt` is ISO 8601, a whole second. */
   async issueAccess(
     options: TokenSubject & { readonly ttlS?: number; readonly familyId?: string },
   ): Promise<{ token: string; expiresAt: string }> {
@@ -87,7 +87,7 @@ export class Tokens {
     return { token, expiresAt: wireTime(expiresAtS * 1000) };
   }
 
-  /** Rejects with ApiError `expired_token`, or `invalid_credentials` for a token not of ours. */
+  /** Rejects with ApiError `expired_token`, or `invalid_credentials` for a foreign token. */
   async verifyAccess(token: string): Promise<VerifiedToken> {
     const known = this.#verified.get(token);
     if (known !== undefined) {
@@ -137,16 +137,15 @@ export class Tokens {
 const ALGORITHM = 'HS256';
 /** RFC 9068: no other kind of JWT is accepted as an access token. */
 const TYPE = 'at+jwt';
-/** Both issuer and audience. */
+/** Issuer and audience. */
 const PARTY = 'parley';
 export const DEFAULT_TTL_S = 900;
 const MAX_VERIFIED = 10_000;
 const SETTING = 'token_secret';
 
 /**
- * What every access token of ours begins with: the whole header and the beginning of the claims,
- * up to a whole group of four characters. It tells them from the tokens of others without reading
- * either.
+ * The beginning of every access token of ours: the whole header and the start of the claims, up to
+ * a whole group of four characters. It distinguishes them from other tokens without reading either.
  */
 export const OWN_TOKEN_START = `${base64url(JSON.stringify({ alg: ALGORITHM, typ: TYPE }))}.${base64url('{"account":"acc')}`;
 

@@ -3,7 +3,7 @@ import { ApiError } from '@parley/protocol/errors/errors.ts';
 
 /**
  * Reads a file that `npm run build` makes in a folder. Rejects with ApiError `resource_not_found`,
- * whose message says why the server does not have what the file is of.
+ * whose message says why the server lacks what the file is part of.
  */
 export async function readBuiltFile(folder: URL, path: string, what: string): Promise<Buffer> {
   return readFile(new URL(path, folder)).catch(async (cause) => {

@@ -13,13 +13,13 @@ export interface BuiltPageOptions {
   /** The path below which the files are served. */
   readonly assets: string;
   readonly title: string;
-  /** What the server does not have without a build, for messages. */
+  /** Name for messages of what the server lacks without a build. */
   readonly what: string;
 }
 
 /**
  * Returns the routes of the page's files. Their names have the hash of their content, so browsers
- * keep them for good. There are none where nothing was built.
+ * keep them for good. Without a build there are no routes.
  */
 export function builtAssetRoutes({ built, assets }: BuiltPageOptions): PublicRoutes {
   const folder = new URL('assets/', built);
@@ -33,7 +33,7 @@ export function builtAssetRoutes({ built, assets }: BuiltPageOptions): PublicRou
   return Object.fromEntries(routes);
 }
 
-/** Makes the document, whose body its script fills. Rejects as `readBuiltFile` does. */
+/** Returns the document, whose body its script fills. Rejects as `readBuiltFile` does. */
 export async function builtDocument({ built, assets, title, what }: BuiltPageOptions): Promise<Document> {
   const names = await readBuiltFile(built, 'page.json', what);
   const { script, style, preloads } = JSON.parse(names.toString()) as {

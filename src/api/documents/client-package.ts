@@ -5,8 +5,8 @@ import { documentRoute } from './documents.ts';
 export const CLIENT_PATH = '/v1/client.js';
 
 /**
- * The SDK as `npm run build` made it: one module for pages without a build, its declarations, and
- * the package for `npm install`. A node builds nothing; without a build they are 404 and say why.
+ * Returns the routes of the SDK that `npm run build` made: a module for pages without a build, its
+ * declarations, and the package for `npm install`. Without a build they are 404 and say why.
  */
 export function clientRoutes(): PublicRoutes {
   const offered = Object.entries(CONTENT_TYPES).map(([name, contentType]) => [
@@ -25,8 +25,8 @@ const CONTENT_TYPES = {
 const BUILT = new URL('../../../packages/client/npm/dist/', import.meta.url);
 
 /**
- * Reads a file of those that a build makes for servers. Rejects with ApiError `resource_not_found`,
- * whose message says why there is none.
+ * Reads a file that a build makes for servers. Rejects with ApiError `resource_not_found`, whose
+ * message says why the file is missing.
  */
 export function readBuilt(name: string): Promise<Buffer> {
   return readBuiltFile(BUILT, `served/${name}`, 'package of the SDK');

@@ -11,7 +11,7 @@ export interface Document {
 
 /**
  * Serves a document, made at the first request, compressed once per encoding, and cached. A client
- * that has it (If-None-Match) gets 304. The headers `more` replace those of other documents.
+ * that has it (If-None-Match) gets 304. The headers `more` replace the document's own.
  */
 export function documentRoute(
   make: () => Document | Promise<Document>,

@@ -2,9 +2,9 @@ import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'no
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 
 /**
- * Signs the cursors of lists, so that a truncated, changed or invented one is refused before its
+ * Signs the cursors of lists, so that a truncated, changed or invented cursor is refused before its
  * position reaches a query. All nodes of a database share the secret: a cursor outlives restarts
- * and is valid on each of them.
+ * and is valid on each node.
  */
 export class CursorSeal {
   readonly #key: KeyObject;

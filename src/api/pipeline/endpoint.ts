@@ -19,7 +19,7 @@ export interface Endpoint {
   readonly route: Route;
   /** Reads the part of the URL after the `?`, by the rules of the caller's version. */
   readonly readQuery: (text: string, version: Version) => unknown;
-  /** Numbers keep their digits where the body has JSON of the caller's own. */
+  /** Numbers keep their digits if the body has JSON of the caller's own. */
   readonly parseBody: (text: string) => object;
   readonly readBody: (value: unknown, version: Version) => unknown;
   /** Undefined if its requests never name anything by an external id. */
@@ -80,7 +80,7 @@ function perVersion<T>(
   return (version) => byVersion.get(version) ?? madeFor(version);
 }
 
-/** Most requests have no query and most routes require none, so that case is decided once. */
+/** Decides the common case once: most requests have no query, and most routes require none. */
 function queryReader(read: Validator<unknown>): (text: string) => unknown {
   const mayBeEmpty = isAccepted(read, {});
   return (text) => (text === '' && mayBeEmpty ? NO_QUERY : read(parseQuery(text)));

@@ -12,25 +12,25 @@ import type { Route } from './route.ts';
 
 /**
  * Ids of a request that begin with `ext:` are replaced by ours before anything reads them
- * (docs/contract.md#own-ids). Where an endpoint takes such ids is known from its schemas, so that a
- * request without any costs a look at those places. One that names nothing stays as it is, and is
+ * (docs/contract.md#own-ids). An endpoint's schemas show where it takes such ids, so that a request
+ * without any costs only a look at those places. An id that names nothing stays as it is, and is
  * then refused like every other unknown id.
  */
 
 type Params = Readonly<Record<string, string>>;
 
-/** Where the requests of one endpoint have ids. */
+/** The places of ids in the requests of one endpoint. */
 export interface IdPlaces {
   readonly path: readonly NamedKind[] | undefined;
   readonly query: Places | undefined;
   readonly body: Places | undefined;
 }
 
-/** Where the values of a schema have ids. */
+/** The places of ids in the values of a schema. */
 interface Places {
-  /** The value itself is one. */
+  /** Set if the value itself is an id. */
   readonly kinds?: readonly NamedKind[];
-  /** The value is one of an actor if this field beside it says so. */
+  /** Set if the value is the id of an actor when this field beside it says so. */
   readonly by?: string;
   readonly fields?: readonly (readonly [name: string, places: Places])[];
   readonly items?: Places;
@@ -49,7 +49,7 @@ export function idPlacesOf({ path, query, body, upserts }: Route): IdPlaces | un
   return Object.values(places).some((value) => value !== undefined) ? places : undefined;
 }
 
-/** Returns whether an external id in a request of the route may be that of several resources. */
+/** Returns whether an external id in a request of the route may name several resources. */
 export function namesOneOfSeveral(route: Route): boolean {
   const { path, query, body } = idPlacesOf(route) ?? {};
   return (path?.length ?? 0) > 1 || [query, body].some((places) => places !== undefined && isWide(places));
@@ -174,7 +174,7 @@ function collect(places: Places, value: unknown, at: string, found: Found[]): vo
   for (const [name, inner] of places.fields ?? []) visit(inner, name, at === '' ? name : `${at}.${name}`);
   if (places.items !== undefined) {
     for (const index of (value as readonly unknown[]).keys()) {
-      // The list of a query is named as its parameter.
+      // A query's list has the name of its parameter.
       visit(places.items, index, at.endsWith('[]') ? at : `${at}[${index}]`);
     }
   }

@@ -10,7 +10,7 @@ export interface FailuresOptions {
   readonly requestLogUrl: string | null;
 }
 
-/** The only place that decides how a thrown value is answered. */
+/** Decides how a thrown value is answered; no other code does. */
 export class ErrorMapper {
   readonly #options: FailuresOptions;
 
@@ -39,7 +39,7 @@ export class ErrorMapper {
 
 /**
  * Logs the cause of a server failure, which the answer does not have; as `error` if unforeseen.
- * Returns whether there was anything to log.
+ * Returns whether it logged anything.
  */
 export function logFailure(log: Logger, error: ApiError, context: object): boolean {
   const { condition, cause, status } = error;

@@ -17,7 +17,7 @@ import type { Entrance } from './run-host.ts';
 
 /** A request that did not come over the network. */
 export interface InProcessRequest {
-  /** The one endpoint that may answer; the paths of others are not found. */
+  /** The only endpoint that may answer; paths of other endpoints are not found. */
   readonly route: Pick<Route, 'name' | 'method' | 'since'>;
   /** Percent-encoded, as in a URL. */
   readonly path: string;
@@ -30,7 +30,7 @@ export interface InProcessRequest {
   readonly idempotencyKey: string | undefined;
   /** The run of the agent that makes the request. */
   readonly runId: string;
-  /** Of that run. */
+  /** The trace of that run. */
   readonly trace: TraceContext | undefined;
 }
 
@@ -41,8 +41,8 @@ export interface InProcessAnswer {
 }
 
 /**
- * The API without a connection: a request takes the steps of one from the network, in the same
- * order (request-run.ts), except the limit by address and the reading of a credential.
+ * The API without a connection: a request takes the same steps in the same order as a request from
+ * the network (request-run.ts), except the limit by address and the reading of a credential.
  */
 export class InProcess {
   readonly #http: Http;
@@ -50,7 +50,7 @@ export class InProcess {
   readonly #idPrefix = `req_${randomBytes(9).toString('base64url')}`;
   #requests = 0;
 
-  /** `limits` are those of the server beside it. */
+  /** `limits` are the limits of the server beside it. */
   constructor(http: Http, limits: ExchangeLimits) {
     this.#http = http;
     // An exchange ends here before its clock would be checked.
@@ -90,7 +90,7 @@ function entranceOf({ route, principal, runId }: InProcessRequest, http: Http): 
   };
 }
 
-/** Without this, an id that spells a fixed segment would be the path of another endpoint. */
+/** Returns a match of this route only: an id that spells a fixed segment would match another. */
 function only({ name, method }: InProcessRequest['route'], match: Match<Endpoint> | undefined) {
   return match?.byMethod.get(method)?.route.route.name === name ? match : undefined;
 }
@@ -112,7 +112,7 @@ function headFor(
   });
 }
 
-/** Returns the stable version, or that of an endpoint that came later. */
+/** Returns the stable version, or the version of an endpoint that came later. */
 function versionOf({ since }: InProcessRequest['route']): Version {
   return covers(CURRENT_VERSION, since) ? CURRENT_VERSION : since;
 }

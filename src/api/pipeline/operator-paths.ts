@@ -4,7 +4,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { Match } from './router.ts';
 import type { Entrance } from './run-host.ts';
 
-/** Paths of operators. To all others they are like paths where nothing is. */
+/** Paths of operators. For all other callers nothing is there. */
 
 export function isForOperators({ byMethod }: Match<Endpoint>): boolean {
   for (const { route } of byMethod.values()) return route.route.operators === true;

@@ -28,10 +28,10 @@ export interface ListDefinition {
 /** `time` is in Postgres' format, with its microseconds; `integer` is within 2^53. */
 export type KeyPart = 'time' | 'text' | 'integer';
 
-/** The values that a list is ordered by; the last of them is unique. */
+/** The values that a list is ordered by; the last is unique. */
 export type Key = readonly (string | number)[];
 
-/** The page that a request asks for, as stores get it. */
+/** The page that a request asks for, for stores. */
 export interface PageRequest extends KeysetPage {
   /** Most rows of a page; `fetch` is one more, which shows whether the list goes on. */
   readonly limit: number;
@@ -68,9 +68,9 @@ export interface PageParameters {
 }
 
 /**
- * `filters` has everything that decides which rows are in the list, including the ids of the path;
- * a cursor is valid for these only. Throws ApiError `parameter_invalid` (param cursor),
- * `parameters_exclusive`, `parameter_unknown` (param page).
+ * Reads the page of a request. `filters` has everything that decides which rows are in the list,
+ * including the ids of the path; a cursor is valid for these only. Throws ApiError
+ * `parameter_invalid` (param cursor), `parameters_exclusive`, `parameter_unknown` (param page).
  */
 export function readPage(
   list: ListDefinition,
@@ -106,7 +106,7 @@ export function toList<Row, Item>(
   return new Page(shown.map(present), page.direction, infoOf);
 }
 
-/** Like `toList`, for rows whose JSON is known, in the form of the caller's version. */
+/** Does what `toList` does, for rows with known JSON, in the form of the caller's version. */
 export function toEncodedList<Row>(
   rows: readonly Row[],
   page: PageRequest,
@@ -192,10 +192,9 @@ export class Page<Item> implements List<Item> {
   }
 
   /**
-   * Returns the JSON with sealed cursors, as bytes if items have bytes. If there are too many
-   * items, those farthest from the start of the page are left out, so that the next page in the
-   * same direction begins with them. At least one remains. `data` has the form of the caller's
-   * version.
+   * Returns the JSON with sealed cursors, as bytes if items have bytes. Too many items are cut at
+   * the far end of the page, so that the next page in the same direction begins with them. At least
+   * one remains. `data` has the form of the caller's version.
    */
   toText(seal: CursorSeal, data: readonly unknown[] = this.data): string | Buffer {
     if (this.#encoded === undefined) return this.#assemble(seal, data, JSON.stringify);
@@ -248,7 +247,7 @@ function bytesOf(json: ItemJson): number {
     : json.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Returns bytes if one of the items is bytes. */
+/** Returns bytes if an item has bytes. */
 function joined(head: string, items: readonly ItemJson[], end: string): string | Buffer {
   if (items.every((item) => typeof item === 'string')) {
     // One copy: a large text made of a joined one would be copied again when it is sent.
@@ -264,7 +263,7 @@ function joined(head: string, items: readonly ItemJson[], end: string): string |
   return Buffer.concat([...parts, Buffer.from(end)]);
 }
 
-/** Expects the cursor at the end, where `withCursor` puts it. */
+/** Seals the cursor at the end of the URL, where `withCursor` puts it. */
 function sealed(url: string | null, seal: CursorSeal): string | null {
   if (url === null) return null;
   const start = url.lastIndexOf('=') + 1;

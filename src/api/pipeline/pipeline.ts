@@ -21,7 +21,7 @@ export interface HttpOptions extends RunParts, FailuresOptions {
   readonly routes: readonly Route[];
   /** Answered before any check: /healthz, /readyz, /metrics, documents. */
   readonly publicRoutes?: PublicRoutes;
-  /** Signs cursors on every node. Without it they are valid in this process only. */
+  /** Signs cursors on every node. Without it cursors are valid in this process only. */
   readonly cursorSecret?: string;
   readonly metrics: Pick<ApiMetrics, 'httpRequests' | 'httpSeconds' | 'httpRefusals'>;
   readonly origins?: AllowedOrigins;
@@ -31,7 +31,7 @@ export function createHttp(options: HttpOptions): Http {
   return new Http(options);
 }
 
-/** Connections of the pool for one credential's requests at once: fewer than half of them. */
+/** Connections of the pool for one credential's requests at once: fewer than half of the pool. */
 const CONNECTIONS_OF_ONE = 4;
 
 /** The whole HTTP API, which an HttpServer calls for each request. */

@@ -6,8 +6,8 @@ import type { RequestHead } from '../../platform/http/request-head.ts';
 import type { AnsweredRequest } from './request-log.ts';
 
 /**
- * By path; one that ends in `/*` covers everything below it. They require no headers, and answer
- * GET and HEAD, also PUT, only POST, or the methods that they name.
+ * Routes by path; a path that ends in `/*` covers everything below it. They require no headers, and
+ * answer GET and HEAD, also PUT, only POST, or the methods that they name.
  */
 export type PublicRoutes = Readonly<Record<string, PublicRoute | PublicFile | PublicAction | LimitedRoute>>;
 
@@ -25,7 +25,7 @@ interface PublicAction {
 }
 
 /**
- * By method; each is called after the limit of its address, and may read the body as it arrives.
+ * Handlers by method, called after the limit of its address. They may read the body as it arrives.
  */
 interface LimitedRoute {
   readonly limited: Readonly<Partial<Record<'get' | 'post' | 'put' | 'delete', LimitedHandler>>>;
@@ -44,7 +44,7 @@ export interface PutRequest extends PublicRequest, Pick<RequestHead, 'contentTyp
 }
 
 export interface StreamedRequest extends PutRequest, Pick<RequestHead, 'signature' | 'cookie' | 'site'> {
-  /** The peer's, as text. */
+  /** The peer's address, as text. */
   readonly address: string;
 }
 
@@ -64,7 +64,7 @@ export interface PublicHost {
   record(exchange: Exchange, request: AnsweredRequest, status: number): void;
 }
 
-/** Has the pattern that matched, for the metrics. */
+/** A route, with the matched pattern for the metrics. */
 export interface FoundPublic {
   readonly pattern: string;
   readonly route: PublicRoutes[string];
@@ -72,7 +72,7 @@ export interface FoundPublic {
 
 export class PublicTable {
   readonly #exact = new Map<string, FoundPublic>();
-  /** For pages and pictures, which need no fast look-up. */
+  /** Routes for pages and pictures, which need no fast look-up. */
   readonly #below: { readonly prefix: string; readonly found: FoundPublic }[] = [];
 
   constructor(routes: PublicRoutes) {

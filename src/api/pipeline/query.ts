@@ -1,7 +1,7 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { isCleanText } from '@parley/protocol/validation/validation.ts';
 
-/** A list for names that end in `[]`, or that occur more than once, which no schema accepts. */
+/** A list for names that end in `[]`, or that are repeated, which no schema accepts. */
 export type RawQuery = Record<string, string | string[]>;
 
 /**
@@ -41,7 +41,7 @@ function decode(text: string, param: string | null): string {
 /** Most names and values match. */
 const PLAIN = /^[\w.~-]*$/;
 
-/** Returns undefined if it is not percent-encoded UTF-8, or not storable as text. */
+/** Returns undefined for text that is not percent-encoded UTF-8, or not storable as text. */
 export function decodeText(text: string): string | undefined {
   try {
     const decoded = decodeURIComponent(text);

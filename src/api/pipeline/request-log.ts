@@ -5,7 +5,7 @@ import type { Logger } from '../../platform/log.ts';
 import type { Principal } from '../access/principal.ts';
 import { logFailure } from './failure.ts';
 
-/** For log and metrics, beside the request's head. */
+/** Facts for log and metrics, beside the request's head. */
 export interface AnsweredRequest {
   /** The route's pattern, or `none`: callers make up paths without end. */
   readonly route: string;
@@ -31,7 +31,7 @@ export class RequestLog {
     this.#hasInfo = log.isLevelEnabled('info');
   }
 
-  /** `error` is that of an answer with the error envelope. */
+  /** Writes a line. `error` is that of an answer with the error envelope. */
   write(exchange: Exchange, request: AnsweredRequest, status: number, ms: number, error?: ApiError): void {
     if (status >= 500 && error !== undefined) {
       if (logFailure(this.#log, error, fieldsOf(exchange, request, status, ms, error))) return;
@@ -45,7 +45,7 @@ export class RequestLog {
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** pino omits undefined fields. */
+/** Returns the fields of a line, of which pino omits undefined ones. */
 function fieldsOf(
   { id, head }: Exchange,
   { route, principal, runId }: AnsweredRequest,

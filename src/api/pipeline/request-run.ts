@@ -38,9 +38,9 @@ import { requireVersion } from './spoken-version.ts';
  * of docs/contract.md#order-of-checks: address limit → route → operator → method → version →
  * credential → account → subscription → rate limit → permission → query → body → idempotency →
  * external ids → rules → handler. An open endpoint goes from the version, perhaps over a second
- * limit of its address, to the query. A step waits only where it must: with a cached caller, none
- * before the rules does. Those follow idempotency, because a time that has passed must not refuse a
- * replay.
+ * limit of its address, to the query. A step waits only if it must: with a cached caller, no step
+ * before the rules waits. Rules follow idempotency, because a time that has passed must not refuse
+ * a replay.
  */
 export class RequestRun implements BodyReceiver, AnsweredRequest {
   readonly #http: RunHost;
@@ -232,7 +232,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     this.#claimKey();
   }
 
-  /** A proxy may have framed a non-JSON body differently; what follows is then not a request. */
+  /** Closes behind a non-JSON body: a proxy may have framed it differently than this server. */
   #mustBeJson<T>(check: () => T): T {
     try {
       return check();
@@ -266,7 +266,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     this.#findIds();
   }
 
-  /** Behind the idempotency, because a key belongs to what the caller sent. */
+  /** Follows the idempotency, because a key belongs to what the caller sent. */
   #findIds(): void {
     const { ids } = this.#endpoint!;
     if (ids === undefined || !hasExternalIds(ids, this.#params, this.#query, this.#body)) this.#checkRules();
@@ -339,9 +339,9 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   /**
-   * Changes of one resource by one caller follow one another, and wait without a connection.
-   * Otherwise those that wait for its row's lock hold every connection of the pool, and all other
-   * requests are refused.
+   * Runs one caller's changes of one resource one by one, waiting without a connection. Otherwise
+   * requests that wait for its row's lock would hold every connection of the pool, and all other
+   * requests would be refused.
    */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (!this.#endpoint!.route.path.includes(':')) return work();
@@ -449,9 +449,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     }
   }
 
-  /**
-   * Answers a refusal; where the caller is not one of the account that it names, with its place.
-   */
+  /** Answers a refusal; for a caller of another account, with the place of that account. */
   #explain(error: ApiError): void {
     const answer = (shown: ApiError) => this.#http.answerError(this.#exchange, shown, this);
     const [{ whereabouts }, { account }] = [this.#http.parts, this.#exchange.head];

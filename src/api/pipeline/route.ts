@@ -11,7 +11,7 @@ import type { Principal } from '../access/principal.ts';
  * One endpoint as data, for the pipeline, OpenAPI and agents' endpoint tools. `defineRoute` keeps
  * the types of query and body for the handler. A route that changes something has one of two forms,
  * and the compiler accepts no third: the pipeline opens its transaction, or it says why it commits
- * by itself. One that changes nothing and is not a GET says so.
+ * by itself. A route other than GET that changes nothing says so.
  */
 export type Route<
   Query extends TSchema = TSchema,
@@ -23,7 +23,7 @@ export type Route<
   | ChangeRoute<Query, RequestBody, Prepared>
   | CommittingRoute<Query, RequestBody>;
 
-/** Changes nothing: the pipeline opens no transaction for it. */
+/** A route that changes nothing: the pipeline opens no transaction for it. */
 export interface ReadRoute<Query extends TSchema = TSchema, RequestBody extends TSchema = TSchema>
   extends RouteFacts<Query, RequestBody> {
   readonly method: 'GET';
@@ -38,8 +38,8 @@ export interface ReadRoute<Query extends TSchema = TSchema, RequestBody extends 
 }
 
 /**
- * Changes nothing, like a GET, but its question is a body. There is no answer to keep, so an
- * Idempotency-Key is not read.
+ * A route that changes nothing, like a GET, but has a body as its question. There is no answer to
+ * keep, so an Idempotency-Key is not read.
  */
 export interface AskingRoute<Query extends TSchema = TSchema, RequestBody extends TSchema = TSchema>
   extends RouteFacts<Query, RequestBody> {
@@ -53,9 +53,9 @@ export interface AskingRoute<Query extends TSchema = TSchema, RequestBody extend
 }
 
 /**
- * Changes something in one transaction, which the pipeline opens once its checks have passed. The
- * pipeline stores the answer for an Idempotency-Key in it, so that after a crash both are there or
- * neither.
+ * A route that changes something in one transaction, which the pipeline opens once its checks have
+ * passed. The pipeline stores the answer for an Idempotency-Key in it, so that after a crash both
+ * or neither exist.
  */
 export interface ChangeRoute<
   Query extends TSchema = TSchema,
@@ -76,11 +76,11 @@ export interface ChangeRoute<
   readonly commits?: undefined;
 }
 
-/** Changes something that no transaction of the pipeline can contain. */
+/** A route that changes something which no transaction of the pipeline can contain. */
 export interface CommittingRoute<Query extends TSchema = TSchema, RequestBody extends TSchema = TSchema>
   extends RouteFacts<Query, RequestBody> {
   readonly method: ChangingMethod;
-  /** A sentence on the place of its commit, and the reason. */
+  /** A sentence on where it commits, and why. */
   readonly commits: string;
   /** Returns the result of `call.answer` for the resource's newest form. Throws ApiError. */
   readonly handle: Handler<CommittingCall<Static<Query>, Static<RequestBody>>, Answered>;
@@ -93,7 +93,7 @@ type ChangingMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 type Handler<C, Result> = (call: C) => Promise<Result> | Result;
 
-/** What is made without a credential, each with a limit of its own. */
+/** Resources made without a credential, each with a limit of its own. */
 export type Scarce = 'registrations' | 'visitors';
 
 interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
@@ -114,8 +114,8 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
    */
   readonly own?: { readonly permission: Permission; readonly of: string };
   /**
-   * Credential and Service-Account are neither required nor read: the body itself proves the
-   * caller's identity. `principal` is UNAUTHENTICATED, and `permission` is null.
+   * True if credential and Service-Account are neither required nor read: the body itself proves
+   * the caller's identity. `principal` is UNAUTHENTICATED, and `permission` is null.
    */
   readonly open?: boolean;
   /**
@@ -123,15 +123,15 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
    * without an Authorization header the endpoint is `open`, and its rules require the proof.
    */
   readonly mayBeOpen?: Version;
-  /** What an open endpoint makes that few addresses make twice: a far lower limit per address. */
+  /** A resource that few addresses make twice, with a far lower limit per address. */
   readonly scarce?: Scarce;
-  /** True to count under the limits of polls, and not under those of all other requests. */
+  /** True to count under the limits of polls, not under those of other requests. */
   readonly polls?: boolean;
   /** True to answer with an inactive subscription too, so that callers see why others refuse. */
   readonly unsubscribed?: boolean;
   /**
-   * True for endpoints of operators, which have paths of their own: all others are answered as at a
-   * path where nothing is (docs/contract.md#the-installation). They are closed to agents, too.
+   * True for endpoints of operators, which have paths of their own: for all other callers nothing
+   * is there (docs/contract.md#the-installation). They are closed to agents, too.
    */
   readonly operators?: boolean;
   /** True if customers may call it (docs/contract.md#customers). */
@@ -143,17 +143,17 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
   readonly agents?: boolean;
   /**
    * Returns whether a call with this body reaches people outside the account. In an agent's run
-   * that a mail started, it then needs review (docs/contract.md#tools). Absent if none does.
+   * that a mail started, such a call needs review (docs/contract.md#tools). Absent if no call does.
    */
   readonly reachesOutside?: (body: Static<RequestBody>) => boolean;
   /** Query parameters; arrays have `[]` in their names. If absent, every parameter is unknown. */
   readonly query?: Query;
-  /** The JSON body; an empty one counts as `{}`. Without a schema, only these two are accepted. */
+  /** The JSON body; an empty one counts as `{}`. Without a schema, nothing else is accepted. */
   readonly body?: RequestBody;
   /**
    * Checks path, query and body beyond the schemas: fields that depend on each other, times, the
-   * configuration. It runs before anything that the request names is read, so that a request that
-   * no resource could fit is refused for that. Throws ApiError.
+   * configuration. It runs before any named resource is read, so that a request that no resource
+   * could fit is refused for that. Throws ApiError.
    */
   readonly rules?: Handler<Call<Static<Query>, Static<RequestBody>>, void>;
   /** The media type of a success. Default: `application/json`. */
@@ -165,8 +165,8 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
   /** Later fields declare their versions themselves (packages/protocol/schema/since.ts). */
   readonly response: TSchema;
   /**
-   * True for a PUT that creates or changes what `ext:<external_id>` in its path names: the handler
-   * gets the path as sent.
+   * True for a PUT that creates or changes the resource of `ext:<external_id>` in its path: the
+   * handler gets the path as sent.
    */
   readonly upserts?: boolean;
   /** True if the answer shows a secret: it is then stored encrypted for an Idempotency-Key. */
@@ -177,7 +177,7 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
    * `resource_gone`.
    */
   readonly once?: boolean;
-  /** Conditions beside those of its kind (openapi/refusals.ts). */
+  /** Conditions beside the usual conditions of its kind (openapi/refusals.ts). */
   readonly refuses?: readonly ErrorCondition[];
   /** True to compile its validators before the server listens, because it is called often. */
   readonly frequent?: boolean;
@@ -209,15 +209,15 @@ interface ChangeCall<Query = unknown, RequestBody = unknown> extends Call<Query,
 export interface CommittingCall<Query = unknown, RequestBody = unknown> extends Call<Query, RequestBody> {
   /**
    * Makes the answer, and stores it for an Idempotency-Key. With `tx`, the transaction of the
-   * effect, both are there after a crash or neither; rejects with ApiError
-   * `idempotency_in_progress` if another request took the key over: let that roll it back. Pass
-   * undefined to store after the handler, if nothing was changed or the effect is in no
+   * effect, after a crash both or neither exist. It then rejects with ApiError
+   * `idempotency_in_progress` if another request took the key over: let that roll the effect back.
+   * Pass undefined to store after the handler, if nothing was changed or the effect is in no
    * transaction.
    */
   answer(reply: HandlerResult, tx: Tx | undefined): Promise<Answered> | Answered;
 }
 
-/** Proves that storing the answer was decided on: only `CommittingCall.answer` makes one. */
+/** Proves a decision about storing the answer: only `CommittingCall.answer` makes one. */
 export interface Answered {
   readonly [ANSWERED]: true;
 }
@@ -227,12 +227,12 @@ declare const ANSWERED: unique symbol;
 /** A JSON-serializable value with the route's status, or an Answer with its own. */
 export type HandlerResult = object | Answer;
 
-/** An answer with its own status (200 for a resource that existed already), or one that repeats. */
+/** An answer with its own status (200 for a resource that existed already), or a repeated one. */
 export class Answer<Value extends object = object> {
   readonly status: number;
   /** JSON-serializable. */
   readonly value: Value;
-  /** Whether an own key in the body was known, so that nothing was done (Idempotent-Replayed). */
+  /** Whether an own key in the body was known, so nothing was done (Idempotent-Replayed). */
   readonly isRepeated: boolean;
 
   constructor(status: number, value: Value, isRepeated = false) {

@@ -17,7 +17,7 @@ interface Entry<T> {
 export class Router<T> {
   readonly #root: Node<T> = newNode();
 
-  /** `path` has `:name` for parameters. Throws if method and path are taken. */
+  /** Adds a route; `path` has `:name` for parameters. Throws if method and path are taken. */
   add(method: string, path: string, route: T): void {
     const names: string[] = [];
     let node = this.#root;
@@ -39,7 +39,7 @@ export class Router<T> {
     node.byMethod.set(method, { route, names });
   }
 
-  /** `path` is as sent. Returns undefined if it has no route for any method. */
+  /** Returns the match of a path as sent, or undefined if it has no route for any method. */
   find(path: string): Match<T> | undefined {
     return this.#find(this.#root, path, 1, []);
   }
@@ -75,7 +75,7 @@ function leaf<T>({ byMethod }: Node<T>, values: readonly string[]): Match<T> | u
   return byMethod.size === 0 ? undefined : { byMethod, values };
 }
 
-/** Returns undefined for an empty segment or text that Postgres cannot store: no id has these. */
+/** Returns undefined for an empty segment or text that Postgres cannot store: no id has either. */
 function decodeSegment(segment: string): string | undefined {
   if (segment === '') return undefined;
   if (segment.includes('%')) return decodeText(segment);

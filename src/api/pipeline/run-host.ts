@@ -22,17 +22,17 @@ import type { Match } from './router.ts';
 export interface RunParts {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly whereabouts?: Pick<Whereabouts, 'explain'>;
-  /** By credential. */
+  /** Counts by credential. */
   readonly limiter?: Limiter;
-  /** By address, before authentication. Omit it if unlimited: reading an address costs time. */
+  /** Counts by address, before authentication. Omit if unlimited: reading an address costs time. */
   readonly addressLimiter?: Limiter;
-  /** By address, for endpoints that are `scarce`. */
+  /** Count by address, for endpoints that are `scarce`. */
   readonly scarceLimiters?: Readonly<Record<Scarce, Limiter>>;
-  /** In place of `limiter` and `addressLimiter`, for endpoints that are `polls`. */
+  /** Replace `limiter` and `addressLimiter` for endpoints that are `polls`. */
   readonly pollLimiters?: {
-    /** By actor. */
+    /** Counts by actor. */
     readonly actors: Limiter;
-    /** By address, before authentication. */
+    /** Counts by address, before authentication. */
     readonly addresses: Limiter;
   };
   readonly idempotency?: Pick<Idempotency, 'begin'>;
@@ -42,7 +42,7 @@ export interface RunParts {
   readonly log: Logger;
 }
 
-/** The way by which a request comes in: the network, or this process itself. */
+/** The way that a request comes in: the network, or this process itself. */
 export interface Entrance extends Pick<RunParts, 'authenticator' | 'addressLimiter'> {
   /** Returns undefined if there is nothing at this path. */
   find(path: string): Match<Endpoint> | undefined;
@@ -54,9 +54,9 @@ export interface Entrance extends Pick<RunParts, 'authenticator' | 'addressLimit
 
 export interface RunHost {
   readonly parts: RunParts;
-  /** By caller and path. */
+  /** Turns of changes, by caller and path. */
   readonly changeTurns: TurnsByKey;
-  /** By credential. */
+  /** Turns at the pool, by credential. */
   readonly connectionTurns: TurnsByKey;
   readonly origins: AllowedOrigins;
   readonly failures: ErrorMapper;

@@ -2,8 +2,8 @@ import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { covers, DEPRECATIONS, VERSIONS, type Version, versionNamed } from '@parley/protocol/versions.ts';
 
 /**
- * Returns the version that a caller names, for something that exists since `since`. Throws ApiError
- * `api_version_required`, `api_version_invalid` or `api_version_too_old`
+ * Returns the version that a caller names, for an endpoint that exists since `since`. Throws
+ * ApiError `api_version_required`, `api_version_invalid` or `api_version_too_old`
  * (docs/contract.md#versions).
  */
 export function requireVersion(

@@ -6,9 +6,9 @@ import type { Logger } from '../../platform/log.ts';
 import type { Config } from '../config.ts';
 
 /**
- * Opens the database of an installation, with the schema of this version: that of DATABASE_URL,
- * else the embedded Postgres of a Parley that runs on the same data directory, else that Postgres,
- * started for the duration.
+ * Opens the database of an installation, with the schema of this version. It is that of
+ * DATABASE_URL, else the embedded Postgres of a Parley that runs on the same data directory, else
+ * that Postgres, started for the duration.
  */
 export async function connect(
   config: Pick<Config, 'databaseUrl' | 'databaseDirectUrl' | 'dataDir'>,

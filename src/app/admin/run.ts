@@ -46,7 +46,7 @@ interface ContextParts {
   readonly disposer: Disposer;
 }
 
-/** Each part loads its modules when it is opened. */
+/** Returns the context of a command, whose parts load their modules when opened. */
 function contextOf({ config, log, database, hooks, disposer }: ContextParts): CommandContext {
   const context: CommandContext = {
     config,

@@ -16,7 +16,7 @@ export interface DayConversation {
   readonly customer?: { readonly person: keyof typeof CUSTOMERS; readonly byMail: boolean };
   readonly assignee?: 'ada' | 'grace';
   readonly hasAgent?: true;
-  /** How many of the last messages these people have not read; others have read everything. */
+  /** The number of last messages that these people have not read; others have read everything. */
   readonly unread: Readonly<Partial<Record<'ada' | 'grace', number>>>;
   readonly messages: readonly DayMessage[];
 }
@@ -27,7 +27,7 @@ export interface DayMessage {
   readonly by: Person;
   /** `@ada`, `@grace` and `@assistant` are mentions. */
   readonly text: string;
-  /** A message between team and customer; the others on a case are notes to the team. */
+  /** A message between team and customer; other messages on a case are notes to the team. */
   readonly external?: true;
   /** By mail: to the customer, or from the customer with this HTML. */
   readonly mail?: 'sent' | { readonly html: string };

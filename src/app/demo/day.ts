@@ -29,9 +29,9 @@ import {
 
 /**
  * Adds a day of conversations to the demo account, once in a database, however many nodes start on
- * it, in one transaction. The statements used everywhere else write the messages, reactions and the
- * others, and their outbox rows have the same effects: notifications, rows of the inbox, entries of
- * the search. Only the times are set back, before the commit, so that no reader ever sees others.
+ * it, in one transaction. The usual statements write every row, and the outbox rows have the usual
+ * effects: notifications, rows of the inbox, entries of the search. Only the times are set back,
+ * before the commit, so that no reader ever sees other times.
  */
 export async function seedDay({ database, store }: Pick<NodeParts, 'database' | 'store'>): Promise<void> {
   await database.transaction(async (tx) => {
@@ -293,7 +293,7 @@ function mentionsIn(text: string): Person[] {
   return [...text.matchAll(/@(ada|grace|assistant)\b/g)].map(([, person]) => person as Person);
 }
 
-/** Sets the times of messages back, by minutes, and the status of those that left as mail. */
+/** Sets the times of messages back, by minutes, and the status of messages that left as mail. */
 const DATE_MESSAGES = statement<
   [ids: readonly string[], ago: readonly number[], mails: readonly (string | null)[]]
 >('date-demo-messages')`

@@ -10,7 +10,7 @@ export class ActorSockets<Node> {
     this.#limit = limit;
   }
 
-  /** Returns the actors that now have as many sockets as they may, and those that no longer do. */
+  /** Returns the actors that now have as many sockets as they may, and those with room again. */
   count(node: Node, counts: SocketCounts): { readonly full: string[]; readonly free: string[] } {
     const ofNode = this.#ofNodes.get(node) ?? new Map<string, number>();
     this.#ofNodes.set(node, ofNode);

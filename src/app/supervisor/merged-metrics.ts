@@ -3,8 +3,8 @@ import type { MetricsOfProcess } from './messages.ts';
 
 /**
  * The metrics of all nodes as those of one process: counters and histograms are summed, gauges too,
- * unless their definition says otherwise. What ended nodes have counted stays in the sums, because
- * a sum that became less would look like a restart of everything.
+ * unless their definition says otherwise. The counts of ended nodes stay in the sums, because a
+ * lower sum would look like a restart of everything.
  */
 export class MergedMetrics {
   #ofEnded: Promise<MetricsOfProcess> = Promise.resolve([]);
@@ -12,13 +12,13 @@ export class MergedMetrics {
   /** Keeps what a node had counted by its end. */
   end(metrics: MetricsOfProcess): void {
     const counted = metrics.filter(isCounted);
-    // Each after the one before, as several nodes may end at once.
+    // Merged one after another, because several nodes may end at once.
     this.#ofEnded = this.#ofEnded.then((before) =>
       AggregatorRegistry.aggregate([before, counted]).getMetricsAsJSON(),
     );
   }
 
-  /** Returns the text of `/metrics`. A node that is about to end is of no slot any more (null). */
+  /** Returns the text of `/metrics`. A node that is about to end has no slot (null). */
   async text(
     nodes: readonly { readonly slot: number | null; readonly metrics: MetricsOfProcess }[],
   ): Promise<string> {
@@ -36,10 +36,10 @@ function isCounted({ type }: Metric): boolean {
   return name === 'counter' || name === 'histogram';
 }
 
-/** How prom-client may join the values of processes so that the result means something. */
+/** The ways in which prom-client may join values of processes so that they mean something. */
 const JOINED = new Set(['sum', 'max']);
 
-/** A gauge whose values cannot be joined is shown for each process. */
+/** Labels a gauge by its process if its values cannot be joined. */
 function labelled(metric: Metric, slot: number): Metric {
   const { aggregator = 'sum', values } = metric as Metric & { readonly aggregator?: string };
   if (isCounted(metric) || JOINED.has(aggregator)) return metric;

@@ -4,10 +4,10 @@ import type { Health, HealthOfAll } from '../../api/health.ts';
 /** The metrics of one process, as prom-client has them as JSON. */
 export type MetricsOfProcess = MetricObjectWithValues<MetricValue<string>>[];
 
-/** What the supervisor asks every node, and a node asks the supervisor for all of them. */
+/** The answers of one node to the supervisor, and of the supervisor about all nodes. */
 export interface Answers {
   readonly health: { readonly ofNode: Health; readonly ofAll: HealthOfAll };
-  /** Of all: text for `/metrics`. */
+  /** `ofAll`: text for `/metrics`. */
   readonly metrics: { readonly ofNode: MetricsOfProcess; readonly ofAll: string };
 }
 
@@ -25,15 +25,15 @@ export interface Answer {
   readonly value: unknown;
 }
 
-/** How many sockets actors have. */
+/** The numbers of sockets of actors. */
 export type SocketCounts = readonly (readonly [actorId: string, count: number])[];
 
-/** What a node must know before it starts. */
+/** The data that a node needs before it starts. */
 export interface Assignment {
   readonly type: 'begin';
-  /** From 1; the value of `process` in log and metrics. A node started again has it again. */
+  /** From 1; the value of `process` in log and metrics. A restarted node keeps it. */
   readonly slot: number;
-  /** Identifies the supervisor, at which the nodes have some limits in common. */
+  /** Identifies the supervisor, whose nodes share some limits. */
   readonly supervisorId: string;
   /**
    * Whether this is the first node of the supervisor, which prepares the database for the others.
@@ -43,7 +43,7 @@ export interface Assignment {
   readonly ports: Ports;
 }
 
-/** Those of all nodes, never 0. */
+/** The ports of all nodes, never 0. */
 export interface Ports {
   readonly port: number;
   readonly adminPort: number | null;
@@ -53,10 +53,10 @@ export type ToNode =
   | Assignment
   | Question
   | Answer
-  /** To become unready; everything goes on as before. */
+  /** Makes the node unready; everything goes on as before. */
   | { readonly type: 'leave' }
   | { readonly type: 'stop'; readonly reason: string }
-  /** Whether these actors have as many sockets as they may, at all nodes together. */
+  /** Says whether these actors have as many sockets as they may, at all nodes together. */
   | { readonly type: 'full'; readonly actorIds: readonly string[]; readonly isFull: boolean };
 
 export type ToSupervisor =
@@ -65,7 +65,7 @@ export type ToSupervisor =
   /** The process can hear its assignment. */
   | { readonly type: 'hears' }
   | { readonly type: 'listening' }
-  /** How many sockets actors have at this node, where that has changed. */
+  /** The changed numbers of actors' sockets at this node. */
   | { readonly type: 'sockets'; readonly counts: SocketCounts }
   /** The node ends, and has counted this. */
   | { readonly type: 'ended'; readonly metrics: MetricsOfProcess };

@@ -11,13 +11,13 @@ import type {
 } from './messages.ts';
 import { Questions } from './questions.ts';
 
-/** What a supervisor is asked and informed of by its nodes. */
+/** The questions and reports of nodes to their supervisor. */
 export interface NodeListener {
   asked(node: SupervisedNode, id: number, subject: Subject): void;
   socketsCounted(node: SupervisedNode, counts: SocketCounts): void;
 }
 
-/** How a process has ended. */
+/** The way in which a process has ended. */
 export interface Ending {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -31,11 +31,11 @@ export class SupervisedNode {
   readonly ended: Promise<Ending>;
   /** Whether it listens and is not about to end. */
   serves = false;
-  /** What it had counted when it was asked last, or ended. */
+  /** Its counts when it was asked last, or ended. */
   metrics: MetricsOfProcess = [];
   readonly #child: ChildProcess;
   readonly #questions = new Questions((question) => this.#send(question));
-  /** What is said before the process can hear. */
+  /** Messages from before the process can hear. */
   #early: ToNode[] | undefined;
   #listened: () => void = () => {};
 
@@ -71,7 +71,7 @@ export class SupervisedNode {
     this.#send({ type: 'leave' });
   }
 
-  /** Asks for an orderly end, which a node that hangs beyond `patienceMs` does not get. */
+  /** Asks for an orderly end, and kills a node that hangs beyond `patienceMs`. */
   async stop(reason: string, patienceMs: number): Promise<Ending> {
     this.serves = false;
     this.#send({ type: 'stop', reason });
@@ -126,10 +126,10 @@ export class SupervisedNode {
   }
 }
 
-/** A hanging node delays an answer of all by so many milliseconds. */
+/** Milliseconds by which a hanging node delays an answer for all nodes. */
 const ANSWER_MS = 1_000;
 
-/** Whole lines at once, so that lines of several processes never mix. */
+/** Forwards whole lines at once, so that lines of several processes never mix. */
 function forward(from: NodeJS.ReadableStream, to: NodeJS.WritableStream): void {
   createInterface({ input: from }).on('line', (line) => to.write(`${line}\n`));
 }

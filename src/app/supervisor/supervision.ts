@@ -4,14 +4,14 @@ import type { Answers, Assignment, MetricsOfProcess, Subject, ToNode, ToSupervis
 import { Questions } from './questions.ts';
 
 export interface SupervisionListener {
-  /** The node is to become unready, and to go on as before. */
+  /** Makes the node unready; it goes on as before. */
   leave(): void;
   stop(reason: string): void;
-  /** The supervisor has ended without a word. */
+  /** Called when the supervisor has ended without a word. */
   orphaned(): void;
 }
 
-/** What a node itself knows, for the answers of all. */
+/** A node's own answers, which the answers for all nodes include. */
 export interface NodeAnswers {
   health(): Promise<Health>;
   metrics(): Promise<MetricsOfProcess>;
@@ -23,7 +23,7 @@ export class Supervision implements WholeMachine {
   readonly #questions = new Questions((question) => this.#send(question));
   #listener: SupervisionListener | undefined;
   #answers: NodeAnswers | undefined;
-  /** Changed since the last message about them. */
+  /** Counts changed since the last message about sockets. */
   readonly #sockets = new Map<string, number>();
   readonly #full = new Set<string>();
 
@@ -32,7 +32,7 @@ export class Supervision implements WholeMachine {
     process.on('message', (message: ToNode) => this.#hear(message));
   }
 
-  /** Resolves when the supervisor has said what this process is to do. */
+  /** Resolves when the supervisor has sent this process its assignment. */
   static async begin(): Promise<Supervision> {
     if (process.send === undefined) throw new Error('this command is for the processes of a supervisor');
     const heard = once(process, 'message');
@@ -47,7 +47,7 @@ export class Supervision implements WholeMachine {
     if (!process.connected) listener.orphaned();
   }
 
-  /** The node serves, and can say what it knows. */
+  /** Tells the supervisor that the node serves, and can answer. */
   listens(answers: NodeAnswers): void {
     this.#answers = answers;
     this.#send({ type: 'listening' });
@@ -70,12 +70,12 @@ export class Supervision implements WholeMachine {
     this.#sockets.set(actorId, count);
   }
 
-  /** Whether an actor has as many sockets as it may, at all nodes together. */
+  /** Returns whether an actor has as many sockets as it may, at all nodes together. */
   isFull(actorId: string): boolean {
     return this.#full.has(actorId);
   }
 
-  /** Says what this node has counted. To be called last. */
+  /** Sends this node's counts. Must be called last. */
   async end(): Promise<void> {
     const metrics = await this.#answers?.metrics();
     if (metrics === undefined || !process.connected) return;
@@ -117,11 +117,11 @@ export class Supervision implements WholeMachine {
     this.#send({ type: 'sockets', counts });
   }
 
-  /** What is said to a supervisor that has ended is of no use any more. */
+  /** Sends a message, which is of no use to a supervisor that has ended. */
   #send(message: ToSupervisor): void {
     if (process.connected) process.send!(message, undefined, undefined, () => {});
   }
 }
 
-/** Milliseconds for the answer of the supervisor, which waits for that of each node. */
+/** Milliseconds for the answer of the supervisor, which waits for each node's. */
 const PATIENCE_MS = 2_000;

@@ -19,14 +19,14 @@ export interface SupervisorOptions {
 }
 
 /**
- * Runs the nodes of one machine, which share its ports: starts again what ends, replaces all of
- * them one by one, stops them one by one, and answers for all of them.
+ * Runs the nodes of one machine, which share its ports: restarts ended nodes, replaces all nodes
+ * one by one, stops them one by one, and answers for all.
  */
 export class Supervisor implements NodeListener {
   readonly #options: SupervisorOptions;
   readonly #id = randomBytes(9).toString('base64url');
   readonly #slots: readonly Slot[];
-  /** Those of the slots, and those that another one has replaced. */
+  /** The nodes of the slots, and nodes that others have replaced. */
   readonly #nodes = new Set<SupervisedNode>();
   readonly #metrics = new MergedMetrics();
   readonly #sockets: ActorSockets<SupervisedNode>;
@@ -52,8 +52,8 @@ export class Supervisor implements NodeListener {
   }
 
   /**
-   * Replaces each node by a new process, which listens before the former one stops. If a new one
-   * does not start, the others stay as they are.
+   * Replaces each node by a new process, which listens before the former one stops. If a new
+   * process does not start, the other nodes stay as they are.
    */
   roll(): Promise<void> {
     // A request during a roll may come from an operator who has changed something again.
@@ -118,7 +118,7 @@ export class Supervisor implements NodeListener {
 
   async #mergedMetrics(): Promise<string> {
     await Promise.all([...this.#nodes].map((node) => node.ask('metrics')));
-    // One that hangs is there with what it said last, one that has ended meanwhile in the sums.
+    // A hanging node counts with its last answer, an ended one in the sums.
     return this.#metrics.text(
       [...this.#nodes].map(({ slot, serves, metrics }) => ({ slot: serves ? slot : null, metrics })),
     );
@@ -151,7 +151,7 @@ export class Supervisor implements NodeListener {
     for (const slot of this.#slots) void this.#keep(slot);
   }
 
-  /** Starts another node whenever that of the slot ends. */
+  /** Starts another node whenever the slot's node ends. */
   async #keep(slot: Slot): Promise<void> {
     const { log } = this.#options;
     const { signal } = this.#stopping;
@@ -190,7 +190,7 @@ export class Supervisor implements NodeListener {
           { process: slot.number },
           'the new process did not start: the other nodes stay as they are',
         );
-        // The former one goes on, unless it has ended meanwhile.
+        // The former node goes on, unless it has ended meanwhile.
         if (former.serves) slot.node = former;
         return;
       }
@@ -200,7 +200,7 @@ export class Supervisor implements NodeListener {
   }
 }
 
-/** The place of a node, in which another one follows when it ends. */
+/** The place of a node, which another node takes when it ends. */
 interface Slot {
   readonly number: number;
   node?: SupervisedNode;
@@ -210,10 +210,8 @@ interface Slot {
 
 const RESTARTS: Backoff = { delaysMs: [100, 1_000, 2_000, 5_000, 10_000, 30_000], jitter: 0.2 };
 
-/** A node that ran for so many milliseconds ended for a reason of its own. */
+/** A node that ran for this many milliseconds ended for a reason of its own. */
 const STEADY_MS = 60_000;
 
-/**
- * A node ends itself at the end of its patience; the supervisor does after so many milliseconds.
- */
+/** Milliseconds until the supervisor kills a node that did not end itself at its patience's end. */
 const KILL_AFTER_MS = 5_000;

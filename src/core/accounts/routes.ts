@@ -16,7 +16,7 @@ import { tokenRoutes } from './sessions/token-routes.ts';
 import { meRoutes } from './users/me-routes.ts';
 import { userRoutes } from './users/user-routes.ts';
 
-/** Endpoints of the account (docs/contract.md#access), all closed to customers. */
+/** Returns the endpoints of the account (docs/contract.md#access), all closed to customers. */
 export function accountRoutes(
   database: Database,
   tokens: Pick<Tokens, 'issueAccess'>,

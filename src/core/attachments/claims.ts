@@ -19,10 +19,10 @@ export interface ClaimedFile {
 /**
  * Returns the files among a message's attachments, by their position in it
  * (docs/contract.md#attachments). The message may rename a file; its other fields must equal those
- * of the upload. Rejects with ApiError `resource_not_found` for a key that the account did not get
- * within the last day, or a customer itself, `resource_conflict` if the bytes were not uploaded,
- * `validation_failed` if the message contradicts the upload, or the error of the store. `places`:
- * the position of each in the request, if the order differs.
+ * of the upload. `places`: their positions in the request, if the order differs. Rejects with
+ * ApiError: `resource_not_found` for a key that the account, or a customer itself, did not get
+ * within the last day; `resource_conflict` if the bytes were not uploaded; `validation_failed` if
+ * the message contradicts the upload; or the error of the store.
  */
 export async function claimUploads(
   db: Db,

@@ -7,10 +7,10 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import { customerBlocked, isBlockedByTeam } from '../resources/actor.ts';
 
 /**
- * Requires that the customer may upload one more file, of this size: until the transaction ends,
- * another request of it waits. Throws ApiError `limit_exceeded` with the quota,
- * `insufficient_permissions` if the team has blocked the customer, or `invalid_credentials` if the
- * customer has been deactivated or claimed meanwhile.
+ * Requires that the customer may upload one more file of this size. Its other requests wait until
+ * the transaction ends. Throws ApiError `limit_exceeded` with the quota, `insufficient_permissions`
+ * if the team has blocked the customer, or `invalid_credentials` if the customer has been
+ * deactivated or claimed meanwhile.
  */
 export async function requireRoomOfCustomer(
   tx: Tx,
@@ -38,11 +38,11 @@ export async function requireRoomOfCustomer(
 
 interface Recent {
   readonly open: number;
-  /** When the oldest open one does not count any more. */
+  /** When the oldest open upload no longer counts. */
   readonly room_at: string | null;
-  /** Of 24 hours. */
+  /** The bytes of 24 hours. */
   readonly bytes: number;
-  /** When the oldest of these does not count any more. */
+  /** When the oldest of these bytes no longer count. */
   readonly day_ends_at: string | null;
 }
 

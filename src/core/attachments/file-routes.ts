@@ -10,7 +10,7 @@ import { contentDisposition } from './download-name.ts';
 import type { FileStore } from './file-store.ts';
 import { FILES_PATH } from './file-urls.ts';
 
-/** What the database knows of the files. */
+/** Queries of the database about files. */
 export interface KnownFiles {
   /** Returns whether the file of this key was deleted, although its bytes may still exist. */
   readonly isDeleted: (key: string) => Promise<boolean>;
@@ -18,9 +18,7 @@ export interface KnownFiles {
   readonly requireUpload: (key: string) => Promise<void>;
 }
 
-/**
- * The targets of a FileStore's signed URLs. The signature is the credential: no header is required.
- */
+/** Returns the targets of a FileStore's signed URLs, whose signature is the only credential. */
 export function fileRoutes(
   files: FileStore,
   metrics: Pick<CoreMetrics, 'uploadBytes'>,
@@ -35,7 +33,7 @@ export function fileRoutes(
   };
 }
 
-/** The signed URL decides how the bytes are sent; only the file's existence is looked up. */
+/** Sends the bytes as the signed URL states; only the file's existence is looked up. */
 async function download(
   files: FileStore,
   { isDeleted }: KnownFiles,
@@ -62,7 +60,7 @@ async function download(
   };
 }
 
-/** Returns 204. What can be refused is refused before a byte is read. */
+/** Stores the body and returns 204. Refuses what it can before reading a byte. */
 async function takeIn(
   files: FileStore,
   metrics: Pick<CoreMetrics, 'uploadBytes'>,

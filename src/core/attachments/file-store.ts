@@ -137,7 +137,7 @@ export class FileStore implements ObjectStore {
     for (const name of await namesIn(this.#incoming)) {
       const path = join(this.#incoming, name);
       const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
-      // By the file system's clock, with a margin: an active upload is minutes old at most.
+      // The file system's clock gets a margin: an active upload is minutes old at most.
       if (Date.now() - mtimeMs > STALE_MS) await rm(path, { force: true });
     }
   }

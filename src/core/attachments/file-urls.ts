@@ -8,7 +8,7 @@ export interface FileUrlsOptions {
    * The base URL at which callers reach this server, without a trailing slash; called per signing.
    */
   readonly baseUrl: () => string;
-  /** The path below which the addresses are. Default: FILES_PATH. */
+  /** The path below which files are served. Default: FILES_PATH. */
   readonly path?: string;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
@@ -45,7 +45,7 @@ export class FileUrls {
     this.#now = now;
   }
 
-  /** `fields` become parameters of the URL; none may be called `expires` or `signature`. */
+  /** Returns a URL with the parameters `fields`, none called `expires` or `signature`. */
   sign(action: FileAction, { key, expiresAtMs, fields }: SignedFile): string {
     const query = new URLSearchParams({ ...fields, expires: String(Math.floor(expiresAtMs / 1000)) });
     query.set('signature', this.#signatureOf(action, key, query));
@@ -78,7 +78,7 @@ export class FileUrls {
   }
 }
 
-/** Stable: parameters of one name keep their order. */
+/** Compares stably: parameters of one name keep their order. */
 function byName([a]: readonly [string, string], [b]: readonly [string, string]): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -19,9 +19,9 @@ export const IMAGE_REFUSALS = [
 
 /**
  * Returns the upload as a picture that pages may show under its own type, which cannot carry
- * scripts, unlike SVG. Rejects with ApiError `resource_not_found`, `resource_conflict` if the bytes
- * were not uploaded, or `validation_failed` for another type, other bytes or too many of them (each
- * with this param), or with the error of the store.
+ * scripts, unlike SVG. Rejects with ApiError (with this param): `resource_not_found`;
+ * `resource_conflict` if the bytes were not uploaded; `validation_failed` for another type, other
+ * bytes or too many; or with the error of the store.
  */
 export async function readImage(
   db: Db,

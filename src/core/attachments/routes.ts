@@ -8,7 +8,7 @@ import { requireRoomOfCustomer } from './customer-uploads.ts';
 import type { ObjectStore } from './storage.ts';
 import { insertUpload } from './uploads.ts';
 
-/** Attachments over REST (docs/contract.md#attachments). */
+/** Returns the routes of attachments (docs/contract.md#attachments). */
 export function attachmentRoutes(store: ObjectStore): readonly Route[] {
   return [
     defineRoute({

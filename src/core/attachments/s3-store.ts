@@ -1,6 +1,4 @@
-/**
- * Loaded only if object storage is configured, because its SDK is the largest of our dependencies.
- */
+/** This file is loaded only with object storage, because its SDK is our largest dependency. */
 
 import {
   AbortMultipartUploadCommand,
@@ -28,7 +26,7 @@ export interface S3StoreOptions {
   readonly region: string;
   /** Null for AWS itself. With an endpoint, the bucket is addressed by path. */
   readonly endpoint: string | null;
-  /** Null for those of the machine's role. */
+  /** Null for the credentials of the machine's role. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
   /** See ObjectStore.accountBytes. */
   readonly accountBytes?: number | null;
@@ -51,7 +49,7 @@ export class S3Store implements ObjectStore {
   readonly #signer: S3RequestPresigner;
   /** The base URL of the bucket's objects; a key follows. */
   #base: Promise<URL> | undefined;
-  /** Cached, because the pages of a busy conversation show the same pictures repeatedly. */
+  /** The cache serves pages of a busy conversation, which show the same pictures repeatedly. */
   readonly #downloads = new LRUCache<string, Promise<string>>(bounded(MAX_DOWNLOADS));
 
   constructor({
@@ -80,7 +78,7 @@ export class S3Store implements ObjectStore {
         requestTimeout: timeoutMs,
         // By default the SDK logs a warning and continues to wait.
         throwOnRequestTimeout: true,
-        // Between two pieces of an answer whose head arrived in time.
+        // Applies between two pieces of an answer whose head arrived in time.
         socketTimeout: PART_MS,
       },
     });
@@ -185,7 +183,7 @@ export class S3Store implements ObjectStore {
     return (await unlessMissing(this.#client.send(head)))?.ContentLength;
   }
 
-  /** One by one, because stores that imitate S3 often lack the request for several objects. */
+  /** Sends one request per object, because stores that imitate S3 often lack the batch request. */
   async remove(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
       await answered(this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key })));
@@ -320,5 +318,5 @@ function asFailure(cause: unknown): unknown {
 /** The SDK's message when its `connectionTimeout` has passed. */
 const NOT_CONNECTED = /did not establish a connection/;
 
-/** Node's codes for failed connections and TLS; those of programming errors begin with ERR_. */
+/** Node's codes for failed connections and TLS; codes of programming errors begin with ERR_. */
 const BROKEN = /^(E(?!RR_)[A-Z_]+|ERR_(TLS|SSL)_\w+|\w*CERT\w*|UNABLE_TO_\w+)$/;

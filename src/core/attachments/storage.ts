@@ -7,7 +7,7 @@ import type { Downloads } from '../resources/attachment.ts';
  * `connection_error` or `timeout`, or `service_unavailable` if this server cannot store or sign.
  */
 export interface ObjectStore extends Downloads {
-  /** The size of the largest object that it accepts. */
+  /** The size of the largest accepted object. */
   readonly maxBytes: number;
   /** The limit for all files of one account together, in bytes, or null for no limit. */
   readonly accountBytes: number | null;
@@ -54,8 +54,8 @@ export interface ObjectStore extends Downloads {
 export interface FileBytes {
   readonly size: number;
   /**
-   * `isTransient`: a piece may be overwritten once the next one is requested. Memory for each piece
-   * is garbage that V8 lets grow to tens of megabytes.
+   * Yields pieces. `isTransient`: a piece may be overwritten once the next is requested. Memory for
+   * each piece is garbage that V8 lets grow to tens of megabytes.
    */
   read(options?: { readonly isTransient?: boolean }): AsyncIterable<Buffer>;
 }

@@ -17,9 +17,9 @@ export type Upload = Pick<
 >;
 
 /**
- * Inserts an upload, unless one has its key. `accountBytes`: see ObjectStore.accountBytes. Uploads
- * of one account are counted one by one, so that concurrent ones do not exceed it. Throws ApiError
- * `limit_exceeded`.
+ * Inserts an upload, unless its key exists. `accountBytes`: see ObjectStore.accountBytes. Uploads
+ * of one account are counted one by one, so that concurrent uploads do not exceed it. Throws
+ * ApiError `limit_exceeded`.
  */
 export async function insertUpload(
   tx: Tx,
@@ -72,7 +72,7 @@ export async function insertMailFile(
 }
 
 /**
- * Removes unreferenced ones of these files now. Only for files that nothing can refer to any more.
+ * Removes the unreferenced files among these now. Only for files that cannot be referenced again.
  */
 export async function removeUnreferenced(
   database: Database,
@@ -126,7 +126,7 @@ export async function addRemoval(tx: Tx): Promise<void> {
 
 /**
  * Throws ApiError unless bytes may be uploaded under this key: `resource_not_found` without an
- * upload; while its account moves, when they would stay behind, what its changes are refused with.
+ * upload, or the refusal of changes while its account moves, since the bytes would stay behind.
  */
 export async function requireUpload(db: Db, key: string): Promise<void> {
   const [found] = await db.query(READ_UPLOAD, key);
@@ -145,7 +145,7 @@ export async function isDeleted(db: Db, key: string): Promise<boolean> {
 }
 
 /**
- * Returns the account's uploads that may still be attached, by key; with `actorId` only those of
+ * Returns the account's uploads that may still be attached, by key; with `actorId` only uploads of
  * that actor.
  */
 export async function readUploads(
@@ -159,9 +159,9 @@ export async function readUploads(
 }
 
 /**
- * Removes files that no message, run, export, import, mail or avatar refers to: those that were not
- * attached in time, and those whose last message was deleted. Safe on several nodes at once, and
- * again after a failure. Rejects with the error of the store or the database.
+ * Removes files that no message, run, export, import, mail or avatar refers to: files not attached
+ * in time, and files whose last message was deleted. Safe on several nodes at once, and again after
+ * a failure. Rejects with the error of the store or the database.
  */
 export async function purgeUploads(database: Database, store: ObjectStore): Promise<void> {
   await store.tidy();
@@ -238,7 +238,7 @@ const WITHDRAW_UNATTACHED = statement<[actorId: string]>('withdraw-unattached-up
     UPDATE uploads u SET withdrawn_at = clock_timestamp(), filename = ''
     WHERE u.actor_id = $1 AND u.withdrawn_at IS NULL AND NOT ${IS_ATTACHED}`;
 
-/** Marked, so that each round skips files that an earlier round has found attached. */
+/** Marks let each round skip files that an earlier round has found attached. */
 const MARK_ATTACHED = statement('mark-uploads-attached')`
     UPDATE uploads u SET attached_at = clock_timestamp() WHERE ${IS_OVERDUE} AND ${IS_ATTACHED}`;
 

@@ -1,7 +1,7 @@
 import { type AuditHandover, TamperedError } from './chain.ts';
 import { TrustedKeys, type Verdict } from './signing-key.ts';
 
-/** An installation had the account while it sealed the links from `from` on, up to `to`. */
+/** The links `from` to `to`, which an installation sealed while it had the account. */
 interface Term {
   readonly from: number;
   readonly to: number;
@@ -10,17 +10,17 @@ interface Term {
 
 /**
  * The keys whose signatures count in the chain of one account. A hand-over extends the trust in one
- * of its keys to the other, and limits both: the key of an installation counts for the links up to
- * the one at which it handed the account over, and a head is its own only from where it took over.
- * A trusted key that no hand-over names is not limited.
+ * of its keys to the other key, and limits both. The key of an installation counts for links up to
+ * its own hand-over, and for heads only from where it took over. A trusted key that no hand-over
+ * names is not limited.
  */
 export class ChainKeys {
   readonly #keys: TrustedKeys;
   readonly #terms: readonly Term[];
 
   /**
-   * `handovers`: as read from a file or rows, in the order of the chain. Throws TamperedError if
-   * one is not what two installations signed, or not that of the one that had the account.
+   * `handovers`: as read from a file or rows, in the order of the chain. Throws TamperedError
+   * unless two installations signed each, and the first of them had the account.
    */
   constructor(given: TrustedKeys, accountId: string, handovers: readonly AuditHandover[]) {
     const found = handovers.map((handover) => readHandover(handover, accountId));
@@ -51,7 +51,7 @@ export class ChainKeys {
     this.#terms = termsOf(found);
   }
 
-  /** `number`: the last link of which the document speaks. */
+  /** Verifies a document; `number` is the last link that it covers. */
   verify(document: object, number: number): Verdict | 'not_its_term' {
     const verdict = this.#keys.verify(document);
     if (verdict !== 'valid') return verdict;
@@ -88,7 +88,7 @@ function readHandover({ signatures, ...content }: AuditHandover, accountId: stri
   ] as const;
   for (const [at, [which, keyId, publicKey]] of signers.entries()) {
     const signature = { key_id: keyId, public_key: publicKey, signature: signatures[at] };
-    // What a stranger adds to the content is verified with it.
+    // Fields that a stranger adds to the content are verified with it.
     if (keysNamed([publicKey], name).verify({ ...signature, ...content }) !== 'valid') {
       throw new TamperedError(`${name} was changed: the signature of its ${which} key is not valid.`);
     }
@@ -105,10 +105,10 @@ function keysNamed(publicKeys: readonly string[], name: string): TrustedKeys {
 }
 
 /**
- * Whether the hand-over at this index is by the installation that the one before it names. If that
- * installation replaced its key in between, the new key names the old one, which anyone could do;
- * so one of the given keys must have signed this hand-over or a later one, and not be the key of an
- * installation that had handed the account over before.
+ * Returns whether the hand-over at this index is by the installation that the previous one names.
+ * If that installation replaced its key in between, the new key names the old one, which anyone
+ * could do. One of the given keys must then have signed this hand-over or a later one, and not
+ * belong to an installation that had handed the account over before.
  */
 function follows(found: readonly Found[], at: number, given: TrustedKeys): boolean {
   const { from, old } = found[at]!;
@@ -130,7 +130,7 @@ function termsOf(found: readonly Found[]): Term[] {
   if (found.length === 0) return [];
   return [...found, undefined].map((end, at) => {
     const begin = found[at - 1];
-    // An installation may list the keys of one that had the account before it.
+    // An installation may list keys of an earlier holder of the account.
     const former = namedIn(found.slice(0, at));
     const old = end === undefined ? [] : [end.from, ...end.old.filter((id) => !former.includes(id))];
     return {

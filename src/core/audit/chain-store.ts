@@ -30,7 +30,7 @@ export interface SealedRow extends UnsealedRow {
 
 export interface PendingChain {
   readonly account_id: string;
-  /** The age of the oldest of them; null for rows from before the chain, which are not late. */
+  /** Age of the oldest pending row; null for rows from before the chain, which are never late. */
   readonly seconds: number | null;
 }
 
@@ -42,7 +42,7 @@ export function readPendingChains(db: Querier, after: string, limit: number): Pr
 export interface ChainEnd {
   /** As stored: its signature is not checked. Null if nothing is sealed yet. */
   readonly head: Signed<AuditHead> | null;
-  /** By Postgres' clock. */
+  /** The time by Postgres' clock. */
   readonly now: string;
 }
 
@@ -65,7 +65,7 @@ export async function lockChain(
   return created;
 }
 
-/** Does the same without the lock. */
+/** Returns the end of the chain without a lock. */
 export async function readHead(db: Querier, accountId: string): Promise<ChainEnd> {
   const [row] = await db.query(READ_HEAD, accountId);
   return row!;
@@ -119,10 +119,10 @@ export function toLink({ salt, details_hash, hash, ...row }: SealedRow): AuditLi
   };
 }
 
-// One step for each account, since the table may be long.
-/** SQL: whether `readPendingChains` would find any. */
+/** SQL: whether `readPendingChains` would find any chain. */
 export const HAS_UNSEALED = 'EXISTS (SELECT FROM audit_events WHERE number IS NULL)';
 
+// One step for each account, since the table may be long.
 const READ_PENDING = statement<[after: string, limit: number], PendingChain>('audit-read-pending')`
     WITH RECURSIVE pending AS (
       (SELECT account_id, position, created_at FROM audit_events
@@ -175,7 +175,7 @@ const READ_HANDOVERS = statement<[accountId: string], { handover: AuditHandover 
     SELECT handover FROM audit_handovers WHERE account_id = $1 ORDER BY number`;
 
 /**
- * SQL: an event of an installation that handed the chain over stays, so that its hand-over does.
+ * SQL: the events that may be purged. The event of a hand-over stays, so that its hand-over does.
  */
 export const MAY_BE_PURGED = `e.action <> '${HANDED_OVER}'`;
 
@@ -200,7 +200,7 @@ export function exportAudit(
     await tx.query(READ_AS_OF_NOW);
     const { head, now } = await readHead(tx, accountId);
     await write({ object: 'audit_export', account_id: accountId, exported_at: now });
-    // A reader needs them first: they say which keys sign what follows.
+    // A reader needs the hand-overs first: they name the keys that sign the rest.
     for (const handover of await readHandovers(tx, accountId)) await write(handover);
     const checkpoints = [...(await readCheckpoints(tx, accountId))];
     for (let number = 0; ; ) {

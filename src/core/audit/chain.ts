@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '@parley/protocol/json/canonical-json.ts';
 import type { Signed } from './signing-key.ts';
 
-/** What is hashed and what is signed, for sealing and verifying alike; it needs no database. */
+/** The hashed and the signed content, for sealing and verifying alike; no database is needed. */
 
 /** An audit event at its place in the chain, as an export contains it. */
 export interface AuditLink {
   readonly object: 'audit_link';
-  /** From 1 on, without gaps. */
+  /** Counts from 1, without gaps. */
   readonly number: number;
   readonly id: string;
   readonly created_at: string;
@@ -73,7 +73,7 @@ export interface AuditHandover {
   readonly hash: string;
   readonly from_key_id: string;
   readonly from_public_key: string;
-  /** Keys that the former installation used before; what they signed up to this link counts too. */
+  /** Earlier keys of the former installation; their signatures up to this link count too. */
   readonly from_old_public_keys: readonly string[];
   readonly to_key_id: string;
   readonly to_public_key: string;
@@ -82,7 +82,7 @@ export interface AuditHandover {
   readonly to_cell: string;
   readonly signed_at: string;
   /**
-   * That of the former key and that of the new one, each as in a `Signed` document of all other
+   * The signatures of the former and the new key, each as in a `Signed` document of all other
    * fields.
    */
   readonly signatures: readonly [former: string, next: string];
@@ -91,7 +91,7 @@ export interface AuditHandover {
 /** The hash that the first link follows. */
 export const GENESIS = '0'.repeat(64);
 
-/** What a head says of a chain without links. */
+/** The head of a chain without links. */
 export const NOTHING_SEALED = { object: 'audit_head', number: 0, hash: GENESIS } as const;
 
 /** The action of the event that names a hand-over, by `details.handover`. */
@@ -100,7 +100,7 @@ export const HANDED_OVER = 'account.handed_over';
 /** The first violation in a chain, as a sentence that names the row. */
 export class TamperedError extends Error {}
 
-/** Hex of SHA-256 over the canonical JSON. */
+/** Returns the hex of SHA-256 over the canonical JSON. */
 export function hashHandover(handover: AuditHandover): string {
   return createHash('sha256').update(canonicalJson(handover)).digest('hex');
 }
@@ -109,7 +109,7 @@ export function hashDetails(salt: Buffer, details: object): string {
   return createHash('sha256').update(salt).update(canonicalJson(details)).digest('hex');
 }
 
-/** `previous` is the hash of the link before. */
+/** Returns the hash; `previous` is that of the link before. */
 export function hashLink(
   previous: string,
   accountId: string,

@@ -9,7 +9,7 @@ import type { Signed, SigningKey } from './signing-key.ts';
 
 export interface HandoverOptions {
   readonly accountId: string;
-  /** Of the former installation, which seals nothing more. */
+  /** The chain of the former installation, which seals nothing more. */
   readonly chain: ChainEnd;
   readonly former: SigningKey;
   readonly next: SigningKey;
@@ -26,8 +26,8 @@ export interface HandedOver {
 
 /**
  * Hands the chain of an account over to another installation. A chain without links is handed over
- * at number 0, so that a head that says so leads to the new key too. Throws if the former
- * installation has not signed the head.
+ * at number 0, so that its empty head leads to the new key too. Throws if the former installation
+ * has not signed the head.
  */
 export function handOver({ accountId, chain, former, next, ...cells }: HandoverOptions): HandedOver {
   requireOwnHead(chain.head, accountId, former.trusted);
@@ -49,10 +49,10 @@ export function handOver({ accountId, chain, former, next, ...cells }: HandoverO
 }
 
 /**
- * Stores a hand-over at the new installation, behind the rows of the chain and the hand-overs
- * before it, and seals an event that names it, so that it cannot be cut out. Holds the lock of the
- * chain until the transaction ends, so it is called last. Rejects if the chain that is here is not
- * the one that was handed over, or if this installation could not verify it.
+ * Stores a hand-over at the new installation, behind the rows of the chain and earlier hand-overs,
+ * and seals an event that names it, so that it cannot be cut out. Holds the lock of the chain until
+ * the transaction ends, so it is called last. Rejects if the local chain is not the one handed
+ * over, or if this installation could not verify it.
  */
 export async function saveHandover(
   tx: Tx,
@@ -73,7 +73,7 @@ export async function saveHandover(
   await saveHead(tx, accountId, head);
   const details = { from_cell, to_cell, handover: hashHandover(handover) };
   await audit(tx, { accountId, action: HANDED_OVER, details });
-  // All that is not sealed yet, since the event comes last.
+  // Seals every pending row, since the event comes last.
   for (let sealed = head; ; ) {
     const end = await sealRows(tx, next, accountId);
     if (end?.head === undefined) return sealed;

@@ -36,7 +36,7 @@ export async function purgeAudit(
   for (const run of runsOf(links)) {
     const first = run[0]!.number;
     const last = run.at(-1)!.number;
-    // Checkpoints that are adjacent to this run become part of its own.
+    // Checkpoints next to this run become part of its checkpoint.
     const adjacent = await takeOwnCheckpoints(tx, keys, accountId, first - 1, last + 1);
     const earlier = adjacent.find((checkpoint) => checkpoint.last === first - 1);
     const later = adjacent.find((checkpoint) => checkpoint.first === last + 1);
@@ -55,9 +55,9 @@ export async function purgeAudit(
 }
 
 /**
- * Erases the details of events and their salts, except under legal hold; the chain verifies without
- * them, and a signed note in each event states that the service did it. Returns how many were
- * erased. Holds the lock of the chain until the transaction ends, so it is called last.
+ * Erases the details and salts of events, except under legal hold. The chain verifies without them,
+ * and a signed note in each event states that the service erased them. Returns the number of erased
+ * events. Holds the lock of the chain until the transaction ends, so it is called last.
  */
 export async function blankDetails(
   tx: Tx,
@@ -86,8 +86,8 @@ export async function blankDetails(
 const ERASE_BATCH = 1_000;
 
 /**
- * Deletes and returns the checkpoints that end or begin with these numbers. Throws if neither this
- * deployment nor one that had the account has signed one: it must not be signed again.
+ * Deletes and returns the checkpoints that end or begin with these numbers. Throws if one has no
+ * signature by this deployment or an earlier holder of the account: it must not be signed again.
  */
 async function takeOwnCheckpoints(
   tx: Tx,
@@ -177,7 +177,7 @@ const ERASE = statement<[ids: readonly string[], erasures: readonly (string | nu
     UPDATE audit_events e SET details = '{}', salt = NULL, erasure = g.erasure::jsonb
     FROM unnest($1::text[], $2::text[]) AS g(id, erasure) WHERE e.id = g.id`;
 
-/** Up to $3 sealed events of the account that are older than $2 days and not held. */
+/** SQL: up to $3 sealed events of the account that are older than $2 days and not held. */
 const OLD = `SELECT e.id, e.conversation_id FROM audit_events e
       WHERE e.account_id = $1 AND e.number IS NOT NULL AND e.created_at < statement_timestamp() - $2::integer * interval '1 day'
         AND ${MAY_BE_PURGED} AND NOT EXISTS (

@@ -19,7 +19,7 @@ import { readHead } from './chain-store.ts';
 import type { SigningKey } from './signing-key.ts';
 
 /**
- * The audit of the whole account (docs/contract.md#audit); a conversation's is among its routes.
+ * Returns the routes of the account's audit (docs/contract.md#audit); conversations have their own.
  */
 export function auditRoutes(database: Database, signingKey: SigningKey): Route[] {
   return [

@@ -35,9 +35,7 @@ export interface SealerOptions {
 export class Sealer {
   readonly #options: SealerOptions;
   readonly #loop: Loop;
-  /**
-   * Where the next round begins, so that accounts that cannot be sealed do not starve the others.
-   */
+  /** The account after which the next round begins, so that a failing account starves no other. */
   #after = '';
   /** Accounts whose head was logged within a day. */
   readonly #logged = new LRUCache<string, true>({ ...bounded(10_000), ttl: LOG_HEAD_EVERY_MS });
@@ -78,7 +76,7 @@ export class Sealer {
   }
 
   /**
-   * Returns how many rows it sealed. A failure affects only its account, whose rows are tried
+   * Returns the number of sealed rows. A failure affects only its account, whose rows are tried
    * again.
    */
   async #seal(chain: PendingChain, signal: AbortSignal): Promise<number> {
@@ -111,7 +109,7 @@ export class Sealer {
   }
 
   /**
-   * Logs are often kept apart from the database: a head in them proves later that history was not
+   * Logs a head: logs are often kept apart from the database, and then prove that history was not
    * rewritten.
    */
   #logHead(head: Signed<AuditHead>): void {
@@ -195,7 +193,7 @@ export function requireOwnHead(
   }
 }
 
-/** Returns the place of each row in the chain, and what was hashed for it. */
+/** Returns the place of each row in the chain, and its hashed content. */
 function sealsOf(accountId: string, { head, now }: ChainEnd, rows: readonly UnsealedRow[]) {
   let previous = head?.hash ?? GENESIS;
   const before = head?.number ?? 0;

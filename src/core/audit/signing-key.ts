@@ -56,7 +56,7 @@ export class TrustedKeys {
     if (key === undefined) return 'unknown_key';
     if (typeof signature !== 'string') return 'invalid';
     const signed = Buffer.from(signature, 'base64url');
-    // The decoder ignores what does not belong into base64url, and the last bits.
+    // The decoder ignores characters outside base64url, and the last bits.
     if (signed.toString('base64url') !== signature) return 'invalid';
     return verify(null, Buffer.from(canonicalJson(content)), key, signed) ? 'valid' : 'invalid';
   }
@@ -64,7 +64,7 @@ export class TrustedKeys {
 
 export interface SigningKeyOptions {
   /**
-   * A private ed25519 key as PEM or as base64 of its seed, or null for the one in the data
+   * A private ed25519 key as PEM or as base64 of its seed, or null for the key in the data
    * directory, which is created if absent.
    */
   readonly key: string | null;
@@ -78,7 +78,7 @@ export class SigningKey {
   readonly id: string;
   /** Base64url of 32 bytes. */
   readonly publicKey: string;
-  /** The public key of this key and the former ones. */
+  /** This public key and the former ones. */
   readonly trusted: TrustedKeys;
   readonly #key: KeyObject;
 
@@ -109,7 +109,7 @@ export class SigningKey {
 export const KEY_FILE = 'audit-key.pem';
 
 /**
- * Nodes that share the directory and start together get the same key: the file appears whole, once.
+ * Returns the key of the directory. Nodes that start together get the same: it appears whole, once.
  */
 async function keyOfDirectory(dataDir: string): Promise<KeyObject> {
   const path = join(dataDir, KEY_FILE);
@@ -157,7 +157,7 @@ async function makeKey(dataDir: string, path: string): Promise<string> {
   return readFile(path, 'utf8');
 }
 
-/** `source` says where the text comes from, for the message of the Error that this throws. */
+/** Returns a private key. Throws an Error that names the `source` of the text. */
 function readPrivateKey(text: string, source: string): KeyObject {
   try {
     // A PEM in an environment file often has its line ends written as \n.

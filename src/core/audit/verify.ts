@@ -18,7 +18,7 @@ import type { Signed, TrustedKeys } from './signing-key.ts';
 export interface VerifyOptions {
   /** The lines of the file that `exportAudit` wrote. */
   readonly lines: AsyncIterable<string> | Iterable<string>;
-  /** Hand-overs in the file lead from them to the keys of other installations. */
+  /** Trusted keys; hand-overs in the file lead from them to keys of other installations. */
   readonly trusted: TrustedKeys;
   /** Heads of the account that were kept elsewhere. */
   readonly heads?: readonly object[];
@@ -69,9 +69,9 @@ class ChainReader {
   /** Undefined until the hand-overs are read. */
   #keys: ChainKeys | undefined;
   readonly #handovers: AuditHandover[] = [];
-  /** The hashes of those that no link has named. */
+  /** The hashes of hand-overs that no link has named yet. */
   readonly #unnamed = new Set<string>();
-  /** Links of hand-overs that have lost their details, and so do not say which. */
+  /** Number of hand-over links whose details were erased, so that they name no hand-over. */
   #nameless = 0;
   readonly #heads: readonly Partial<AuditHead>[];
   #accountId: string | undefined;
@@ -251,7 +251,7 @@ class ChainReader {
     throw new TamperedError(`${name} is out of place: ${problem}.`);
   }
 
-  /** `number`: the last link of which the document speaks. */
+  /** Checks the signature; `number` is the last link of the document. */
   #requireSigned(document: object, object: string, name: string, number: number): void {
     const {
       object: is,

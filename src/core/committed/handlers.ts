@@ -42,7 +42,7 @@ export interface CommittedParts extends Pick<NodeParts, 'database' | 'engine' | 
   readonly ofFeatures: Required<Effects>;
 }
 
-/** Returns what each change of the core causes after its commit, by the topic of its outbox row. */
+/** Returns the handlers of the core's committed changes, by the topics of their outbox rows. */
 export function committedHandlers(parts: CommittedParts): readonly TopicHandler[] {
   const { database, files, engine, directory, rights, timeline, writePath, effects, ofFeatures } = parts;
   const ofChanges = {

@@ -29,15 +29,15 @@ export interface SentEffectsOptions
   readonly ofFeatures?: Pick<Effects, 'sent' | 'completed' | 'notified'>;
 }
 
-/** Most outbox rows whose effects are handled together. */
+/** Maximum number of outbox rows handled together. */
 const MAX_ROWS = 64;
 
 /**
- * The effects of messages that entered the timeline. Their events are published to the other nodes,
- * with those of the notifications committed with them; then follow the other messages'
- * notifications and the agents that they start, and the outbox row is removed. Every step may be
- * repeated (a node that takes over starts at the first): readers recognize events by number, and a
- * repeated notification is the same one.
+ * Makes the effects of messages that entered the timeline. Their events are published to the other
+ * nodes, with those of the notifications committed with them. The notifications of other messages
+ * and the agents that they start follow, and the outbox row is removed. Every step may be repeated
+ * (a node that takes over starts at the first): readers recognize events by number, and a repeated
+ * notification is the same one.
  */
 export class SentEffects {
   readonly #options: SentEffectsOptions;
@@ -194,7 +194,7 @@ export class SentEffects {
     await ofFeatures?.completed?.(messages);
   }
 
-  /** Makes the notifications of these messages, those of each account together. */
+  /** Makes the notifications of these messages, grouped by account. */
   async #notify(messages: readonly Caused[]): Promise<(readonly NotificationRow[])[]> {
     const { database, directory } = this.#options;
     const due: DueNotifications[] = [];

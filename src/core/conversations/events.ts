@@ -72,7 +72,7 @@ function purgeEvent({ id, purged_through: through_sequence, purged_at: at }: Pur
     stream: id,
     conversationId: id,
     sequence: 0,
-    // Not the conversation itself, whose events have other times.
+    // The events of the conversation itself have other times.
     resource: partOf(id, 'messages'),
     at,
     team: data,
@@ -246,7 +246,7 @@ interface Membership {
   readonly membership: ShownParticipant['membership'];
   readonly updated_at: string;
   readonly customer: boolean;
-  /** Of the conversation. */
+  /** Set on a deleted conversation. */
   readonly deleted_at: string | null;
 }
 

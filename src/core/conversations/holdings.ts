@@ -16,7 +16,7 @@ export const conversationHoldings: Holdings = {
   },
 };
 
-/** Who is in a conversation, and who is kept from writing; exported behind the messages. */
+/** The members of a conversation, and the blocked actors; exported behind the messages. */
 export const memberHoldings: Holdings = {
   tables: {
     participants: { exported: 'participants', moved: OF_CONVERSATION },

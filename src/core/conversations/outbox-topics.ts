@@ -11,8 +11,8 @@ import type { ConversationRow } from '../resources/conversation.ts';
 import type { ParticipantRow } from '../resources/participant.ts';
 
 /**
- * The oldest messages of a conversation were purged: subscribers drop them, and every node reads
- * the conversation's first number again.
+ * Enqueues that the oldest messages of a conversation were purged: subscribers drop them, and every
+ * node reads the conversation's first number again.
  */
 export async function enqueuePurged(tx: Tx, conversationId: string): Promise<void> {
   await enqueueChanged(tx, [{ event: 'messages.purged', id: conversationId, stream: conversationId }]);
@@ -64,7 +64,7 @@ export interface ParticipantAdded {
   readonly by: string | null;
 }
 
-/** May be called for every participant; only users that another actor added are notified. */
+/** Enqueues the addition of any participant; only users that another actor added are notified. */
 export async function enqueueAdded(
   tx: Tx,
   { id, updated_at: at }: Pick<ParticipantRow, 'id' | 'updated_at'>,
@@ -120,7 +120,7 @@ export async function enqueueSystemEvent(tx: Tx, event: Omit<SystemEvent, 'id'>)
   await enqueue(tx, SYSTEM_EVENT, { id: newId('message'), ...event });
 }
 
-/** The team gets a message that says what an actor did: "Ada renamed the conversation …". */
+/** Enqueues a message to the team about an act: "Ada renamed the conversation …". */
 export function enqueueAct(
   tx: Tx,
   { actor, accountId: account_id }: Principal,

@@ -75,7 +75,7 @@ export function conversationRoutes(database: Database, directory: ConversationDi
       summary: 'Rename, assign, move, anchor or archive a conversation',
       since: '1.1.harbor',
       permission: 'messaging:update',
-      // The customer of a case is shown these.
+      // The customer of a case sees these.
       reachesOutside: ({ title, metadata }) => title !== undefined || reachesCustomers(metadata),
       query: ConversationQuery,
       body: UpdateConversationBody,
@@ -94,7 +94,7 @@ export function conversationRoutes(database: Database, directory: ConversationDi
       since: EXTERNAL_SINCE,
       permission: 'messaging:create',
       own: { permission: 'messaging:update', of: 'a conversation that is there' },
-      // Members of a case, and the title that its customer is shown.
+      // It changes the members of a case, or the title that its customer sees.
       reachesOutside: ({ type }) => type !== 'direct_message',
       query: ConversationQuery,
       upserts: true,

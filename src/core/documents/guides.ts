@@ -11,7 +11,7 @@ declare module '../../platform/hooks.ts' {
 export interface PlacedGuide {
   readonly name: string;
   readonly file: URL;
-  /** Where it stands in the reading order, in which those of the core have 10, 20 and so on. */
+  /** The place in the reading order; guides of the core have 10, 20 and so on. */
   readonly place: number;
 }
 

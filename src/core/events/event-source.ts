@@ -12,8 +12,8 @@ export interface EventReads {
 /**
  * A family of durable events: how they are read for publication, and how readers that may have
  * missed them catch up. core/features/event-sources.ts lists all of them. Resources are read in
- * their current state. Deleted ones, and those that do not match any more, are left out, because
- * the change that made them so has its own event.
+ * their current state. Deleted resources, and resources that no longer match, are left out, because
+ * the change that led to this has its own event.
  */
 export interface EventSource<Event extends ChangeEventName = ChangeEventName> {
   readonly events: readonly Event[];

@@ -9,15 +9,15 @@ export interface EventData {
 }
 
 /**
- * An event of an account that sockets are not sent, such as the end of a run or a received mail. It
- * starts agents and goes to webhooks.
+ * An event of an account that is not sent to sockets, such as the end of a run or a received mail.
+ * It starts agents and goes to webhooks.
  */
 export interface AccountEvent {
   readonly type: string;
   readonly accountId: string;
   /** Null if it belongs to no conversation. */
   readonly conversationId: string | null;
-  /** The resource that it is about. It happens once for a resource. */
+  /** The subject of the event, which happens once for it. */
   readonly resourceId: string;
   /** The id of the event, if it is a resource itself. */
   readonly eventId?: string;

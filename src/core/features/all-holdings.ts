@@ -16,8 +16,8 @@ declare module '../../platform/hooks.ts' {
 }
 
 /**
- * Returns what all slices hold, in the order in which it is exported and erased. Rows of accounts
- * are removed in the opposite order, since none refers to one of later holdings.
+ * Returns the holdings of all slices, in the order of exports and erasures. Rows of accounts are
+ * removed in the opposite order, since no row refers to a row of later holdings.
  */
 export function allHoldings({ hooks }: Pick<Db, 'hooks'>): readonly Holdings[] {
   return [
@@ -33,7 +33,7 @@ export function allHoldings({ hooks }: Pick<Db, 'hooks'>): readonly Holdings[] {
   ];
 }
 
-/** Returns the tables with rows of an account that only a feature which is left out knows. */
+/** Returns the tables with rows of an account that belong to a feature left out of this node. */
 export async function tablesOfMissing(db: Db, accountId: string): Promise<string[]> {
   const held = allHoldings(db).flatMap(({ tables }) => Object.keys(tables));
   const found: string[] = [];

@@ -1,4 +1,4 @@
-/** The operator's commands: their parts that those of the core and of features share. */
+/** The shared parts of the operator's commands, of the core and of features. */
 
 import type { Tokens } from '../../api/access/tokens.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
@@ -34,7 +34,7 @@ export interface Command {
   readonly first?: string;
   /** It uses only the configuration and files: no database is looked for or started. */
   readonly offline?: true;
-  /** It walks what features hold, so that their modules are loaded. */
+  /** Walks the holdings of features, so that their modules are loaded. */
   readonly usesFeatures?: true;
   /** How many connections to the database it needs. Default: 1. */
   readonly connections?: number;
@@ -48,15 +48,15 @@ export interface Command {
 export type Options = Readonly<Record<string, string>>;
 export type Commands = Readonly<Record<string, Command>>;
 
-/** What a command works with. Parts that it opens are closed when it ends. */
+/** The context of a command. Parts that it opens are closed when it ends. */
 export interface CommandContext {
-  /** With the schema of this version. */
+  /** Has the schema of this version. */
   readonly database: Database;
   readonly config: Pick<NodeSettings, 'dataDir' | 'publicUrl' | 's3'> & { readonly redisUrl: string | null };
   readonly log: Logger;
   /** Prints an object on its own line; resolves when more can be printed. */
   readonly print: (line: object) => Promise<void>;
-  /** The tokens of the installation, if PARLEY_TOKEN_SECRET is that of the nodes. */
+  /** Opens the installation's tokens, if PARLEY_TOKEN_SECRET is that of the nodes. */
   openTokens(): Promise<Tokens>;
   openStore(): Promise<ObjectStore>;
   openEngine(metrics: Metrics): Promise<Engine>;

@@ -2,7 +2,7 @@ import type { Tx } from '../../platform/db/connection/handle.ts';
 import type { MailboxRow } from '../resources/mailbox.ts';
 
 declare module '../../platform/hooks.ts' {
-  /** What is added to the demo account (app/demo.ts); without it that has ids that name nothing. */
+  /** Additions to the demo account (app/demo.ts), which without them has ids that name nothing. */
   interface HookTable {
     demoAgent(tx: Tx, agent: DemoAgent): Promise<{ readonly id: string; readonly actorId: string }>;
     /** Called after a run that has ended was written. */
@@ -14,9 +14,9 @@ declare module '../../platform/hooks.ts' {
     ): Promise<{ readonly id: string }>;
     /** Writes the mail of a message. A sent one is complete, so none leaves this server. */
     demoMail(tx: Tx, mail: DemoMail): Promise<void>;
-    /** Returns the identity provider of customers with this issuer, which it makes if need be. */
+    /** Returns the identity provider of customers with this issuer, created if need be. */
     demoIssuer(tx: Tx, issuer: DemoIssuer): Promise<{ readonly id: string; readonly secret: string | null }>;
-    /** Returns a widget that pages of the site embed: that of this id, while it is there. */
+    /** Returns a widget that pages of the site embed: the widget with this id, if it exists. */
     demoWidget(tx: Tx, widget: DemoWidget, id: string | undefined): Promise<{ readonly id: string }>;
   }
 }
@@ -35,7 +35,7 @@ interface DemoIssuer {
   readonly name: string;
   readonly issuer: string;
   readonly audience: string;
-  /** Of a new one. */
+  /** The secret of a new issuer. */
   readonly secret: string;
 }
 
@@ -60,7 +60,7 @@ interface DemoMail {
   /** The subject of the case. */
   readonly subject: string;
   readonly text: string;
-  /** Null for our answer; else the mail came in. */
+  /** Null for our answer, set for a received mail. */
   readonly html: string | null;
   readonly minutesAgo: number;
 }

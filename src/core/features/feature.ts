@@ -44,9 +44,7 @@ import type { NodeSettings } from './node-settings.ts';
  * lacks it in the list (app/features.ts).
  */
 export interface Feature {
-  /**
-   * What it adds for others (platform/hooks.ts). The handles of the database carry all entries.
-   */
+  /** The hooks that it adds (platform/hooks.ts). The handles of the database carry all entries. */
   readonly hooks?: Entries;
   /**
    * Opens its part of a node, before anything can write into the outbox; it is closed after the
@@ -55,7 +53,7 @@ export interface Feature {
   open(node: NodeParts): Opened | Promise<Opened>;
 }
 
-/** Returns what these features add, in the order of the list. */
+/** Returns the hooks of these features, in the order of the list. */
 export function hooksOf(features: readonly Feature[]): Hooks {
   return new Hooks(features.map(({ hooks = {} }) => hooks));
 }
@@ -87,7 +85,7 @@ export interface NodeParts {
 export interface Opened {
   readonly effects?: Effects;
   /**
-   * Reads again what listens to events (core/accounts/account/listeners.ts), first before the
+   * Reads the listeners to events (core/accounts/account/listeners.ts) again, first before the
    * start.
    */
   renew?(): Promise<void>;
@@ -113,7 +111,7 @@ export interface Joined {
   readonly publicRoutes?: PublicRoutes;
   /** Handlers of the feature's outbox topics. */
   readonly handlers?: readonly TopicHandler[];
-  /** What of the feature may need an operator. */
+  /** Checks for problems that need an operator. */
   readonly checks?: readonly Check[];
   /** Handlers of the feature's tasks in the job queue. */
   readonly jobs?: readonly TopicHandler[];
@@ -135,11 +133,11 @@ export type RoutePlace = 'audit' | 'messages' | 'attachments' | 'settings';
 export interface Effects {
   /** For messages in the timeline. Returns undefined if there is nothing to wait for. */
   sent?(messages: readonly SentMessage[], isRepeated: boolean): Promise<void> | undefined;
-  /** For complete messages: those that were sent, and those whose streaming has ended. */
+  /** For complete messages: sent messages, and messages whose streaming has ended. */
   completed?(messages: readonly SentMessage[]): Promise<void>;
   /** For new notifications, in groups of one account each; returns as `sent` does. */
   notified?(groups: readonly (readonly NotificationRow[])[]): Promise<void> | undefined;
-  /** For changes that all have the same event, with what was published of them. */
+  /** For changes that share an event, with their published events. */
   published?(
     events: readonly DomainEvent[],
     changes: readonly Change<ChangeEventName>[],

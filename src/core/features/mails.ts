@@ -4,8 +4,8 @@ import { defineTopic } from '../../platform/db/queue/topic.ts';
 import type { NodeSettings } from './node-settings.ts';
 
 /**
- * An address waits for the mail that confirms it. The feature that sends mail makes the mail, whose
- * text the feature that knows the confirmation writes at each try (`confirmationMail`).
+ * An address waits for its confirmation mail. The feature that sends mail makes the mail; the
+ * feature that knows the confirmation writes its text at each try (`confirmationMail`).
  */
 export const CONFIRMATION_DUE = defineTopic<ConfirmationDue>('addresses.confirmation_due');
 

@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 
 /**
- * The settings that features read. Here are those that the node has without them; a feature adds
- * its own in its settings.ts, where it reads them from the environment, by `declare module`.
+ * The settings that features read. This interface has those of every node; a feature adds its own
+ * by `declare module` in its settings.ts, where it reads them from the environment.
  */
 export interface NodeSettings {
-  /** Without a trailing slash; null if callers use the address listened on. */
+  /** Has no trailing slash; null if callers use the address listened on. */
   readonly publicUrl: string | null;
-  /** The nodes that one supervisor runs on this port; 1 for one without a supervisor. */
+  /** Number of nodes that one supervisor runs on this port; 1 without a supervisor. */
   readonly processes: number;
   /** An absolute path. */
   readonly dataDir: string;

@@ -10,10 +10,10 @@ import { packPosition, unpackPosition } from './text-position.ts';
  * · team · customer. A length of 0 means that there is nothing for this audience.
  *
  * Nodes of the previous version read and write it during a rolling deploy, so it stays as it is:
- * test/engine/frame-codec.test.ts holds recorded bytes of every kind against it. One header serves
+ * test/engine/frame-codec.test.ts compares it with recorded bytes of every kind. One header serves
  * all kinds. `resource` is a resource, a message or a node; `number` is a time, a packed position
- * or 0, and alone tells a piece from other ephemeral events; the report of a presence frame, a
- * change of inboxes and the figures of a node travel as JSON in `team`.
+ * or 0, and alone tells a piece from other ephemeral events. Presence reports, changes of inboxes
+ * and the figures of a node travel as JSON in `team`.
  */
 interface Layout {
   readonly kind: number;
@@ -56,8 +56,8 @@ export function encodeFrame(frame: Frame): Buffer {
 }
 
 /**
- * `team` and `customer` are views of `bytes`, without what came with versions that this node does
- * not know. Throws a RangeError on anything but a whole frame.
+ * Returns the frame. `team` and `customer` are views of `bytes`, without parts that only newer
+ * versions know. Throws a RangeError on anything but a whole frame.
  */
 export function decodeFrame(bytes: Buffer): Frame {
   const streamLength = bytes.readUInt8(2);

@@ -8,7 +8,7 @@ import type { TextPosition } from './text-position.ts';
  * frame-codec.ts has the layout on Redis.
  *
  * Frames are the hottest objects of a node: all frames of a kind have the same properties in the
- * same order, and none of them is optional.
+ * same order, and no property is optional.
  */
 export type Frame =
   | BroadcastFrame
@@ -44,9 +44,9 @@ export interface Committed<Kind> extends EventBytes {
   readonly sequence: number;
   /** `updated_at` of the resource in microseconds since 1970. */
   readonly updatedAtUs: number;
-  /** Whether the text of the resource is still being written: pieces of it follow. */
+  /** Whether the text of the resource is still being written: its pieces follow. */
   readonly streaming: boolean;
-  /** Whether the resource has lost its content: nodes drop earlier frames of it. */
+  /** Whether the resource has lost its content: nodes drop its earlier frames. */
   readonly erases: boolean;
 }
 
@@ -119,7 +119,7 @@ export interface PresenceFrame {
 }
 
 export interface PresenceReport {
-  /** Whether the node has just begun to listen, and asks the others for their reports. */
+  /** Whether the node has just begun to listen, and asks other nodes for their reports. */
   readonly asks: boolean;
   readonly present: readonly PresentActor[];
 }
@@ -138,11 +138,11 @@ export interface InboxChange {
   readonly actors: readonly string[];
   /** Conversations with too many members to name them here. */
   readonly large: readonly string[];
-  /** Direct messages among the conversations; undefined from nodes of the version before. */
+  /** Direct messages among the conversations; undefined from nodes of the previous version. */
   readonly direct: readonly string[] | undefined;
   /**
-   * All of the conversations, each with the places in `actors` of those whose lists may show it
-   * differently; undefined from nodes of the version before.
+   * All of the conversations, each with the places in `actors` of the actors whose lists may show
+   * it differently; undefined from nodes of the previous version.
    */
   readonly conversations: readonly ChangedInLists[] | undefined;
 }
@@ -152,7 +152,7 @@ interface ChangedInLists {
   readonly actors: readonly number[];
 }
 
-/** What a node tells the others of itself every two seconds (core/installation/nodes.ts). */
+/** The figures that a node sends to other nodes every two seconds (core/installation/nodes.ts). */
 interface FiguresFrame {
   readonly kind: 'figures';
   readonly nodeId: string;

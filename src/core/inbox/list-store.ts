@@ -9,9 +9,7 @@ import type { EntityRef } from '../resources/entity.ts';
 import { IS_MEMBER, isSnoozed } from '../resources/participant.ts';
 import { readPending, readStandings, type Scope } from './pending-store.ts';
 
-/**
- * Filters of the list (docs/contract.md#the-inbox); without `statuses`, all that are not hidden.
- */
+/** Filters of the list (docs/contract.md#the-inbox). Default `statuses`: all but hidden. */
 export interface InboxFilters {
   readonly statuses?: readonly string[] | undefined;
   readonly type?: string | undefined;
@@ -132,7 +130,7 @@ const CONDITIONS = `c.account_id = $1 AND c.deleted_at IS NULL
       AND (NOT $14::boolean OR p.snoozed_until IS NULL OR NOT ${isSnoozed('p')})
       AND ($15::jsonb IS NULL OR c.metadata @> $15)`;
 
-/** The number of parameters of CONDITIONS; those of the lists follow. */
+/** The number of parameters of CONDITIONS; the parameters of the lists follow. */
 const OF_CONDITIONS = 15;
 
 function parameter(place: number): string {
@@ -146,7 +144,7 @@ function isMember(actorId: string, condition = ''): string {
 
 /**
  * The sources of the rows: for people their own participations, for other callers the account's
- * index in order. OFFSET 0 makes Postgres look up the other table row by row: otherwise, while
+ * index in order. OFFSET 0 makes Postgres look up the other table row by row. Otherwise, while
  * tables are small, the planner scans all of the caller's participations for each conversation, and
  * keeps that plan while they grow.
  */
@@ -168,9 +166,7 @@ const KEYS = {
 const PENDING_ROWS = `ROWS FROM (unnest(${parameter(1)}::text[]), unnest(${parameter(3)}::timestamptz[]),
       unnest(${parameter(4)}::boolean[])) AS r(conversation_id, activity_at, is_unread)`;
 
-/**
- * Lists by the rows of the inbox, without what is pending, and the same lists of what is pending.
- */
+/** Lists by rows of the inbox without pending conversations, and the same lists of pending ones. */
 const BY_ROWS = {
   own: byRows('own', 'inbox_rows r', 'r.actor_id = $2 AND r.activity_at IS NOT NULL', ''),
   unread: byRows('unread', 'inbox_rows r', 'r.actor_id = $2 AND r.is_unread', ''),

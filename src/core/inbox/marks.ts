@@ -44,7 +44,7 @@ export async function markAllRead(tx: Tx, principal: Principal): Promise<readonl
 /** The number of positions in one row of the outbox. */
 const POSITIONS_AT_ONCE = 100;
 
-// Locked in a fixed order, so that two such transactions cannot deadlock.
+// Rows are locked in a fixed order, so that two such transactions cannot deadlock.
 const MOVE_ALL = statement<
   [actorId: string, pendingIds: readonly string[], unreadIds: readonly string[], forCustomer: boolean],
   ConversationRead

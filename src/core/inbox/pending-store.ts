@@ -38,7 +38,7 @@ export async function readPending(
   return pendingIn(row!);
 }
 
-/** Returns the same of the conversations with these ids, whether or not their rows are right. */
+/** Returns the standings of these conversations, whether or not their rows are right. */
 export async function readStandings(
   db: Querier,
   { accountId, actor }: Principal,

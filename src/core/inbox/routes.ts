@@ -10,7 +10,7 @@ import { readClock } from './list-store.ts';
 import { markAllRead, markUnread } from './marks.ts';
 import { readInboxSummary } from './summary-store.ts';
 
-/** The list of conversations, its counts, and marks that go beyond one message. */
+/** Returns the routes of the conversation list, its counts, and marks beyond one message. */
 export function conversationListRoutes(database: Database, engine: Engine): Route[] {
   const common = {
     since: '1.2.harbor',
@@ -69,7 +69,7 @@ export function conversationListRoutes(database: Database, engine: Engine): Rout
 }
 
 /**
- * The number of positions that are published at once; the others are seen when they move next, as
- * after any lost event of this kind.
+ * The number of positions that are published at once. Readers see other positions when they move
+ * next, as after any lost event of this kind.
  */
 const MOST_PUBLISHED = 500;

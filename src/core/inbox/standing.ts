@@ -1,7 +1,7 @@
 /**
- * How a conversation stands, derived from its messages: when something was last sent, the newest
- * message that counts as unread, and the newest one by another author (src/core/inbox/README.md). A
- * deleted message does not count, nor does an imported one; customers see no internal one.
+ * The standing of a conversation, derived from its messages: the time of the last one, the newest
+ * message that counts as unread, and the newest by another author (src/core/inbox/README.md).
+ * Deleted and imported messages do not count; customers see no internal messages.
  *
  * A row of conversation_activity avoids reading the history: up to `scanned_through` all numbers
  * are settled, so that only later messages are read. It does not help once a message was deleted.
@@ -98,13 +98,13 @@ function newestOf({ of, seen }: Side, behind: string, holds: string): string {
         ) ${of}_newest ON true`;
 }
 
-/** The newest message by another author among the new ones. */
+/** SQL: the newest message by another author among the new messages. */
 function otherCame({ of, seen }: Side, holds: string): string {
   const isOther = `m.author_id IS DISTINCT FROM ${of}_newest.author_id`;
   return `max(m.sequence) FILTER (WHERE ${holds} AND ${isOther} AND ${COUNTED} AND ${seen}) AS ${of}_other`;
 }
 
-/** The newest message by another author in a whole history. */
+/** SQL: the newest message by another author in a whole history. */
 function otherOf({ of, seen }: Side, behind: string, holds: string): string {
   return `LEFT JOIN LATERAL (
           SELECT m.sequence FROM messages m

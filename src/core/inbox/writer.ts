@@ -27,7 +27,7 @@ const MOVE_AUTHORS = statement<[from: string, to: string, conversationIds: reado
       customer_last_author_id = CASE WHEN customer_last_author_id = $1 THEN $2 ELSE customer_last_author_id END
     WHERE conversation_id = ANY($3) AND $1 IN (last_author_id, customer_last_author_id)`;
 
-// Two authors may have become one, so what is newest by another one is looked for again.
+// Two authors may have become one, so the newest message by another author is looked for again.
 const MARK_MOVED = statement<[from: string, conversationIds: readonly string[]]>('mark-moved-in-inbox')`
     WITH gone AS (DELETE FROM inbox_rows WHERE actor_id = $1)
     INSERT INTO inbox_due (conversation_id, is_rescan) SELECT id, true FROM unnest($2::text[]) AS c(id)`;
@@ -43,7 +43,7 @@ export interface InboxWriterOptions {
 
 /**
  * Writes the inbox rows of marked conversations (src/core/inbox/README.md). Every node has a
- * writer, and each takes whatever is marked, also what a killed node left behind.
+ * writer, which takes any marks, including the marks that a killed node left behind.
  */
 export class InboxWriter {
   readonly #options: InboxWriterOptions;
@@ -85,19 +85,18 @@ export interface WrittenConversation {
   readonly is_large: boolean | null;
   readonly is_direct: boolean | null;
   /**
-   * The actors whose lists may show it differently: members of the team after any change but their
-   * own, others whose rows changed or were removed; of a large conversation those that acted
-   * themselves.
+   * The actors whose lists may show it differently: team members after any change but their own,
+   * and actors whose rows changed or were removed. In a large conversation, only actors that acted.
    */
   readonly actor_ids: readonly string[];
 }
 
-/** With up to MOST_ROWS rows each. No parameter, so that a connection plans the statement once. */
+/** Each has up to MOST_ROWS rows. No parameter, so that a connection plans the statement once. */
 const MOST_CONVERSATIONS = 200;
 
 /**
- * The number of marks that a statement reads. Further ones of the same conversation are taken a
- * second later.
+ * The number of marks that a statement reads. Further marks of a conversation are taken a second
+ * later.
  */
 const MOST_MARKS = 2_000;
 
@@ -111,10 +110,10 @@ const HAS_MARKED = '(SELECT id FROM inbox_due ORDER BY id LIMIT 1) IS NOT NULL';
  * Writes the rows of up to MOST_CONVERSATIONS that are marked and were not written for a second,
  * and removes their marks. Writes none if another node is writing.
  *
- * One statement sees one snapshot: a mark that it removes was committed with, or after, the change
- * that it stands for, so that the rows contain it; a later commit leaves its own mark. Only one
- * writer runs at a time, since an older snapshot must not be written over a newer one. The lock
- * ends with the statement, whatever happens to the node.
+ * One statement sees one snapshot: a mark that it removes was committed with, or after, its change,
+ * which the rows then contain; a later commit leaves its own mark. Only one writer runs at a time,
+ * since an older snapshot must not be written over a newer one. The lock ends with the statement,
+ * whatever happens to the node.
  */
 const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation | null }>(
   'write-due-inbox-rows',
@@ -193,8 +192,8 @@ const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation
 export const INBOX_CHANNEL = 'inbox';
 
 /**
- * Announces to every node whose inbox has changed, account by account. The next change makes up for
- * a lost one: its event shows everything.
+ * Announces to every node whose inbox has changed, account by account. The next announcement makes
+ * up for a lost one: its event shows everything.
  */
 export function announceWritten(
   engine: Pick<Engine, 'publish'>,

@@ -1,6 +1,6 @@
 import type { InstallationCheck, InstallationNode } from '@parley/protocol/resources/installation.ts';
 
-/** Looks at one part of the installation, from what its metrics say (checks.ts). */
+/** A check of one part of the installation, from its metrics (checks.ts). */
 export interface Check {
   readonly name: string;
   /** The heading of its section in docs/operations.md, as an anchor. */
@@ -14,7 +14,7 @@ export function ok(message: string): Finding {
   return { state: 'ok', message };
 }
 
-/** `message` says what is wrong and what to do. */
+/** Returns a finding; `message` has the problem and the remedy. */
 export function attention(message: string): Finding {
   return { state: 'attention', message };
 }

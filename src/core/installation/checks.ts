@@ -11,7 +11,7 @@ export interface ChecksOptions {
     Pick<CoreMetrics, 'auditUnsealedSeconds'>;
 }
 
-/** Returns the checks of what every installation has. */
+/** Returns the checks of the parts that every installation has. */
 export function coreChecks({ database, metrics }: ChecksOptions): readonly Check[] {
   return [
     {
@@ -82,7 +82,7 @@ export function coreChecks({ database, metrics }: ChecksOptions): readonly Check
   ];
 }
 
-/** Makes all checks, at the same time. `docsUrl` has no slash at its end. */
+/** Runs all checks at the same time. `docsUrl` has no trailing slash. */
 export function makeChecks(
   checks: readonly Check[],
   nodes: readonly InstallationNode[],
@@ -98,7 +98,7 @@ export function makeChecks(
   );
 }
 
-/** As the alerts of docs/operations.md have it. */
+/** The limits in the alerts of docs/operations.md. */
 const LATE_OUTBOX_S = 30;
 const UNSEALED_S = 10;
 

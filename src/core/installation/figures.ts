@@ -5,7 +5,7 @@ import type { ApiMetrics } from '../../api/metrics.ts';
 import { type Measure, type Metrics, readMetric } from '../../platform/metrics.ts';
 import type { CoreMetrics } from '../metrics.ts';
 
-/** The metrics of which figures are made; those of sockets belong to whatever opens them. */
+/** The metrics behind the figures; the code that opens sockets has theirs. */
 interface Measured
   extends Pick<Metrics, 'outboxLagSeconds'>,
     Pick<ApiMetrics, 'httpSeconds'>,
@@ -17,15 +17,15 @@ interface Measured
 /** Milliseconds between the figures of a node. */
 export const TAKEN_EVERY_MS = 2_000;
 
-/** How many figures of a node are kept. */
+/** Number of figures that are kept of a node. */
 export const FIGURES_KEPT = (FIGURES_KEPT_S * 1_000) / TAKEN_EVERY_MS;
 
-/** Measures this node: what its metrics have counted since the figures before. */
+/** Measures this node by the changes of its metrics since the previous figures. */
 export class Figures {
   readonly #metrics: Measured;
   readonly #loop: IntervalHistogram = monitorEventLoopDelay({ resolution: LOOK_EVERY_MS });
   #before: { readonly ms: number; readonly sends: number; readonly frames: number };
-  /** How many sends each bucket had by then; the oldest first. */
+  /** The cumulative buckets at each of the last figures, oldest first. */
   readonly #answered: Buckets[] = [];
 
   constructor(metrics: Measured) {
@@ -62,7 +62,7 @@ export class Figures {
     this.#loop.disable();
   }
 
-  /** Returns the sends of the last seconds, by the time that their answers took. */
+  /** Returns the sends of the last seconds, by response time. */
   async #answeredLately(): Promise<Buckets> {
     const { values } = await this.#metrics.httpSeconds.get();
     const now: Buckets = new Map();
@@ -77,7 +77,7 @@ export class Figures {
     return new Map([...now].map(([le, count]) => [le, count - (before?.get(le) ?? 0)]));
   }
 
-  /** The monitor counts its own interval too. */
+  /** Returns the lateness without the monitor's own interval. */
   #lateness(): number {
     const ms = this.#loop.count === 0 ? 0 : this.#loop.percentile(99) / 1e6 - LOOK_EVERY_MS;
     this.#loop.reset();
@@ -86,22 +86,22 @@ export class Figures {
 }
 
 /**
- * Milliseconds between two looks at the event loop: a look wakes an idle process, and a process
- * that is late is late for longer than that.
+ * Milliseconds between two samples of the event loop: a sample wakes an idle process, and a late
+ * process is late for longer than that.
  */
 const LOOK_EVERY_MS = 200;
 
-/** Times of answers are those of the last five figures. */
+/** Number of figures that response times cover. */
 const ANSWERED_OVER = 5;
 
 const SEND_PATH = '/v1/messaging/conversations/:id/messages';
 
-/** How many took no more than so many seconds, in the order of the seconds. */
+/** Cumulative numbers of sends by their upper bound in seconds, in ascending order. */
 type Buckets = Map<number, number>;
 
 /**
- * Returns the milliseconds within which this part of them was answered, by a straight line through
- * its bucket; of what is beyond the last bound, that bound. Null if there are none.
+ * Returns a latency quantile in ms, interpolated within its bucket and capped at the last bound.
+ * Null without samples.
  */
 function quantile(buckets: Buckets, part: number): number | null {
   const total = buckets.get(Number.POSITIVE_INFINITY) ?? 0;

@@ -12,7 +12,7 @@ export interface InstallationRoutesOptions {
   readonly docsUrl: () => string;
 }
 
-/** The endpoint of operators (docs/contract.md#the-installation). */
+/** Returns the endpoint of operators (docs/contract.md#the-installation). */
 export function installationRoutes({ nodes, checks, docsUrl }: InstallationRoutesOptions): Route[] {
   return [
     defineRoute({
@@ -29,7 +29,7 @@ export function installationRoutes({ nodes, checks, docsUrl }: InstallationRoute
         history_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: FIGURES_KEPT_S, default: 0 })),
       }),
       response: Installation,
-      // It hardly uses the pool, and answers while nothing else does.
+      // It hardly uses the pool, and answers while other endpoints cannot.
       isUnpooled: () => true,
       async handle({ query }) {
         const listed = nodes().list(query.history_seconds ?? 0);

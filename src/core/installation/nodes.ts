@@ -20,7 +20,7 @@ export interface NodesOptions {
   readonly startedAtMs?: number;
 }
 
-/** What is known of every node, the own included, from what each tells the others. */
+/** The state of every node, including this one, from the figures that nodes send each other. */
 export class Nodes {
   readonly #options: NodesOptions;
   readonly #known = new Map<string, KnownNode>();
@@ -39,7 +39,7 @@ export class Nodes {
     this.#loop = new Loop({
       intervalMs: TAKEN_EVERY_MS,
       run: () => this.#tell(),
-      // The link is away, which the engine reports itself. The own figures were heard nevertheless.
+      // The engine reports the lost link itself, and this node has its own figures anyway.
       onError: () => {},
     });
     this.#loop.wake();
@@ -54,7 +54,7 @@ export class Nodes {
       .sort((a, b) => compare(a.started_at, b.started_at) || compare(a.id, b.id));
   }
 
-  /** Tells the others that this node ends. */
+  /** Tells the other nodes that this node ends. */
   async close(): Promise<void> {
     await this.#loop.close();
     this.#options.figures.close();
@@ -147,8 +147,7 @@ interface KnownNode {
 }
 
 /**
- * Returns undefined for what a node of another version may say. Fields that this one does not know
- * are left out.
+ * Returns a report without fields that this node does not know, or undefined if it cannot be read.
  */
 function readReport(text: string): Report | Ended | undefined {
   try {

@@ -84,7 +84,7 @@ export const unsentEvents = eventSource({
   },
 });
 
-/** A waiting draft that is newer than `since` is new to the reader. */
+/** Returns `draft.created` for a waiting draft newer than `since`, else an update. */
 function missedEventOf(row: MessageRow, since: Since): OutsideEvent {
   const isNewDraft = row.kind !== 'scheduled' && row.outcome === null;
   return isNewDraft && Date.parse(row.created_at) >= Date.parse(since.began)
@@ -137,7 +137,7 @@ async function outsideEvents(
 
 type ScheduleRow = RowOfAudience & { readonly by_customer: boolean };
 
-/** Events on the authors' own feeds, which subscribers of the conversation do not receive. */
+/** Returns events on the authors' own feeds, which subscribers of conversations do not get. */
 async function authorEvents(
   { database, files }: EventReads,
   rows: readonly ScheduleRow[],

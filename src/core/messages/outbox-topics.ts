@@ -13,12 +13,12 @@ export interface MessagesSent {
   readonly messages: readonly { readonly conversation_id: string; readonly id: string }[];
 }
 
-/** Messages were imported: readers of the conversation are shown them. */
+/** Messages were imported, and readers of the conversation are shown them. */
 export const MESSAGES_IMPORTED = defineTopic<MessagesImported>('messages.imported');
 
 export interface MessagesImported {
   readonly conversation_id: string;
-  /** The number of the last one. */
+  /** The number of the last message. */
   readonly through: number;
 }
 

@@ -157,7 +157,7 @@ const MOVE_SENDER = statement<
       AND n.resource_id = p.conversation_id AND n.sender_id = $1
     RETURNING n.id, n.recipient_id`;
 
-/** Up to $3 rows of the account that are older than $2 days. */
+/** SQL: up to $3 rows of the account that are older than $2 days. */
 const OLD = `SELECT n.recipient_id, n.id, n.resource_id FROM actors a, LATERAL (
         SELECT n.recipient_id, n.id, n.resource_id FROM notifications n
         WHERE n.recipient_id = a.id AND ${NOT_HELD}

@@ -47,7 +47,7 @@ export async function register(
 
 const KEY_NAME = 'First key';
 
-/** Registrations take turns over all nodes: each counts what the one before it has committed. */
+/** Requires room; registrations of all nodes take turns, so that each counts earlier commits. */
 async function requireRoom(tx: Tx, policy: RegistrationPolicy): Promise<void> {
   requireRegistration(policy);
   if (policy === 'open') return;

@@ -2,7 +2,7 @@ import { RegisterBody, Registration } from '@parley/protocol/resources/api-key.t
 import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import { type RegistrationPolicy, register, requireRegistration } from './register.ts';
 
-/** Public registration (docs/contract.md#registration). */
+/** Returns the route of public registration (docs/contract.md#registration). */
 export function registrationRoutes(policy: RegistrationPolicy): Route[] {
   return [
     defineRoute({

@@ -10,8 +10,8 @@ const ME = 'me';
  * Returns the ids of the actors that the parameter `param` of a list names, in its order: ids of
  * actors, agents and groups of the account, or `me`. Throws ApiError `parameter_invalid` for other
  * values: an empty list would hide the mistake. `words` are values that the list accepts beside
- * ids. Customers do not learn which actors exist: their ids are returned as they are, and match
- * nothing unless they are shown it.
+ * ids. Customers do not learn which actors exist: their ids are returned unchanged, and match only
+ * what they are shown.
  */
 export async function readActorFilter(
   db: Db,

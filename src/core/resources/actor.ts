@@ -34,7 +34,7 @@ export async function readNamedActors(
   return new Map(rows.map(({ given, ...actor }) => [given, actor]));
 }
 
-/** The FROM clause for named actors `a`, each beside its `given` id; `ids` is a parameter. */
+/** Returns a FROM clause for named actors `a`, each beside its `given` id; `ids` is a parameter. */
 export function namedActors(ids: `$${number}`): string {
   return `unnest(${ids}::text[]) AS given
       LEFT JOIN agent_definitions d ON d.id = given
@@ -61,7 +61,7 @@ export function isBlockedByTeam(actorId: string): string {
   return `EXISTS (SELECT FROM blocks WHERE actor_id = ${actorId} AND blocker_id IS NULL)`;
 }
 
-/** The refusal when the team has blocked the customer (docs/contract.md#blocks). */
+/** Returns the refusal when the team has blocked the customer (docs/contract.md#blocks). */
 export function customerBlocked(): ApiError {
   return new ApiError('insufficient_permissions', 'The team has blocked this customer, who can only read.');
 }

@@ -53,9 +53,9 @@ export async function lockAgent(tx: Tx, accountId: string, id: string): Promise<
 }
 
 /**
- * Returns each row's resource (docs/contract.md#agents) with the requested expansions. What their
- * actors hold takes one query, and so do roles if requested. Requesting `tools`, a part of
- * `config`, includes it. Without a catalogue the resources look as in the answer of Create Agent
+ * Returns each row's resource (docs/contract.md#agents) with the requested expansions. Their actors
+ * take one query, and so do roles if requested. Requesting `tools`, a part of `config`, includes
+ * it. Without a catalogue the resources look as in the answer of Create Agent
  * (docs/contract.md#creating-an-agent): `trigger_config` and each entry's `tool` are null.
  */
 export async function expandAgents(

@@ -21,7 +21,7 @@ export const API_KEY = {
   from: 'api_keys t JOIN actors a ON a.id = t.actor_id',
 };
 
-/** `role` is null if it was not requested. */
+/** Returns the resource; `role` is null if not requested. */
 export function presentApiKey(row: ApiKeyProfile, role: Role | null): ApiKey {
   return presentAs(ApiKey, { ...row, role });
 }

@@ -26,7 +26,7 @@ export function rowKey(alias: string): string {
   return `${alias}.id || ' ' || ${alias}.updated_at`;
 }
 
-/** SQL: the keys of that subquery. */
+/** SQL: the keys of such a subquery. */
 export const GATHERED_KEYS = `string_agg(key, ',') AS keys`;
 
 export function parseKeys([row]: readonly GatheredKeys[]): RowKey[] {
@@ -39,7 +39,7 @@ export function parseKey(key: string): RowKey {
   return { id: key.slice(0, end), version: key.slice(end + 1) };
 }
 
-/** The form of a row, which depends on these two and on nothing else of the caller. */
+/** The form of a row, which depends only on these two properties of the caller. */
 export interface Form {
   readonly version: Version;
   readonly customer: boolean;
@@ -59,9 +59,7 @@ export interface RowKind<Row, Links> {
   readonly subjectOf: (row: Row) => string;
 }
 
-/**
- * A large text of a row may be beside it, as the bytes of its JSON; the row then has HELD_PLACE.
- */
+/** A large text of a row, held beside it as the bytes of its JSON; the row then has HELD_PLACE. */
 export interface LargeText {
   readonly body_json?: Buffer | null;
 }
@@ -91,7 +89,7 @@ export interface RowPage<Row, Key> {
 }
 
 export interface EncodedRowsOptions {
-  /** Announce what to remove. */
+  /** Announces the resources to remove. */
   readonly rights: Pick<Rights, 'inDoubt'>;
   readonly metrics: Pick<CoreMetrics, 'encodedRowReads' | 'encodedRowBytes'>;
   /** Default: MAX_BYTES. */
@@ -160,7 +158,7 @@ export class EncodedRows<Row extends RowKey & LargeText, Links> {
   }
 
   /**
-   * Leaves out rows that do not fit on the page. Rows of such a page are not cached: a few of them
+   * Leaves out rows that do not fit on the page. Rows of such a page are not cached, since a few
    * would fill the memory.
    */
   async #readWhole<Key extends RowKey>(
@@ -217,7 +215,7 @@ export class EncodedRows<Row extends RowKey & LargeText, Links> {
       // Encoding a large text takes milliseconds, during which no other request is served.
       if (unitsOf(one) > LARGE_UNITS) await nextTurn();
     }
-    // After the last wait: what was removed meanwhile must not be cached again.
+    // This follows the last wait: removed rows must not be cached again.
     const isCurrent = removals === this.#removals && !this.#rights.inDoubt;
     const isKept = keeps && isCurrent && units <= maxUnits;
     for (const { row, encoded: one } of isKept ? encoded : []) {
@@ -252,7 +250,7 @@ export class EncodedRows<Row extends RowKey & LargeText, Links> {
     if (ids?.size === 0) this.#idsOf.delete(subject);
   }
 
-  /** Runs while something is cached. */
+  /** Clears rows in doubt; repeats while rows are cached. */
   #check(): void {
     this.#watch = undefined;
     if (this.#rights.inDoubt) this.clear();
@@ -324,7 +322,7 @@ function unitsOf({ json, body_json }: Encoded<unknown>): number {
   return json.length + (body_json?.length ?? 0);
 }
 
-/** V8 uses two bytes a character once a text has one beyond Latin-1. */
+/** Returns the bytes in V8: two a character once a text has one beyond Latin-1. */
 function bytesOf({ json, body_json }: Encoded<unknown>): number {
   const units = Buffer.byteLength(json) === json.length ? json.length : json.length * 2;
   return units + (body_json?.length ?? 0);

@@ -27,8 +27,8 @@ export function refKey(ref: EntityRef | undefined): string {
 }
 
 /**
- * Returns the resources that refs point to, by their `refKey`, without those that the account does
- * not have, in one query. A ref to an agent or a group as an actor points to its actor (actor.ts).
+ * Returns the resources of the account that refs point to, by their `refKey`, in one query. A ref
+ * to an agent or a group as an actor points to its actor (actor.ts).
  */
 export async function readEntities(
   db: Db,

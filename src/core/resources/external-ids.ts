@@ -6,7 +6,7 @@ import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 
 /**
- * Looks external ids up, in one query for those of a request. Customers name conversations alone:
+ * Looks external ids up, in one query for all ids of a request. Customers name conversations alone:
  * they do not learn which people the account knows.
  */
 export function externalIds(database: { readonly reader: Querier }): ExternalIds {
@@ -31,7 +31,7 @@ export function externalIds(database: { readonly reader: Querier }): ExternalIds
   };
 }
 
-/** Returns our id of what the external id names, whatever its kind is. */
+/** Returns our id of the resource with the external id, of any kind. */
 export async function findExternal(
   db: Querier,
   { accountId }: Pick<Principal, 'accountId'>,
@@ -42,7 +42,7 @@ export async function findExternal(
   return row?.id;
 }
 
-/** An id that may name several kinds is that of the actor. */
+/** Returns the id; an id of several possible kinds is the actor's. */
 function onlyOne({ kinds: possible, externalId, param }: AskedId, rows: readonly FoundRow[]) {
   if (rows.length <= 1) return possible.length === 1 ? rows[0]?.id : rows[0]?.actor_id;
   const kinds = rows.map(({ kind }) => kind).sort();

@@ -45,7 +45,7 @@ export async function readMembers(
   return members;
 }
 
-/** `members` is null if it was not requested (docs/contract.md#groups). */
+/** Returns a group; `members` is null if not requested (docs/contract.md#groups). */
 export function presentGroup(row: GroupRow, members: Actor[] | null): MessagingGroup {
   return presentAs(MessagingGroup, { ...row, members });
 }

@@ -8,15 +8,15 @@ import type { Downloads, StoredFile } from './attachment.ts';
 import type { ConversationRow } from './conversation.ts';
 
 /**
- * What a slice stores about conversations, messages, persons and accounts: how it goes and how it
- * is exported. Retention, redaction, erasure and removal walk the holdings of all slices
+ * The data of a slice about conversations, messages, persons and accounts: its removal and its
+ * export. Retention, redaction, erasure and removal walk the holdings of all slices
  * (core/features/all-holdings.ts); each function runs in the transaction of its caller and bounds
  * its own work. test/compliance/holdings.test.ts compares them with the schema.
  */
 export interface Holdings {
   /** In an order in which no table refers to a later one. */
   readonly tables: { readonly [Table in keyof Schema]?: HeldTable<keyof Schema[Table]> };
-  /** Purges what belongs to deleted messages and is not removed with them. */
+  /** Purges rows of deleted messages that are not removed with them. */
   purgeMessages?(tx: Tx, conversationId: string, messages: readonly PurgedMessage[]): Promise<RemovedRows>;
   /** Purges up to `limit` rows of a conversation that is removed as a whole. */
   purgeConversation?(tx: Tx, conversationId: string, limit: number): Promise<RemovedRows>;
@@ -28,7 +28,7 @@ export interface Holdings {
   readAges?(db: Db, accountId: string): Promise<Readonly<Partial<Record<Expiring, number | null>>>>;
   /** Forgets files whose content is removed. */
   forgetFiles?(tx: Tx, keys: readonly string[]): Promise<void>;
-  /** Ends all work of an account. Returns whether a node still has to end some. */
+  /** Ends all work of an account. Returns whether a node still has to end some work. */
   endWorkOf?(tx: Tx, accountId: string): Promise<boolean>;
   /** Ends all work of a conversation that this actor deleted. May be called again. */
   endWorkIn?(database: Database, conversation: DeletedConversation): Promise<void>;
@@ -36,11 +36,11 @@ export interface Holdings {
   copiesOf?(tx: Tx, messageId: string): Promise<Copies>;
   /** Removes the texts of a message from work that may have read it. */
   withdrawTexts?(tx: Tx, content: WithdrawnContent, texts: readonly string[]): Promise<WithdrawnTexts>;
-  /** Ends the work that may have read a message. Returns whether a node still has to end some. */
+  /** Ends work that may have read a message. Returns whether a node still has to end some work. */
   endReaders?(tx: Tx, by: string, ids: readonly string[]): Promise<boolean>;
   /** Removes everything that ended work wrote. Returns the notifications that changed. */
   withdrawReaders?(tx: Tx, ids: readonly string[]): Promise<readonly string[]>;
-  /** Blanks the profile of a person, whose rows that are `removed` with it are gone. */
+  /** Blanks the profile of a person after the removal of the `removed` rows. */
   blankPerson?(
     tx: Tx,
     person: Pick<ActorRow, 'id' | 'account_id' | 'customer' | 'external_id'>,
@@ -48,16 +48,16 @@ export interface Holdings {
   /** Erases a person from everything else, in transactions that can be repeated. */
   erasePerson?(database: Database, person: ErasedPerson): Promise<void>;
   /**
-   * Gives everything of a person to another one, and adds to `events`. Called again for what was
-   * under way.
+   * Gives all data of a person to another person, and adds to `events`. Called again for data that
+   * was under way.
    */
   movePerson?(tx: Tx, move: PersonMove): Promise<void>;
-  /** What exports contain, by the noun of its file. */
+  /** The content of exports, by the noun of its file. */
   readonly exportsOfPerson?: Readonly<Record<string, Exported<ExportedPerson>>>;
   readonly exportsOfConversation?: Readonly<Record<string, Exported<ConversationRow>>>;
 }
 
-/** A table, with how its rows go with what their columns name. */
+/** A table, with how its rows go with the resources that their columns name. */
 export type HeldTable<Column extends PropertyKey = string> = {
   /** When they are removed with their account; absent if they go with rows of another table. */
   readonly account?: Stage | readonly [Stage, rows: string];
@@ -66,8 +66,8 @@ export type HeldTable<Column extends PropertyKey = string> = {
   /** The noun of the file of exports that shows them. */
   readonly exported?: string;
   /**
-   * How rows move with their account to another installation (features/cells/). Without it they do
-   * if their own `account_id` finds them, and else stay.
+   * How rows move with their account to another installation (features/cells/). Default: rows with
+   * their own `account_id` move, other rows stay.
    */
   readonly moved?: Moved;
 } & { readonly [Name in Column]?: Going };
@@ -127,7 +127,7 @@ export type Expire = (tx: Tx, accountId: string, days: number, limit: number) =>
 export type Count = (db: Db, accountId: string, days: number, limit: number) => Promise<number>;
 
 /**
- * Returns what counts `rows`: SQL of up to $3 rows of the account $1 that are older than $2 days.
+ * Returns a count of `rows`: SQL of up to $3 rows of the account $1 that are older than $2 days.
  */
 export function countOf(name: string, rows: string): Count {
   const count = statement<[accountId: string, days: number, limit: number], { count: number }>(name)`
@@ -193,7 +193,7 @@ export interface PersonMove {
   readonly to: string;
   /** The conversations of which `from` is or was a participant, locked. */
   readonly conversationIds: readonly string[];
-  /** What has changed in conversations: published once no socket of `from` is left. */
+  /** Changes in conversations, published once no socket of `from` is left. */
   readonly events: MovedEvent[];
 }
 

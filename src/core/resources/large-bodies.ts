@@ -5,11 +5,10 @@ import { HELD_PLACE } from './encoded-rows.ts';
 import { type BriefRow, briefColumns, type MessageRow, messageColumns, type TimelineRow } from './message.ts';
 
 /**
- * Returns the first of these rows with the bodies that were left out: rows whose JSON has
- * `maxBytes` together, and one more. The bodies are read in parts, because their JSON may be six
- * times as long: a page of 1 MiB shows five messages of 40,000 control characters. No statement
- * runs if no body is large. Large rows are in their current state, and left out if they were purged
- * meanwhile.
+ * Returns the first of these rows with the bodies that were left out: as many as have `maxBytes` of
+ * JSON together, and one more. The bodies are read in parts, because their JSON may be six times as
+ * long: a page of 1 MiB shows five messages of 40,000 control characters. No statement runs if no
+ * body is large. Large rows are in their current state, and left out if they were purged meanwhile.
  */
 export function withLargeBodies<Row extends BriefRow>(
   db: Querier,
@@ -20,9 +19,9 @@ export function withLargeBodies<Row extends BriefRow>(
 }
 
 /**
- * As `withLargeBodies` for a page, but with `body_json` and a body that holds its place. A page of
- * 1 MiB that is assembled from such bytes makes no garbage in V8's heap; 100 pages at once made 260
- * MB of it.
+ * Does `withLargeBodies` for a page, but with `body_json` and a body that holds its place. A page
+ * of 1 MiB assembled from such bytes makes no garbage in V8's heap; 100 pages at once made 260 MB
+ * of garbage.
  */
 export function withLargeJson<Row extends BriefRow>(
   db: Querier,

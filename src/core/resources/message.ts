@@ -198,15 +198,15 @@ function forTeam(row: MessageRow, viewer: Viewer, expansions: MessageExpansions)
   };
 }
 
-/** A reply that leaves by mail is queued until its mail has an outcome. */
+/** Returns the status of a reply by mail: queued until its mail has an outcome. */
 function emailStatusOf({ channel, kind, status, email_status }: MessageRow): SentEmailStatus | null {
   if (channel !== 'email' || kind === 'email' || status !== 'sent') return null;
   return email_status ?? 'queued';
 }
 
 /**
- * Rows from before the column existed have no editor: only the author can edit a message that is
- * not a draft.
+ * Returns the editor. Rows from before the column have none: only the author can edit a message
+ * that is not a draft.
  */
 function editorOf({ edited_at, edited_by, kind, status, outcome, author_id }: MessageRow): string | null {
   if (edited_at === null) return null;
@@ -214,7 +214,7 @@ function editorOf({ edited_at, edited_by, kind, status, outcome, author_id }: Me
   return edited_by ?? (isOfDraft ? null : author_id);
 }
 
-/** Customers see only external and system messages, in the timelines of their own conversations. */
+/** Returns whether customers see it: external and system messages in their timelines. */
 export function visibleToCustomers(
   { status, visibility }: Pick<MessageRow, 'status' | 'visibility'>,
   audience: ConversationAudience,
@@ -295,7 +295,7 @@ function linksOf(row: MessageRow) {
   };
 }
 
-/** The columns that name what a message can expand. */
+/** The columns that name the sub-objects of a message. */
 export type MessageLinks = ReturnType<typeof linksOf>;
 
 export const MESSAGES: RowKind<TimelineRow, MessageLinks> = {
@@ -336,7 +336,7 @@ export function completeMessage(
   ]);
 }
 
-/** The event of a sent message, for both audiences (docs/realtime.md#events). */
+/** Returns the event of a sent message, for both audiences (docs/realtime.md#events). */
 export function messageEvent<Name extends 'message.created' | 'message.updated'>(
   event: Name,
   { row, sender, attachments }: MessageWithParts,
@@ -358,7 +358,7 @@ export function messageEvent<Name extends 'message.created' | 'message.updated'>
 }
 
 /**
- * Most texts are shorter. A separate statement reads the others and costs as much as ten short
+ * Most texts are shorter. A separate statement reads longer texts and costs as much as ten short
  * rows.
  */
 const LARGE_BYTES = 4 * 1024;

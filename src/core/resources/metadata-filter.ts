@@ -4,8 +4,8 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import { hasMetadata } from '../../platform/db/tables/metadata-column.ts';
 
 /**
- * Returns the rows of the account with all keys of an object and these values, in no order, or
- * undefined if there are more than `most`: a walk in the order of a list then soon finds a page.
+ * Returns the rows of the account with all keys of an object and these values, in no order. Returns
+ * undefined for more than `most` rows: a walk in the order of a list then soon finds a page.
  */
 export async function readIdsWithMetadata(
   db: Querier,

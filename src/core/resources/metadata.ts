@@ -9,18 +9,18 @@ import {
 /** The metadata of a row without any. */
 export const NO_METADATA: Metadata = Object.freeze({});
 
-/** Returns what this reader sees of it. */
+/** Returns the metadata that this reader sees. */
 export function metadataFor({ customer }: Reader, metadata: Metadata = NO_METADATA): Metadata {
   if (!customer || metadata === NO_METADATA) return metadata;
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => isPublic(key)));
 }
 
-/** Returns whether customers are shown a key of it, or that it is gone. */
+/** Returns whether customers are shown a changed or removed key. */
 export function reachesCustomers(metadata: MetadataChanges | undefined): boolean {
   return metadata !== undefined && Object.keys(metadata).some(isPublic);
 }
 
-/** Returns whether customers are shown all keys of it. */
+/** Returns whether customers are shown all keys. */
 export function isAllPublic(metadata: Metadata = NO_METADATA): boolean {
   return Object.keys(metadata).every(isPublic);
 }

@@ -64,7 +64,7 @@ export function notificationsOf(messageIds: string): string {
 
 export type FeedRow = Omit<NotificationRow, 'account_id' | 'recipient_id'> & RowKey;
 
-/** The columns that name what a notification can expand. */
+/** The columns that name the sub-objects of a notification. */
 export type NotificationLinks = Pick<NotificationRow, 'sender_id' | 'resource_type' | 'resource_id'>;
 
 /** Returns the current rows; deleted ones are left out. */
@@ -105,7 +105,7 @@ export function presentNotification(row: FeedRow | NotificationRow): Notificatio
   };
 }
 
-/** The event on the recipient's own feed (docs/realtime.md#events). */
+/** Returns the event on the recipient's own feed (docs/realtime.md#events). */
 export function notificationEvent(
   event: 'notification.created' | 'notification.updated',
   row: NotificationRow,

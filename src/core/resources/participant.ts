@@ -100,7 +100,7 @@ export function presentParticipant(
   };
 }
 
-/** Only people who are members have read positions. */
+/** Returns whether it has a read position: only people who are members do. */
 function readsMessages(row: Pick<ShownParticipant, 'type' | 'membership'>): boolean {
   return (row.type === 'user' || row.type === 'customer') && isMember(row);
 }

@@ -18,7 +18,7 @@ interface CountRow {
   readonly emoji: string;
   readonly count: number;
   readonly actor_ids: readonly string[];
-  /** The ones of `actor_ids` that are customers. */
+  /** The customers among `actor_ids`. */
   readonly customer_ids: readonly string[] | null;
   readonly mine: boolean;
 }

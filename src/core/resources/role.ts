@@ -27,7 +27,7 @@ export function presentRole(row: RoleRow, { permissions }: { readonly permission
   return presentAs(Role, { ...row, owner: null, permissions: permissions ? permissionsOf(row) : null });
 }
 
-/** An admin role holds every permission, whatever its row says (docs/contract.md#roles). */
+/** Returns permissions: for an admin role all, whatever its row says (docs/contract.md#roles). */
 export function permissionsOf({ type, permissions }: RoleRow): string[] {
   return type === 'admin' ? [...PERMISSIONS, ...ADMIN_PERMISSIONS] : permissions;
 }

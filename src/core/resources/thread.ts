@@ -15,7 +15,7 @@ interface ThreadRow {
   readonly last_at: string | null;
 }
 
-/** Returns the thread of each message as this viewer sees it, counted each time, so exact. */
+/** Returns the thread of each message as this viewer sees it, counted exactly each time. */
 export async function readThreads(
   db: Db,
   viewer: Viewer,

@@ -30,7 +30,7 @@ export const USER = {
   from: 'users t JOIN actors a ON a.id = t.id',
 };
 
-/** `role` is null if it was not requested. */
+/** Returns the resource; `role` is null if not requested. */
 export function presentUser(row: UserProfile, role: Role | null): User {
   const status = row.deactivated ? 'deactivated' : 'active';
   return presentAs(User, { ...row, actor_id: row.id, status, role, metadata: row.metadata ?? NO_METADATA });

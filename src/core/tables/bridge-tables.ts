@@ -5,7 +5,7 @@ declare module '../../platform/db/tables/schema.ts' {
   interface Schema extends BridgeTables {}
 }
 
-/** By which cases are bridged to mail. */
+/** The tables that bridge cases to mail. */
 interface BridgeTables {
   inboxes: Times & {
     id: string;

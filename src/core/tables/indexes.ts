@@ -13,7 +13,7 @@ export const INDEXES: Indexes = {
       unique: true,
       on: 'messages (conversation_id, author_id, client_message_id) WHERE client_message_id IS NOT NULL',
     },
-    // A repeated import finds what it has written by this, whichever actor the author is by then.
+    // A repeated import finds its messages by this, whichever actor the author is by then.
     messages_imported: {
       unique: true,
       on: 'messages (conversation_id, client_message_id) WHERE imported IS NOT NULL',
@@ -28,7 +28,7 @@ export const INDEXES: Indexes = {
     messages_schedules: { on: "messages (author_id, changed_in) WHERE kind = 'scheduled'" },
     audit_events_of_account: { on: 'audit_events (account_id, created_at, id)' },
     audit_events_chain: { unique: true, on: 'audit_events (account_id, number) WHERE number IS NOT NULL' },
-    // In the order of sealing. A sealed row leaves it, so finding none costs one page.
+    // Rows are in the order of sealing. A sealed row leaves it, so finding none costs one page.
     audit_events_unsealed: {
       on: 'audit_events (account_id, position NULLS FIRST, created_at, id) WHERE number IS NULL',
     },
@@ -56,12 +56,12 @@ export const INDEXES: Indexes = {
     // The runs of an account in the order of its list; open ones, which may be few, on their own.
     agent_runs_of_account: { on: 'agent_runs (account_id, created_at, id)' },
     agent_runs_open_of_account: { on: 'agent_runs (account_id, created_at, id) WHERE completed_at IS NULL' },
-    // The indexes for filters by metadata. A row without it is in none of them.
+    // The indexes for filters by metadata. A row without metadata is in none of these.
     actors_metadata: { on: `actors ${metadataIndex()}` },
     conversations_metadata: { on: `conversations ${metadataIndex()}` },
     // The sessions of the visitors of a widget.
     refresh_tokens_of_widget: { on: 'refresh_tokens (widget_id) WHERE widget_id IS NOT NULL' },
-    // The late uploads of a customer, and those that a claim or an erasure finds.
+    // The late uploads of a customer, and the uploads that a claim or an erasure finds.
     uploads_of_actor: { on: 'uploads (actor_id, created_at)' },
     agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
   },

@@ -128,7 +128,7 @@ interface MessageTables {
   };
 }
 
-/** By whom, why and when a message was redacted. */
+/** The actor, the reason and the time of a redaction. */
 interface MessageRedaction {
   /** Actor id. */
   readonly by: string;

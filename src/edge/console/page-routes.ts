@@ -15,8 +15,8 @@ const PAGE: BuiltPageOptions = {
 };
 
 /**
- * The console: one document for every path below `/console/`, whose script reads the path, and its
- * files. `filesOrigin` is where files are uploaded to and read from, if that is another host.
+ * Returns the routes of the console: one document for every path below `/console/`, whose script
+ * reads the path, and its files. `filesOrigin`: the other host that has uploaded files, if any.
  */
 export function consolePageRoutes({
   filesOrigin,

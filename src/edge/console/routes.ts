@@ -26,15 +26,15 @@ interface ConsoleDemo {
   readonly session: () => Promise<object>;
   /** The sample shop, whose pages are at this host; undefined where the build has no widgets. */
   readonly shop: (host: string) => Promise<Shop | undefined>;
-  /** The token by which the shop says who is signed in there; undefined if it cannot. */
+  /** The token that names the shop's signed-in customer; undefined if the shop cannot sign. */
   readonly shopToken: () => Promise<string | undefined>;
 }
 
 /**
- * `/` and, with the demo account, what is below `/demo/`. The credentials of the demo account (its
- * API key on `/`, tokens) are given only to pages of this server: the Host must be this machine's,
- * so a foreign name that points at it gets nothing, and a request of another page, which browsers
- * mark by Origin, is refused.
+ * Returns the routes of `/` and, with the demo account, those below `/demo/`. The credentials of
+ * the demo account (its API key on `/`, tokens) are given only to pages of this server. The Host
+ * must be this machine's, so a foreign name that points at it gets nothing. A request of another
+ * page, which browsers mark by Origin, is refused.
  */
 export function consoleRoutes({ version, runsOn, metricsPath, demo }: ConsoleOptions): PublicRoutes {
   const links: readonly WelcomeLink[] = [

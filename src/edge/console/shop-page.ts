@@ -12,7 +12,7 @@ export interface Shop {
   readonly widget: string;
 }
 
-/** `/demo/shop`: a page as an application has it, with the widget of the demo account. */
+/** Returns `/demo/shop`: an application's page with the widget of the demo account. */
 export function shopPage({ account, widget }: Shop): Document {
   return htmlPage({
     title: 'Sample shop',

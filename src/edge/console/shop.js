@@ -1,5 +1,5 @@
-// What a page of an application does for its widget: it says who is signed in, by a token that its
-// own server has signed. A person who signs out is a stranger again (docs/contract.md#widgets).
+// Tells the widget who is signed in, as an application's page does, by a token that its own server
+// has signed. A person who signs out is a stranger again (docs/contract.md#widgets).
 const visitor = document.querySelector('#visitor');
 const sign = document.querySelector('#sign');
 let isCarl = false;

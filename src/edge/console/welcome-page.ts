@@ -19,7 +19,7 @@ export interface WelcomeLink {
   readonly summary: string;
 }
 
-/** `/`: the version that runs here, and links. */
+/** Returns `/`: the version that runs here, and links. */
 export function welcomePage({ version, runsOn, links, hasDemo, commands }: Welcome): Document {
   return htmlPage({
     title: 'Welcome',
@@ -42,7 +42,7 @@ ${table(
   });
 }
 
-/** Links that open a window as one person each: the team in the console, the customer in a shop. */
+/** Returns links to a window for each person: team in the console, customer in a shop. */
 function people(): Html {
   return html`<p>Or as a person of the demo account, each in a window of its own:
 <a href="/console/?as=ada" target="_blank">Ada, an admin</a>,

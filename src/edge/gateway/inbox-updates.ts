@@ -25,11 +25,11 @@ export interface InboxUpdatesOptions extends Pick<NodeOptions, 'database' | 'eng
 /**
  * Sends `inbox.updated` and `inbox.changed` to the sockets of this node. Each node that has sockets
  * of an actor reads the summary itself when the writer of inbox rows announces a change, because
- * the writer does not know who is connected. An actor gets at most one a second, and none that
- * repeats the last, unless it polls. Summaries are read one after the other, and the loop rests for
- * longer than it reads, so that they never take more than a part of one processor. `inbox.changed`
- * needs no read: the announcement has the ids, and the writer writes a conversation at most once a
- * second.
+ * the writer does not know who is connected. An actor gets at most one event a second, and no
+ * repeat of the last unless it polls. Summaries are read one after the other, and the loop rests
+ * for longer than it reads, so that they never take more than a part of one processor.
+ * `inbox.changed` needs no read: the announcement has the ids, and the writer writes a conversation
+ * at most once a second.
  */
 export class InboxUpdates {
   readonly #options: InboxUpdatesOptions;
@@ -134,7 +134,7 @@ export class InboxUpdates {
     this.#loop.wake();
   }
 
-  /** `isRepeated`: it is called every second, so that lists are named where a summary changed. */
+  /** Marks all actors. `isRepeated`: runs every second; lists are named where a summary changed. */
   #markAll(isRepeated: boolean): void {
     const { sessions } = this.#options;
     const actorIds = new Set([...sessions.all()].flatMap(({ principal }) => principal?.actor.id ?? []));
@@ -187,7 +187,7 @@ function changedByActor({ actors, conversations }: InboxChange): Map<string, Set
 
 /**
  * Returns what lists of the whole account may show differently; undefined: unknown. Direct messages
- * of others are in no list but the audited one.
+ * of others are in the audited list only.
  */
 function listedByAll({ conversations, direct }: InboxChange): Set<string> | undefined {
   if (direct === undefined || conversations === undefined) return undefined;

@@ -32,12 +32,12 @@ export function gatewayMetrics({ registry }: Pick<Metrics, 'registry'>) {
       'Times a slow socket was taken off the ephemeral events of a conversation until it had caught up',
     ),
 
-    /** One of 16: a distribution does not need two clock reads per message and stream. */
+    /** One sample in 16: a distribution does not need two clock reads per message and stream. */
     deliverySeconds: histogram(
       'parley_delivery_duration_seconds',
       "From a message's writing, by the clock of Postgres, to its hand-over to this node's sockets; every 16th",
     ),
-    /** Once per frame and audience of this node, not once per socket. */
+    /** Counted once per frame and audience of this node, not once per socket. */
     framesDelivered: counter('parley_frames_delivered_total', 'Frames handed to the sockets of this node'),
 
     engineLostFrames: counter(

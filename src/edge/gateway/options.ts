@@ -34,13 +34,13 @@ export interface NodeOptions {
   readonly limits: SocketLimits;
   readonly metrics: GatewayMetrics;
   readonly log: Logger;
-  /** Other nodes, together with which an actor's sockets are limited. */
+  /** Other nodes that share the limit of an actor's sockets. */
   readonly siblings?: Siblings;
 }
 
 interface Siblings {
-  /** The actor has so many sockets at this node now. */
+  /** Reports how many sockets the actor has at this node. */
   countSockets(actorId: string, count: number): void;
-  /** Whether the actor has as many sockets as it may, at all of them. */
+  /** Returns whether the actor has as many sockets as it may, at all nodes. */
   isFull(actorId: string): boolean;
 }

@@ -24,7 +24,7 @@ export interface RealtimeRoutesOptions {
 /** The file with the texts of these endpoints (core/documents/operation-texts.ts). */
 export const REALTIME_OPERATIONS = new URL('operations.md', import.meta.url);
 
-/** The endpoints that belong to sockets, and those that do without (docs/realtime.md). */
+/** Returns the endpoints of sockets, and those for clients without (docs/realtime.md). */
 export function realtimeRoutes({ tickets, directory, engine, answers }: RealtimeRoutesOptions): Route[] {
   return [
     defineRoute({
@@ -116,7 +116,7 @@ function requireOnce({ subscribe = [], conversations = {} }: StreamBody): void {
   }
 }
 
-/** The answer to a plain request at the address of the socket. */
+/** Returns the routes that answer a plain request at the socket's address. */
 export function upgradeRoutes(): PublicRoutes {
   return {
     '/v1/realtime': () => {

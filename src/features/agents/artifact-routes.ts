@@ -6,7 +6,7 @@ import { readablePlace } from './runs/control/access.ts';
 import { findRun } from './runs/state/store.ts';
 import { findArtifact } from './tools/artifact-store.ts';
 
-/** Routes of the files that agents make, for callers that may read the run. */
+/** Returns the routes of files that agents make, for callers that may read the run. */
 export function artifactRoutes({
   database,
   directory,

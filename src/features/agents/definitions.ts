@@ -47,10 +47,11 @@ export async function createAgent(tx: Tx, principal: Principal, agent: NewAgent)
 }
 
 /**
- * Replaces each given field, those of `config` one by one. A body without fields is a no-op; any
- * other has passed checkAgentChanges. Only the status of a system definition can change: it belongs
- * to the account. Throws as `createAgent`, and `resource_not_found` (param id), `resource_conflict`
- * (a system definition), `insufficient_permissions` (the caller is the agent itself).
+ * Replaces each given field, those of `config` one at a time. A body without fields is a no-op; any
+ * other body has passed checkAgentChanges. Only the status of a system definition can change: it
+ * belongs to the account. Throws as `createAgent`, and `resource_not_found` (param id),
+ * `resource_conflict` (a system definition), `insufficient_permissions` (the caller is the agent
+ * itself).
  */
 export async function changeAgent(
   tx: Tx,
@@ -101,7 +102,7 @@ function readChanges(
   };
 }
 
-/** Returns the columns of a definition that a body states as they are stored. */
+/** Returns the columns that a body sets, as they are stored. */
 function columnsOf<Body extends { readonly config?: AgentConfigInput }>({ config = {}, ...fields }: Body) {
   const { trigger_config: _, tools: __, endpoint_tool_review: review, ...plain } = config;
   return {
@@ -116,13 +117,13 @@ async function requireRole(tx: Tx, principal: Principal, roleId: string | null |
   requireGrant(principal, await findRoleById(tx, principal.accountId, roleId));
 }
 
-/** An agent cannot change which of its calls need approval (docs/contract.md#limits-of-agents). */
+/** Throws for the agent itself, which keeps its reviews (docs/contract.md#limits-of-agents). */
 function refuseSelf({ actor }: Principal, row: AgentRow): void {
   if (actor.id !== row.actor_id) return;
   throw new ApiError('insufficient_permissions', 'An agent cannot change itself.');
 }
 
-/** System definitions cannot be edited (docs/contract.md#agents). */
+/** Throws for system definitions, which cannot be edited (docs/contract.md#agents). */
 function requireEditable({ definition_type }: AgentRow): void {
   if (definition_type !== 'system') return;
   throw new ApiError('resource_conflict', 'Agents of the service cannot be edited or deleted.');

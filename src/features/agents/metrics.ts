@@ -36,5 +36,5 @@ export function agentMetrics({ registry }: Pick<Metrics, 'registry'>) {
   };
 }
 
-/** From a model that answers in one word to one that thinks for minutes. */
+/** Bucket bounds from a model that answers in one word to a model that thinks for minutes. */
 const TURN_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320];

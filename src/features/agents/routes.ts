@@ -23,7 +23,7 @@ import { changeAgent, checkAgentChanges, createAgent, readNewAgent, removeAgent 
 import { AGENTS } from './store.ts';
 import type { ToolCatalogue } from './tools/catalogue.ts';
 
-/** Routes of agent definitions (docs/contract.md#agents). */
+/** Returns the routes of agent definitions (docs/contract.md#agents). */
 export function agentRoutes(
   { database, avatars }: Pick<NodeParts, 'database' | 'avatars'>,
   catalogue: ToolCatalogue,

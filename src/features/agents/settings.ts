@@ -60,7 +60,7 @@ const MODEL_FIELDS = new Map<string, (value: unknown) => boolean>([
   ['model', isText],
   ['api_key', isText],
   ['base_url', (value) => typeof value === 'string' && WEB_URL.parse(value) !== undefined],
-  // An agent's instructions alone take more than fewer tokens would hold.
+  // An agent's instructions alone exceed a smaller window.
   ['context_tokens', (value) => Number.isSafeInteger(value) && Number(value) >= 2_000],
   ['input_price', isPrice],
   ['output_price', isPrice],

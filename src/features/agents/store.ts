@@ -57,9 +57,9 @@ export async function insertAgent(
 }
 
 /**
- * Called after the insert. Throws `limit_exceeded` with the quota. The lock serializes counting
- * until `tx` ends: two at once would both find room for one. Sends are not blocked, because their
- * rows lock only the account's key.
+ * Throws `limit_exceeded` with the quota; called after the insert. The lock serializes counting
+ * until `tx` ends: two inserts at once would both find room for one agent. Sends are not blocked,
+ * because their rows lock only the account's key.
  */
 export async function requireRoom(tx: Tx, accountId: string): Promise<void> {
   const { plan } = await tx.kysely

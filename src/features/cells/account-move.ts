@@ -21,7 +21,7 @@ import { leaveSource } from './leave-source.ts';
 import { enqueuePending, hasPending, readPending } from './pending-events.ts';
 import { RowCopy, removeRows } from './row-copy.ts';
 
-/** What a move uses of an installation. */
+/** The parts of an installation that a move uses. */
 export interface CellParts {
   readonly database: Database;
   readonly store: ObjectStore;
@@ -51,17 +51,17 @@ interface MovedAccount {
 }
 
 /**
- * Moves an account to this installation while it is in use (docs/operations.md#moving-an-account):
- * copies its rows and files, again for what changed meanwhile, then fences it at the source, copies
- * and compares the rest, and opens it here. May be repeated after it failed or was killed: it goes
- * on from the state that the rows of both cells say. Rejects with an Error of one line; the account
- * is then in use at the source, or already here, or closed until the command is run again.
+ * Moves an account to this installation while it is in use (docs/operations.md#moving-an-account).
+ * Copies its rows and files, and again what changed meanwhile; then fences it at the source, copies
+ * and compares the rest, and opens it here. After a failure or a kill it may be repeated, and
+ * continues from the state in the rows of both cells. Rejects with an Error of one line; the
+ * account is then in use at the source, or already here, or closed until the command is run again.
  *
  * One rule keeps an account from being open in both cells. A process reads and writes the states of
  * a move only over the sessions that hold its two locks. It opens the account at the source again
- * only if it has read at the target that the account has not arrived, and ends the account at the
- * source only if that is still fenced. Postgres keeps the locks of a lost connection until what
- * came over it is committed or undone, so no lost statement takes effect after the reading.
+ * only after reading at the target that the account has not arrived. It ends the account at the
+ * source only if that is still fenced. Postgres keeps the locks of a lost connection until its
+ * statements are committed or undone, so no lost statement takes effect after the reading.
  */
 export async function moveAccount(options: MoveOptions): Promise<MovedAccount> {
   const done = { rows: 0, files: 0, refused_ms: 0 };
@@ -80,15 +80,15 @@ export async function moveAccount(options: MoveOptions): Promise<MovedAccount> {
   }
 }
 
-/** Gives a move up that has not arrived: the target forgets what it has, the source goes on. */
+/** Cancels a move that has not arrived: the target forgets its rows, and the source continues. */
 export function cancelMove(options: MoveOptions): Promise<void> {
   return withCells(options, { rows: 0, files: 0, refused_ms: 0 }, (move) => move.cancel());
 }
 
 /**
- * After `failure`, opens the account where it is, over connections of its own: at the source, or at
- * the target, whose commit may have come through although its answer did not. Returns the move in
- * the second case. Rejects if it cannot find out in time; the account then stays closed.
+ * Opens the account where it is after `failure`, over new connections: at the source, or at the
+ * target, whose commit may have succeeded although its answer was lost. Returns the move if the
+ * account is at the target. Rejects if it cannot find out in time; the account then stays closed.
  */
 async function settle(options: MoveOptions, done: Done, failure: Error): Promise<MovedAccount | undefined> {
   const { source, target, accountId } = options;
@@ -112,7 +112,7 @@ async function settle(options: MoveOptions, done: Done, failure: Error): Promise
   }
 }
 
-/** Runs alone for the account, of all processes that move it from this source or to this target. */
+/** Locks out all other processes that move the account from this source or to this target. */
 function withCells<T>(options: MoveOptions, done: Done, run: (move: Move) => Promise<T>): Promise<T> {
   const { source, target, accountId } = options;
   return withCell(source, async (there) => {
@@ -130,7 +130,7 @@ function withCell<T>({ database }: CellParts, run: (cell: Cell) => Promise<T>): 
   );
 }
 
-/** Waits for the session of another process, which may be one that was killed or cut off. */
+/** Waits for the session of another process, perhaps a process that was killed or cut off. */
 async function lock(cell: Cell, accountId: string, direction: number): Promise<void> {
   const deadlineMs = performance.now() + LOCK_MS;
   while ((await cell.query(TRY_LOCK, accountId, direction))[0]?.taken !== true) {
@@ -189,12 +189,12 @@ class Move {
       addresses.map(({ address }) => address),
     );
     if (taken !== undefined) throw new Error(`this cell has an inbox ${taken.address} already`);
-    // Of an account that has left this cell before.
+    // The account may have left this cell before.
     await lowerFence(this.#target, accountId);
     await this.#writeHere({ ...out, cell: source.url, state: 'arriving' });
   }
 
-  /** Also true once the account has gone on to another cell. */
+  /** Returns true also once the account has moved on to another cell. */
   async isArrived(): Promise<boolean> {
     const { number } = await this.#readOut();
     const here = await readMove(this.#target, this.#options.accountId);
@@ -232,7 +232,7 @@ class Move {
     }
   }
 
-  /** Ends the account at the source, whose nodes then remove what is left of it there. */
+  /** Ends the account at the source, whose nodes then remove its remains there. */
   async leave(): Promise<MovedAccount> {
     const { source, target, accountId } = this.#options;
     const out = await this.#readOut();
@@ -246,7 +246,7 @@ class Move {
     return { account_id: accountId, number, from: source.url, to: target.url, ...this.#done };
   }
 
-  /** The account, which has not arrived, goes on at the source. */
+  /** Reopens the account, which has not arrived, at the source. */
   async release(): Promise<void> {
     const out = await this.#readOut();
     requireNotLeft(out, this.#options.source.url);
@@ -270,7 +270,7 @@ class Move {
     await lowerFence(this.#source, accountId);
     await this.#source.transaction(async (tx) => {
       await tx.query(FORGET_MOVE, accountId);
-      // Numbers go on from the move by which it came.
+      // Numbers continue from the move that brought the account here.
       const former = { ...out, state: 'arrived', number: out.number - 1 } as const;
       if (former.number > 0) await writeMove(tx.tx, former);
       await enqueueRightsChanged(tx.tx, [accountId]);
@@ -286,7 +286,7 @@ class Move {
           changed += await copy.copy(tx, this.#target, this.#options.accountId);
         })
         .catch((error: unknown) => {
-          // A unique value went from one row to another: both are copied with the last rows.
+          // A unique value moved from one row to another: both are copied with the last rows.
           if (!isUniqueViolation(error)) throw error;
         });
     }
@@ -294,7 +294,7 @@ class Move {
     return changed;
   }
 
-  /** Waits, though not for long, until the source's nodes have carried out what was committed. */
+  /** Waits briefly until the source's nodes have carried out the committed work. */
   async #drain(): Promise<void> {
     const deadlineMs = performance.now() + DRAIN_MS;
     while (performance.now() < deadlineMs && (await hasPending(this.#source, this.#options.accountId))) {
@@ -355,7 +355,7 @@ class Move {
   }
 }
 
-/** Throws for an account that the source must not open again, since nothing is left of it there. */
+/** Throws for an account that has left: the source must not open it again without its rows. */
 function requireNotLeft({ account_id, state, cell }: MoveRow, sourceUrl: string): void {
   if (state === 'left') {
     throw new Error(`the account ${account_id} has left ${sourceUrl}, but has not arrived at ${cell}`);
@@ -363,7 +363,7 @@ function requireNotLeft({ account_id, state, cell }: MoveRow, sourceUrl: string)
 }
 
 /**
- * Keys of what the account has given out, which must go on to be valid: identities, mails that are
+ * Keys of everything the account has issued that must stay valid: identities, mails that are
  * answered, push subscriptions, tokens.
  */
 const SECRETS = [
@@ -389,7 +389,7 @@ async function requireSameSecrets(source: Cell, target: Cell): Promise<void> {
   }
 }
 
-/** Held until the session ends. */
+/** The lock is held until the session ends. */
 const TRY_LOCK = statement<[accountId: string, direction: number], { taken: boolean }>(
   'try-lock-account-move',
 )`
@@ -419,7 +419,7 @@ const FORGET_MOVE = statement<[accountId: string]>('forget-account-move')`
 const LOCK_MS = 60_000;
 const LOCK_EVERY_MS = 200;
 const MAX_PASSES = 10;
-/** So few rows are copied within a moment. */
+/** Number of rows that is copied within a moment. */
 const FEW_ROWS = 1_000;
 const DRAIN_MS = 2_000;
 const DRAIN_EVERY_MS = 20;

@@ -2,7 +2,7 @@ import type { PublicRoutes } from '../../api/pipeline/public-routes.ts';
 import { FileUrls } from '../../core/attachments/file-urls.ts';
 import { type ArrivalsOptions, CELLS_PATH, readArrivals } from './arrivals.ts';
 
-/** What other cells ask this one; the signature of the URL is the credential. */
+/** Returns the routes for other cells; the signature of the URL is the credential. */
 export function arrivalRoutes(options: Pick<ArrivalsOptions, 'database' | 'secret'>): PublicRoutes {
   return {
     [`${CELLS_PATH}arrivals`]: {

@@ -7,10 +7,10 @@ import { Cell } from './cell.ts';
 import { raiseFence } from './fence.ts';
 import { leaveSource } from './leave-source.ts';
 
-/** The path below which cells ask each other, before the key of a signed URL. */
+/** The path of requests between cells, followed by the key of a signed URL. */
 export const CELLS_PATH = '/v1/cells/';
 
-/** An account that has come from the cell that asks. */
+/** An account that has come from the asking cell. */
 export interface Arrival {
   readonly account_id: string;
   /** The number of its move. */
@@ -27,10 +27,10 @@ export interface ArrivalsOptions extends Pick<NodeParts, 'database' | 'log'> {
 }
 
 /**
- * Asks the other cells which accounts have moved there from this one, and ends those that are here
- * nevertheless: the database is then a backup of before the move. A cell that does not answer is
- * passed over, except after a restore: then this rejects with an Error of one line, since accounts
- * that are in use elsewhere must not be used here as well.
+ * Asks the other cells which accounts have moved there from this cell, and ends those still open
+ * here: the database is then a backup from before the move. A cell that does not answer is skipped,
+ * except after a restore. Then this rejects with an Error of one line, because accounts in use
+ * elsewhere must not be used here as well.
  */
 export async function endFormerAccounts(options: ArrivalsOptions): Promise<void> {
   const { database, log, cells, url } = options;
@@ -80,7 +80,7 @@ const ANSWER_MS = 5_000;
 
 const ASKED = 'cells_asked_of';
 
-// A restored database, and one that was promoted, have another identity than the one of before.
+// A restored or promoted database has another identity than the original.
 const READ_ASKED = statement<[], { id: string; asked: string | null }>('read-asked-cells')`
   SELECT ${DATABASE_ID} || '.' || ${TIMELINE} AS id,
     (SELECT value FROM settings WHERE name = '${ASKED}') AS asked`;

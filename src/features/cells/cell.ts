@@ -9,7 +9,7 @@ import { type MovedTable, movedTables } from './moved-tables.ts';
 
 /** One connection to the database of a cell, without a time limit for statements. */
 export class Cell implements Querier {
-  /** What moves with an account. */
+  /** The tables that move with an account. */
   readonly tables: readonly [table: string, MovedTable][];
   readonly #kysely: Kysely<Schema>;
   readonly #hooks: Hooks;
@@ -35,7 +35,7 @@ export class Cell implements Querier {
 
   /**
    * Commits when `work` resolves, rolls back when it rejects. No trigger of Postgres runs for its
-   * writes, so rows arrive as they are, and the fence of the account lets them pass.
+   * writes, so rows arrive unchanged, and the fence of the account lets them pass.
    */
   transaction<T>(work: (tx: CellTx) => Promise<T>): Promise<T> {
     return this.#kysely.transaction().execute(async (kysely) => {
@@ -54,7 +54,7 @@ export class Cell implements Querier {
 
 /** An open transaction of a cell. */
 export class CellTx extends Cell {
-  /** The same transaction for what slices write in theirs. */
+  /** The same transaction, as slices use it. */
   readonly tx: Tx;
 
   constructor(kysely: Transaction<Schema>, hooks: Hooks) {
@@ -64,7 +64,7 @@ export class CellTx extends Cell {
 }
 
 // Rows travel as text, so both sides must print and read it in the same way. Whole accounts are
-// read, for which the plans of requests (platform/db/connection/connection-options.ts) are slow.
+// read, which is slow with the plans for requests (platform/db/connection/connection-options.ts).
 const SETTINGS = `SELECT set_config('session_replication_role', 'replica', true),
   set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, MDY', true),
   set_config('bytea_output', 'hex', true), set_config('extra_float_digits', '1', true),

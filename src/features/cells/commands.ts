@@ -1,6 +1,6 @@
 import { ACCOUNT, type Commands, oneOf } from '../../core/features/command.ts';
 
-/** Its commands of the operator. Each loads its modules when it runs. */
+/** The operator's commands for cells. Each loads its modules when it runs. */
 export const cellCommands: Commands = {
   'account move-out': {
     help: 'Let an account move to another cell, which takes it with "account move-in"; shows how far it is',

@@ -5,10 +5,10 @@ import { codeOf } from '../../platform/db/connection/unavailable.ts';
 import { Cell } from './cell.ts';
 
 /**
- * The fence of an account that leaves: triggers on every table with rows of it, which refuse all
- * writes (migrations/baseline/compliance.sql). Making a trigger waits for the writers of its table,
- * so once all are there nothing of the account changes any more, whatever a node still believes.
- * Plain installations pay nothing, since there is no trigger on them.
+ * Raises the fence of an account that leaves: triggers on every table with its rows, which refuse
+ * all writes (migrations/baseline/compliance.sql). Making a trigger waits for the writers of its
+ * table, so once all exist the account no longer changes, whatever a node still believes. Plain
+ * installations pay nothing, because they have no such trigger.
  */
 export async function raiseFence(cell: Cell, accountId: string): Promise<void> {
   for (const [table, { by, of }] of cell.tables) {
@@ -22,7 +22,7 @@ export async function raiseFence(cell: Cell, accountId: string): Promise<void> {
   }
 }
 
-/** Removes the fence of an account that stays, or that is gone. */
+/** Removes the fence of an account that stays or is gone. */
 export async function lowerFence(cell: Cell, accountId: string): Promise<void> {
   const names = KINDS.map(({ suffix }) => nameOf(accountId, suffix));
   for (const { name, table } of await cell.query(READ_FENCE, names)) {
@@ -30,7 +30,7 @@ export async function lowerFence(cell: Cell, accountId: string): Promise<void> {
   }
 }
 
-/** Removes the fences of accounts of which nothing is left. */
+/** Removes the fences of accounts that are fully removed. */
 export async function lowerForgottenFences(database: Database): Promise<void> {
   const forgotten = await database.query(READ_FORGOTTEN);
   if (forgotten.length === 0) return;
@@ -39,7 +39,7 @@ export async function lowerForgottenFences(database: Database): Promise<void> {
   });
 }
 
-/** Accounts' ids need no quotes and have 30 characters. */
+/** Returns a trigger's name. Accounts' ids need no quotes and have 30 characters. */
 function nameOf(accountId: string, suffix: string): string {
   return `moved_${accountId}_${suffix}`.toLowerCase();
 }
@@ -49,7 +49,7 @@ const KINDS = [
   { suffix: 'deleted', events: 'DELETE', row: 'OLD' },
 ] as const;
 
-/** Runs DDL that waits for the writers of a table only briefly, since all others wait behind it. */
+/** Runs DDL that waits only briefly for writers of a table, because all others wait behind it. */
 async function patiently(cell: Cell, ddl: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {

@@ -15,8 +15,8 @@ export class FileCopy {
   }
 
   /**
-   * Copies the files that rows of the account name and that are not at the target yet. Returns how
-   * many it copied. A file that is missing at the source is missing at the target.
+   * Copies the files that rows of the account name and that are not at the target yet. Returns
+   * their number. A file that is missing at the source is missing at the target.
    */
   async copy(source: Cell, accountId: string): Promise<number> {
     let copied = 0;
@@ -38,7 +38,7 @@ export class FileCopy {
   }
 }
 
-/** Returns the files that rows of the account name; one may come more than once. */
+/** Returns the files that rows of the account name, possibly with duplicates. */
 export function readFiles(cell: Cell, accountId: string): Promise<FileRow[]> {
   return cell.query(readFilesOf(cell.tables), accountId);
 }

@@ -6,9 +6,8 @@ import { readPending, removePending } from './pending-events.ts';
 import { removeRows } from './row-copy.ts';
 
 /**
- * Ends an account that another cell has, for good: its requests are answered with the address of
- * `cell`, nothing of it begins work here, and the nodes remove what is left of it. The account is
- * fenced.
+ * Ends a fenced account that another cell has, permanently. Its requests are answered with the
+ * address of `cell`, no work for it begins here, and the nodes remove its remains.
  */
 export function leaveSource(source: Cell, move: Omit<MoveRow, 'state'>): Promise<void> {
   const { account_id: accountId } = move;
@@ -17,7 +16,7 @@ export function leaveSource(source: Cell, move: Omit<MoveRow, 'state'>): Promise
     await removePending(tx, await readPending(tx, accountId));
     for (const table of source.tables) {
       const { last = 'true' } = table[1];
-      // Rows that begin work; others are removed by the source's nodes.
+      // These rows begin work; other rows are removed by the source's nodes.
       if (last !== 'true') await removeRows(tx, table, accountId, last);
     }
     await tx.query(RELEASE_HOLDS, accountId);

@@ -4,8 +4,8 @@ import type { CommandContext } from '../../core/features/command.ts';
 import { type CellParts, cancelMove, moveAccount } from './account-move.ts';
 
 /**
- * Lets an account move to the cell with this address, or shows how far its move is. The account
- * stays in use here until the target takes it. Throws if it moves elsewhere already.
+ * Allows an account to move to the cell with this address, or shows how far its move is. The
+ * account stays in use here until the target takes it. Throws if it moves elsewhere already.
  */
 export async function letMove({ database }: CommandContext, accountId: string, to: string): Promise<MoveRow> {
   const move = await readMove(database, accountId);
@@ -22,8 +22,8 @@ export async function letMove({ database }: CommandContext, accountId: string, t
 }
 
 /**
- * Takes an account from the cell whose environment is in the file, or with `isCanceled` gives its
- * move up.
+ * Takes an account from the cell whose environment is in the file, or cancels its move with
+ * `isCanceled`.
  */
 export async function takeAccount(
   context: CommandContext,

@@ -4,7 +4,7 @@ import type { Hooks } from '../../platform/hooks.ts';
 
 export type MovedTable = Moved & Required<Pick<Moved, 'by'>>;
 
-/** Returns the tables with rows of accounts that move, each behind the table that it refers to. */
+/** Returns the tables with rows of accounts that move, each after the tables that it references. */
 export function movedTables(hooks: Hooks): [table: string, MovedTable][] {
   const tables = allHoldings({ hooks }).flatMap((holdings) =>
     Object.entries(holdings.tables as Readonly<Record<string, HeldTable>>),

@@ -2,8 +2,8 @@ import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 
 /**
- * What waits in queues whose rows name no account: events whose effects are not done yet, and notes
- * for the inbox and the search. They are begun again at the target.
+ * Queued work whose rows name no account: events whose effects are not done yet, and notes for the
+ * inbox and the search. It begins again at the target.
  */
 export interface PendingEvents {
   readonly events: readonly Event[];
@@ -67,7 +67,7 @@ export async function removePending(source: Querier, { events }: PendingEvents):
   );
 }
 
-// A payload names its account, or something of it: a conversation, an actor, a run.
+// A payload names its account, or a conversation, an actor or a run of the account.
 const IS_OF_ACCOUNT = `EXISTS (
   SELECT FROM (SELECT DISTINCT v #>> '{}' AS id FROM jsonb_path_query(o.payload, 'strict $.**') v
     WHERE jsonb_typeof(v) = 'string') named
@@ -102,7 +102,7 @@ const HAS_PENDING = statement<[accountId: string], { has: boolean }>('has-pendin
   SELECT EXISTS (SELECT FROM outbox o WHERE o.due_at < 'infinity' AND ${IS_OF_ACCOUNT})
   OR EXISTS (SELECT FROM audit_events WHERE account_id = $1 AND number IS NULL) AS has`;
 
-// No node is handling the row: the next sweep takes it at once.
+// No node is handling the row, so the next sweep takes it at once.
 const ENQUEUE = statement<[topic: string, payload: string]>('enqueue-arrived-event')`
   INSERT INTO outbox (topic, payload, due_at) VALUES ($1, $2::jsonb, '-infinity')`;
 

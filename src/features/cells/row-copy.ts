@@ -5,10 +5,10 @@ import type { Cell, CellTx } from './cell.ts';
 import type { MovedTable } from './moved-tables.ts';
 
 /**
- * The rows of an account in one table, as they are read at the source and written at the target.
- * A row travels as the text of its composite type. Columns of transaction ids (`changed_in`) get
- * the id of the target's own transaction, since cursors compare them with its snapshots; neither
- * these nor generated columns are compared.
+ * The rows of an account in one table, read at the source and written at the target. A row travels
+ * as the text of its composite type. Columns of transaction ids (`changed_in`) get the id of the
+ * target's own transaction, because cursors compare them with its snapshots. Neither these nor
+ * generated columns are compared.
  */
 export class RowCopy {
   /** Number of rows that `copy` has written at the target. */
@@ -16,7 +16,7 @@ export class RowCopy {
   readonly #table: string;
   readonly #moved: MovedTable;
   readonly #columns: readonly Column[];
-  /** Rows of older transactions of the source are at the target; null at first. */
+  /** Rows of older transactions of the source are at the target. Null at first. */
   #since: string | null = null;
 
   static async open(source: Cell, target: Cell, table: string, moved: MovedTable): Promise<RowCopy> {
@@ -35,13 +35,13 @@ export class RowCopy {
   }
 
   /**
-   * Copies rows while the account is in use, some at a time: all, or those that transactions from
-   * `since` on have written. Rows that were deleted meanwhile, and those that wait for the last
-   * moment, are left to `finish`. Returns the number of rows.
+   * Copies rows in batches while the account is in use: all rows, or those written by transactions
+   * since `since`. Rows that were deleted meanwhile, and rows that wait for the last moment, are
+   * left to `finish`. Returns the number of rows.
    */
   async copy(source: CellTx, target: Cell, accountId: string): Promise<number> {
     const { last = 'false' } = this.#moved;
-    // Before the rows are read: what is not visible yet has this id or a later one.
+    // Read before the rows: invisible rows have this transaction id or a later one.
     const [next] = await source.query(READ_XMIN);
     const where = `${this.#rows} AND ${this.#isChanged} AND NOT coalesce(${last}, false)`;
     let copied = 0;
@@ -59,16 +59,16 @@ export class RowCopy {
   }
 
   /**
-   * Gives Postgres statistics of what has come, and marks those rows as committed, which their
-   * first reader would do otherwise: in `finish`, while the account is refused.
+   * Gives Postgres statistics of the copied rows and marks them as committed. Otherwise their first
+   * reader would do so in `finish`, while the account is refused.
    */
   async vacuum(target: Cell): Promise<void> {
     await target.run(`VACUUM (ANALYZE, INDEX_CLEANUP OFF, TRUNCATE OFF) ${this.#table}`);
   }
 
   /**
-   * Makes the rows at the target those of the source, which is fenced, and compares them. Returns
-   * how many changed. Rejects with an Error of one line if the rows differ afterwards.
+   * Makes the rows at the target equal to those of the fenced source, and compares them. Returns
+   * the number of changed rows. Rejects with an Error of one line if the rows differ afterwards.
    */
   async finish(source: CellTx, target: CellTx, accountId: string): Promise<number> {
     let copied = await this.#copyChanged(source, target, accountId);
@@ -78,8 +78,8 @@ export class RowCopy {
       [there, here] = await this.#digests(source, target, accountId);
     }
     if (there.hash !== here.hash) {
-      // The target's nodes may have written rows that are worked out from others, for marks that
-      // were left there when the account was removed before.
+      // The target's nodes may have written derived rows, because of marks left there when the
+      // account was removed before.
       this.#since = null;
       copied += await this.#copyChanged(source, target, accountId);
       [there, here] = await this.#digests(source, target, accountId);
@@ -90,26 +90,25 @@ export class RowCopy {
     );
   }
 
-  /** Copies the rows that are new, have changed or wait for the last moment. Returns how many. */
+  /** Copies the rows that are new, changed, or wait for the last moment. Returns their number. */
   async #copyChanged(source: CellTx, target: CellTx, accountId: string): Promise<number> {
     const table = this.#table;
     const { last = 'false' } = this.#moved;
     let copied = 0;
     const where = `${this.#rows} AND (${this.#isChanged} OR ${last})`;
     for await (const rows of this.#read(source, where, accountId)) {
-      // Making and dropping one for each table, most of which have not changed, took half a second.
+      // Making and dropping it for every table, most of them unchanged, took half a second.
       if (copied === 0) await target.run(`CREATE TEMP TABLE ${STAGED} (LIKE ${table}) ON COMMIT DROP`);
       await this.#insert(target, STAGED, rows);
       copied += rows.length;
     }
     if (copied === 0) return 0;
-    // All of them go before one is written, because a unique value may have gone from one to
-    // another.
+    // All are deleted before any is written, because a unique value may have moved between rows.
     await target.run(`DELETE FROM ${table} t USING ${STAGED} r WHERE ${this.#isSame('t', 'r')}`);
     const insert = `INSERT INTO ${table} (${this.#written}) SELECT ${this.#written} FROM ${STAGED}`;
     await target.run(`SAVEPOINT before; ${insert}`).catch(async (error: unknown) => {
       if (!isUniqueViolation(error)) throw error;
-      // It was that of a row which the source has no more.
+      // The value belonged to a row that the source no longer has.
       await target.run('ROLLBACK TO before');
       await this.#removeDeleted(source, target, accountId);
       await target.run(insert);
@@ -123,7 +122,7 @@ export class RowCopy {
     yield* this.#fetch(source, `ROW(${all})::text`, where, accountId);
   }
 
-  /** Yields the values of an expression, some at a time. */
+  /** Yields the values of an expression in batches. */
   async *#fetch(source: CellTx, value: string, where: string, accountId: string): AsyncGenerator<string[]> {
     const selected = `SELECT ${value} AS value FROM ${this.#table} t ${where}`;
     await source.query(finding(`DECLARE moved NO SCROLL CURSOR FOR ${selected}`), accountId);
@@ -144,7 +143,7 @@ export class RowCopy {
     await target.query(writing(`INSERT INTO ${into} (${this.#written}) ${selected}`), rows);
   }
 
-  /** Removes rows that the source has no more. */
+  /** Removes rows that the source no longer has. */
   async #removeDeleted(source: CellTx, target: CellTx, accountId: string): Promise<void> {
     const columns = this.#columns.filter(({ isKey }) => isKey).map(({ name }) => `t.${name}`);
     const key = `ROW(${columns.join(', ')})::text`;
@@ -157,7 +156,7 @@ export class RowCopy {
     await target.run(`DROP TABLE ${KEPT}`);
   }
 
-  /** Returns what two cells with the same rows agree in. */
+  /** Returns digests that are equal for cells with the same rows. */
   #digests(source: Cell, target: Cell, accountId: string): Promise<[Digest, Digest]> {
     const compared = this.#columns.flatMap(({ name, type, generated }) => {
       if (generated) return [];
@@ -172,7 +171,7 @@ export class RowCopy {
     return Promise.all([digest(source), digest(target)]);
   }
 
-  /** age() compares 32-bit ids as Postgres does. */
+  /** Returns SQL. age() compares 32-bit ids as Postgres does. */
   get #isChanged(): string {
     return this.#since === null ? 'true' : `age(t.xmin) <= age('${this.#since}'::xid8::xid)`;
   }
@@ -199,7 +198,8 @@ export class RowCopy {
 }
 
 /**
- * Removes all rows of an account from a table, or those of which `where` (SQL over `t`) is true.
+ * Removes all rows of an account from a table, or only those for which `where` (SQL over `t`) is
+ * true.
  */
 export async function removeRows(
   cell: CellTx,
@@ -229,7 +229,7 @@ const ROWS_AT_ONCE = 1_000;
 const STAGED = 'moved_rows';
 const KEPT = 'moved_keys';
 
-/** Cells run the text alone: what is composed for each table needs no name of its own. */
+/** Cells run the text alone: statements composed for each table need no name of their own. */
 const finding = <Row extends object>(text: string) => statement<[accountId: string], Row>('move-rows')(text);
 const writing = statement<[rows: readonly string[]]>('move-given-rows');
 

@@ -79,7 +79,7 @@ async function removeOne(options: AccountRemovalOptions, id: string, signal: Abo
   log.warn({ account_id: id, audit_head: head }, 'removed an account');
 }
 
-/** Returns whether none is left. */
+/** Returns whether all conversations are removed. */
 async function removeConversations(
   { database, log }: AccountRemovalOptions,
   accountId: string,
@@ -111,7 +111,7 @@ async function removeSome(tx: Tx, conversationId: string): Promise<'more' | 'gon
   return 'gone';
 }
 
-// Their bytes are removed by core/attachments/uploads.ts, and their names at once.
+// The bytes are removed by core/attachments/uploads.ts, the names at once.
 const WITHDRAW_UPLOADS = statement<[accountId: string]>('withdraw-uploads-of-account')`
     UPDATE uploads SET withdrawn_at = clock_timestamp(), attached_at = NULL, filename = ''
     WHERE account_id = $1 AND withdrawn_at IS NULL`;

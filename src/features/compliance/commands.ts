@@ -1,6 +1,6 @@
 import { ACCOUNT, type Commands, inTransaction, UsageError } from '../../core/features/command.ts';
 
-/** Its commands of the operator. Each loads its modules when it runs. */
+/** The operator's commands for compliance. Each loads its modules when it runs. */
 export const complianceCommands: Commands = {
   'account delete': {
     help: 'Delete an account for good, unless a conversation of it is under legal hold; running nodes remove it',

@@ -20,7 +20,7 @@ export interface ErasureOptions {
   readonly messages: Erasure['messages'];
   /** The held conversations known at the time of the request. */
   readonly held_conversations: readonly string[];
-  /** The name and addresses to find in texts; kept until nothing contains them any more. */
+  /** The name and addresses to find in texts; kept until no text contains them. */
   readonly names?: readonly string[];
 }
 
@@ -64,5 +64,5 @@ export async function eraseUser(
   return addComplianceJob(tx, { ...job, kind: 'user_erasure' }, { options, afterMs: SETTLE_MS });
 }
 
-/** Within this time every node has learned of the change and ended the person's sends. */
+/** Milliseconds within which every node has learned of the change and ended the person's sends. */
 const SETTLE_MS = 1_000;

@@ -39,7 +39,8 @@ import { patternsOf, withoutPerson } from './without-person.ts';
 /**
  * Erases the rest of a person after the response (erase.ts), in small repeatable transactions: its
  * name in texts that Parley wrote, its feed, previews, texts of its runs and, if requested, its
- * messages. Each locks its conversation's hold; what is held stays and is named in the result.
+ * messages. Each transaction locks its conversation's hold; held content stays and is named in the
+ * result.
  */
 export class Eraser {
   readonly #database: Database;
@@ -178,7 +179,7 @@ export class Eraser {
     });
   }
 
-  /** Audit details contain no names except in titles and topics that people wrote. */
+  /** Erases names from audit details, where only titles and topics that people wrote have them. */
   async #eraseFromAudit(texts: readonly string[]): Promise<void> {
     const { account_id } = this.#job;
     if (texts.length === 0) return;
@@ -189,7 +190,7 @@ export class Eraser {
   }
 }
 
-/** The conversation is locked and not held. */
+/** Removes a message of a conversation that is locked and not held. */
 async function removeMessage(tx: Tx, row: MessageRow, job: ComplianceJobRow): Promise<void> {
   let current = await lockMessage(tx, row);
   if (current.deleted_at !== null) return;

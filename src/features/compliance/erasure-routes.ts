@@ -8,7 +8,7 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import { type ErasureOptions, eraseUser } from './erase.ts';
 import { type ComplianceJobRow, findComplianceJob, readComplianceJobs } from './jobs/job-store.ts';
 
-/** Routes of erasures (docs/contract.md#erasing-a-person), for admins. Closed to agents. */
+/** Returns the routes of erasures (docs/contract.md#erasing-a-person), for admins, not agents. */
 export function erasureRoutes(database: Database): Route[] {
   const common = {
     since: '1.2.harbor',

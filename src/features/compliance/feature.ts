@@ -76,7 +76,7 @@ export const compliance: Feature = {
           },
           jobs: [handle(FINISH_REDACTION, (removed) => finishRedaction(database, removed))],
           tidy: () => tidyJobs(database),
-          // The running job is given back before the node waits for what it works on.
+          // The running job is given back before the node waits for its work to end.
           drain: () => runner.close(),
         };
       },

@@ -5,7 +5,7 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import { readPolicy, setPolicy } from './retention-policy.ts';
 import { previewPolicy } from './retention-preview.ts';
 
-/** Routes of the retention policy (docs/contract.md#retention). */
+/** Returns the routes of the retention policy (docs/contract.md#retention). */
 export function policyRoutes(database: Database, sweep: { wake(): void }): Route[] {
   const common = { since: '1.2.harbor', agents: false, response: RetentionPolicy } as const;
   return [

@@ -29,7 +29,7 @@ export async function purgeDeleted(options: PurgeDeletedOptions, signal: AbortSi
   }
 }
 
-/** Each transaction purges one batch, with the conversation locked, still deleted and not held. */
+/** Purges in batches, each with the conversation locked, still deleted and not held. */
 async function purgeOne(options: PurgeDeletedOptions, work: BackgroundWork, id: string): Promise<void> {
   const { database, signingKey, restoreDays, log } = options;
   let purged: Purged = NOTHING_PURGED;

@@ -20,7 +20,8 @@ import { defineTopic } from '../../platform/db/queue/topic.ts';
 
 /**
  * Redact Message (docs/contract.md#redaction): removes the content of a sent message everywhere, in
- * one transaction; a tombstone says by whom and why. A repetition returns it. Throws ApiError.
+ * one transaction; a tombstone says by whom and why. Repeating it returns the tombstone. Throws
+ * ApiError.
  */
 export async function redactMessage(
   tx: Tx,
@@ -88,7 +89,7 @@ interface RemovedContent {
   readonly by: string;
 }
 
-/** May be repeated for a redaction. Enqueues itself again while runs have not ended yet. */
+/** Finishes a redaction; may be repeated. Enqueues itself again while runs have not ended yet. */
 export async function finishRedaction(database: Database, removed: RemovedContent): Promise<void> {
   await database.transaction(async (tx) => {
     await removeFromAnswers(tx, removed);

@@ -9,7 +9,7 @@ import { ConversationQuery, show } from '../../core/resources/shown-conversation
 import { deleteConversation, restoreConversation } from './conversation-removal.ts';
 import { redactMessage } from './redact.ts';
 
-/** Routes that remove messages and conversations. Closed to agents. */
+/** Returns the routes that remove messages and conversations. Closed to agents. */
 export function removalRoutes({
   config: { restoreDays },
   database,

@@ -24,8 +24,8 @@ export async function removeRowsOf(
 }
 
 /**
- * Removes the rows of an account that go at this stage, the last table first and `REMOVED_AT_ONCE`
- * a transaction, until there are none.
+ * Removes the rows of an account that go at this stage, last table first, `REMOVED_AT_ONCE` rows in
+ * a transaction, until none is left.
  */
 export async function removeRowsOfAccount(
   database: Database,

@@ -45,7 +45,7 @@ export async function setPolicy(
   return present(row);
 }
 
-/** Notes that the account has nothing left that is older than its policy. */
+/** Notes that the account has no rows left that are older than its policy. */
 export async function noteSwept(db: Db, accountId: string): Promise<void> {
   await db.query(NOTE_SWEPT, accountId);
 }

@@ -11,11 +11,11 @@ import type { Expiring } from '../../core/resources/holdings.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { conversationsUnder, isPast } from './sweep.ts';
 
-/** A preview looks at no more rows, and then says that there may be more. */
+/** Most conversations that a preview looks at; it then says that there may be more. */
 const MOST_CONVERSATIONS = 5_000;
 const MOST_MESSAGES = 20_000;
 
-/** Counts what the sweep would purge under a policy now. It looks at a limited number of rows. */
+/** Counts the rows that the sweep would purge under a policy now, within a limit. */
 export async function previewPolicy(
   database: Database,
   accountId: string,
@@ -42,14 +42,14 @@ export async function previewPolicy(
   };
 }
 
-/** By this it is known that there are more than are counted. */
+/** One more than is counted shows that there are more. */
 const ONE_MORE = MOST_PREVIEWED + 1;
 
 function due(count: number, more = false): Due {
   return { count: Math.min(count, MOST_PREVIEWED), more: more || count > MOST_PREVIEWED };
 }
 
-/** Messages, and their files: these go with them, or before. */
+/** Counts messages and their files, which are purged with their messages or before. */
 async function ofConversations(
   database: Database,
   accountId: string,

@@ -11,7 +11,7 @@ export function readComplianceSettings(reader: Reader) {
   return {
     /** How long a deleted conversation can be restored before it is purged. */
     restoreDays: reader.read('PARLEY_RESTORE_DAYS', wholeNumber(1, 3_650), 30),
-    /** From one sweep for what is older than its policy to the next. */
+    /** Milliseconds between two sweeps of rows that are older than their policies. */
     retentionSweepMs: reader.read('PARLEY_RETENTION_SWEEP_MS', wholeNumber(100, 86_400_000), 600_000),
   };
 }

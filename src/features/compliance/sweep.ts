@@ -42,7 +42,7 @@ interface SweepOptions extends Pick<NodeParts, 'database' | 'signingKey' | 'log'
 /** Conversations that one query looks at. */
 const CONVERSATIONS_AT_ONCE = 500;
 
-/** Seconds after which another node takes the sweep over from one that does not renew its claim. */
+/** Seconds after which another node takes over a sweep whose node does not renew its claim. */
 const CLAIM_S = 60;
 const RENEWED_AFTER_MS = 5_000;
 
@@ -50,8 +50,8 @@ const SECONDS_A_DAY = 86_400;
 
 /**
  * Purges rows older than their account's policy, on one node at a time, in transactions of
- * PURGE_BATCH rows. A conversation is purged from its start to its first kept message. The more of
- * the time until the next sweep is over, the less this one rests.
+ * PURGE_BATCH rows. A conversation is purged from its start to its first kept message. The sweep
+ * rests less, the more of the time until the next sweep has passed.
  */
 export class RetentionSweep {
   readonly #options: SweepOptions;
@@ -121,7 +121,7 @@ export class RetentionSweep {
     log.info({ account_id: accountId, ...counts, whole: isWhole }, 'retention sweep of an account');
     for (const [kind, count] of Object.entries(counts)) metrics.retentionRemoved.inc({ kind }, count);
     if (isWhole) await noteSwept(database, accountId);
-    // Purged audit links have a checkpoint: an event of it would itself have to be purged.
+    // Purged audit links have a checkpoint: an event for it would itself have to be purged.
     if (isNothing(purged)) return;
     await database.transaction((tx) =>
       audit(tx, {
@@ -177,7 +177,7 @@ class Round {
     }
   }
 
-  /** Returns false if a tampered audit cannot be purged; everything else continues. */
+  /** Returns false if a tampered audit cannot be purged; all other purges continue. */
   async #sweepAudit(): Promise<boolean> {
     const { account_id: accountId, audit_days: days } = this.#policy;
     const { signingKey, log } = this.#options;
@@ -226,7 +226,7 @@ class Round {
     });
   }
 
-  /** Runs transactions until one has nothing more to do, as `note` says of what it has done. */
+  /** Runs transactions until `note`, called with the work of each, returns false. */
   async #repeat<Done>(work: (tx: Tx) => Promise<Done>, note: (done: Done) => boolean): Promise<void> {
     while (!this.#signal.aborted) {
       if (!note(await this.#options.database.transaction(work))) return;
@@ -234,7 +234,7 @@ class Round {
     }
   }
 
-  /** Leaves the database to others, and renews the claim. */
+  /** Rests, so that others can use the database, and renews the claim. */
   async #breathe(): Promise<void> {
     const { database, nodeId } = this.#options;
     await this.#work.rest(this.#signal);
@@ -245,7 +245,7 @@ class Round {
   }
 }
 
-/** Yields the conversations of an account whose policy concerns what is in them. */
+/** Yields the conversations of an account whose content a policy covers. */
 export async function* conversationsUnder(
   database: Database,
   { account_id, messages_days, files_days }: Pick<PolicyRow, 'account_id' | 'messages_days' | 'files_days'>,
@@ -273,7 +273,7 @@ async function removeFiles(tx: Tx, conversationId: string, days: number) {
   return { files: keys.length, more };
 }
 
-/** Raises `oldest` to how many seconds the oldest row of each kind is past the policy. */
+/** Raises `oldest` to the seconds by which the oldest row of each kind exceeds the policy. */
 async function measureOldest(
   database: Database,
   policy: PolicyRow,
@@ -299,7 +299,7 @@ async function measureOldest(
   if (policy.audit_days !== null) note('audit', await readAuditAge(database, policy.account_id));
 }
 
-/** Returns whether something is older than a period; false if there is nothing. */
+/** Returns whether an age exceeds a period; false without an age. */
 export function isPast(ageS: number | null, days: number): boolean {
   return ageS !== null && ageS > days * SECONDS_A_DAY;
 }

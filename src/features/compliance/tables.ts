@@ -13,7 +13,7 @@ interface ComplianceTables {
     notifications_days: number | null;
     runs_days: number | null;
     audit_days: number | null;
-    /** When a sweep last had no more to purge. */
+    /** When a sweep last had no rows left to purge. */
     swept_at: string | null;
   };
 
@@ -21,7 +21,7 @@ interface ComplianceTables {
     id: string;
     account_id: string;
     kind: 'conversation_export' | 'user_export' | 'user_erasure';
-    /** The conversation or actor that the job is about, which may be gone. */
+    /** The conversation or actor of the job, which may be gone. */
     subject_id: string;
     requested_by: string;
     options: ColumnType<Readonly<Record<string, unknown>>, string | undefined, never>;
@@ -30,7 +30,7 @@ interface ComplianceTables {
     total: Generated<number>;
     result: ColumnType<Readonly<Record<string, unknown>> | null, string | null | undefined, string | null>;
     error: string | null;
-    /** The file of the attempt under way, or of the result. */
+    /** The file of the current attempt, or of the result. */
     s3_key: string | null;
     size_bytes: number | null;
     attempts: Generated<number>;

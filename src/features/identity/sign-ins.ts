@@ -8,19 +8,19 @@ import type { Schema } from '../../platform/db/tables/schema.ts';
 
 export type SignInRow = Omit<Selectable<Schema['sign_ins']>, 'created_at'>;
 
-/** Adds what a logout token may name to a session that has begun. */
+/** Stores the claims by which a logout token may name a session that has begun. */
 export async function insertSignIn(tx: Tx, row: SignInRow): Promise<void> {
   await tx.kysely.insertInto('sign_ins').values(row).execute();
 }
 
-/** Returns whether the session began by an invitation, or at a provider that is still there. */
+/** Returns whether the session began by an invitation, or at a provider that still exists. */
 export async function isSignIn(db: Db, sessionId: string): Promise<boolean> {
   return (await db.query(IS_SIGN_IN, sessionId)).length > 0;
 }
 
 /**
- * A subject, a session of the provider, or both: then only that session of that subject, with those
- * of which the provider has not said which session they are of.
+ * A subject, a session of the provider, or both. Both mean that session of the subject, and its
+ * sessions for which the provider has named no session.
  */
 export interface LogoutTarget {
   readonly sub?: string | undefined;
@@ -28,8 +28,8 @@ export interface LogoutTarget {
 }
 
 /**
- * Ends the sessions that a logout token names. Nothing is kept of it, so the same person can sign
- * in again at once. Returns how many sessions have ended.
+ * Ends the sessions that a logout token names. The token is not kept, so the same person can sign
+ * in again at once. Returns the number of ended sessions.
  */
 export async function endSignIns(tx: Tx, providerId: string, { sub, sid }: LogoutTarget): Promise<number> {
   let ended = 0;
@@ -79,7 +79,7 @@ const END_OF_PROVIDER = statement<[providerId: string], { family_id: string }>('
     WHERE family_id IN (SELECT session_id FROM sign_ins WHERE provider_id = $1) AND revoked_at IS NULL
     RETURNING family_id`;
 
-// Longer than a logout token is valid.
+// The interval is longer than a logout token is valid.
 const NOTE_LOGOUT_TOKEN = statement<[providerId: string, hash: Buffer], { used: 1 }>('note-logout-token')`
     INSERT INTO logout_tokens (provider_id, hash, expires_at)
     VALUES ($1, $2, clock_timestamp() + interval '10 minutes') ON CONFLICT DO NOTHING RETURNING 1 AS used`;

@@ -33,7 +33,7 @@ interface IdentityTables {
     person: Generated<ProvidedPerson>;
     provision: Generated<Provision>;
     role_id: string | null;
-    /** For the sign-in of people; null without it. */
+    /** For the sign-in of people; null if they cannot sign in here. */
     client_id: string | null;
     client_secret: string | null;
     /** Grows with each change that ends the tokens, tickets and sockets of the provider. */
@@ -55,11 +55,11 @@ interface IdentityTables {
     session_id: string;
     account_id: string;
     actor_id: string;
-    /** Null, as are the following, if the session began by an invitation. */
+    /** Null, like the next columns, if the session began by an invitation. */
     provider_id: string | null;
     issuer: string | null;
     subject: string | null;
-    /** The session at the provider; null if it does not say. */
+    /** The session at the provider; null if the provider names none. */
     sid: string | null;
     created_at: Time;
   };

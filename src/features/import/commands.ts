@@ -1,7 +1,7 @@
 import type { ImportSource } from '@parley/protocol/resources/import.ts';
 import { ACCOUNT, type Command, type Commands, oneOf } from '../../core/features/command.ts';
 
-/** Its commands of the operator. Each loads its modules when it runs. */
+/** The operator's commands for imports. Each loads its modules when it runs. */
 export const importCommands: Commands = {
   'import slack': importOf('slack', 'Import the zip file that Slack exports'),
   'import mattermost': importOf('mattermost', 'Import a bulk export of Mattermost: a zip, or its JSONL file'),

@@ -39,7 +39,7 @@ export const imports: Feature = {
           },
           checks: [importCheck(database)],
           tidy: () => tidyImports(database),
-          // The running import is given back before the node waits for what it works on.
+          // The running import is given back before the node waits for its work to end.
           drain: () => runner.close(),
         };
       },

@@ -12,9 +12,9 @@ import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
 import { importLocally } from './local-import.ts';
 
 /**
- * Imports an archive in this process, with the database, the store of files and the counters of the
- * deployment, and prints the report. The first SIGINT or SIGTERM pauses: the same command goes on.
- * Rejects if the import did not end as completed, after it has printed the report.
+ * Imports an archive in this process, with the database, the file store and the counters of the
+ * deployment, and prints the report. The first SIGINT or SIGTERM pauses the import; the same
+ * command continues it. Rejects after the report if the import did not complete.
  */
 export async function importArchive(
   context: CommandContext,
@@ -86,7 +86,7 @@ function optionsOf(options: Readonly<Record<string, string>>) {
   };
 }
 
-/** Shows on standard error how far an import is: a bar on a terminal, else a line now and then. */
+/** Shows the progress of an import on standard error: a bar on a terminal, else some lines. */
 class ProgressLine {
   #shownAtMs = 0;
   #isOpen = false;
@@ -104,7 +104,7 @@ class ProgressLine {
     process.stderr.write(isTTY ? `\r${bar}${percent}` : `imported${percent} of ${total} bytes\n`);
   }
 
-  /** Leaves the bar's line. */
+  /** Ends the bar's line. */
   end(): void {
     if (this.#isOpen) process.stderr.write('\n');
     this.#isOpen = false;

@@ -3,7 +3,7 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { isUnavailable } from '../../platform/db/connection/unavailable.ts';
 
-/** Whether imports get through. */
+/** Returns the check that imports get through. */
 export function importCheck(database: Pick<Database, 'query'>): Check {
   return {
     name: 'imports',

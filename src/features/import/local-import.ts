@@ -28,17 +28,16 @@ interface ArchiveToImport {
   /** The path of the archive. */
   readonly archive: string;
   readonly options: ImportOptions;
-  /** Called with how much of the archive was read, in bytes. */
+  /** Called with the bytes of the archive that were read. */
   readonly progress: (done: number, total: number) => void;
-  /** Aborts to pause: the same call goes on where it stopped. */
+  /** Aborts to pause: the same call continues where it stopped. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Imports an archive of this machine in this process, as a node would. An import of the same file
- * that was paused or killed goes on; after one that is completed another begins, which finds what
- * is there. Resolves once the import has ended or is
- * paused; `message` says as a sentence why it failed.
+ * Imports an archive of this machine in this process, as a node would. A paused or killed import of
+ * the same file continues; after a completed import another begins and finds the existing records.
+ * Resolves once the import has ended or is paused; `message` is a sentence about a failure.
  */
 export async function importLocally(
   parts: LocalImportParts,
@@ -78,7 +77,7 @@ export async function importLocally(
     const row = await find(database, accountId, id);
     if (signal.aborted && isOpen(row)) await pause(database, row);
     if (signal.aborted || !isOpen(row)) break;
-    // A try that failed is followed by another one after a pause, or another process has it.
+    // Another try follows a failed one after a pause, or another process has it.
     if (!taken) await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
   }
   const row = await find(database, accountId, id);

@@ -23,9 +23,9 @@ interface ImportTables {
     size_bytes: number;
     /** The size of every part but the last; null if nothing is uploaded. */
     part_bytes: number | null;
-    /** Of the archive, in lower-case hexadecimal. */
+    /** Hash of the archive, in lower-case hexadecimal. */
     sha256: string | null;
-    /** The records of the archive that are done. */
+    /** Number of finished records of the archive. */
     position: Generated<number>;
     counts: ColumnType<ImportCounts, string | undefined, string>;
     done: Generated<number>;
@@ -58,7 +58,7 @@ interface ImportTables {
     account_id: string;
     /** The id of an actor or a conversation, or the key of an upload. */
     our_id: string;
-    /** The import that made it, or found it. */
+    /** The import that created or found it. */
     import_id: string;
     is_made: boolean;
   };
@@ -69,17 +69,17 @@ interface ImportTables {
     record: number;
     /** The number of the remark on that record, from 0. */
     item: number;
-    /** `note` for what was imported, but not as it was. */
+    /** `note` for records that were imported with changes. */
     type: ImportedType | 'note';
     reason: string;
-    /** How many things it is about. */
+    /** The number of things that the remark covers. */
     count: number;
     detail: string;
     place: string;
   };
 }
 
-/** How an archive is imported, as a request or a command says. */
+/** How an archive is imported, as stated by a request or a command. */
 export interface ImportOptions {
   /** Tells servers of the same kind apart. */
   readonly origin?: string;

@@ -13,7 +13,7 @@ import type { OutgoingOptions } from './outgoing/outgoing.ts';
 import { resendMail } from './outgoing/resend.ts';
 import { threadSubject } from './outgoing/subject.ts';
 
-/** Routes for the mails of a case and of its messages (docs/contract.md#email), for the team. */
+/** Returns the routes of mails of cases and messages (docs/contract.md#email), for the team. */
 export function conversationEmailRoutes(
   { database, directory, store: files }: Pick<NodeParts, 'database' | 'directory' | 'store'>,
   outgoing: Pick<OutgoingOptions, 'hasTransport' | 'onDue'>,

@@ -43,7 +43,7 @@ import { type ParseMail, parseMail } from './transports/parse-mail.ts';
 import { Places } from './transports/places.ts';
 import type { SmtpListener } from './transports/smtp-listener.ts';
 
-/** Reads mails as the team sees them, without the HTML: clients read it where they sandbox it. */
+/** Reads mails as the team sees them, without HTML, which clients read where they sandbox it. */
 const readEmailData: ReadEventData = async ({ database, files }, ids) => {
   const mails = await readMails(database, ids);
   const shown = mails.map(async (mail) => {
@@ -55,7 +55,7 @@ const readEmailData: ReadEventData = async ({ database, files }, ids) => {
 
 export const mail: Feature = mailBy(SEND_TIMES);
 
-/** Tests pass shorter times, and another reader. */
+/** Returns the feature; tests pass shorter times and another reader. */
 export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
   return {
     hooks: {
@@ -104,7 +104,7 @@ export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
   };
 }
 
-/** The run reads the text of the mail when it begins. */
+/** Returns the event of a received mail; the run reads the mail's text when it begins. */
 function receivedEvent({ conversation_id, message_id, ...head }: MailHead) {
   return {
     type: 'email.received',

@@ -71,7 +71,7 @@ function shown({ downloads }: ExportFiles, rows: readonly MailRow[]): Promise<ob
   return Promise.all(rows.map((row) => presentEmail(downloads, row)));
 }
 
-/** Runs after the messages: a mail whose message was removed has no content any more. */
+/** Erases a person from mails, after the messages: mails without their message have no content. */
 async function eraseFromMails(
   database: Database,
   { accountId, id, names, removesMessages, signal }: ErasedPerson,

@@ -2,10 +2,10 @@ import { attention, type Check, counted, duration, ok } from '../../core/install
 import { readMetric } from '../../platform/metrics.ts';
 import type { MailMetrics } from './metrics.ts';
 
-/** By then a mail has been tried several times. */
+/** Seconds within which a mail has been tried several times. */
 const LATE_S = 900;
 
-/** Whether mail leaves. */
+/** Returns the check that mail leaves. */
 export function mailCheck(
   smtpUrl: string | null,
   metrics: Pick<MailMetrics, 'mailsWaiting' | 'mailsWaitingSeconds'>,

@@ -14,7 +14,7 @@ export function readMailSettings(reader: Reader, publicUrl: string | null) {
   return {
     /** In lower case: the domains that mailboxes may have; if empty, any. */
     mailDomains: reader.read('PARLEY_MAIL_DOMAINS', DOMAINS, []),
-    /** How long mails are kept that carry no message. */
+    /** Days for which mails without a message are kept. */
     mailDays: reader.read('PARLEY_MAIL_DAYS', wholeNumber(1, 3_650), 30),
     /** Null if no mail is sent. */
     smtpUrl: reader.read('PARLEY_SMTP_URL', SMTP_URL, null),

@@ -14,7 +14,7 @@ declare module '../../platform/db/tables/schema.ts' {
 
 interface MailTables {
   mails: Times & {
-    /** derivedId of what the mail is. */
+    /** derivedId of its message, digest or confirmation, or of the incoming mail. */
     id: string;
     account_id: string;
     inbox_id: string | null;
@@ -22,9 +22,7 @@ interface MailTables {
     purpose: EmailPurpose;
     conversation_id: string | null;
     message_id: string | null;
-    /**
-     * The user that a digest is for, or the customer or team member that wrote an incoming mail.
-     */
+    /** The user of a digest, or the customer or team member that wrote an incoming mail. */
     actor_id: string | null;
     /** Message-ID without brackets. */
     rfc_id: string;
@@ -36,7 +34,7 @@ interface MailTables {
     attempts: Generated<number>;
     /** The time of the next try, or the end of the lease of the node that makes it. */
     next_try_at: string | null;
-    /** The time of the server that took it. */
+    /** The time of the server that accepted it. */
     sent_at: string | null;
     from_address: string | null;
     from_name: string | null;

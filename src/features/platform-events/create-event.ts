@@ -59,7 +59,7 @@ function insertEvent(tx: Tx, event: NewPlatformEvent): Promise<PlatformEventRow 
 export function checkEvent({ type, data, resource_type, resource_id }: CreateEventBody): void {
   if (isOwnType(type)) throw invalid('type', OWN_TYPE_REFUSED);
   const { dataBytes } = PLATFORM_EVENT_LIMITS;
-  // It becomes the input of runs.
+  // The data becomes the input of runs.
   if (jsonbBytes(data) > dataBytes) {
     throw invalid('data', `Must have at most ${dataBytes} bytes as JSON, with numbers written out.`);
   }
@@ -67,7 +67,7 @@ export function checkEvent({ type, data, resource_type, resource_id }: CreateEve
   if (resource_id !== undefined && resource_type === undefined) throw missingField('resource_type');
 }
 
-/** As with an Idempotency-Key, a key stands for one content. */
+/** Requires the same content for the same key, as with an Idempotency-Key. */
 function requireSame(known: PlatformEventRow | undefined, event: NewPlatformEvent): PlatformEventRow {
   // The row was purged between the two statements; the next request inserts it.
   if (known === undefined) throw unavailable('The earlier event with this event_id is being removed.');
@@ -77,7 +77,7 @@ function requireSame(known: PlatformEventRow | undefined, event: NewPlatformEven
   });
 }
 
-/** The order of fields in `data` does not count, as in the fingerprint of an Idempotency-Key. */
+/** Returns the content, ignoring the order in `data`, as an Idempotency-Key's fingerprint does. */
 function contentOf({ type, data, resource_type, resource_id }: NewPlatformEvent): string {
   return canonicalJson({ type, data, resource_type, resource_id });
 }

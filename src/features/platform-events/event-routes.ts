@@ -13,7 +13,7 @@ import { checkEvent, createEvent } from './create-event.ts';
 import { findEvent, readEventPage } from './event-store.ts';
 import { presentEvent } from './platform-event.ts';
 
-/** Routes of platform events (docs/contract.md#events). */
+/** Returns the routes of platform events (docs/contract.md#events). */
 export function eventRoutes(database: Database): Route[] {
   return [
     defineRoute({

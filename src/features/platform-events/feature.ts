@@ -71,7 +71,7 @@ async function eraseFromEvents(
   database: Database,
   { accountId, id, texts, signal }: ErasedPerson,
 ): Promise<void> {
-  // The form that the texts have inside a JSON string.
+  // The texts as they appear inside a JSON string.
   const quoted = [id, ...texts].map((text) => JSON.stringify(text).slice(1, -1));
   for (let blanked = EVENTS_AT_ONCE; blanked === EVENTS_AT_ONCE; ) {
     signal.throwIfAborted();

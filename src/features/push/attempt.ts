@@ -78,7 +78,7 @@ async function encrypted(
 
 const FAILURES: ReadonlySet<string> = new Set(['connection_error', 'timeout', 'external_service_error']);
 
-/** Redirects are not followed, because endpoints do not move (RFC 8030). */
+/** Returns the verdict. Redirects are not followed, because endpoints do not move (RFC 8030). */
 function verdictOn(status: number): Verdict {
   if (status >= 200 && status < 300) return 'accepted';
   if (status === 404 || status === 410) return 'gone';

@@ -9,8 +9,8 @@ export type Subscribers = ReadonlySet<string>;
 
 /**
  * Caches which users have push subscriptions, by account, so that notifications of other users cost
- * nothing. The first subscription of a user is announced. The end of the last one is not, because
- * it costs at most one lookup.
+ * nothing. The first subscription of a user is announced. The end of the last subscription is not,
+ * because it costs at most one lookup.
  */
 export function pushAudience(db: Querier, rights: Rights): RevocableCache<Subscribers> {
   return new RevocableCache<Subscribers>({
@@ -21,7 +21,7 @@ export function pushAudience(db: Querier, rights: Rights): RevocableCache<Subscr
   });
 }
 
-/** Must run in the transaction of the first subscription of a user. */
+/** Announces the first subscription of a user, in its transaction. */
 export function announceSubscriber(tx: Tx, accountId: string): Promise<void> {
   return enqueueRightsChanged(tx, [subjectOf(accountId)]);
 }
@@ -30,7 +30,7 @@ function subjectOf(accountId: string): string {
   return `push-subscriptions:${accountId}`;
 }
 
-/** Returns the ids of an account's users that have a subscription. */
+/** Returns the ids of an account's users with a subscription. */
 export async function readSubscribers(db: Querier, accountId: string): Promise<string[]> {
   return (await db.query(READ_SUBSCRIBERS, accountId)).map(({ actor_id }) => actor_id);
 }

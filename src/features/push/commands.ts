@@ -1,6 +1,6 @@
 import { type Commands, LIMIT, listOf, USER } from '../../core/features/command.ts';
 
-/** Its commands of the operator. Each loads its modules when it runs. */
+/** The operator's commands for pushes. Each loads its modules when it runs. */
 export const pushCommands: Commands = {
   'digest list': {
     help: 'List the digests of unseen notifications that wait for mail, the oldest first, without their text',

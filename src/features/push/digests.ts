@@ -26,10 +26,10 @@ export const MAX_NAMED = 100;
 const KEPT_DAYS = 30;
 
 /**
- * Queues mails about notifications that stayed unseen for as long as the user's settings say
+ * Queues mails about notifications that stayed unseen for the time in the user's settings
  * (docs/contract.md#digests). Every node looks for them. The notifications are locked and marked in
- * the transaction that queues the mail, so that two nodes queue it once, a node that dies queues
- * all of it or nothing, and no notification is in two mails.
+ * the transaction that queues the mail. So two nodes queue it once, a node that dies queues it
+ * completely or not at all, and no notification is in two mails.
  */
 export class Digests {
   readonly #options: DigestsOptions;
@@ -67,8 +67,8 @@ export class Digests {
 }
 
 /**
- * Returns the mail of a digest, or undefined if all of it has been seen. Times are in the timezone
- * of the user's do-not-disturb hours.
+ * Returns the mail of a digest, or undefined if every notification in it has been seen. Times are
+ * in the timezone of the user's do-not-disturb hours.
  */
 export async function writeDigestMail(db: Db, digest: DigestRow): Promise<MailText | undefined> {
   const notifications = await db.query(READ_DIGESTED, digest.actor_id, digest.notification_ids);
@@ -78,9 +78,9 @@ export async function writeDigestMail(db: Db, digest: DigestRow): Promise<MailTe
 }
 
 /**
- * Queues the digest of a user once the oldest unseen notification is due: all unseen ones that no
- * digest has considered. Categories that the user does not want mailed are marked and left out.
- * Returns whether anything was queued.
+ * Queues the digest of a user once the oldest unseen notification is due: all unseen notifications
+ * that no digest has considered. Categories that the user does not want mailed are marked and left
+ * out. Returns whether anything was queued.
  */
 async function queueDigest(tx: Tx, userId: string, at: Date): Promise<boolean> {
   const settings = await readOwnSettings(tx, userId);
@@ -95,7 +95,7 @@ async function queueDigest(tx: Tx, userId: string, at: Date): Promise<boolean> {
   let isQueued = false;
   for (let isFirst = true, isMore = true; isMore; isFirst = false) {
     const rows = await tx.query(LOCK_UNDIGESTED, userId, now, NOTIFICATIONS_AT_ONCE);
-    // Another node may have queued them while this one waited for the locks.
+    // Another node may have queued them while this node waited for the locks.
     if (rows.length === 0 || (isFirst && (await tx.query(FIND_DUE, userId, now)).length === 0)) break;
     const isMailed = (category: string) => settings.categories[category]?.mail ?? true;
     const mailed = rows.filter(({ category }) => isMailed(category)).map(({ id }) => id);
@@ -122,8 +122,8 @@ export async function readDigest(db: Querier, userId: string): Promise<DigestRow
 }
 
 /**
- * Removes from a digest what its mail contained. Later additions get another id, for a mail of
- * their own; without any, the digest is deleted.
+ * Removes the mailed notifications from a digest. Later additions get another id, for a mail of
+ * their own; without additions, the digest is deleted.
  */
 export async function settleDigest(
   tx: Tx,
@@ -132,7 +132,7 @@ export async function settleDigest(
   await tx.query(SETTLE, actor_id, id, notification_ids, more, newId('digest'));
 }
 
-/** SQL: the first characters of the ids of notifications of this time (core/notifications/feed). */
+/** Returns SQL: the start of ids of notifications of this time (core/notifications/feed). */
 function idFrom(at: string): string {
   return `left(notification_id(${at}, '', ''), 17)`;
 }
@@ -142,8 +142,8 @@ const CONSIDERED_DAYS = 14;
 const CONSIDERED = `interval '${CONSIDERED_DAYS * 24 * 60 * 60 * 1_000} ms'`;
 
 /**
- * Users whose settings make an unseen notification due; `$2` is the current time. Users that were
- * made without an address have one that receives no mail (RFC 2606).
+ * Users whose settings make an unseen notification due; `$2` is the current time. Users created
+ * without an address have one that receives no mail (RFC 2606).
  */
 const DUE_USERS = `notification_settings s JOIN actors a ON a.id = s.actor_id AND a.deactivated_at IS NULL
     JOIN users u ON u.id = s.actor_id AND u.email NOT LIKE '%.invalid'
@@ -194,7 +194,7 @@ const READ_DIGESTS = statement<[limit: number], DigestRow>('read-digests')`
 const READ_DIGEST = statement<[userId: string], DigestRow>('read-digest')`
     SELECT ${COLUMNS} FROM digests WHERE actor_id = $1`;
 
-/** Those that are still unseen, newest first. */
+/** The digest's notifications that are still unseen, newest first. */
 const READ_DIGESTED = statement<[userId: string, ids: readonly string[]], NotificationRow>(
   'read-digested-notifications',
 )`
@@ -203,7 +203,7 @@ const READ_DIGESTED = statement<[userId: string, ids: readonly string[]], Notifi
     WHERE n.recipient_id = $1 AND n.id = ANY($2) AND n.status = 'unseen' AND m.deleted_at IS NULL
     ORDER BY n.id DESC`;
 
-// Ids that the mail contained may have become part of `more` in the meantime.
+// Mailed ids may have become part of `more` in the meantime.
 const SETTLE = statement<
   [userId: string, id: string, mailedIds: readonly string[], mailedMore: number, nextId: string]
 >('settle-digest')`

@@ -52,7 +52,7 @@ export const push: Feature = {
     const metrics = pushMetrics(node.metrics);
     const subject = config.vapidSubject;
     if (!isRealContact(subject)) {
-      // A node that is only tried out has no public URL, and no browsers of Apple.
+      // A trial node has no public URL, and no browsers of Apple.
       log[config.publicUrl === null ? 'info' : 'warn'](
         { subject },
         'Apple refuses pushes with this contact: set PARLEY_VAPID_SUBJECT to a real https:// URL or mailto: address',

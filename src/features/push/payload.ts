@@ -13,7 +13,7 @@ export interface Pushed extends NotificationRow {
   readonly unread: number;
 }
 
-/** What a service worker receives (docs/contract.md#web-push). */
+/** The payload for a service worker (docs/contract.md#web-push). */
 export interface PushPayload {
   /** The tag in the browser, so that a notification that arrives twice is shown once. */
   readonly notification_id: string;
@@ -30,7 +30,7 @@ export interface PushPayload {
 }
 
 /**
- * Push services take 4,096 bytes (RFC 8030, 7.2). The encryption needs 103 of them: the header with
+ * Push services take 4,096 bytes (RFC 8030, 7.2). The encryption needs 103 bytes: the header with
  * our key, the end of the padding, and the tag (RFC 8188).
  */
 export const MAX_PAYLOAD_BYTES = 4_096 - 103;
@@ -59,8 +59,8 @@ export function payloadOf(row: Pushed): Buffer {
 
 /**
  * Returns the topic of a push, or undefined if each push is delivered. A device that was offline
- * receives only the newest push of a topic. Push services can compare topics, so a topic tells
- * nothing else.
+ * receives only the newest push of a topic. Push services can compare topics, so a topic reveals no
+ * more than that.
  */
 export function topicOf({ subscription_id, conversation_id }: Pushed): string | undefined {
   if (conversation_id === null) return undefined;

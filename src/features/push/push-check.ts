@@ -2,10 +2,10 @@ import { attention, type Check, duration, ok } from '../../core/installation/che
 import type { Database } from '../../platform/db/connection/database.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 
-/** Seconds after which a push service that takes nothing needs an operator. */
+/** Seconds after which a push service that accepts no push needs an operator. */
 const FAILING_S = 600;
 
-/** Whether push services take what is pushed. */
+/** Returns the check that push services accept pushes. */
 export function pushCheck(database: Pick<Database, 'query'>): Check {
   return {
     name: 'push',
@@ -20,8 +20,8 @@ export function pushCheck(database: Pick<Database, 'query'>): Check {
   };
 }
 
-// Returns the push service with the most failing browsers, of the services that have accepted
-// nothing since the first of these failures. The subscription of a single failing browser ends by
+// Returns the push service with the most failing browsers, of the services that have accepted no
+// push since the first of these failures. The subscription of a single failing browser ends by
 // itself.
 const READ_FAILING = statement<[seconds: number], { origin: string; seconds: number }>(
   'read-failing-push-service',

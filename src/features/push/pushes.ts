@@ -37,17 +37,17 @@ export interface PushesOptions extends AttemptOptions, Pick<NodeParts, 'database
 const SWEEP_EVERY_MS = 2_000;
 const TAKEN_AT_ONCE = 200;
 const ADDED_AT_ONCE = 1_000;
-/** Milliseconds between two deletions of expired subscriptions and those of another key. */
+/** Milliseconds between two deletions of subscriptions that expired or have another key. */
 const TIDY_EVERY_MS = 60 * 60 * 1_000;
 const TIDIED_AT_ONCE = 1_000;
-/** Milliseconds for running tries to end when the node stops. Other nodes repeat the others. */
+/** Milliseconds for running tries to end when the node stops. Other nodes repeat the rest. */
 const CLOSING_MS = 2_000;
 
 /**
  * Concurrent tries to one push service. A handful of services serve all browsers, in about 100 ms.
  */
 const SIDE_BY_SIDE = 64;
-/** Deliveries to one push service in memory; the others stay in the table. */
+/** Deliveries to one push service in memory; all others stay in the table. */
 const ROOM = 2_000;
 /** Push services that a node sends to concurrently. */
 const MAX_SERVICES = 100;
@@ -75,8 +75,8 @@ interface Outcome extends DeliveryKey, Due {
 
 /**
  * Pushes notifications to the browsers of their recipients. `notified` adds a row for each
- * subscription within the effects of the commit that made the notification, so that a node that
- * dies loses none. This node tries the row at once; after its lease, a sweep of any node takes it.
+ * subscription, within the effects of the commit that made the notification, so a node that dies
+ * loses no push. This node tries the row at once; after its lease, a sweep of any node takes it.
  * Each try decides whether and what to send.
  */
 export class Pushes {
@@ -144,9 +144,9 @@ export class Pushes {
   }
 
   /**
-   * Adds the pushes of committed notifications, in groups of one account each. May be called again
-   * for the same ones, because devices recognize a notification by its id. Synchronous if no
-   * recipient has a subscription.
+   * Adds the pushes of committed notifications, in groups of one account each. May be repeated,
+   * because devices recognize a notification by its id. Synchronous if no recipient has a
+   * subscription.
    */
   notified(groups: Iterable<readonly NotificationRow[]>): Promise<void> | undefined {
     const wanted: NotificationRow[] = [];
@@ -183,7 +183,7 @@ export class Pushes {
     }
   }
 
-  /** Waits for running tries and releases the others to other nodes at once. Never rejects. */
+  /** Waits for running tries and releases all others to other nodes at once. Never rejects. */
   async close(): Promise<void> {
     await Promise.all([this.#sender.drain(CLOSING_MS), this.#tidy.close()]);
     this.#isClosed = true;
@@ -316,9 +316,9 @@ export const DELIVERIES = new LeasedRows<
   settle: { removes: true },
 });
 
-// Leaves out notifications that are seen, read, dismissed, withdrawn or too old, those of deleted
-// messages and conversations, and users that may no longer read them. The counts are those of the
-// feed (core/notifications/feed/feed-store.ts).
+// Leaves out notifications that are seen, read, dismissed, withdrawn or too old, notifications of
+// deleted messages and conversations, and users that may no longer read them. The counts are those
+// of the feed (core/notifications/feed/feed-store.ts).
 const READ_PUSHED = statement<
   [subscriptionIds: readonly string[], notificationIds: readonly string[], olderThanMs: number],
   Pushed
@@ -347,8 +347,8 @@ const READ_PUSHED = statement<
     WHERE n.status = 'unseen' AND n.created_at > clock_timestamp() - $3::float8 * interval '1 ms'
       AND (n.message_id IS NULL OR m.id IS NOT NULL AND m.deleted_at IS NULL) AND v.deleted_at IS NULL`;
 
-// Returns the subscriptions that failed. Among the outcomes of one subscription, a success counts
-// as the last. It is written once an hour while nothing fails.
+// Returns the failed subscriptions. Among the outcomes of one subscription, a success counts as the
+// last. Without failures it is written once an hour.
 const NOTE_TRIES = statement<[outcomes: string], { id: string; failures: number; failing_seconds: number }>(
   'note-push-tries',
 )`

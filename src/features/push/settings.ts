@@ -9,12 +9,12 @@ type PushSettings = Readonly<ReturnType<typeof readPushSettings>>;
 
 export function readPushSettings(reader: Reader, publicUrl: string | null) {
   return {
-    /** The contact that push services get for questions about this server. */
+    /** The contact for push services with questions about this server. */
     vapidSubject: reader.read('PARLEY_VAPID_SUBJECT', CONTACT, contactOf(publicUrl)),
   };
 }
 
-/** Apple refuses a subject that is neither a real https URL nor a mail address. */
+/** Returns a contact. Apple refuses a subject that is no real https URL and no mail address. */
 function contactOf(publicUrl: string | null): string {
   const { protocol, origin } = new URL(publicUrl ?? 'http://localhost');
   return protocol === 'https:' ? origin : `mailto:postmaster@${mailHostOf(publicUrl)}`;

@@ -16,7 +16,7 @@ import {
 } from './subscriptions.ts';
 import type { Vapid } from './vapid.ts';
 
-/** Routes for a user's own browsers. Agents may not call them, and API keys have no browsers. */
+/** Returns the routes for a user's browsers, closed to agents. API keys have no browsers. */
 export function subscriptionRoutes({ database, guard }: NodeParts, vapid: Vapid): Route[] {
   const common = { since: '1.2.harbor', permission: 'messaging:read', agents: false } as const;
   return [

@@ -71,7 +71,7 @@ function newSubscription(
     throw invalid('expirationTime', 'The subscription has expired. Subscribe again first.');
   }
   return {
-    // Made of endpoint and keys, so that a browser that renews its keys gets another subscription.
+    // Derived from endpoint and keys, so that a browser with new keys gets another subscription.
     id: derivedId('pushSubscription', JSON.stringify([actorId, href, p256dh, auth])),
     actor_id: actorId,
     endpoint: href,
@@ -107,7 +107,7 @@ export type SubscriptionRow = Omit<PushSubscription, 'object'> & { readonly acto
 
 /**
  * Writes a subscription. If the user has the endpoint with other keys, that row becomes this one,
- * with its deliveries. Returns the row, and what is new about it.
+ * with its deliveries. Returns the row and whether it is new.
  */
 async function writeSubscription(
   tx: Tx,
@@ -120,7 +120,7 @@ async function writeSubscription(
   return { row: written, isNew: inserted ? 'endpoint' : 'keys' };
 }
 
-/** Returns what was deleted. Throws ApiError like `findSubscription`. */
+/** Returns the deleted subscription. Throws ApiError like `findSubscription`. */
 export async function deleteSubscription(tx: Tx, actorId: string, id: string): Promise<SubscriptionRow> {
   const [row] = await tx.query(DELETE_OWN, actorId, id);
   if (row === undefined) throw notFound('push subscription', 'id');
@@ -135,14 +135,13 @@ export async function endSubscription(db: Querier, id: string): Promise<boolean>
   return (await db.query(END, id)).length > 0;
 }
 
-/** Deletes the subscriptions of those actors that were deactivated. */
+/** Deletes the subscriptions of the deactivated actors among these. */
 export async function deleteOfDeactivated(db: Querier, actorIds: readonly string[]): Promise<void> {
   await db.query(DELETE_OF_DEACTIVATED, actorIds);
 }
 
 /**
- * Deletes up to `limit` subscriptions that were made with another key or have expired. Returns how
- * many.
+ * Deletes up to `limit` subscriptions that have another key or have expired. Returns their number.
  */
 export async function deleteStale(db: Querier, keyId: string, limit: number): Promise<number> {
   return (await db.query(DELETE_STALE, keyId, limit)).length;

@@ -40,7 +40,7 @@ interface PushTables {
     id: string;
     /** Newest first. */
     notification_ids: string[];
-    /** How many more notifications there are. */
+    /** The number of further notifications. */
     more: Generated<number>;
   };
 }

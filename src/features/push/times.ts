@@ -7,11 +7,11 @@ export const RETRIES: Backoff = {
   mostAskedMs: 60 * MINUTE_MS,
 };
 
-/** Older notifications are not pushed, and push services keep none for longer. */
+/** Age up to which notifications are pushed, and push services keep them. */
 export const PUSHED_FOR_MS = 24 * 60 * MINUTE_MS;
 
 /**
- * A subscription ends after this many failures in a row over at least this time. So a push service
- * that is down for an hour ends none, and one that always answers 400 ends.
+ * A subscription ends after this many consecutive failures over at least this time. So a push
+ * service that is down for an hour ends none, and an endpoint that always answers 400 ends.
  */
 export const GIVEN_UP = { failures: 10, seconds: 24 * 60 * 60 } as const;

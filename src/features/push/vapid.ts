@@ -13,7 +13,7 @@ export interface VapidOptions {
 }
 
 const TOKEN_HOURS = 12;
-/** Tokens are used for half of their life, so that a clock wrong by minutes finds none expired. */
+/** Tokens are used for half of their life, so a clock wrong by minutes never finds them expired. */
 const USED_MS = (TOKEN_HOURS / 2) * 60 * 60 * 1_000;
 const MAX_TOKENS = 1_000;
 
@@ -67,8 +67,8 @@ export class Vapid {
 }
 
 /**
- * Returns whether the contact can be one of the internet. Apple answers 403 `BadJwtToken` to a
- * subject of `localhost`; other services accept every one.
+ * Returns whether the contact is a public one. Apple answers 403 `BadJwtToken` to a subject of
+ * `localhost`; other services accept any.
  */
 export function isRealContact(subject: string): boolean {
   const host = subject.startsWith('mailto:')
@@ -78,7 +78,7 @@ export function isRealContact(subject: string): boolean {
   return host.includes('.') && !/^\d*$/.test(lastLabel) && !RESERVED.has(lastLabel);
 }
 
-/** Top-level names that the internet does not have (RFC 2606, RFC 6762 and others). */
+/** Top-level names that do not exist in the internet (RFC 2606, RFC 6762 and others). */
 const RESERVED: ReadonlySet<string> = new Set([
   'example',
   'internal',

@@ -7,7 +7,7 @@ import { IS_READABLE, type Period, type Scope, type ScopeValues } from './scope.
 /** A message or a conversation that may match. */
 export interface Candidate {
   readonly id: string;
-  /** When it was sent or made. */
+  /** When it was sent or created. */
   readonly at: string;
 }
 
@@ -17,9 +17,9 @@ type IndexedValues = readonly [...RecentValues, terms: string, limit: number, at
 export type CandidateStatements<Item extends Candidate> = ReturnType<typeof candidateStatements<Item>>;
 
 /**
- * Yields the candidates of a period that the caller may find, with the time down to which there are
- * no others: those that may not be indexed yet, then the indexed ones, newest first. Throws
- * SearchTooLongError.
+ * Yields the candidates of a period that the caller may find, each batch with the time down to
+ * which it is complete: first possibly unindexed candidates, then the indexed ones, newest first.
+ * Throws SearchTooLongError.
  */
 export async function* readCandidates<Item extends Candidate>(
   db: Querier,
@@ -29,10 +29,10 @@ export async function* readCandidates<Item extends Candidate>(
 ): AsyncGenerator<{ readonly items: readonly Item[]; readonly lower: string }> {
   const { values, few } = scope;
   const terms = indexQuery(statements.type, scope);
-  // Only messages are so many that the newest of them are worth a look.
+  // Only messages are so many that a look at the newest pays.
   const mayBeFrequent = few === undefined && statements.type === 'messages';
   let way: 'newest' | 'words' = mayBeFrequent ? 'newest' : 'words';
-  // Read before the entries: what is indexed in between is in both, not in neither.
+  // Read before the entries: items that are indexed in between are in both, not in neither.
   yield { items: await db.query(statements.recent, ...values, upper, lower), lower: upper };
   let after: Candidate = { at: 'infinity', id: '' };
   for (let limit = FIRST; ; limit = Math.min(limit * GROWTH, MAX_READ)) {
@@ -50,7 +50,7 @@ export async function* readCandidates<Item extends Candidate>(
   }
 }
 
-/** The search has examined too much. */
+/** The search has examined too many candidates. */
 export class SearchTooLongError extends Error {
   override readonly name = 'SearchTooLongError';
 }
@@ -76,7 +76,7 @@ function indexQuery(type: SearchType, { phrases, author_id, has, values, few }: 
 
 /**
  * Returns the statements of a type. `item` is SQL that selects a candidate by `f.id` and
- * `f.conversation_id`, by the parameters of RecentValues.
+ * `f.conversation_id`, with the parameters of RecentValues.
  */
 export function candidateStatements<Item extends Candidate>(type: SearchType, item: string) {
   const itemsOf = (found: string) =>
@@ -87,7 +87,7 @@ export function candidateStatements<Item extends Candidate>(type: SearchType, it
     ${itemsOf(`SELECT * FROM found WHERE ${IN_PERIOD} OFFSET 0`)} WHERE ${IN_READABLE} LIMIT $11`;
   return {
     type,
-    /** Looks among the newest entries, for words that many have. */
+    /** Looks among the newest entries, for frequent words. */
     newest: indexed('newest', `(${NEWEST})`),
     // The index of the words must be the only path to the rows: the planner cannot estimate their
     // number and prefers the order for a rare word (860 ms instead of 0.2 ms among 5 M rows).
@@ -108,11 +108,11 @@ export function candidateStatements<Item extends Candidate>(type: SearchType, it
   };
 }
 
-/** The most recent changes that are searched directly: those of some seconds at full load. */
+/** The most recent changes that are searched directly: some seconds' changes at full load. */
 const RECENT = { notes: 2_000, outboxRows: 500, items: 5_000 } as const;
-/** Entries examined for a word that many have: those of the page, and this many at most. */
+/** Most entries examined for a frequent word, besides those of the page. */
 const MAX_NEWEST = 4_000;
-/** Candidates that are read at once, at first and at most. */
+/** Candidates read at once, at first and at most. */
 const FIRST = 32;
 const MAX_READ = 1_024;
 const GROWTH = 4;

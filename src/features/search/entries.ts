@@ -13,7 +13,7 @@ interface Entry {
   readonly terms: string;
 }
 
-/** What a message or a conversation is found by. */
+/** The parts by which a message or a conversation is found. */
 interface Indexed extends Omit<Entry, 'terms'> {
   readonly text: string;
   /** Null for a conversation, like the next. */
@@ -23,8 +23,8 @@ interface Indexed extends Omit<Entry, 'terms'> {
 }
 
 /**
- * Writes the entries of messages and conversations as these are now. Those that cannot be found
- * have none: the change that made it so has deleted it.
+ * Writes the entries of messages and conversations in their present state. Those that cannot be
+ * found have no entry: the change that hid them has deleted it.
  */
 export async function writeEntries(tx: Tx, ids: readonly string[]): Promise<void> {
   const indexed = await tx.query(READ_INDEXED, ids);
@@ -40,19 +40,19 @@ function entryOf(row: Indexed): Entry {
   if (sender_id !== null && sender_id !== author_id) terms += ` ${quoted(lexemes.author(sender_id))}`;
   if (has_attachments) terms += ` ${quoted(lexemes.file)}`;
   // One text, because a set of lexemes and a list of their quoted forms were a tenth of the garbage
-  // of a send. Words have no character to escape, and Postgres removes what is there twice.
+  // of a send. Words have no character to escape, and Postgres removes duplicates.
   const words = documentWords(text);
   if (words.length > 0) terms += ` '${lexemeOf(words.join(`' '${lexemeOf('')}`))}'`;
   return { id, conversation_id, account_id, at, terms };
 }
 
 /**
- * What an entry (search_entries.terms) is found by. Words begin with the end of the account's id,
- * so that a query reads no postings of other accounts. Only the row decides which account it
- * belongs to.
+ * Returns the lexemes of an account's entries (search_entries.terms). Words begin with the end of
+ * the account's id, so that a query reads no postings of other accounts. Only the row decides which
+ * account it belongs to.
  */
 export function lexemesOf(accountId: string): Lexemes {
-  // Messages of one account are indexed in a row.
+  // Messages of one account are indexed consecutively.
   if (last?.accountId !== accountId) last = { accountId, lexemes: makeLexemes(accountId) };
   return last.lexemes;
 }
@@ -93,7 +93,7 @@ export const IS_SEARCHABLE = `m.sequence IS NOT NULL AND m.status = 'sent' AND m
 /** Characters of a text that are indexed and searched. */
 export const SEARCHED_CHARACTERS = 20_000;
 
-/** SQL: the members of a conversation (`c`) by whom it is found: those that were added first. */
+/** SQL: the members by whom a conversation (`c`) is found: the earliest ones. */
 export const FOUND_MEMBERS = `SELECT a.id, a.name, a.handle FROM participants p JOIN actors a ON a.id = p.actor_id
         WHERE p.conversation_id = c.id AND p.${IS_MEMBER} ORDER BY p.created_at, p.id LIMIT 500`;
 

@@ -7,7 +7,7 @@ import { searchCheck } from './search-check.ts';
 import { searchRoutes } from './search-routes.ts';
 
 /**
- * Triggers delete the entries of messages and conversations with them, so it removes none itself.
+ * Removes no entries itself, because triggers delete them with their messages and conversations.
  */
 export const search: Feature = {
   hooks: {

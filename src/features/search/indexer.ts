@@ -17,14 +17,14 @@ interface IndexerOptions {
 }
 
 /**
- * Writes the entries of a search after commits. Every node has one. Each part of the work is a
- * transaction of about 5 ms with a rest behind it, because work in one piece kept a core busy for
- * 250 ms and doubled the p99 of sends. The node that finds a part due takes it; a node that dies
- * leaves its part noted.
+ * Writes the entries of a search after commits, on every node. Each part of the work is a
+ * transaction of about 5 ms followed by a rest, because work in one piece kept a core busy for 250
+ * ms and doubled the p99 of sends. The node that finds a part due takes it; a node that dies leaves
+ * its part noted.
  *
- * Up to 3,500 messages a second are indexed as they arrive. Where more arrives, or while older
+ * Up to 3,500 messages a second are indexed as they arrive. Above that rate, or while older
  * messages are indexed, it rests as all background work does, and the index lags. Searches read
- * what is noted directly (candidates.ts).
+ * noted changes directly (candidates.ts).
  */
 export class Indexer {
   readonly #options: IndexerOptions;
@@ -74,8 +74,9 @@ interface Part {
 }
 
 /**
- * Indexes about PART of what is noted, and of what is older than search. Returns undefined if
- * nothing is, another node works, the index rests, or a change of a message takes long to commit.
+ * Indexes about PART of the noted changes and of the content older than search. Returns undefined
+ * if there are none, another node works, the index rests, or a change of a message takes long to
+ * commit.
  */
 export function indexPart(database: Database): Promise<Part | undefined> {
   const work = new BackgroundWork(database.load);
@@ -119,17 +120,17 @@ async function takePart(tx: Tx, work: BackgroundWork): Promise<Part | undefined>
   return { size: noted.size, isFull, lag, restMs };
 }
 
-/** Returns whether the noted messages came at a rate that the index keeps up with. */
+/** Returns whether the noted messages arrived at a rate with which the index keeps up. */
 export function keepsUp(waiting: number, lagSeconds: number): boolean {
   return waiting <= MESSAGES_A_MS * lagSeconds * 1_000;
 }
 
-/** Messages of a part: about 5 ms of a core, for which sends wait. A note has as many at most. */
+/** Messages of a part: about 5 ms of a core, for which sends wait. A note has at most as many. */
 const PART = 64;
 const MAX_NOTES = 16;
-/** The rate up to which everything is indexed within about a second: 3,500 messages a second. */
+/** The rate up to which messages are indexed within about a second: 3,500 messages a second. */
 const MESSAGES_A_MS = 3.5;
-/** SQLSTATE: a change of a message did not commit in the time for which a part waits. */
+/** SQLSTATE: a change of a message did not commit while a part waited. */
 const LOCK_TIMEOUT = '55P03';
 /** An arbitrary number that no other advisory lock of Parley uses. */
 const INDEX_LOCK = 7_230_915_036;
@@ -138,8 +139,8 @@ const INDEX_LOCK = 7_230_915_036;
 const HAS_WORK = `EXISTS (SELECT FROM search_state WHERE next_part_at <= statement_timestamp()
       AND (filled_through IS NOT NULL OR (SELECT id FROM search_notes ORDER BY id LIMIT 1) IS NOT NULL))`;
 
-// The transaction does not wait for the disk: notes go with the commit of their entries, so what a
-// crash of Postgres loses is indexed again.
+// The transaction does not wait for the disk: notes go with the commit of their entries, so entries
+// that a crash of Postgres loses are indexed again.
 const TAKE_TURN = statement<[key: number], { is_ours: boolean }>('search-take-turn')`
     SELECT pg_try_advisory_xact_lock($1) AND next_part_at <= clock_timestamp() AS is_ours,
       set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '400ms', true)
@@ -151,7 +152,7 @@ const READ_LAG = statement<[], { lag: number }>('search-read-lag')`
 interface Waiting {
   readonly filled_through: string | null;
   readonly lag: number;
-  /** About how many messages and conversations are noted. */
+  /** The approximate number of noted messages and conversations. */
   readonly waiting: number;
   /** Null if nothing is noted. */
   readonly id: number | null;

@@ -18,14 +18,14 @@ import { FOUND_MEMBERS, IS_SEARCHABLE, SEARCHED_CHARACTERS, SENT_AT } from './en
 import type { Field } from './match.ts';
 import { IS_READABLE, type Scope, type ScopeValues } from './scope.ts';
 
-/** What is searched. */
+/** A kind of searchable content. */
 export interface Kind<Item extends Candidate, Row extends { readonly id: string }> {
   readonly candidates: CandidateStatements<Item>;
   /** Returns the texts that are compared with a query. */
   readonly fieldsOf: (item: Item) => readonly Field[];
-  /** Reads the present rows of hits, without those that may no longer be shown. */
+  /** Reads the present rows of hits, without hits that may no longer be shown. */
   readonly readRows: (db: Db, scope: Scope, ids: readonly string[]) => Promise<readonly Row[]>;
-  /** Returns what hits show of these rows; `include` is `include[]` of the request. */
+  /** Returns the hits' contents from these rows; `include` is `include[]` of the request. */
   readonly present: (
     db: Db,
     files: Downloads,
@@ -81,7 +81,7 @@ interface ConversationCandidate extends Candidate, Pick<ConversationRow, 'title'
 
 /**
  * Conversations are found by their title and the names and handles of their members. Customers
- * search the title alone, because they see no one else in them.
+ * search only the title, because they see no other members.
  */
 export const CONVERSATIONS: Kind<ConversationCandidate, ConversationRow> = {
   candidates: candidateStatements(

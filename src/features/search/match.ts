@@ -60,7 +60,7 @@ function finderIn(text: string): (phrase: Phrase) => readonly Place[] {
   };
 }
 
-/** The positions of the words of a document are their indexes. */
+/** Returns the positions of a phrase; the positions of a document's words are their indexes. */
 function placesOf(phrase: Phrase, words: readonly Word[]): Place[] {
   const places: Place[] = [];
   for (const { position, start } of words) {

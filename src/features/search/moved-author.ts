@@ -2,7 +2,7 @@ import type { PersonMove } from '../../core/resources/holdings.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 
-/** Has what a customer wrote, and the names of its cases, indexed again under another one. */
+/** Indexes a customer's messages and the names of its cases again, under another customer. */
 export async function moveEntries(tx: Tx, { to, conversationIds }: PersonMove): Promise<void> {
   if (conversationIds.length > 0) await tx.query(NOTE, to, conversationIds);
 }

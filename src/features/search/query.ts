@@ -14,7 +14,7 @@ interface WantedWord {
 /**
  * Returns the parts that a message must all have; none if the text has no letter and no digit. Text
  * between quotation marks is one part, and so is text between blanks, such as an address or a run
- * of a script without blanks. The last word may be the prefix of a longer one, unless a blank or a
+ * of a script without blanks. The last word may be the prefix of a longer word, unless a blank or a
  * quotation mark ends it.
  */
 export function parseQuery(text: string): Phrase[] {
@@ -39,5 +39,5 @@ function phraseOf(phrase: string, isOpen: boolean): Phrase {
 
 const PARTS = /"(?<quoted>[^"]+)"|\S+?(?="|\s|$)/gu;
 const QUOTATION_MARKS = /[“”„«»]/g;
-/** A single letter would be the prefix of too many words. */
+/** Shortest prefix: a single letter would begin too many words. */
 const MIN_PREFIX = 2;

@@ -22,10 +22,10 @@ type HitKey = readonly [beganAt: string, upper: string, lower: string, score: nu
 
 /**
  * Returns the results of a page. Hits are ranked within windows of time, newest window first, so
- * that a page costs the reading of one or two windows however many hits exist. A window is as long
- * as it takes to fill a page. The cursor has its bounds, so that a later page finds the same
- * window, and messages that are sent in the meantime are in none. The caller must be allowed to
- * read the conversation of the filter; this is not checked.
+ * that a page reads only one or two windows, however many hits exist. A window is as long as it
+ * takes to fill a page. The cursor has its bounds, so that a later page finds the same window, and
+ * messages that are sent in the meantime are in no window. The caller must be allowed to read the
+ * conversation of the filter; this is not checked.
  */
 export async function readResults<Item extends Candidate, Row extends { readonly id: string }>(
   db: Db,
@@ -68,7 +68,7 @@ export async function readResults<Item extends Candidate, Row extends { readonly
   return results;
 }
 
-/** The best hit comes first, then the newest. */
+/** Compares hits: the best first, then the newest. */
 function compareKeys([, , , scoreA, atA, idA]: HitKey, [, , , scoreB, atB, idB]: HitKey): number {
   return scoreB - scoreA || compare(atB, atA) || compare(idB, idA);
 }
@@ -79,23 +79,24 @@ function compare(a: string, b: string): number {
 }
 
 /**
- * Returns how well a hit matches, less its age when the search began. Age counts by its order of
- * magnitude: a hit of today precedes one of last week unless that matches clearly better.
+ * Returns the quality of a hit, minus its age when the search began. Age counts by its order of
+ * magnitude: a hit of today precedes a hit of last week unless the older one matches clearly
+ * better.
  */
 function scoreOf(weight: number, ageMs: number): number {
   const days = Math.max(0, ageMs) / 86_400_000;
   return Math.round(weight * 100 - Math.log2(1 + days) * A_DOUBLING);
 }
 
-/** The hits of a period, before they are ranked, with the time down to which they are all. */
+/** The unranked hits of a period, with the time down to which they are complete. */
 interface Window<Item> {
   readonly lower: string;
   readonly hits: readonly { readonly item: Item; readonly weight: number }[];
 }
 
 /**
- * Reads the hits of a period, newest first, until there are `enough`; for infinity it reads the
- * whole period. Throws SearchTooLongError.
+ * Reads the hits of a period, newest first, until there are `enough`, which may be infinite. Throws
+ * SearchTooLongError.
  */
 async function readWindow<Item extends Candidate, Row extends { readonly id: string }>(
   db: Db,

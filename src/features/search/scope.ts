@@ -5,13 +5,13 @@ import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Phrase } from './query.ts';
 
-/** The words and the filters of a search, which have the names of the query. */
+/** The words and the filters of a search, named as in the query. */
 export interface Search {
   readonly phrases: readonly Phrase[];
   /** Milliseconds of `performance.now()` after which the search gives up. */
   readonly deadlineMs: number;
   readonly conversation_id?: string | undefined;
-  /** The actor that the caller's kind of reader sees as the author. */
+  /** The author's actor, as the caller's kind of reader sees it. */
   readonly author_id?: string | undefined;
   readonly has?: 'file' | undefined;
   /** RFC 3339, excluded, as is `after`. */
@@ -19,11 +19,11 @@ export interface Search {
   readonly after?: string | undefined;
 }
 
-/** A search with the extent of what its caller may find, and the times that it is limited to. */
+/** A search with the extent that its caller may find, and its limits of time. */
 export interface Scope extends Search, Period {
   /** The first parameters of each statement. */
   readonly values: ScopeValues;
-  /** The conversation to search, or those of a caller that may read only those and they are few. */
+  /** The conversation to search, or all conversations of a caller that may read only these few. */
   readonly few: readonly string[] | undefined;
   /** The time of Postgres before the search began. */
   readonly now: string;
@@ -63,7 +63,7 @@ export async function readScope(db: Querier, principal: Principal, search: Searc
 /**
  * SQL: whether the caller may find messages of this conversation (`c`, a row of conversations) at
  * the snapshot of the statement. Differs from readableConversation in direct messages of others:
- * callers of the whole account find those only if they name the conversation. The parameters are
+ * callers of the whole account find those only by naming the conversation. The parameters are
  * ScopeValues, from $1 on.
  */
 export const IS_READABLE = `c.account_id = $1 AND c.deleted_at IS NULL AND ($5::text IS NULL OR c.id = $5)
@@ -72,7 +72,7 @@ export const IS_READABLE = `c.account_id = $1 AND c.deleted_at IS NULL AND ($5::
         SELECT FROM participants p WHERE p.conversation_id = c.id AND p.actor_id = $2 AND p.${IS_MEMBER} OFFSET 0
       ))`;
 
-/** Up to this many conversations are looked up one by one; no other entry is read. */
+/** Up to this many conversations are looked up one by one, without reading other entries. */
 const FEW = 64;
 
 const READ_SCOPE = statement<

@@ -2,10 +2,10 @@ import { attention, type Check, duration, ok } from '../../core/installation/che
 import { readMetric } from '../../platform/metrics.ts';
 import type { SearchMetrics } from './metrics.ts';
 
-/** As the alerts of docs/operations.md have it. */
+/** Seconds, as in the alerts of docs/operations.md. */
 const LATE_S = 60;
 
-/** Whether search finds what was sent lately. */
+/** Returns the check that search finds recent messages. */
 export function searchCheck(metrics: Pick<SearchMetrics, 'searchLagSeconds'>): Check {
   return {
     name: 'search',

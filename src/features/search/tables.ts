@@ -13,12 +13,12 @@ interface SearchTables {
     id: string;
     conversation_id: string;
     account_id: string;
-    /** When the message was sent, or the conversation was made. */
+    /** When the message was sent, or the conversation was created. */
     at: string;
     terms: string;
   };
 
-  /** Ids that have no entry yet or a former one, written by triggers. The arrays are parallel. */
+  /** Ids with a missing or outdated entry, written by triggers. The arrays are parallel. */
   search_notes: {
     id: Generated<number>;
     entry_ids: string[];
@@ -29,7 +29,7 @@ interface SearchTables {
   /** A table of one row. */
   search_state: {
     id: Generated<boolean>;
-    /** Messages and conversations of before up to this id have entries; null if all have. */
+    /** Earlier messages and conversations up to this id have entries; null if all have. */
     filled_through: string | null;
     next_part_at: Time;
   };

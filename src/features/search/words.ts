@@ -40,7 +40,7 @@ export function wordsOf(text: string, purpose: 'document' | 'query'): Word[] {
 
 /** Returns the words of a document without their positions. */
 export function documentWords(text: string): readonly string[] {
-  // Most texts are plain: these steps allocate a quarter of what the others do.
+  // Most texts are plain: these steps allocate a quarter of the others' memory.
   if (isPlain(text)) return text.toLowerCase().match(PLAIN_WORDS) ?? [];
   return wordsOf(text, 'document').map((word) => word.text);
 }
@@ -77,7 +77,7 @@ export function isOfPairs(word: string): boolean {
   return OF_PAIRS.test(word);
 }
 
-/** Longer words are found by this many characters. */
+/** Length at which longer words are cut. */
 const MAX_WORD = 64;
 
 /** Returns whether the text is plain ASCII. */
@@ -90,7 +90,7 @@ const PLAIN_WORDS = new RegExp(`(?<![a-z0-9])[a-z0-9]{1,${MAX_WORD}}`, 'g');
 const PLAIN = /^[\t\r\n\x20-\x7e]*$/;
 
 /**
- * Marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters, which readers omit. Those of other
+ * Marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters, which readers omit. Marks of other
  * scripts are vowels.
  */
 const MARKS =

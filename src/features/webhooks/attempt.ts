@@ -77,7 +77,7 @@ function sign(secret: Buffer, { id, timestamp, body }: Signed): string {
   return `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 }
 
-/** `data` is JSON. Everything else is our own text, which needs no escaping. */
+/** Returns the body. `data` is JSON; everything else is our own text, which needs no escaping. */
 function bodyOf(
   { event_type, occurred_at, conversation_id, sequence, head }: Delivery,
   data: string,
@@ -94,8 +94,7 @@ function errorOf(status: number): DeliveryError {
   return status >= 300 && status < 400 ? 'redirect' : 'status';
 }
 
-// A refused address looks like an unknown host; otherwise anyone could ask which names the
-// operator's DNS knows.
+// A refused address looks like an unknown host; otherwise anyone could probe the operator's DNS.
 const CONDITIONS: Readonly<Record<OutboundCondition, DeliveryError>> = {
   invalid_format: 'connection_error',
   validation_failed: 'connection_error',

@@ -16,8 +16,8 @@ import { type Replays, requestReplay } from './replays.ts';
 import { findWebhook, lockEnabled } from './webhook-store.ts';
 
 /**
- * Routes for the proof of delivery and for replays (docs/contract.md#completeness), for admins.
- * Closed to agents.
+ * Returns the routes for the proof of delivery and for replays (docs/contract.md#completeness), for
+ * admins. Closed to agents.
  */
 export function completenessRoutes(
   database: Database,

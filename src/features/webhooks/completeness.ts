@@ -36,16 +36,14 @@ export class Completeness {
 
   /** Returns the time before which every event was delivered. */
   async allThrough(webhookId: string): Promise<string> {
-    // Those of the outbox rows that become events.
+    // The topics of outbox rows that become events.
     const { database } = this.#options;
     const topics = [...CORE_TOPICS, ...database.hooks.all('eventTopic')];
     const [row] = await database.query(PROVE_ALL, webhookId, topics);
     return row!.all_through;
   }
 
-  /**
-   * Returns a page of the conversations of which the webhook was sent messages, in its direction.
-   */
+  /** Returns a page of the conversations with messages for the webhook, in the page's direction. */
   async page(webhookId: string, page: KeysetPage): Promise<Progress[]> {
     const { database } = this.#options;
     const listed = await LISTED.readPage(database, [webhookId], page);
@@ -58,8 +56,8 @@ export class Completeness {
   }
 
   /**
-   * Settles sequences that are neither a message nor a void, such as those of a node that died,
-   * because perhaps nobody else reads the conversation. The next request finds them settled.
+   * Settles sequences that are neither a message nor a void, such as the sequences of a node that
+   * died, because perhaps nobody else reads the conversation. The next request finds them settled.
    */
   #settle(progress: readonly Progress[]): void {
     const { timeline, log } = this.#options;

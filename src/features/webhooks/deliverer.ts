@@ -26,9 +26,9 @@ export interface DelivererOptions extends Pick<NodeParts, 'database' | 'log'> {
 }
 
 /**
- * Sends deliveries: those of new events at once, and pending ones when they are due, whichever node
- * has recorded them. A try of a node that dies is repeated when its lease ends, so every delivery
- * is tried until its row says that it is done.
+ * Sends deliveries, whichever node has recorded them: new events at once, pending deliveries when
+ * they are due. A try of a node that dies is repeated when its lease ends, so every delivery is
+ * tried until its row records its end.
  */
 export class Deliverer {
   readonly #options: DelivererOptions;
@@ -75,10 +75,10 @@ export class Deliverer {
   }
 
   /**
-   * Tries each at once. Resolves when all are recorded, with their outcomes or as pending, within
-   * half a second: only then may the outbox rows of their events go. Callers that handle events in
-   * batches wait while the next batch runs, not before it. Rejects while Postgres is unavailable;
-   * the events are then handled again, with the same ids.
+   * Tries each delivery at once. Resolves within half a second, when all are recorded, with their
+   * outcomes or as pending: only then may the outbox rows of their events go. Callers that handle
+   * events in batches wait while the next batch runs, not before it. Rejects while Postgres is
+   * unavailable; the events are then handled again, with the same ids.
    */
   async deliver(tries: readonly FirstTry[]): Promise<void> {
     const recorded: Promise<void>[] = [];
@@ -90,7 +90,7 @@ export class Deliverer {
         underWay.push(one);
         recorded.push(record.promise);
       } else {
-        // It gets a place when it is taken.
+        // The delivery gets a place when it is taken.
         recorded.push(this.#recorder.add({ delivery, state: pending(0), isNew: true }));
       }
     }
@@ -109,7 +109,7 @@ export class Deliverer {
     this.#sender.wake();
   }
 
-  /** Waits up to `ms` milliseconds for running tries, and leaves the others to other nodes. */
+  /** Waits up to `ms` milliseconds for running tries, and leaves all others to other nodes. */
   drain(ms: number): Promise<void> {
     return this.#sender.drain(ms);
   }
@@ -175,7 +175,7 @@ export class Deliverer {
     writing.then(record?.resolve, record?.reject ?? (() => undefined));
   }
 
-  /** Records a try that has run too long for the outbox row to wait for it. */
+  /** Records a try that runs too long for the outbox row to wait. */
   #recordUnended(one: Try): void {
     if (one.record === undefined) return;
     const isLeft = this.#sender.withdraw(one);
@@ -198,8 +198,8 @@ export class Deliverer {
   async #write(ones: readonly Recorded[]): Promise<void> {
     const { database, log } = this.#options;
     const [added, settled] = [ones.filter(({ isNew }) => isNew), ones.filter(({ isNew }) => !isNew)];
-    // Not durable on return, but the log of Postgres has them before the removal of the outbox row:
-    // after a crash that loses them the event still exists, and is handled again.
+    // Not durable on return, but the log of Postgres has them before the removal of the outbox row.
+    // After a crash that loses them, the event still exists and is handled again.
     const [adding, settling] = await Promise.allSettled([
       added.length === 0 ? undefined : addDeliveries(database.relaxed, added),
       DELIVERIES.settle(
@@ -250,9 +250,9 @@ function withdrawn({ attempts }: Delivery): DeliveryState {
 
 /** Maximum concurrent tries of one webhook on this node. */
 const SIDE_BY_SIDE = 16;
-/** Maximum deliveries of one webhook in memory that a sweep has taken. */
+/** Maximum deliveries of one webhook in memory from sweeps. */
 const ROOM = 64;
-/** The same including first tries, which come in bursts and are short-lived (`withdraw`). */
+/** The same with first tries, which come in bursts and are short-lived (`withdraw`). */
 const ROOM_OF_FIRST = 512;
 
 const TIMEOUT_MS = 15_000;
@@ -260,6 +260,6 @@ const TIMEOUT_MS = 15_000;
 const CROWD = 1_000;
 /** The outbox row of an event, which waits for the record, is taken over after two seconds. */
 const RECORD_AFTER_MS = 500;
-/** A delivery may wait for its turn for as long as the one before it may take. */
+/** A delivery may wait for its turn as long as the previous delivery may take. */
 const LEASED_TIMEOUTS = 2;
 const MAX_TAKEN = 500;

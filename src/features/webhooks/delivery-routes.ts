@@ -13,7 +13,7 @@ import type { DeliveryRow } from './delivery.ts';
 import { findDelivery, insertTest, readDeliveries, startOver } from './delivery-store.ts';
 import { findWebhook, lockEnabled } from './webhook-store.ts';
 
-/** Routes for deliveries (docs/contract.md#webhooks), for admins. Closed to agents. */
+/** Returns the routes of deliveries (docs/contract.md#webhooks), for admins. Closed to agents. */
 export function deliveryRoutes(database: Database, deliverer: Deliverer): Route[] {
   const common = { since: '1.2.harbor', agents: false } as const;
   return [

@@ -9,7 +9,7 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import { type Due, LeasedRows } from '../../platform/db/queue/leased-rows.ts';
 import type { Delivery, DeliveryRow, Tried } from './delivery.ts';
 
-/** The state that is stored after a try, or for a delivery without one. */
+/** The state that is stored after a try, or for an untried delivery. */
 export type DeliveryState = Omit<Tried, 'next_try_at'> & Due;
 
 /** Returns the state of a delivery that waits this long for its next try or its lease's end. */
@@ -20,8 +20,8 @@ export function pending(due_in_ms: number, attempts = 0): DeliveryState {
 
 /**
  * Adds deliveries with their states in one statement. An existing delivery takes a state only if it
- * was pending and the new one is not. Leaves out deliveries of deleted webhooks. Those of disabled
- * webhooks that were not delivered are stored as failed, unless there are too many
+ * was pending and the new state is not. Leaves out deliveries of deleted webhooks. Undelivered ones
+ * of disabled webhooks are stored as failed, unless there are too many
  * (docs/decisions.md#failed-deliveries-are-kept).
  */
 export async function addDeliveries(
@@ -111,8 +111,8 @@ const INSERT = statement<[deliveries: string]>('insert-webhook-deliveries')`
       last_error = excluded.last_error, last_ms = excluded.last_ms, updated_at = clock_timestamp()
       WHERE webhook_deliveries.status = 'pending' AND excluded.status <> 'pending'`;
 
-// Webhooks with pending deliveries are looked up one by one in the index, so that one with many is
-// not read through.
+// Webhooks with pending deliveries are looked up one by one in the index, so that a webhook with
+// many deliveries is not read through.
 const WAITING = `waiting AS (
       (SELECT webhook_id FROM webhook_deliveries WHERE status = 'pending' ORDER BY webhook_id LIMIT 1)
       UNION ALL
@@ -134,12 +134,12 @@ export const HAS_DUE = `EXISTS (
 const MOST_COUNTED = 100_000;
 
 /**
- * Waiting deliveries. A node takes at most `room` of each webhook, so that none takes the place of
- * another; `rooms` are those of the webhooks that are busy on the node.
+ * Waiting deliveries. A node takes at most `room` of each webhook, so that no webhook displaces
+ * another; `rooms` lists the webhooks that are busy on the node.
  */
 export const DELIVERIES = new LeasedRows<
   Pick<Delivery, 'webhook_id' | 'id'>,
-  // Withheld if it concerns a direct message and the webhook no longer includes those.
+  // Withheld if it concerns a direct message, which the webhook no longer includes.
   Delivery & { readonly is_withheld: boolean },
   [webhookIds: readonly string[], rooms: readonly number[], room: number, limit: number],
   DeliveryState

@@ -19,22 +19,22 @@ export function encodeData(version: Version, { schema, value }: EventData): stri
   return JSON.stringify(formAt(version, schema, value));
 }
 
-/** Returns the data that sockets get of an event, or undefined if the team does not get it. */
+/** Returns the data that sockets get for an event, or undefined if the team does not get it. */
 export function dataOf({ event, team }: DomainEvent): EventData | undefined {
   return team && { schema: EVENT_DATA[event].data, value: team };
 }
 
 /**
- * Returns whether an event goes to webhooks. Events of a conversation do; those on the feed of one
- * actor do not.
+ * Returns whether an event goes to webhooks: events of conversations do, those on an actor's feed
+ * do not.
  */
 export function isOfConversation({ stream, conversationId }: DomainEvent): boolean {
   return stream === conversationId;
 }
 
 /**
- * Reads the data of all tries but the first from the present resources. Payloads are not stored, so
- * that content needs to be erased in one place only. Simultaneous requests share reads.
+ * Reads the data of later tries from the present resources. Payloads are not stored, so that
+ * content needs to be erased in one place only. Simultaneous requests share reads.
  */
 export function eventDataReader(from: EventReads): ReadData {
   const reads = new GatheredReads((deliveries: readonly Delivery[]) => readAll(from, deliveries));
@@ -61,14 +61,12 @@ async function readAll(
 /** Returns the data of each resource that still exists. */
 type Read = (from: EventReads, deliveries: readonly Delivery[]) => Promise<ReadonlyMap<string, EventData>>;
 
-/**
- * Events of features, and those that applications name, are read by the features (`eventReaders`).
- */
+/** Features read their own events and those that applications name (`eventReaders`). */
 const READERS: Readonly<Partial<Record<string, Read>>> = {
   'message.created': async ({ database, files }, deliveries) => {
     const rows = await readSentMessages(database, idsOf(deliveries));
     const messages = await withParts(database, files, rows);
-    // The audience decides only what customers get.
+    // The audience affects only the data for customers.
     return byResource(messages.map((message) => messageEvent('message.created', message, 'internal')));
   },
   'message.updated': changed('message.updated'),
@@ -85,7 +83,7 @@ const READERS: Readonly<Partial<Record<string, Read>>> = {
   'participant.removed': changed('participant.removed'),
 };
 
-/** Nothing is found for events of a feature that is not installed. */
+/** Returns the reader of a type. Without the event's feature, it finds nothing. */
 function readerOf(type: string): Read {
   if (Object.hasOwn(READERS, type)) return READERS[type]!;
   return async (from, deliveries) => {

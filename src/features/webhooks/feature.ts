@@ -20,7 +20,7 @@ const OF_WEBHOOKS = { by: 'webhook_id', of: 'webhooks' };
 
 export const webhooks: Feature = webhooksBy(WEBHOOK_TIMES);
 
-/** Campaigns pass shorter times. */
+/** Returns the feature; campaigns pass shorter times. */
 export function webhooksBy(times: WebhookTimes): Feature {
   return {
     hooks: {

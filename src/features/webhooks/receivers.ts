@@ -5,8 +5,8 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import type { Receiver } from './delivery.ts';
 
 /**
- * Caches the receivers of webhooks until a change is announced. Disabled ones are cached too,
- * because their events go on.
+ * Caches the receivers of webhooks until a change is announced. Disabled webhooks are cached too,
+ * because their events continue.
  */
 export class Receivers {
   readonly #cache: RevocableCache<(Receiver & Pick<ReceiverRow, 'is_open'>) | undefined>;

@@ -30,7 +30,7 @@ type RecordedMessage = Omit<SentMessage, 'rosterVersion'>;
 
 /**
  * Makes a delivery of each committed event for each webhook that wants it. Handlers of the outbox
- * call it, and their row stays until the promise resolves: events that are not stored by then are
+ * call it, and their row stays until the promise resolves. Events that are not stored by then are
  * recorded again by the node that takes the row over. `isRepeated` means that the event may have
  * been recorded before; its deliveries are then stored before they are tried, so that an existing
  * delivery is not tried again.
@@ -46,7 +46,7 @@ export class EventRecorder {
     this.#options = options;
   }
 
-  /** Returns undefined if no webhook can want the messages, so that sends wait for nothing. */
+  /** Returns undefined if no webhook can want the messages, so that sends do not wait. */
   sent(messages: readonly RecordedMessage[], isRepeated: boolean): Promise<void> | undefined {
     const { webhooks } = this.#options.listeners.found;
     if (webhooks.size === 0) return undefined;
@@ -54,7 +54,7 @@ export class EventRecorder {
     return own.length === 0 ? undefined : this.#recordSent(own, isRepeated);
   }
 
-  /** `events` were published for these changes, and all have the same type. */
+  /** Records `events`, which were published for these changes and have one type. */
   async changed(
     events: readonly DomainEvent[],
     changes: readonly Change[],
@@ -125,7 +125,7 @@ export class EventRecorder {
         sequence,
         head: heads.get(row.conversation_id)!,
         resourceId: row.id,
-        // When it entered the timeline, which later changes of the message do not affect.
+        // The time when it entered the timeline, which later changes of the message do not affect.
         at: outcome?.at ?? created_at,
         trace,
         data: { schema: EVENT_DATA['message.created'].data, value: presentForTeam(row, message) },

@@ -10,7 +10,7 @@ import { deleteWebhook, lockWebhookById } from './webhook-store.ts';
 
 export interface RemovalOptions extends Pick<NodeParts, 'database' | 'log'> {
   readonly times: Pick<WebhookTimes, 'disabledMs'>;
-  /** Days for which deliveries are kept that wait for nothing. */
+  /** Days for which delivered and withdrawn deliveries are kept. */
   readonly keepDays: number;
   /** Maximum failed deliveries of a webhook. */
   readonly maxFailed?: number;

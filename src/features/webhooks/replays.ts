@@ -6,7 +6,7 @@ import { Loop } from '../../platform/lifecycle.ts';
 
 /**
  * Makes deliveries of replays pending again, a limited number each second, so that new events do
- * not wait behind all of them. The progress is in the webhook's row: any node continues it.
+ * not wait behind them. The progress is in the webhook's row: any node continues it.
  */
 export class Replays {
   readonly #loop: Loop;
@@ -38,7 +38,7 @@ export class Replays {
 }
 
 const ADVANCE_EVERY_MS = 1_000;
-/** Of one webhook in a round. */
+/** Most deliveries of one webhook in a round. */
 const MAX_DELIVERIES = 1_000;
 
 /**
@@ -52,13 +52,13 @@ export async function requestReplay(tx: Tx, webhookId: string, sinceUs: number):
 
 /**
  * Makes the next deliveries of every replay pending, at most `limit` of a webhook. Skips replays
- * that other nodes are advancing. Returns how many webhooks had deliveries.
+ * that other nodes are advancing. Returns the number of webhooks with deliveries.
  */
 export async function advanceReplays(db: Querier, limit: number): Promise<number> {
   return (await db.query(ADVANCE, limit)).length;
 }
 
-/** SQL: an id below the deliveries of this microsecond and above all earlier ones. */
+/** Returns SQL: an id below the deliveries of this microsecond and above all earlier ones. */
 function idAt(microseconds: string): string {
   return `'whd_' || lpad(to_hex(${microseconds}), 13, '0')`;
 }

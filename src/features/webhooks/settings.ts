@@ -9,7 +9,7 @@ type WebhookSettings = Readonly<ReturnType<typeof readWebhookSettings>>;
 
 export function readWebhookSettings(reader: Reader) {
   return {
-    /** How long webhook deliveries are kept that wait for nothing. */
+    /** Days for which delivered and withdrawn deliveries are kept. */
     webhookDays: reader.read('PARLEY_WEBHOOK_DAYS', wholeNumber(1, 3_650), 30),
   };
 }

@@ -30,7 +30,7 @@ interface WebhookTables {
     all_through: Time;
     /** Actor id. */
     created_by: string;
-    /** Since when events were not recorded, or null if all were. Nothing later can be proven. */
+    /** The time from which events were not recorded, or null. No later event can be proven. */
     lost_since: string | null;
     /** The deliveries between these ids are to be sent again. Null if there are none. */
     replay_after: string | null;
@@ -41,7 +41,7 @@ interface WebhookTables {
     webhook_id: string;
     /** timedId: the microsecond of the event, and a hash of webhook and event. */
     id: string;
-    /** timedId: the microsecond of the event, and a hash of what it is. */
+    /** timedId: the microsecond of the event, and a hash of its type and resource. */
     event_id: string;
     event_type: string;
     conversation_id: string | null;
@@ -50,7 +50,7 @@ interface WebhookTables {
     /** The highest number of the conversation when the event was recorded. */
     head: number | null;
     resource_id: string | null;
-    /** What reading the resource again needs besides its id. */
+    /** The details, besides its id, that are needed to read the resource again. */
     change: ColumnType<object | null, string | null | undefined, never>;
     occurred_at: string;
     status: Generated<DeliveryStatus>;
@@ -64,7 +64,7 @@ interface WebhookTables {
     last_ms: number | null;
     /** W3C `traceparent` of the request that caused the event. */
     trace: string | null;
-    /** Whether it was delivered already, before a replay or a redelivery sends it again. */
+    /** Whether it was delivered before a replay or a redelivery sends it again. */
     was_delivered: Generated<boolean>;
   };
 

@@ -2,10 +2,10 @@ import { attention, type Check, duration, ok } from '../../core/installation/che
 import { readMetric } from '../../platform/metrics.ts';
 import type { WebhookMetrics } from './metrics.ts';
 
-/** By then an event has been tried several times. */
+/** Seconds within which an event has been tried several times. */
 const LATE_S = 600;
 
-/** Whether receivers take their events. */
+/** Returns the check that receivers accept their events. */
 export function webhookCheck(
   metrics: Pick<WebhookMetrics, 'webhookPending' | 'webhookPendingSeconds'>,
 ): Check {

@@ -27,7 +27,7 @@ import {
   type WebhookRow,
 } from './webhook-store.ts';
 
-/** Routes for webhooks (docs/contract.md#webhooks), for admins. Closed to agents. */
+/** Returns the routes of webhooks (docs/contract.md#webhooks), for admins. Closed to agents. */
 export function webhookRoutes({ database, guard }: NodeParts): Route[] {
   const common = { since: '1.2.harbor', agents: false } as const;
   return [

@@ -47,7 +47,7 @@ export function lockWebhook(tx: Tx, accountId: string, id: string): Promise<Webh
     .executeTakeFirstOrThrow(() => notFound('webhook', 'id'));
 }
 
-/** For changes without a caller's request. Returns undefined if the webhook is gone. */
+/** Locks a webhook for changes without a caller's request. Returns undefined if it is gone. */
 export function lockWebhookById(tx: Tx, id: string): Promise<WebhookRow | undefined> {
   return webhookOf(tx, id).forUpdate().executeTakeFirst();
 }
@@ -112,7 +112,7 @@ export async function updateWebhook(
   return row;
 }
 
-/** Must end every change that decides which events are sent where. */
+/** Announces a change, as every change to the events or receivers of webhooks must. */
 async function changed(tx: Tx, id: string): Promise<void> {
   await changeListeners(tx);
   await enqueueRightsChanged(tx, [id]);

@@ -16,7 +16,7 @@ export function presentWebhook(row: WebhookRow): Webhook {
   });
 }
 
-/** Includes the secret, in the form of Standard Webhooks; it is shown once. */
+/** Returns a new webhook with its secret, in the form of Standard Webhooks; it is shown once. */
 export function presentNewWebhook(row: WebhookRow): NewWebhook {
   return { ...presentWebhook(row), secret: `whsec_${row.secret.toString('base64')}` };
 }
@@ -30,7 +30,7 @@ export function readWebhookUrl(text: string, guard: AddressGuard): string {
 
 /**
  * Throws ApiError `invalid_format` or `validation_failed` (param url), or `validation_failed`
- * (param event_types[n]) for events that do not exist or that no webhook is sent.
+ * (param event_types[n]) for events that do not exist or go to no webhook.
  */
 export function checkWebhook(
   { url, event_types: filters = [] }: { readonly url?: string; readonly event_types?: readonly string[] },

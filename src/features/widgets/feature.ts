@@ -15,7 +15,7 @@ import { widgetRoutes } from './widgets/widget-routes.ts';
 
 export const widgets: Feature = widgetsFrom(BUILT);
 
-/** Tests pass another folder of built files. */
+/** Returns the feature; tests pass another folder of built files. */
 export function widgetsFrom(built: URL): Feature {
   return {
     hooks: {

@@ -1,7 +1,7 @@
 import type { Holdings } from '../../core/resources/holdings.ts';
 import { forgetAddresses } from './addresses/confirmation-store.ts';
 
-/** Widgets, and what is known of their visitors beside their conversations. */
+/** Widgets, and the data about their visitors besides their conversations. */
 export const widgetHoldings: Holdings = {
   tables: {
     widgets: { account: 'last', moved: { last: 'true' } },

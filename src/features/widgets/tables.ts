@@ -30,11 +30,11 @@ interface WidgetTables {
 
   /** Customers that came by a widget without a name. */
   visitors: {
-    /** Actor id; the actor itself goes once another customer has claimed the visitor. */
+    /** Actor id; the actor is removed once another customer has claimed the visitor. */
     id: string;
     account_id: string;
     widget_id: string;
-    /** Actor id of the customer that the visitor turned out to be. */
+    /** Actor id of the customer that the visitor is. */
     claimed_by: string | null;
     claimed_at: string | null;
     /** The conversations that became the customer's. */

@@ -22,7 +22,7 @@ export class Channels<Frame> {
     return this.#channels.keys();
   }
 
-  /** Every call is a subscription of its own, also for a listener that is subscribed already. */
+  /** Adds a listener. Every call is a subscription of its own, also for the same listener. */
   add(name: string, listener: FrameListener<Frame>): Subscription {
     let channel = this.#channels.get(name);
     if (channel === undefined) {
@@ -42,9 +42,9 @@ export class Channels<Frame> {
   }
 
   /**
-   * Calls the channel's listeners. One that leaves meanwhile is not called again; one that joins
+   * Calls the channel's listeners. A listener that leaves meanwhile is not called again; a new one
    * does not get this frame. A frame delivered from inside a listener of the channel waits until
-   * this one has reached all of them: otherwise later listeners would get the two in reverse order.
+   * this frame has reached all: otherwise later listeners would get the two in reverse order.
    */
   deliver(name: string, frame: Frame): void {
     const channel = this.#channels.get(name);

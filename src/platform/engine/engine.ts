@@ -33,12 +33,10 @@ export interface Engine<Frame> extends EngineShard {
   /** 12 random characters, new for every instance, by which the node ignores its own frames. */
   readonly nodeId: string;
 
-  /**
-   * Its shards, which are lost and healed one by one. A single Redis is the only shard of itself.
-   */
+  /** Its shards, which are lost and healed one by one. A single Redis is its own only shard. */
   readonly shards: readonly EngineShard[];
 
-  /** The shard that carries this channel, or counts this stream. */
+  /** Returns the shard that carries this channel, or counts this stream. */
   shardOf(id: string): EngineShard;
 
   /**
@@ -86,20 +84,20 @@ export interface Engine<Frame> extends EngineShard {
   close(): Promise<void>;
 }
 
-/** The whole engine, or what it has for some channels and streams. */
+/** The whole engine, or its part for some channels and streams. */
 export interface EngineShard {
   /** True from a proof of the link until one fails or is overdue; always true in a MemoryEngine. */
   readonly healthy: boolean;
 
   /**
    * True while frames of other nodes may fail to arrive without a report: the link is away, its
-   * proof is overdue, or another node says that it cannot publish. What was read before is then not
-   * to be relied on for longer than a second.
+   * proof is overdue, or another node says that it cannot publish. Earlier reads then hold for a
+   * second at most.
    */
   readonly inDoubt: boolean;
 }
 
-/** What nodes say to each other, by another way than the engine, while one cannot publish. */
+/** Notices between nodes, by another way than the engine, while a node cannot publish. */
 export interface Notices {
   /** The last moment (`performance.now()`) of which it is known that no node was cut off. */
   readonly clearMs: number;
@@ -138,9 +136,9 @@ export interface Missed {
    * link or that of another node is away, so that the same is reported again in a second.
    */
   readonly reason: 'link' | 'frames' | 'silence' | 'away';
-  /** The affected channels, or undefined for any. `has` also holds for those without listeners. */
+  /** The affected channels, or undefined for any. `has` also knows channels without listeners. */
   readonly channels: ReadonlySet<string> | undefined;
-  /** How many frames are known to be lost. */
+  /** Number of frames known to be lost. */
   readonly frames: number;
   /**
    * Every frame published before this moment (`performance.now()`, ms) arrived. A reader of
@@ -177,7 +175,7 @@ export interface Addition {
 export interface Tally {
   /** The total of all nodes in the open window. */
   readonly total: number;
-  /** How much of `take` was added. */
+  /** The part of `take` that was added. */
   readonly taken: number;
   /** Identifies the open window: the next one of this key has another number. */
   readonly window: number;

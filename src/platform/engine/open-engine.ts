@@ -7,14 +7,14 @@ import type { SeveralRedis } from './shards/several-redis.ts';
 
 export interface EngineOptions<Frame> {
   readonly codec: FrameCodec<Frame>;
-  /** Empty: this process is alone. */
+  /** Empty if this process is alone. */
   readonly addresses: readonly RedisAddress[];
-  /** The names of those in use. */
+  /** Names of the addresses in use. */
   readonly used: readonly string[];
   readonly log: Logger;
   readonly metrics: Metrics;
   /**
-   * Of a Redis, or of the only one. Without them, a frame that Redis does not take is refused.
+   * Notices of a named Redis, or of the only one. Without them, a frame not taken is refused.
    */
   readonly notices?: ((name?: string) => Notices) | undefined;
   /** The same for a Redis Cluster. */
@@ -25,7 +25,7 @@ export interface EngineOptions<Frame> {
 export interface OpenedEngine<Frame> {
   readonly engine: Engine<Frame>;
   readonly description: string;
-  /** Absent where there are not several. */
+  /** Absent unless there are several Redis. */
   readonly several?: SeveralRedis<Frame>;
 }
 

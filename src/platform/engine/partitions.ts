@@ -1,7 +1,7 @@
 /**
  * The names of channels and counters in Redis: `parley:ch:{p017}:<channel>`. The tag in braces is
- * the partition, a stable hash of the channel or stream onto a fixed number, so that a Redis
- * Cluster keeps a partition in one slot without any name being changed
+ * the partition, a stable hash of the channel or stream onto a fixed number. So a Redis Cluster
+ * keeps a partition in one slot without any name being changed
  * (docs/decisions.md#names-in-redis-carry-a-fixed-partition).
  */
 export const PARTITIONS = 256;
@@ -24,14 +24,14 @@ export function channelName(channel: string): string {
   return redisName('ch', channel);
 }
 
-/** The inverse of `channelName`. */
+/** Returns the channel of a name, as the inverse of `channelName`. */
 export function channelOf(name: Buffer): string {
   return name.toString('utf8', CHANNEL_START);
 }
 
 const CHANNEL_START = 'parley:ch:'.length + TAG_LENGTH;
 
-/** FNV-1a over UTF-16 units. A change of it renames every counter. */
+/** Returns the partition by FNV-1a over UTF-16 units. Another hash would rename every counter. */
 export function partitionOf(id: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < id.length; index++) {
@@ -41,7 +41,7 @@ export function partitionOf(id: string): number {
   return ((hash >>> 16) ^ hash) & (PARTITIONS - 1);
 }
 
-/** A channel of that partition whose name begins so; always the same one. */
+/** Returns the fixed channel of a partition for this prefix. */
 export function channelIn(start: string, partition: number): string {
   for (let n = 0; ; n++) {
     const channel = `${start}:${n}`;
@@ -49,7 +49,7 @@ export function channelIn(start: string, partition: number): string {
   }
 }
 
-/** The channels of each partition that has any. */
+/** Returns the channels of each partition that has any. */
 export function bySlot(channels: readonly string[]): string[][] {
   return [...Map.groupBy(channels, partitionOf).values()];
 }

@@ -13,17 +13,17 @@ export interface Flow {
 /**
  * A request's body as it arrives, for a reader that does not want all of it in memory. It has one
  * reader: iteration ends with the last byte, or throws ApiError `client_closed_request` if that
- * never arrives, `service_unavailable` if there is no room for what waits. A reader slower than the
- * client makes the client wait. Memory then holds MAX_WAITING_BYTES and one piece. Later bytes wait
- * on the disk, because the library goes on reading a paused connection while each read fills its
- * buffer of 512 KiB: from a fast client, 48 of the 50 pieces of a mail of 25 MiB arrive after the
- * pause.
+ * never arrives, `service_unavailable` if there is no room for waiting bytes. A reader slower than
+ * the client makes the client wait. Memory then holds MAX_WAITING_BYTES and one piece. Later bytes
+ * wait on the disk, because the library goes on reading a paused connection while each read fills
+ * its buffer of 512 KiB: from a fast client, 48 of the 50 pieces of a mail of 25 MiB arrive after
+ * the pause.
  */
 export class BodyStream implements AsyncIterable<Buffer> {
   readonly #flow: Flow;
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
-  /** The bytes after those of `#waiting`. */
+  /** The bytes that follow `#waiting`. */
   #spill: SpillFile | undefined;
   #isPaused = false;
   #state: 'coming' | 'whole' | 'broken' | 'unwanted' = 'coming';
@@ -34,7 +34,7 @@ export class BodyStream implements AsyncIterable<Buffer> {
     this.#flow = flow;
   }
 
-  /** `bytes` need to be valid during the call only. */
+  /** Adds `bytes`, which need to be valid during the call only. */
   push(bytes: Uint8Array, last: boolean): void {
     if (this.#state !== 'coming') return;
     if (this.#waitingBytes > MAX_WAITING_BYTES || this.#hasSpilled) this.#spillOver(bytes);
@@ -45,7 +45,7 @@ export class BodyStream implements AsyncIterable<Buffer> {
     this.#wake?.();
   }
 
-  /** The client is gone. */
+  /** Ends the stream with an error, because the client is gone. */
   break(): void {
     if (this.#state === 'coming') this.#state = 'broken';
     this.#wake?.();

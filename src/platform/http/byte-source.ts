@@ -22,7 +22,7 @@ export interface Sink {
 export interface SendingListener {
   /** Called once, before the first piece, to write the status and headers. */
   head(): void;
-  /** The client took a piece. */
+  /** Called when the client has taken a piece. */
   progress(): void;
 }
 
@@ -31,7 +31,7 @@ export class SourceSender {
   readonly #source: ByteSource;
   readonly #sink: Sink;
   readonly #listener: SendingListener;
-  /** Nothing more will be sent. */
+  /** Whether nothing more will be sent. */
   #isOver = false;
   /** The piece being sent, and its offset in the whole body. */
   #piece: Buffer = NOTHING;

@@ -21,14 +21,14 @@ export interface ConnectionUser {
 export interface ConnectionHost {
   /** Returns once the request whose head the library has just delivered. */
   takeArriving(): ConnectionUser | undefined;
-  /** The connection closed or was handed over. */
+  /** Called when the connection closed or was handed over. */
   forget(connection: ClientConnection): void;
 }
 
 /**
  * One TCP connection. The library closes a connection that brings no request for 8 to 12 s, counted
- * from its acceptance by the kernel, so a client that is too busy to write at once finds it closed
- * under the request that it has just sent. This object keeps it open as long as the server allows.
+ * from its acceptance by the kernel. A client too busy to write at once would find it closed under
+ * the request that it has just sent. This object keeps it open as long as the server allows.
  *
  * The library does not report the connection of a request. But it calls the connection's data
  * handler directly after the request's handler, also without a body, which associates the two.

@@ -1,7 +1,7 @@
 import { type ByteSource, isSource, type Sink } from './byte-source.ts';
 import { isOpenBody, type OpenBody, type OpenSink } from './open-body.ts';
 
-/** The one answer of an exchange. */
+/** The answer of an exchange. */
 export interface HttpResponse {
   readonly status: number;
   /** A source is read while it is sent, an open body written; null is no content. */
@@ -51,7 +51,7 @@ export function statusLine(status: number): string {
   return reason === undefined ? String(status) : `${status} ${reason}`;
 }
 
-/** For statuses for which Node has the words of an earlier standard, or none. */
+/** Texts for statuses that Node lacks, or names as an earlier standard did. */
 const REASONS: Readonly<Record<number, string>> = {
   413: 'Content Too Large',
   422: 'Unprocessable Content',

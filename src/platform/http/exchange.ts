@@ -46,8 +46,7 @@ export interface ExchangeHost {
 
 /**
  * One request and its response, safe to use at any time: after the client is gone every call is a
- * no-op. No answer is sent while the library is calling (http/README.md); `cut` is the one
- * exception.
+ * no-op. No answer is sent while the library is calling (http/README.md), except by `cut`.
  */
 export class Exchange {
   readonly id: string;
@@ -157,7 +156,7 @@ export class Exchange {
   }
 
   /**
-   * From now on, counts the untaken part of the answer for this credential. Throws ApiError
+   * Counts the untaken part of the answer for this credential from now on. Throws ApiError
    * `service_unavailable` if the credential or the server holds too much already.
    */
   answerTo(credentialId: string): void {
@@ -173,8 +172,8 @@ export class Exchange {
   /**
    * Sends the answer and cuts the connection inside the library's call of the handler, so that not
    * one more byte is parsed. The library has no call for an answer that is complete and still
-   * pending, and does not report the end of one that is not pending, so head and body are written
-   * as the value of the last header.
+   * pending, and does not report the end of other answers, so head and body are written as the
+   * value of the last header.
    */
   cut({ status, body }: HttpResponse): void {
     const connection = this.#connection;
@@ -213,7 +212,7 @@ export class Exchange {
     this.#release();
   }
 
-  /** uWebSockets.js reuses the memory of the chunk when this returns. */
+  /** Receives a chunk, whose memory uWebSockets.js reuses when this returns. */
   receive(chunk: ArrayBuffer, last: boolean): void {
     if (this.#connection === undefined) return;
     if (!this.#inLibrary) {
@@ -260,7 +259,7 @@ export class Exchange {
     if (last) this.#bodyArrived(this.#chunks.bytes);
   }
 
-  /** The use of a stream may outlast the library's clock, which its pauses have reset. */
+  /** Keeps the connection: the use of a stream may outlast the library's clock. */
   #keepForAnswer(): void {
     this.#keptMs = performance.now();
     this.#host.watch(this);
@@ -309,7 +308,7 @@ export class Exchange {
     }
   }
 
-  /** The rest of the body would be read as the next request. */
+  /** Writes the answer and closes: the rest of the body would be read as the next request. */
   #writeBeforeBody(held: HttpResponse): void {
     this.#closes = true;
     this.#write(held);
@@ -363,7 +362,7 @@ export class Exchange {
     else this.#trickle(connection, body);
   }
 
-  /** Called when the answer was sent; that may have closed the connection. */
+  /** Ends the exchange when the answer was sent; that may have closed the connection. */
   #completed(closedBefore: number): void {
     if (this.#host.closed === closedBefore) this.#clientConnection?.awaitRequest();
     else this.#clientConnection?.drop();
@@ -396,7 +395,7 @@ export class Exchange {
     body.begin(answer);
   }
 
-  /** Cuts an answer that fails half-way, or of which the client takes nothing for `writeMs`. */
+  /** Sends a source. Cuts an answer that fails, or whose client takes nothing for `writeMs`. */
   #sendSource(connection: Connection, outgoing: HttpResponse, source: ByteSource): void {
     const progress = () => this.#watch(this.#host.limits.writeMs);
     const head = () => {
@@ -453,7 +452,7 @@ export class Exchange {
     return this.#host.held.change(this.#credentialId, change);
   }
 
-  /** The library reports room only if there is much; a slow client may have taken some anyway. */
+  /** Writes on, or cuts a client that took nothing: the library reports room only if it is much. */
   #writeOrAbort(): void {
     const connection = this.#connection;
     if (connection === undefined) return;

@@ -7,8 +7,8 @@ export interface HeldLimits {
 }
 
 /**
- * Bytes of answers in memory that clients have not taken. Above a limit requests are refused; those
- * admitted before may hold as much again, and are cut above that.
+ * Bytes of answers in memory that clients have not taken. Above a limit requests are refused;
+ * requests admitted before may hold as much again, and are cut above that.
  */
 export class HeldAnswers {
   readonly #limits: HeldLimits;

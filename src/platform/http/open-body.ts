@@ -4,9 +4,9 @@ export interface OpenBody {
   readonly start: Buffer;
   /** Means nothing to the reader of the body, wherever it stands between two pieces. */
   readonly filler: Buffer;
-  /** Called once, behind `start`. Never called if the client has gone before. */
+  /** A piece that means nothing to the reader, between any two pieces. */
   begin(answer: OpenAnswer): void;
-  /** The connection was lost or cut. Not called after `OpenAnswer.end`. */
+  /** Called when the connection was lost or cut, but not after `OpenAnswer.end`. */
   gone(): void;
 }
 
@@ -71,7 +71,7 @@ export class OpenAnswer {
   }
 
   /**
-   * The library sends what it has kept only when more is written, and tells whether all of it left.
+   * Makes the library send what it has kept, as only a write does. Returns whether all of it left.
    */
   #drain(): boolean {
     if (this.#isOver) return true;

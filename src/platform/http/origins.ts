@@ -19,7 +19,7 @@ export class AllowedOrigins {
   mark(exchange: Exchange): void {
     const { origin } = exchange.head;
     if (origin === undefined || !this.allows(origin)) return;
-    // A configured origin, or one that matched a whole pattern, is safe in a header.
+    // A configured origin, or a match of a whole pattern, is safe in a header.
     exchange.setHeader('Access-Control-Allow-Origin', origin);
     exchange.setHeader('Access-Control-Expose-Headers', EXPOSED);
     exchange.setHeader('Vary', 'Origin');

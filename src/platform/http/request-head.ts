@@ -5,11 +5,11 @@ import { parseTraceparent, type TraceContext } from '@parley/protocol/traceparen
 export type RequestHead = Readonly<Head>;
 
 class Head {
-  /** As sent, because methods are case-sensitive. */
+  /** The method as sent, because methods are case-sensitive. */
   method = '';
-  /** Without the query; not decoded. */
+  /** The path without the query; not decoded. */
   path = '';
-  /** Without `?`; '' if there is none. */
+  /** The query without `?`; '' if there is none. */
   query = '';
   host: string | undefined;
   authorization: string | undefined;
@@ -31,11 +31,11 @@ class Head {
   contentType: string | undefined;
   /** Parley-Signature, as sent. */
   signature: string | undefined;
-  /** From a valid `traceparent`. */
+  /** The trace of a valid `traceparent`. */
   trace: TraceContext | undefined;
   /** Announced bytes of the body; 0 if there is none. */
   contentLength = 0;
-  /** The answer ends the connection, by the client's wish or as the request's end is in doubt. */
+  /** Whether the answer ends the connection: the client asked, or the request's end is in doubt. */
   closes = false;
 }
 
@@ -53,7 +53,7 @@ export interface IncomingRequest {
 }
 
 /**
- * Returns a copy of the head, or the reason not to process the request at all: its connection is
+ * Returns a copy of the head, or the reason not to process the request at all. Its connection is
  * then cut before one more byte is parsed, so a request hidden behind it never runs (RFC 9112, 3.2
  * and 6.3). The library's parser accepts requests that proxies read differently: two lengths, two
  * hosts, any Transfer-Encoding.
@@ -113,7 +113,7 @@ const TARGET = /^[\x21\x24-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/;
 const HOST = /^[\w.~!$&'()*+,;=%-]+(?::\d*)?$|^\[[\da-fA-F:.]+\](?::\d*)?$/;
 let lastHost = '';
 
-/** Cached, because nearly every request names the same host. */
+/** Returns whether a Host is valid. Cached, since nearly every request names the same host. */
 function isHost(text: string | undefined): boolean {
   if (text === lastHost && text !== '') return true;
   if (text === undefined || !HOST.test(text)) return false;

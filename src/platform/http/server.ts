@@ -54,7 +54,7 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
 
   readonly #handler: RequestHandler;
   readonly #tls: TlsFiles | null;
-  /** The first one listens. Each later certificate has one; open connections stay with theirs. */
+  /** The first app listens. Each later certificate has its own, and keeps its connections. */
   readonly #apps: NativeApp[];
   readonly #socketRoutes: ((app: NativeApp) => void)[] = [];
   readonly #idPrefix = `req_${randomBytes(9).toString('base64url')}`;
@@ -146,9 +146,9 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
   }
 
   /**
-   * Accepts no more connections, ends each one with its answer, and waits at most `ms` for those in
-   * flight. At most `keptMs` of these are for connections that a balancer keeps open: one in use
-   * ends with its next answer, and is not closed while a request is on its way.
+   * Accepts no more connections, ends each connection with its answer, and waits at most `ms` for
+   * requests in flight. At most `keptMs` of this is for connections that a balancer keeps open: a
+   * used connection ends with its next answer, and is not closed while a request is on its way.
    */
   async drain(ms: number, keptMs = 0): Promise<void> {
     this.stopAccepting();
@@ -293,7 +293,7 @@ interface NativeApp extends Omit<TemplatedApp, 'listen'> {
   ): unknown;
   /** Identifies this app in the two calls below. */
   getDescriptor(): number;
-  /** From now on, passes accepted connections on to the other app. */
+  /** Passes accepted connections on to the other app from now on. */
   addChildAppDescriptor(descriptor: number): unknown;
   removeChildAppDescriptor(descriptor: number): unknown;
 }

@@ -11,7 +11,7 @@ interface Addon {
   _cfg(setting: 'silent'): void;
 }
 
-/** In the repack, the native addon has a file beside the module; upstream, it is the module. */
+/** Returns the native addon: the module itself upstream, a file beside it in the repack. */
 async function findAddon(): Promise<Addon> {
   if ('default' in library) return library.default as Addon;
   const beside = new URL('uws.mjs', import.meta.resolve('uWebSockets.js'));

@@ -81,8 +81,8 @@ function notPublic(): OutboundError {
 /**
  * Resolves to all addresses of a name. DNS servers are asked without a thread, so a name whose
  * server is slow holds up no other. A name that they do not know may be one of this machine (its
- * hosts file, a search domain): that look-up occupies one of the process's four threads until it
- * ends, and files and compression need the others.
+ * hosts file, a search domain). That look-up occupies one of the process's four threads until it
+ * ends, which files and compression need as well.
  */
 export async function resolveName(
   name: string,
@@ -100,8 +100,8 @@ const DNS = new Resolver({ timeout: 2_000, tries: 2 });
 const lookups = new KeyedLimiter(2);
 
 /**
- * undici, which the first request loads: a start would wait for its hundred files, and many nodes
- * never ask anybody.
+ * Returns undici, loaded by the first request: its hundred files would slow down the start, and
+ * many nodes never send a request.
  */
 export function loadUndici(): Promise<Undici> {
   loaded ??= import('undici');

@@ -4,11 +4,11 @@ import { guardedConnector, loadUndici, type Undici } from './address-guard.ts';
 import { OutboundError, targetOf } from './outbound-url.ts';
 
 export interface PostRequest {
-  /** From `readOutboundUrl`. */
+  /** The result of `readOutboundUrl`. */
   readonly url: URL;
   /**
-   * Requests of one scope to one origin may share connections. The answer of one receiver can then
-   * never be taken for that of another that the same host serves.
+   * Requests of one scope to one origin may share connections. So no answer can be taken for that
+   * of another receiver that the same host serves.
    */
   readonly scope: string;
   /** Besides Host, Connection, Content-Length and User-Agent. */
@@ -25,21 +25,21 @@ export interface PostRequest {
 
 export interface Posted {
   readonly status: number;
-  /** The beginning of the body of a refusal, where it was asked for. */
+  /** The beginning of the body of a refusal, if asked for. */
   readonly refusal?: string;
-  /** From the header Retry-After; undefined if it is absent or cannot be read. */
+  /** The header Retry-After; undefined if it is absent or cannot be read. */
   readonly retryAfterMs: number | undefined;
 }
 
 /**
  * POST to hosts that accounts name, limited to the addresses that the guard permits. It follows no
- * redirects, and uses connections for several requests. Of a response it keeps the status, and the
- * beginning of a refusal where the caller asks for it.
+ * redirects, and uses connections for several requests. It keeps the status of a response, and the
+ * beginning of a refusal if the caller asks for it.
  */
 export class GuardedPost {
   readonly #guard: AddressGuard;
   readonly #bodyMs: number;
-  /** By scope and origin; a pool without connections is removed. */
+  /** Pools by scope and origin; a pool without connections is removed. */
   readonly #pools = new Map<string, Pool>();
   /** Connections of all pools. */
   #open = 0;

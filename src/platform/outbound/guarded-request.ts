@@ -3,7 +3,7 @@ import { type AddressGuard, guardedConnector, loadUndici } from './address-guard
 import { asOutboundError, readBytes } from './guarded-fetch.ts';
 import { OutboundError, readOutboundUrl, targetOf } from './outbound-url.ts';
 
-/** What libraries that take a `fetch` pass to it. */
+/** The options that libraries pass to a `fetch`. */
 export interface GuardedInit {
   readonly method?: string;
   readonly headers?: ConstructorParameters<typeof Headers>[0];

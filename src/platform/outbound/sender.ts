@@ -21,7 +21,7 @@ export interface SenderOptions<One extends object> {
   /** Sends one and writes the outcome. If it rejects, the row is due again when its lease ends. */
   readonly send: (one: One, stop: AbortSignal) => Promise<void>;
   readonly measure: () => Promise<void>;
-  /** How busy the node is: a backlog is worked off in batches with rests between them. */
+  /** The node's load: a backlog is worked off in batches with rests between them. */
   readonly load: Load;
   readonly log: Logger;
 }
@@ -37,8 +37,8 @@ const BACKLOG_MS = 10 * 60_000;
 
 /**
  * Sends what waits in a table to many receivers: it takes due rows with a lease, tries each in the
- * lane of its receiver, and gives back those it does not get to. When a node dies, another takes
- * its rows at the end of their leases, so each is tried until it has an outcome.
+ * lane of its receiver, and gives back rows that it does not get to. When a node dies, another
+ * takes its rows at the end of their leases, so each row is tried until it has an outcome.
  */
 export class Sender<One extends object> {
   readonly #options: SenderOptions<One>;
@@ -84,8 +84,8 @@ export class Sender<One extends object> {
   }
 
   /**
-   * Tries one that this node has, with a lease from now or, if it has no row yet, from `sinceMs`.
-   * Returns false if there was no room; it then remains with the caller.
+   * Tries an item of this node, with a lease from now or, if it has no row yet, from `sinceMs`.
+   * Returns false if there was no room; the item then remains with the caller.
    */
   begin(one: One, room?: number, sinceMs = performance.now()): boolean {
     if (this.isStopping) return false;
@@ -102,7 +102,7 @@ export class Sender<One extends object> {
     return isWithdrawn;
   }
 
-  /** Begins no more tries, waits at most `ms` for others, and leaves the rest to other nodes. */
+  /** Begins no more tries, waits up to `ms` for running ones, leaves the rest to other nodes. */
   async drain(ms: number): Promise<void> {
     if (!this.isStopping) {
       this.#stop.abort();
@@ -131,7 +131,7 @@ export class Sender<One extends object> {
     await measure();
   }
 
-  /** Never rejects. */
+  /** Runs a try. Never rejects. */
   async #run(one: One): Promise<void> {
     const { name, leaseMs, send, log } = this.#options;
     try {

@@ -21,13 +21,13 @@ export interface Kind<T> {
   /** If true, the value may have several lines. */
   readonly multiline?: boolean;
   readonly parse: (text: string) => T | undefined;
-  /** Returns why a text is not accepted, without any of it that is secret. */
+  /** Returns why a text is not accepted, without its secret parts. */
   readonly explain?: (text: string) => string | undefined;
 }
 
 const CONTROL = /\p{Cc}/u;
 
-/** Reads variables by their syntax, and gathers what is wrong with any of them. */
+/** Reads variables by their syntax, and gathers their problems. */
 export class Reader {
   readonly #env: Environment;
   readonly #known = new Set<string>();
@@ -49,7 +49,7 @@ export class Reader {
     const value = isReadable ? kind.parse(text) : undefined;
     if (value !== undefined) return value;
     const reason = isReadable ? kind.explain?.(text) : 'it has a line break or another control character';
-    // A text of several lines may be a key, where its path was asked for.
+    // A text of several lines may be a key, given instead of its path.
     const given = kind.secret || !isReadable ? '' : `, not ${JSON.stringify(text)}`;
     this.problem(`${name} must be ${kind.accepts}${given}${reason === undefined ? '' : `: ${reason}`}`);
     return otherwise;

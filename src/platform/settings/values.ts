@@ -21,12 +21,12 @@ export function matching(accepts: string, pattern: RegExp): Kind<string> {
   return { accepts, parse: (text) => (pattern.test(text) ? text : undefined) };
 }
 
-/** The driver checks the parts of the URL when it connects. */
+/** Returns the kind of a secret URL, whose parts the driver checks when it connects. */
 export function secretUrl(accepts: string, pattern: RegExp): Kind<string> {
   return encoded({ ...matching(accepts, pattern), secret: true });
 }
 
-/** A URL, or several by commas, with what a URL reserves percent-encoded. */
+/** Returns the kind of URLs, separated by commas, with reserved characters percent-encoded. */
 export function encoded<T>(kind: Kind<T>): Kind<T> {
   return {
     ...kind,
@@ -55,7 +55,7 @@ function oneOf<const V extends readonly string[]>(values: V): Kind<V[number]> {
   return { accepts: `one of ${values.join(', ')}`, parse: (text) => values.find((value) => value === text) };
 }
 
-/** Comma-separated; white space around an item is ignored. */
+/** Returns the kind of a list with commas; ignores white space around items. */
 export function listOf(accepts: string, parseItem: (item: string) => string | undefined): Kind<string[]> {
   return {
     accepts,

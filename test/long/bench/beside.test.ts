@@ -1,5 +1,5 @@
 /**
- * Sends beside every kind of background work have figures, and those without it.
+ * Sends have figures beside every kind of background work and without it.
  *
  * Without influence: OPERATION, PAGES.
  */

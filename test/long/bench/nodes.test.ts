@@ -1,6 +1,6 @@
 /**
- * The works of the bench about whole nodes, idle, steadily loaded or several of them, have figures,
- * for ours and for every control.
+ * The works of the bench about whole nodes (idle, steadily loaded or several) have figures, for
+ * ours and for every control.
  *
  * Without influence: OPERATION, ASIDE, PAGES, src/features/mail.
  */

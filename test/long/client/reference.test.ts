@@ -1,5 +1,5 @@
 /**
- * The reference of the SDK: what the build reads from its declarations, and the page of a server.
+ * The reference of the SDK: the build's reading of its declarations, and the page of a server.
  *
  * Without influence: OPERATION, PAGES, ANSWERS, src/core/installation, src/features/cells,
  * src/features/identity, src/features/import, src/features/mail, src/features/platform-events,

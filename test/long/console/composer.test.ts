@@ -1,5 +1,5 @@
 /**
- * People write in a real browser: how they type, for whom, and when it is sent.
+ * People write in a real browser: their typing, their readers, and the time of sending.
  *
  * Without influence: OPERATION, ASIDE, packages/client/ai, src/core/installation,
  * packages/console/administration, packages/console/installation,

@@ -1,5 +1,5 @@
 /**
- * The page of operators: live figures, and what needs attention; to all others nothing.
+ * The page of operators shows live figures and what needs attention, and nothing to other users.
  *
  * Without influence: OPERATION, ANSWERS, packages/client/ai, src/features/cells,
  * src/features/compliance, src/features/identity, src/features/platform-events,

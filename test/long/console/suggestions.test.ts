@@ -1,5 +1,5 @@
 /**
- * What fields of the console suggest while one types, in a real browser: keys of input methods, and
+ * Suggestions of the console's fields during typing, in a real browser: keys of input methods, and
  * answers that come late or fail.
  *
  * Without influence: OPERATION, ANSWERS, packages/client/ai, src/features/cells,

@@ -1,4 +1,4 @@
-/** What timeline.test.ts asks of a page, which has it as `timeline`. */
+/** Functions that timeline.test.ts calls in a page as `timeline`. */
 
 const box = () => document.querySelector('.timeline-scroll');
 const rows = () => [...box().querySelectorAll('[data-message]')];

@@ -1,5 +1,5 @@
 /**
- * The timeline of the console, in a real browser: what it shows, does, and where it stands.
+ * The timeline of the console, in a real browser: its content, its acts and its position.
  *
  * Without influence: src/app/admin, src/app/supervise.ts, src/app/supervisor, src/app/tail.ts,
  * packages/client/ai, src/core/installation, src/core/registration,

@@ -1,5 +1,5 @@
 /**
- * The page of the console with what waits for a person, in a real browser.
+ * The page of the console with the work that waits for a person, in a real browser.
  *
  * Without influence: OPERATION, ASIDE, packages/client/ai, src/core/installation,
  * packages/console/administration, packages/console/installation,

@@ -1,6 +1,6 @@
 /**
  * Hostile texts in the administration of the console: lists, pages and forms that are made from the
- * OpenAPI document. One of each kind is shown in a real browser, and none may run or become an
+ * OpenAPI document. A text of each kind is shown in a real browser, and none may run or become an
  * element.
  *
  * Without influence: OPERATION, packages/client/ai, src/features/cells, src/features/import,

@@ -7,7 +7,7 @@ import type { Teardown } from '../../support/teardown.ts';
 import { until } from '../../support/until.ts';
 import { XssWatch } from '../../support/xss-watch.ts';
 
-/** A server, and one page of the console as ada, which is watched. */
+/** A server, and one watched page of the console as ada. */
 export class XssConsole {
   readonly app: TestApp;
   readonly page: Page;

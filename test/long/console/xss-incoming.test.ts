@@ -1,8 +1,8 @@
 /**
- * Hostile texts that come in from outside: mail through its HTTP door, files and their names, what
- * models answer, archives that are imported, what is pushed to a browser. All of them go through
- * one page of the console in a real browser, as Markdown, as mail and as names of files; the other
- * views show one of each kind. None may run.
+ * Hostile texts from outside: mail through its HTTP door, files and their names, answers of models,
+ * imported archives, pushes to a browser. All texts go through one page of the console in a real
+ * browser, as Markdown, as mail and as names of files; other views show one of each kind. None may
+ * run.
  *
  * Without influence: OPERATION, packages/client/ai, src/core/installation, src/features/cells,
  * src/features/compliance, src/features/identity, src/features/platform-events,

@@ -1,7 +1,7 @@
 /**
- * Hostile texts around conversations: titles, people, reasons, drafts, notifications, searches. One
- * of each kind is shown by the console in a real browser, and none may run or become an element;
- * xss-incoming.test.ts has all of them on one page.
+ * Hostile texts around conversations: titles, people, reasons, drafts, notifications, searches. The
+ * console shows one of each kind in a real browser, and none may run or become an element;
+ * xss-incoming.test.ts has all texts on one page.
  *
  * Without influence: OPERATION, packages/client/ai, src/features/cells, src/features/identity,
  * src/features/import, src/features/platform-events.

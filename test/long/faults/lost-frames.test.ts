@@ -1,6 +1,6 @@
 /**
  * Single deliveries between nodes are lost on a link that stays up, or a node commits while its
- * link is away: readers get everything all the same, on the open socket.
+ * link is away: readers still get everything on the open socket.
  *
  * Without influence: OPERATION, ASIDE, PAGES, ANSWERS, packages/client, src/features/mail,
  * src/platform/outbound.

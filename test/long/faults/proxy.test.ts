@@ -1,4 +1,4 @@
-/** The proxy that campaigns break links with (test/support/fault-proxy.ts). */
+/** The proxy by which campaigns break links (test/support/fault-proxy.ts). */
 
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';

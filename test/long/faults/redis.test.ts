@@ -1,5 +1,5 @@
 /**
- * Faults of one Redis, and of the links to it, under two nodes: one cluster for all of them.
+ * Faults of one Redis, and of the links to it, under two nodes: one cluster for all faults.
  *
  * Without influence: ASIDE, PAGES, ANSWERS, src/app/demo, src/app/supervise.ts, src/app/supervisor,
  * src/app/tail.ts, packages/client, src/core/registration, src/features/mail,

@@ -1,6 +1,6 @@
 /**
- * The widget in pages as they are made: bodies that are replaced, tags that run twice or as
- * modules, tabs that go on to the next page, and the keyboard.
+ * The widget in real-world pages: bodies that are replaced, tags that run twice or as modules, tabs
+ * that go on to the next page, and the keyboard.
  *
  * Without influence: OPERATION, ANSWERS, packages/client/ai, src/core/installation,
  * packages/console/administration, packages/console/installation, src/features/cells,

@@ -1,5 +1,5 @@
 /**
- * The widget on pages of a shop, in a real browser: the loader, the frame, and who visitors are.
+ * The widget on pages of a shop, in a real browser: the loader, the frame, visitors' identities.
  *
  * Without influence: OPERATION, ANSWERS, packages/client/ai, src/core/installation,
  * packages/console/administration, packages/console/installation, src/features/cells,

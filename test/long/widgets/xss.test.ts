@@ -1,7 +1,7 @@
 /**
- * Hostile texts in the widget, in a real browser: what visitors and the team write, what an admin
- * sets, and what a hostile page hands over. None may run or become an element, in the frame or on
- * the page of the shop.
+ * Hostile texts in the widget, in a real browser: texts of visitors and the team, settings of an
+ * admin, and values from a hostile page. None may run or become an element, in the frame or on the
+ * page of the shop.
  *
  * Without influence: OPERATION, ANSWERS, packages/client/ai, src/core/installation,
  * src/edge/console, src/features/cells, src/features/compliance, src/features/import,

@@ -6,14 +6,14 @@ import { handled } from '../../timing/turns.ts';
 import type { ReadPosition } from './conversation-snapshot.ts';
 import type { ViewCore } from './view-core.ts';
 
-/** What the members of a conversation do: typing, presence, and how far they have read. */
+/** The activity of a conversation's members: typing, presence and read positions. */
 export class Activity {
   readonly #core: Pick<ViewCore, 'id' | 'host' | 'changed'>;
   readonly #typing = new Map<string, () => void>();
   readonly #reads = new Map<string, number>();
   /**
-   * Actors whose positions are of before a break: a membership may have ended in it, and another
-   * one begun, which has a position of its own.
+   * Actors whose positions are from before a break, in which a membership may have ended and
+   * another one begun with its own position.
    */
   readonly #unsure = new Set<string>();
   #presence: ReadonlyMap<string, PresenceStatus> = new Map();
@@ -54,8 +54,8 @@ export class Activity {
   }
 
   /**
-   * Takes the positions of members that were read; events may have brought newer ones. `isAll`:
-   * these are all members.
+   * Takes the positions from members that were read, unless events brought newer ones. `isAll`: no
+   * member is missing.
    */
   join(members: readonly Participant[], isAll = false): void {
     for (const id of isAll ? [...this.#reads.keys()] : []) {
@@ -71,7 +71,7 @@ export class Activity {
     }
   }
 
-  /** The caller types, or no longer. Declared every 3 s at most. */
+  /** Declares whether the caller types, every 3 s at most. */
   declareTyping(isTyping: boolean): void {
     const isDeclared = this.#stopDeclaring !== undefined;
     if (isTyping === isDeclared) return;
@@ -82,7 +82,7 @@ export class Activity {
     void handled(this.#core.host.request('typing', { conversation_id: this.#core.id, state }));
   }
 
-  /** The next `declareTyping` declares at once. */
+  /** Lets the next `declareTyping` declare at once. */
   forgetDeclared(): void {
     this.#stopDeclaring?.();
     this.#stopDeclaring = undefined;
@@ -92,7 +92,7 @@ export class Activity {
     this.#setTyping(actorId, false);
   }
 
-  /** The connection was lost: the next one brings the presence and the positions of all again. */
+  /** Drops the presence and doubts all positions until the next connection brings both. */
   doubt(): void {
     for (const id of this.#reads.keys()) this.#unsure.add(id);
     if (this.#presence.size === 0) return;
@@ -100,13 +100,13 @@ export class Activity {
     this.#core.changed('presence');
   }
 
-  /** An actor that was unknown, or has changed. */
+  /** Updates lists that show this actor. */
   learned(actorId: string): void {
     if (this.#typing.has(actorId)) this.#typingChanged();
     if (this.#reads.has(actorId)) this.#readsChanged();
   }
 
-  /** Ends what ends by itself while events arrive. */
+  /** Ends all typing. */
   close(): void {
     this.forgetDeclared();
     for (const id of [...this.#typing.keys()]) this.stopTyping(id);

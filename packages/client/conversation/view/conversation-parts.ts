@@ -13,7 +13,7 @@ import type { ViewCore } from './view-core.ts';
 
 type PartsCore = Pick<ViewCore, 'id' | 'path' | 'host' | 'begun' | 'timeline' | 'changed'>;
 
-/** What a conversation has beside its timeline: the resource itself, pins, drafts and schedules. */
+/** The state of a conversation beside its timeline: resource, pins, drafts and schedules. */
 export class ConversationParts {
   readonly conversation: LiveList<Conversation>;
   readonly pins: LiveList<Pin>;
@@ -99,7 +99,7 @@ export class ConversationParts {
     }
   }
 
-  /** Takes a newer state of a message wherever it stands. */
+  /** Takes a newer state of a message into every list. */
   note(message: Message): void {
     const { id, status } = message;
     for (const [list, ofList] of [
@@ -115,21 +115,19 @@ export class ConversationParts {
     this.pins.change((pins) => pins.put(noted));
   }
 
-  /**
-   * A message was sent. One that was counted when the conversation was read is not counted again.
-   */
+  /** Counts a sent message, unless it was counted when the conversation was read. */
   arrived({ sent_at, created_at, author_id, sender }: Message): void {
     const at = sent_at ?? created_at;
     const isOwn = this.#isOwn(author_id ?? sender?.id);
     this.#patch((known) => {
       if (at <= (known.last_message_at ?? '')) return known;
-      // Nothing is unread to a reader who is no member.
+      // Readers who are no members have nothing unread.
       const isRead = isOwn || known.last_read_sequence === null;
       return { ...known, last_message_at: at, unread: known.unread + (isRead ? 0 : 1) };
     });
   }
 
-  /** The caller has read up to a number, with so many unread messages behind it. */
+  /** Sets the caller's read position, with so many unread messages behind it. */
   read(sequence: number, unread: number): void {
     this.#patch((known) => ({ ...known, unread, last_read_sequence: sequence }));
   }
@@ -140,7 +138,7 @@ export class ConversationParts {
     this.drafts.change((all) => all.change(messageId, (known) => known && { ...known, body }));
   }
 
-  /** Changes may be missing: reads again what was read. */
+  /** Reads the known parts again: changes may be missing. */
   reload(): void {
     for (const list of this.#all) list.reload();
   }

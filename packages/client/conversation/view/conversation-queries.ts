@@ -27,7 +27,7 @@ export interface HistoryFilter extends PageSize {
   readonly before_sequence?: number;
   /** The messages around this number. Requires version 1.2.harbor. */
   readonly around_sequence?: number;
-  /** Sub-objects to expand; the others are null. */
+  /** Sub-objects to expand; others are null. */
   readonly include?: readonly MessageInclude[];
 }
 

@@ -8,10 +8,10 @@ import type { EventOf } from '@parley/protocol/socket/event-data.ts';
 import { ParleyError, refusal } from '../../errors/parley-error.ts';
 import type { SentMessage, TimelineMessage } from './timeline.ts';
 
-/** Why a conversation ended: the server's refusal, or `revoked` for a right that was taken away. */
+/** The cause of a conversation's end: the server's refusal, or `revoked` for a lost right. */
 export type ConversationEnd = ErrorObject | 'revoked';
 
-/** How far an actor has read. */
+/** The read position of an actor. */
 export interface ReadPosition {
   /** The member that has read. */
   readonly actor: Actor;
@@ -21,7 +21,7 @@ export interface ReadPosition {
 
 /** Actors by id, for the ids that messages name: reactions, mentions, editors, pins. */
 export interface People {
-  /** Returns the actor; undefined until it is known, which a change of `people` says. */
+  /** Returns the actor; undefined until a change of `people` announces it. */
   get(id: string): Actor | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface ConversationSnapshot {
   readonly typing: readonly Actor[];
   /** `online` or `away` by the id of the actor; all others are offline. */
   readonly presence: ReadonlyMap<string, PresenceStatus>;
-  /** How far the members have read, by the id of the actor. */
+  /** Read positions of the members, by the id of the actor. */
   readonly reads: ReadonlyMap<string, ReadPosition>;
   /** The pinned messages, the last pinned first. */
   readonly pins: readonly Pin[];
@@ -72,7 +72,7 @@ export interface ThreadSnapshot {
 
 /** The messages around one message as they are now. */
 export interface WindowSnapshot {
-  /** `ready` once the messages are there; `ended` when they cannot be read, or no longer. */
+  /** `ready` once the messages are there; `ended` when they cannot be read (any more). */
   readonly status: 'loading' | 'ready' | 'ended';
   /** Why it ended; null otherwise. */
   readonly end: ConversationEnd | null;
@@ -86,22 +86,22 @@ export interface WindowSnapshot {
 
 /** The events of a thread and of a window beside `change`. */
 export type ThreadEvents = {
-  /** They cannot be read, or no longer; the messages are dropped. */
+  /** The messages cannot be read (any more) and are dropped. */
   readonly end: readonly [why: ConversationEnd];
 };
 
 /** The events of a conversation beside `change`. */
 export type ConversationEvents = {
-  /** Every event that is no message and no activity, such as `participant.added`. */
+  /** Every event besides messages and activity, such as `participant.added`. */
   readonly event: readonly [frame: EventOf];
-  /** The conversation cannot be read, or no longer; its messages are dropped. */
+  /** The conversation cannot be read (any more); its messages are dropped. */
   readonly end: readonly [why: ConversationEnd];
 };
 
 /** The parts of a snapshot that are read when a page reads them first. */
 export type Part = 'conversation' | 'pins' | 'drafts' | 'scheduled';
 
-/** Returns a snapshot of these values that asks for each part that is read from it. */
+/** Returns a snapshot of these values that asks for each part when it is read. */
 export function askingSnapshot(
   values: ConversationSnapshot,
   ask: (part: Part) => void,
@@ -109,7 +109,7 @@ export function askingSnapshot(
   const snapshot = { ...values };
   for (const key of ['conversation', 'reads', 'pins', 'drafts', 'scheduled'] as const) {
     const get = () => {
-      // Read positions are those of the participants.
+      // Participants carry the read positions.
       ask(key === 'reads' ? 'conversation' : key);
       return values[key];
     };
@@ -118,7 +118,7 @@ export function askingSnapshot(
   return snapshot;
 }
 
-/** Returns the error of a call that waited for what has ended. */
+/** Returns the error for calls that wait when a conversation ends. */
 export function endError(why: ConversationEnd): ParleyError {
   if (why !== 'revoked') return refusal(why);
   return new ParleyError('resource_not_found', 'The conversation can no longer be read.');

@@ -44,9 +44,8 @@ import type { ViewCore } from './view-core.ts';
 import { WindowView } from './window-view.ts';
 
 /**
- * An open conversation: its timeline, the threads that are open, and what stands beside them. It is
- * subscribed to before anything is loaded, so nothing is missed. LiveConversation describes what
- * the methods do.
+ * An open conversation: its timeline, its open threads, and the parts beside them. It is subscribed
+ * to before anything is loaded, so nothing is missed. LiveConversation describes the methods.
  */
 export class ConversationView implements ViewCore, LoadedPart<ConversationSnapshot> {
   readonly id: string;
@@ -72,7 +71,7 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
   readonly #releases: readonly (() => void)[];
   /** The number after which messages arrive live. */
   #liveAfter = 0;
-  /** How far the caller has read. Null: it is no member. Undefined until one of both is known. */
+  /** The caller's read position; null if it is no member, undefined until either is known. */
   #position: number | null | undefined;
   #isClosed = false;
 
@@ -107,7 +106,7 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
       ended: (why) => this.#ended(why),
     });
     this.opened = this.#reader.opened;
-    // How far others have read comes in events that are not kept.
+    // Read positions of others come in events that are not kept.
     this.#gaps = new Gaps(host, () => {
       this.#gaps.readBegan();
       this.#parts.conversation.reload();
@@ -161,7 +160,7 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
     return askingSnapshot(values, (part) => this.ask(part));
   }
 
-  /** Reads a part, if that was not done. */
+  /** Reads a part unless it was read. */
   ask(part: Part): void {
     this.#parts[part].ask();
   }
@@ -314,7 +313,7 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
     this.each((timeline) => timeline.update(message));
     this.#quotes.note(message);
     this.#parts.note(message);
-    // A deleted message does not count as unread, nor as the last one.
+    // A deleted message counts neither as unread nor as the last message.
     if (isGone) this.#parts.conversation.reload();
   }
 
@@ -368,7 +367,7 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
     }
   }
 
-  /** The caller has read up to a number. `unread`: what the server counts behind it, if known. */
+  /** Moves the caller's read position. `unread`: the server's count behind it, if known. */
   #read(sequence: number, unread?: number): void {
     this.#moveTo(sequence);
     const { first } = this.timeline;
@@ -378,13 +377,13 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
     else this.#parts.read(sequence, count);
   }
 
-  /** The counts of threads follow the position of the caller, wherever it was moved. */
+  /** Sets the caller's position, which the counts of threads follow. */
   #moveTo(position: number | null | undefined): void {
     const before = this.#position;
     if (position === undefined || position === before) return;
     this.#position = position;
     this.each((timeline) => timeline.positionMoved());
-    // How much of a thread is unread again, the server alone knows: nothing while one is no member.
+    // Only the server knows how many replies are unread again (none without membership).
     if (before !== undefined && (position ?? Infinity) < (before ?? Infinity)) this.#reread();
   }
 
@@ -402,7 +401,7 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
     };
   }
 
-  /** Changes may be missing. */
+  /** Reads again after a gap. */
   #reload(): void {
     this.#parts.reload();
     this.#reread();
@@ -424,6 +423,6 @@ export class ConversationView implements ViewCore, LoadedPart<ConversationSnapsh
   }
 }
 
-/** What a page draws of a message. */
+/** The sub-objects that pages draw. */
 const SHOWN = ['sender', 'attachments', 'reactions', 'reply_to', 'thread'] as const;
 const AGAIN_MS = 5_000;

@@ -14,8 +14,8 @@ export interface LiveListHost<T> {
 }
 
 /**
- * Resources of a conversation beside its timeline, such as its pins: read when they are asked for
- * first, and kept up to date by events from then on.
+ * Resources of a conversation beside its timeline, such as its pins: read at the first request, and
+ * kept up to date by events from then on.
  */
 export class LiveList<T extends object> {
   readonly pending: PendingChanges<T | undefined>;
@@ -35,7 +35,7 @@ export class LiveList<T extends object> {
     this.#reads = new ReadLoop({ timing, read: () => this.#read(), failed: () => {} });
   }
 
-  /** What is known, in order. The same array until something changes. */
+  /** The known items, in order. The same array until something changes. */
   get items(): readonly T[] {
     if (this.#items === undefined) {
       const ids = new Set([...this.#window.ids, ...this.pending.ids]);
@@ -49,14 +49,14 @@ export class LiveList<T extends object> {
     return this.#window.get(id);
   }
 
-  /** Reads the items, once. What fails for a while is tried again, what is refused stays empty. */
+  /** Reads the items once. A passing failure is retried; a refused list stays empty. */
   ask(): void {
     if (this.#isAsked) return;
     this.#isAsked = true;
     this.#reads.wake(true);
   }
 
-  /** Reads the items again, if that was ever done: changes may be missing. */
+  /** Reads the items again if they were read: changes may be missing. */
   reload(): void {
     if (this.#isAsked) this.#reads.wake(true);
   }

@@ -38,7 +38,7 @@ export interface LocalMessage {
   readonly sender: Actor | undefined;
   /** `url` of a file is a preview in browsers, else null. */
   readonly attachments: readonly LocalAttachment[];
-  /** What the application keeps with it; `{}` for nothing. */
+  /** The application's own data; `{}` for none. */
   readonly metadata: Metadata;
   /** Id of the message that is replied to; null where there is none. */
   readonly reply_to_id: string | null;
@@ -50,7 +50,7 @@ export interface LocalMessage {
   readonly thread: null;
   /** Null: only agents stream a text. */
   readonly streaming_state: null;
-  /** Null: what waits is not edited. */
+  /** Null: echoes are not edited. */
   readonly edited_at: null;
   /** Null: `discard` removes the whole echo. */
   readonly deleted_at: null;

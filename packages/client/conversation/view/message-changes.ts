@@ -1,9 +1,9 @@
 import type { ChatMessage, EditMessageBody } from '@parley/protocol/resources/chat-message.ts';
 import type { MessageReaction } from '@parley/protocol/resources/reaction.ts';
 
-/** What a change will make of a message, to show it before the server has answered. */
+/** The expected results of changes, shown before the server has answered. */
 
-/** New attachments appear with the answer. */
+/** Edits a message; the answer adds attachments. */
 export function edited<M extends ChatMessage>(message: M, edit: EditMessageBody): M {
   const { attachments: wanted, body, ...fields } = edit;
   const attachments = wanted?.flatMap(({ id }) => message.attachments?.find((one) => one.id === id) ?? []);
@@ -44,7 +44,7 @@ export function reacted<M extends ChatMessage>(
   return { ...message, reactions: reactions.filter(({ count }) => count > 0) };
 }
 
-/** Keyboards differ in the selectors of an emoji, which the server puts in order. */
+/** Removes selectors, which differ by keyboard and which the server normalizes. */
 function bare(emoji: string): string {
   return emoji.replaceAll(/[\uFE0E\uFE0F]/g, '');
 }

@@ -11,7 +11,7 @@ export class PendingChanges<T> {
     this.#changed = changed;
   }
 
-  /** The ids of what is being changed. */
+  /** The ids of the values with changes. */
   get ids(): Iterable<string> {
     return this.#changes.keys();
   }

@@ -4,8 +4,8 @@ import { messagePath, WHOLE } from '../../rest/paths.ts';
 import type { ViewCore } from './view-core.ts';
 
 /**
- * The messages that others reply to, in their newest known state. Events name them only by their
- * ids; one that is not shown is read.
+ * The messages that others reply to, in their newest known state. Events have only their ids; a
+ * message that is not shown is read.
  */
 export class Quotes {
   readonly #core: Pick<ViewCore, 'host' | 'timeline' | 'each'>;
@@ -16,7 +16,7 @@ export class Quotes {
     this.#core = core;
   }
 
-  /** Returns the message, or null until it is known. `given` is what came with the reply. */
+  /** Returns the message, or null until it is known. `given` came with the reply. */
   of(id: string, given: ChatMessage | null = null): ChatMessage | null {
     const known = this.#quotes.get(id) ?? null;
     if (known !== null && (given === null || given.updated_at <= known.updated_at)) return known;
@@ -26,7 +26,7 @@ export class Quotes {
     return null;
   }
 
-  /** Notes a newer state of a message, and that it is one, if others reply to it. */
+  /** Notes a newer state of a message if others reply to it. */
   note(message: ChatMessage): void {
     const known = this.#quotes.get(message.id);
     if (known === undefined || (known !== null && message.updated_at < known.updated_at)) return;
@@ -34,7 +34,7 @@ export class Quotes {
     if (quote !== known) this.#core.each((timeline) => timeline.quote(quote));
   }
 
-  /** Adds an actor that was unknown to the messages that it sent. */
+  /** Adds a newly known actor to the messages that it sent. */
   learned(actorId: string): void {
     for (const quote of this.#quotes.values()) {
       if (quote !== null && quote.sender === null && quote.sender_id === actorId) this.note(quote);
@@ -45,7 +45,7 @@ export class Quotes {
     this.#quotes.clear();
   }
 
-  /** The quoted message is shown without what it quotes itself. */
+  /** Keeps a quoted message without its own quote. */
   #keep(message: ChatMessage): ChatMessage {
     const { delivery: _, key: _key, ...state } = message as ChatMessage & Record<'delivery' | 'key', unknown>;
     const known = this.#quotes.get(message.id) ?? null;
@@ -70,7 +70,7 @@ export class Quotes {
     try {
       this.note(await this.#core.host.fetch<ChatMessage>(messagePath(id, WHOLE)));
     } catch {
-      // It is gone, or the caller may not read it: the reply names its id alone.
+      // The message is gone or not readable: the reply has only its id.
     }
   }
 }

@@ -2,7 +2,7 @@
 export class ReadMark {
   #through = 0;
 
-  /** Calls `write` for a number that is not read. What is refused may be tried again. */
+  /** Calls `write` for an unread number. A refused move may be tried again. */
   async move(sequence: number, write: () => Promise<void>): Promise<void> {
     const before = this.#through;
     if (sequence <= before) return;
@@ -15,7 +15,7 @@ export class ReadMark {
     }
   }
 
-  /** The position was moved back. */
+  /** Moves the position back. */
   reset(sequence: number): void {
     this.#through = Math.min(this.#through, sequence);
   }

@@ -59,11 +59,11 @@ export class Sending {
 
   /** Remembers a file for the preview of a message that has it. */
   uploaded({ kind, s3_key }: AttachmentInput, file: Blob): void {
-    // Elsewhere than on a page nothing can show it.
+    // Only a page can show it.
     if (kind === 'image' && s3_key !== undefined && 'document' in globalThis) this.#files.set(s3_key, file);
   }
 
-  /** Drops the previews. What is being sent is still sent. */
+  /** Drops the previews; pending messages are still sent. */
   close(): void {
     this.#unfollow();
     for (const url of this.#previews.values()) URL.revokeObjectURL(url);
@@ -103,7 +103,7 @@ export class Sending {
     return url;
   }
 
-  /** A page has what it has drawn: browsers show an image until the next one is loaded. */
+  /** Drops previews. Browsers show a drawn image until the next one is loaded. */
   #forget({ attachments = [] }: SendMessageBody): void {
     for (const { s3_key = '' } of attachments) {
       const url = this.#previews.get(s3_key);

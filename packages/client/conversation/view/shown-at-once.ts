@@ -11,7 +11,7 @@ type ChangeCore = Pick<ViewCore, 'host' | 'timeline' | 'pending' | 'each' | 'upd
 
 /**
  * Changes that are shown at once and taken back if they are refused. They are requested one after
- * another, so what was done last is what stays.
+ * another, so the last change stays.
  */
 export class ShownAtOnce {
   readonly #core: ChangeCore;
@@ -84,7 +84,7 @@ export class ShownAtOnce {
     return message;
   }
 
-  /** The known state follows the answer in the moment in which the change is taken back. */
+  /** Runs the request, then takes the change back as the answer updates the known state. */
   #run<T>(takeBack: readonly (() => void)[], request: () => Promise<T>): Promise<T> {
     return this.#turns.run(async () => {
       try {

@@ -1,7 +1,7 @@
 import type { KnownPeople } from '../../people/known-people.ts';
 import type { People } from './conversation-snapshot.ts';
 
-/** The actors that a page has asked for. `value` is another object once one of them is known. */
+/** The actors that a page has asked for. `value` is another object once an actor is known. */
 export class ShownPeople {
   readonly #known: Pick<KnownPeople, 'get'>;
   readonly #asked = new Set<string>();

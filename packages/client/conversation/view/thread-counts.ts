@@ -2,8 +2,8 @@ import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import type { Thread } from '@parley/protocol/resources/thread.ts';
 
 /**
- * The counts of a thread between two answers of the server, from the replies that arrive. `replies`
- * are those that are shown, in order: the newest ones at least.
+ * The counts of a thread between two answers of the server, from arriving replies. `replies` are
+ * the shown ones in order, the newest at least.
  */
 
 type Reply = Pick<
@@ -15,7 +15,7 @@ export function emptyThread(message_id: string): Thread {
   return { object: 'thread', message_id, reply_count: 0, last_reply: null, unread: 0 };
 }
 
-/** Returns the thread with the replies that it does not count yet: those behind its last one. */
+/** Returns the thread with the replies behind its last one counted. */
 export function withNewReplies(thread: Thread, replies: readonly Reply[], ownId: string): Thread {
   const last = thread.last_reply?.sequence ?? 0;
   const news = replies.filter((reply) => reply.sequence! > last && isThere(reply));
@@ -28,11 +28,11 @@ export function withNewReplies(thread: Thread, replies: readonly Reply[], ownId:
   };
 }
 
-/** Returns the thread without a reply that was deleted, which `replies` has as a tombstone. */
+/** Returns the thread without a deleted reply, which `replies` has as a tombstone. */
 export function withoutReply(thread: Thread, gone: Reply, replies: readonly Reply[], ownId: string): Thread {
   const left = replies.filter(isThere);
   const newer = left.filter((reply) => reply.sequence! > gone.sequence! && isOf(reply, ownId));
-  // While replies are counted that are not shown, `withReadThrough` alone lowers what is unread.
+  // While counted replies are not shown, only `withReadThrough` lowers the unread count.
   const wasUnread = isOf(gone, ownId) && newer.length < thread.unread && !isAhead(thread, replies);
   return {
     ...thread,
@@ -58,8 +58,8 @@ export function withReadThrough(
 }
 
 /**
- * Returns whether the server has counted replies behind those that are shown: they are still on
- * their way, or the timeline ends before them.
+ * Returns whether the server has counted replies behind the shown ones: they are still on their
+ * way, or the timeline ends before them.
  */
 function isAhead({ last_reply }: Thread, replies: readonly Reply[]): boolean {
   return (last_reply?.sequence ?? 0) > (replies.at(-1)?.sequence ?? 0);

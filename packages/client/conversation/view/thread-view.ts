@@ -11,13 +11,13 @@ import type { ViewCore } from './view-core.ts';
 export interface ThreadViewOptions {
   readonly messageId: string;
   readonly pageSize: number;
-  /** Has the root and its replies, and is kept up to date until the view is closed. */
+  /** The root and its replies, kept up to date until the view is closed. */
   readonly timeline: Timeline;
   /** Called when the view is closed. */
   closed(view: ThreadView): void;
 }
 
-/** The replies to a message, of one conversation's view. */
+/** The replies to a message in a conversation's view. */
 export class ThreadView implements LoadedPart<ThreadSnapshot> {
   readonly timeline: Timeline;
   readonly reader: TimelineReader;

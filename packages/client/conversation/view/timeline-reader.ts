@@ -12,16 +12,16 @@ export interface TimelineReaderHost {
   readonly timeline: Timeline;
   /** Messages of a page. */
   readonly pageSize: number;
-  /** Returns the path of so many messages, newest first, before a number where the list has any. */
+  /** Returns the path of `limit` messages, newest first, before a number if the list has any. */
   pathOf(limit: number, before: number): string | Promise<string>;
-  /** A page has been read, and is about to be shown. */
+  /** Called before a page that was read is shown. */
   read?(page: List<ChatMessage>): void;
   /** Returns the number before which the first page begins. */
   start(): number;
   /** The path of a message that is read with the newest ones. */
   readonly rootPath?: string;
   changed(what: 'status' | 'end' | 'hasOlder'): void;
-  /** The messages cannot be read, or no longer. */
+  /** Called when the messages cannot be read (any more). */
   ended(why: ConversationEnd): void;
 }
 
@@ -71,7 +71,7 @@ export class TimelineReader {
     });
   }
 
-  /** Rereads what is shown, or its newest part if that is much: changes may be missing. */
+  /** Rereads the shown messages, or a newest part of many, because changes may be missing. */
   reload(): void {
     void handled(untilAnswered(() => this.#turns.run(() => this.#reload()), this.#host.core.later));
   }

@@ -16,29 +16,28 @@ export type SentMessage = Message & {
   readonly key: string;
 };
 
-/** A message as a page shows it: one of the server, or the echo of one that is being sent. */
+/** A message as a page shows it: from the server, or the echo of an outgoing message. */
 export type TimelineMessage = SentMessage | LocalMessage;
 
 export interface TimelineHost {
   /** Returns the caller; undefined until the first connection. */
   actor(): Actor | undefined;
-  /** Returns the number up to which nothing is unread to the caller, as far as it is known. */
+  /** Returns the known number up to which the caller has nothing unread. */
   readThrough(): number;
   /** Called after each change of `messages`. */
   changed(): void;
-  /** Returns the message that one replies to, as far as it is known. */
+  /** Returns the message that is replied to, if it is known. */
   quoteOf(id: string, given: ChatMessage | null): ChatMessage | null;
   /** Changes that are shown before the server has answered. */
   readonly pending: PendingChanges<SentMessage>;
 }
 
 /**
- * The messages of a conversation as a page shows them: those of the server by number, then local
- * echoes in the order of their sending. Events for the team carry no `client_message_id`, so an own
- * message that arrives before the answer to its request replaces the oldest echo with the same
- * text, as many files and the same quote; the answer, which has the id, confirms or corrects that.
- * Invariants: once every answer has arrived, each message is shown once; a message is the same
- * object until it changes.
+ * The messages of a conversation as a page shows them: the server's by number, then local echoes in
+ * the order of sending. Events for the team carry no `client_message_id`. So an own message that
+ * arrives before the answer to its request replaces the oldest echo with the same text, number of
+ * files and quote. The answer, which has the id, confirms or corrects that. Invariants: once every
+ * answer has arrived, each message is shown once; a message is the same object until it changes.
  */
 export class Timeline {
   /** Takes no message with a higher number, and no echo unless it is Infinity. */
@@ -51,11 +50,11 @@ export class Timeline {
   readonly #taken = new Map<string, LocalMessage>();
   /** Changes of messages that the page being loaded may have in an older state. */
   #held: Map<string, Message> | undefined;
-  /** The same of reactions. */
+  /** The same for reactions. */
   #heldReactions = new Map<string, readonly ReactionCount[]>();
   #all: readonly TimelineMessage[] | undefined;
 
-  /** With `rootId` it takes only this message and the replies to it, and drops deleted replies. */
+  /** With `rootId`: takes only this message and its replies, and drops deleted replies. */
   constructor(host: TimelineHost, rootId: string | null = null) {
     this.#host = host;
     this.#rootId = rootId;
@@ -88,13 +87,13 @@ export class Timeline {
     return this.#sent[this.#indexOfId(id)];
   }
 
-  /** Has `messages` made again. */
+  /** Renews `messages`. */
   touch(): void {
     this.#all = undefined;
     this.#host.changed();
   }
 
-  /** Adds what another timeline of the conversation has. */
+  /** Adds the messages of another timeline. */
   copy(other: Timeline): void {
     for (const message of other.#sent) if (this.#takes(message)) this.#insert(message);
     for (const echo of other.#echoes) this.echo(echo);
@@ -148,19 +147,19 @@ export class Timeline {
     this.#countReplies(thread.message_id);
   }
 
-  /** The caller's position in the conversation has moved. */
+  /** Counts replies after the caller's position has moved. */
   positionMoved(): void {
     for (const { id, thread } of [...this.#sent]) if (thread?.unread) this.#countReplies(id);
   }
 
-  /** Returns the number of shown messages of others behind a number, deleted ones left out. */
+  /** Returns the number of shown, undeleted messages of others behind a number. */
   unreadAfter(sequence: number): number {
     const isUnread = ({ sequence: at, author_id, sender, deleted_at }: SentMessage) =>
       at! > sequence && deleted_at === null && (author_id ?? sender?.id) !== this.#ownId;
     return this.#sent.filter(isUnread).length;
   }
 
-  /** Shows a newer state of a message in those that reply to it. */
+  /** Shows a newer state of a message in its replies. */
   quote(original: ChatMessage): void {
     const quoting = <M extends SentMessage | LocalMessage>(message: M): M =>
       message.reply_to_id === original.id ? { ...message, reply_to: original } : message;
@@ -295,7 +294,7 @@ export class Timeline {
     if (this.#sent[index] !== known) this.touch();
   }
 
-  /** States complete each other: unlike answers, events lack `client_message_id` and `reply_to`. */
+  /** Merges states: unlike answers, events lack `client_message_id` and `reply_to`. */
   #replace(index: number, message: Message): void {
     const known = this.#sent[index]!;
     if (message.updated_at < known.updated_at) return;
@@ -332,7 +331,7 @@ export class Timeline {
     return reply_to === given ? message : { ...message, reply_to };
   }
 
-  /** Counts the replies to a message that the server had not counted, and those read since then. */
+  /** Counts replies that the server had not counted, and replies read since then. */
   #countReplies(rootId: string | null | undefined): void {
     const [through, ownId] = [this.#host.readThrough(), this.#ownId];
     this.#recount(rootId, (thread, replies) =>

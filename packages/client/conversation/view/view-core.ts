@@ -5,7 +5,7 @@ import type { ConversationSnapshot } from './conversation-snapshot.ts';
 import type { PendingChanges } from './pending-changes.ts';
 import type { SentMessage, Timeline } from './timeline.ts';
 
-/** What the pieces of an open conversation share. */
+/** State shared by the pieces of an open conversation. */
 export interface ViewCore {
   readonly id: string;
   /** The path of the conversation. */

@@ -11,9 +11,9 @@ export interface WindowViewOptions {
   /** The id of the message in the middle, or its number. */
   readonly at: string | number;
   readonly pageSize: number;
-  /** The query of what is shown of each message. */
+  /** The query for the shown parts of each message. */
   readonly shown: string;
-  /** Is kept up to date until the view is closed. */
+  /** Kept up to date until the view is closed. */
   readonly timeline: Timeline;
   /** Called when the view is closed. */
   closed(view: WindowView): void;
@@ -21,7 +21,7 @@ export interface WindowViewOptions {
 
 type WindowCore = Pick<ViewCore, 'path' | 'begun' | 'host' | 'later' | 'timeline'>;
 
-/** Messages around one of them, of one conversation's view. */
+/** The messages around one message in a conversation's view. */
 export class WindowView implements LoadedPart<WindowSnapshot> {
   readonly timeline: Timeline;
   readonly reader: TimelineReader;
@@ -101,7 +101,7 @@ export class WindowView implements LoadedPart<WindowSnapshot> {
     return `${path}/messages?${side}_sequence=${number}&limit=${limit}&${this.#options.shown}`;
   }
 
-  /** A page in descending order is about to be shown. */
+  /** Notes a page in descending order before it is shown. */
   #received({ data, page_info }: List<ChatMessage>): void {
     if (!this.#hasNewer) return;
     const { timeline } = this;
@@ -110,14 +110,14 @@ export class WindowView implements LoadedPart<WindowSnapshot> {
     if (isFirst && page_info.previous_page_url === null) this.#join();
   }
 
-  /** The conversation's own timeline goes on where this one ends. */
+  /** Joins the conversation's own timeline if it continues this one. */
   #joinIfNear(): void {
     const [{ first }, { last }] = [this.#core.timeline, this.timeline];
     if (!this.#hasNewer || first === undefined || last === undefined) return;
     if (first.sequence! <= last.sequence! + 1) this.#join();
   }
 
-  /** From now on it has what is newest, also what has arrived since its last page. */
+  /** Takes the newest messages, now and as they arrive. */
   #join(): void {
     this.timeline.takesThrough = Infinity;
     this.timeline.copy(this.#core.timeline);

@@ -3,10 +3,10 @@ import { CLOSE_BANDS, type CLOSE_CODES, type CloseReason } from '@parley/protoco
 import type { ConnectionEnd } from '../../errors/connection-end.ts';
 import { ParleyError, refusal } from '../../errors/parley-error.ts';
 
-/** Returns how a socket would have ended for the reason for which a request failed. */
+/** Returns the end of a socket that corresponds to a failed request. */
 export function endOf(failure: unknown): ConnectionEnd {
   const reason = failure instanceof Error ? failure.message : String(failure);
-  // A proxy's answer. So is that of a server which lacks the route.
+  // The answer of a proxy, or of a server that lacks the route.
   if (!(failure instanceof ParleyError) || failure.error === null) return { code: 1006, reason };
   const close = closeOf(failure);
   if (close === undefined) return { code: 1006, reason };
@@ -35,7 +35,7 @@ function closeOf({ code, status, param, isTransient }: ParleyError): keyof typeo
   return param === 'cursor' ? 'cursor_invalid' : undefined;
 }
 
-/** Of the ends that an answer can mean; the whole list would be for nothing in a page. */
+/** Only the ends that an answer can mean, because pages need no others. */
 const CODES = {
   account_moved: 4003,
   rate_limited: 4100,

@@ -37,31 +37,31 @@ type SocketEvents = {
 };
 
 /**
- * A socket over requests (docs/realtime.md#without-websockets): one whose answer is a stream of
- * frames, or one after the other whose answers are lists of frames. The server keeps nothing
- * between two requests, so each of them says what is followed and from where: the cursor, and by
- * conversation the last number that arrived. When that changes, the current request is aborted, and
- * another one begins where it ended: frames may come again, as after a resume, and none is missing.
+ * A socket over requests (docs/realtime.md#without-websockets): one request with a stream of
+ * frames, or successive requests with lists of frames. The server keeps nothing between two
+ * requests, so each request has the positions: the cursor, and by conversation the last number that
+ * arrived. When the followed conversations change, the current request is aborted, and another one
+ * begins where it ended. Frames may come again, as after a resume, and none is missing.
  */
 export class HttpSocket implements SocketLike {
   readonly #options: HttpSocketOptions;
   readonly #pauses: Pauses;
   readonly #listeners = new Listeners<SocketEvents>();
-  /** By conversation that the server sends: the last number that arrived. */
+  /** The last number that arrived, by conversation that the server sends. */
   readonly #followed = new Map<string, number>();
-  /** By conversation: the request to follow it, which the server has not answered. */
+  /** Unanswered requests to follow a conversation, by conversation. */
   readonly #joining = new Map<string, CommandFrame<'subscribe'>>();
-  /** The conversations that the current request goes on with. */
+  /** The conversations that the current request continues. */
   #continued: ReadonlySet<string> = new Set();
-  /** Whatever was requested and has not caught up yet: ids of conversations, or RESUME. */
+  /** Requests that have not caught up yet: ids of conversations, or RESUME. */
   #unsettled = new Set<string>();
   /** The id of a `resume` that the server has not answered. */
   #resumeId: string | undefined;
-  /** Whether the other side asked for the resume that goes on. */
+  /** Whether the other side asked for the current resume. */
   #isResuming = false;
   /** Everything before it has arrived; undefined until `ready`. */
   #cursor: string | undefined;
-  /** What the application declared. */
+  /** The declared presence. */
   #presence: DeclaredStatus | undefined;
   #token: string;
   /** The token whose expiry was announced. */
@@ -127,7 +127,7 @@ export class HttpSocket implements SocketLike {
         // Each request has the credential in its headers, and a heartbeat needs no answer.
         return;
     }
-    // What arrives from now on would not be what is followed.
+    // The current request does not have these changes.
     this.#request?.abort();
     this.#openIn(GATHERING_MS);
   }
@@ -180,7 +180,7 @@ export class HttpSocket implements SocketLike {
     while (!signal.aborted) {
       const apart = this.#pauses.wait({ leastMs: 0, ms: APART_MS }, signal);
       apart.catch(() => {});
-      // What is being asked for is wanted at once, also where nothing was missed.
+      // Pending requests need an answer at once, even if nothing was missed.
       const wait_ms = this.#cursor === undefined || this.#unsettled.size > 0 ? 0 : POLL_MS;
       const response = await this.#post('poll', { wait_ms }, signal);
       const answer = (await answerOf(response)) as PollAnswer;
@@ -243,7 +243,7 @@ export class HttpSocket implements SocketLike {
         break;
       case 'ping':
         if (this.#isStream && this.#unsettled.size > 0) {
-          // Its cursor may pass what this stream has still to bring.
+          // Its cursor may skip frames that are still to come.
           this.#say({ ...frame, cursor: this.#cursor!, heads: {} });
           return;
         }
@@ -269,7 +269,7 @@ export class HttpSocket implements SocketLike {
     const id = frame.conversation_id ?? '';
     this.#followed.delete(id);
     this.#unsettled.delete(id);
-    // The other side knows of no resume in which it may have missed changes of older messages.
+    // The other side does not know that it may have missed changes of older messages.
     const isGap = frame.reason === 'too_many' && this.#continued.has(id) && !this.#isResuming;
     this.#say(isGap ? { ...frame, reason: 'too_old' } : frame);
   }
@@ -279,7 +279,7 @@ export class HttpSocket implements SocketLike {
     if (last !== undefined) this.#followed.set(conversationId!, Math.max(last, sequence ?? 0));
   }
 
-  /** The server names a reply by the conversation, or RESUME. */
+  /** Handles a reply, which names the conversation or RESUME. */
   #answer(reply: ReplyFrame): void {
     const name = reply.id ?? '';
     if (name === RESUME) {
@@ -304,7 +304,7 @@ export class HttpSocket implements SocketLike {
     this.#options.call(path, { method: 'POST', body }).then(
       (result) => this.#reply(id, result),
       (failure: unknown) => {
-        // Without an answer of the server, it is given up when its time is over.
+        // Without an answer of the server, the request times out.
         const error = failure instanceof ParleyError ? failure.error : null;
         if (error !== null) this.#say({ type: 'reply', id, ok: false, error });
       },
@@ -321,7 +321,7 @@ export class HttpSocket implements SocketLike {
 
   #failed(failure: unknown): void {
     const refusal = failure instanceof ParleyError && failure.error !== null ? failure : undefined;
-    // A connection that works waits as long as it was asked to; its heartbeats are watched.
+    // A working connection waits as long as the server asks; its heartbeats are watched.
     if (this.#cursor !== undefined && refusal?.isTransient) this.#openIn(refusal.retryAfterMs ?? AGAIN_MS);
     else this.#end(endOf(failure));
   }
@@ -336,12 +336,12 @@ export class HttpSocket implements SocketLike {
 /** The name of the reply to the cursor of a request. */
 const RESUME = 'resume';
 
-/** A page subscribes to several conversations in one moment: one request for all of them. */
+/** Gathers the subscriptions of one moment into one request. */
 const GATHERING_MS = 25;
-/** Between two polls: half as many as one caller may send. */
+/** Time between two polls, at half the allowed rate. */
 const APART_MS = 2_000 / POLLS_PER_SECOND;
 const AGAIN_MS = 1_000;
-/** How long the server may hold a poll. */
+/** The longest wait of a poll on the server. */
 const POLL_MS = 25_000;
 
 /** The greeting that polls lack: their answers are the heartbeats. */

@@ -11,12 +11,12 @@ import { contradiction, type Verdict, verdictOn } from './audit-proof.ts';
 interface Proof {
   readonly head: Head;
   readonly verdict: Verdict;
-  /** What speaks against the head, beside a head that this browser has kept. */
+  /** The contradiction to the head that this browser has kept, if any. */
   readonly against: string | undefined;
   readonly before: Pick<Head, 'number' | 'hash'> | undefined;
 }
 
-/** Verifies the signed end of the audit, and keeps it: a later one must not contradict it. */
+/** Verifies the signed end of the audit, and keeps it: a later end must not contradict it. */
 export function AuditHead() {
   const { api, offered, call } = useAdministration();
   const [proof, setProof] = useState<Proof>();

@@ -6,7 +6,7 @@ export type Verdict = 'valid' | 'invalid' | 'unsupported';
 /** Checks the signature of a head: ed25519 over the canonical JSON of its other fields. */
 export async function verdictOn({ signature, ...content }: AuditHead): Promise<Verdict> {
   const subtle = globalThis.crypto?.subtle;
-  // Pages without TLS have none, and older browsers have no Ed25519.
+  // Pages without TLS have no `subtle`, and older browsers have no Ed25519.
   if (subtle === undefined) return 'unsupported';
   try {
     const key = await subtle.importKey('raw', bytesOf(content.public_key), 'Ed25519', false, ['verify']);
@@ -17,7 +17,7 @@ export async function verdictOn({ signature, ...content }: AuditHead): Promise<V
   }
 }
 
-/** Says how a head follows one that was kept before; undefined if nothing speaks against it. */
+/** Says how a head contradicts a kept earlier head; undefined if it does not. */
 export function contradiction(
   now: Pick<AuditHead, 'number' | 'hash'>,
   kept: Pick<AuditHead, 'number' | 'hash'>,

@@ -3,7 +3,7 @@ import { OptionGrid } from '@parley/ui/form/options-field.tsx';
 import type { MoreProps } from '../section.ts';
 import { useAdministration } from '../use-administration.ts';
 
-/** What a role permits, beside what it could. */
+/** The permissions of a role, among all that exist. */
 export function RolePermissions({ item }: MoreProps) {
   const { api } = useAdministration();
   const granted = (item.permissions ?? []) as readonly string[];

@@ -11,7 +11,7 @@ const CHANNELS: Readonly<Record<NotificationChannel, string>> = {
   mail: 'Mail',
 };
 
-/** By which way each kind of notification comes. The list of notifications has all of them. */
+/** The ways by which each kind of notification comes. The list of notifications shows all kinds. */
 export function CategoryChannels({ settings: { categories }, change }: SettingsPart) {
   const turn = (category: string, channel: NotificationChannel, isOn: boolean) =>
     change({ categories: { ...categories, [category]: { ...categories[category]!, [channel]: isOn } } });

@@ -2,10 +2,10 @@ import { SETTINGS_LIMITS } from '@parley/protocol/resources/notification-setting
 import { useId } from 'preact/hooks';
 import type { SettingsPart } from './settings-part.ts';
 
-/** What the choice begins with. */
+/** The first choice of minutes. */
 const FIRST_MINUTES = 60;
 
-/** A mail with what the person has not seen. */
+/** A mail with unseen notifications. */
 export function Digest({ settings: { digest_after_minutes: minutes }, change }: SettingsPart) {
   const id = useId();
   return (

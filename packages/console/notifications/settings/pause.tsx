@@ -38,7 +38,7 @@ export function Pause({ settings: { mute_until: until }, change }: SettingsPart)
   );
 }
 
-/** Eight in the morning, some days from now. */
+/** Returns eight in the morning, some days from now. */
 function morning(days: number): Date {
   const at = new Date();
   at.setDate(at.getDate() + days);

@@ -57,7 +57,7 @@ export function QuietHours({ settings: { do_not_disturb: hours }, change }: Sett
                   <input
                     type="checkbox"
                     checked={isOn}
-                    // The hours begin on one day at least.
+                    // The hours need at least one day to begin on.
                     disabled={isOn && others.length === 0}
                     onChange={() => set({ days: isOn ? others : [...others, day] })}
                   />

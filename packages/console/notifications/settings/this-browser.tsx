@@ -13,7 +13,7 @@ const SAID: Readonly<Record<PushState, string>> = {
   unsupported: 'This browser has no web push for this page. It needs https, or this machine as its host.',
 };
 
-/** What is set for this browser alone: push and sound. */
+/** The settings of this browser alone: push and sound. */
 export function ThisBrowser() {
   const { client } = useSignedIn();
   const { state } = useConnection();

@@ -9,16 +9,16 @@ import { useSignedIn } from '../../session/session-context.tsx';
 export interface OwnSettings {
   /** Null until they are known. */
   readonly settings: NotificationSettings | null;
-  /** Why the last change was not made, or the settings cannot be read. */
+  /** The failure of the last change, or of reading the settings. */
   readonly problem: string;
   /**
-   * Changes what is given and leaves the rest. It is shown at once, and taken back if it is
-   * refused.
+   * Changes the given settings and leaves the rest. The page shows it at once, and takes it back if
+   * the server refuses.
    */
   readonly change: (changes: SetNotificationSettingsBody) => Promise<void>;
 }
 
-/** The person's own settings of notifications. */
+/** Returns the person's own settings of notifications. */
 export function useSettings(): OwnSettings {
   const { client } = useSignedIn();
   const own = useResource('settings', () => client.notificationSettings());
@@ -32,7 +32,7 @@ export function useSettings(): OwnSettings {
     newest.current = { ...newest.current!, ...(body as Partial<NotificationSettings>) };
     own.set(newest.current);
     setRefused('');
-    // One after another, so that the last change is the one that stays.
+    // Changes run one after another, so that the last one stays.
     const made = changes.current.then(() => client.setNotificationSettings(body));
     changes.current = made.catch(() => {});
     return made.then(

@@ -14,8 +14,8 @@ import { type TSchema, Type } from 'typebox';
 import { SchemaComponents, type SchemaObject } from './schemas.ts';
 
 /**
- * Returns the socket's AsyncAPI 3.0 document: every frame of protocol/'s tables, and which answers
- * which. In AsyncAPI, `receive` is an action of the server.
+ * Returns the socket's AsyncAPI 3.0 document: every frame of protocol/'s tables, and the answers to
+ * each. In AsyncAPI, `receive` is an action of the server.
  */
 export function asyncApiDocument(): object {
   const frames = new Frames();

@@ -5,7 +5,7 @@ const UNSENT = { sequence: null, sent_at: null };
 const SCHEDULED = { kind: 'scheduled', scheduled_at: '2026-03-03T07:00:00.000000Z' };
 
 /**
- * The fields by which the answer of an operation shows its effect, where their values are not the
+ * The fields by which the answer of an operation shows its effect, if their values are not the
  * usual ones of the resource (samples.ts). test/http/examples.test.ts compares them with real
  * answers.
  */

@@ -46,7 +46,7 @@ interface SamplePath {
   readonly field: string;
   /** The field's object, such as `chat_message`; '' if it has no name. */
   readonly owner: string;
-  /** True for requests: only required fields and those that are often sent. */
+  /** True for requests: only required fields and fields that are often sent. */
   readonly sparse: boolean;
 }
 
@@ -130,7 +130,7 @@ function typeOf({ type }: SchemaObject): [type: string, isNullable: boolean] {
   return [type.find((one) => one !== 'null') ?? 'null', type.includes('null')];
 }
 
-/** True for events that an ordinary resource has not had, missing pages, and rare fields. */
+/** Returns true for events that an ordinary resource lacks, missing pages, and rare fields. */
 function isUsuallyNull(place: SamplePath): boolean {
   const { field } = place;
   const isIn = (names: ReadonlySet<string>) => names.has(field) || names.has(pathOf(place));
@@ -138,7 +138,7 @@ function isUsuallyNull(place: SamplePath): boolean {
   return field.endsWith('page_url') || isIn(samples.RARE);
 }
 
-/** True for sub-objects that are null unless a caller asks for them. */
+/** Returns true for sub-objects that are null unless a caller requests them. */
 function isLeftOut(place: SamplePath): boolean {
   return !samples.ALWAYS_SHOWN.has(pathOf(place));
 }
@@ -160,5 +160,5 @@ function kindOf(field: string): IdKind | undefined {
   return samples.NOUNS[noun];
 }
 
-/** For texts of unknown content. No published example has it (test/http/openapi.test.ts). */
+/** Stands for texts of unknown content. No published example has it (test/http/openapi.test.ts). */
 const ANY_TEXT = 'text';

@@ -37,9 +37,9 @@ const MAIL_REFUSALS: readonly ErrorCondition[] = [
 ];
 
 /**
- * Files that the server serves itself. Their URLs come from other answers, so no API header is
- * required: those of files are signed (there are none with object storage), and those of avatars
- * cannot be guessed.
+ * Returns the paths of files that the server serves itself. Their URLs come from other answers, so
+ * no API header is required: URLs of files are signed (with object storage there are none), and
+ * URLs of avatars cannot be guessed.
  */
 export function filePaths(texts: Texts): object {
   return {
@@ -102,7 +102,7 @@ function bytes(type = 'application/octet-stream'): object {
 
 export const MAIL_SINCE = '1.2.harbor';
 
-/** Mail over HTTP, signed by the sender's server, so no API header is required. */
+/** Returns the paths of mail over HTTP, which needs no API header: the sender's server signs it. */
 export function mailPaths(schemas: SchemaComponents, texts: Texts): object {
   const schema = schemas.convert(MailReceipt as SchemaObject);
   return {

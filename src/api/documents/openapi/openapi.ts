@@ -17,7 +17,7 @@ export interface OpenApiOptions {
   readonly texts: Texts;
   /** The base of links in errors. */
   readonly docsUrl: string;
-  /** For a document of this version alone; without it, of all versions. */
+  /** The only version of the document; without it, the document has all versions. */
   readonly version?: Version;
 }
 

@@ -18,7 +18,7 @@ export function templateOf(path: string): string {
 }
 
 /**
- * Returns the operation of a route; schemas with names go into `schemas`. `texts`: by operation.
+ * Returns the operation of a route, and adds its named schemas to `schemas`. `texts`: by operation.
  */
 export function operationOf(route: Route, schemas: SchemaComponents, texts: Texts): object {
   const slug = toolSlugOf(route);
@@ -48,7 +48,7 @@ function reference(section: string, name: string): { readonly $ref: string } {
   return { $ref: `#/components/${section}/${name}` };
 }
 
-/** Returns whether there is no effect that an Idempotency-Key could keep from happening again. */
+/** Returns whether there is no effect that an Idempotency-Key could keep from being repeated. */
 function isRead({ method, asks }: Route): boolean {
   return method === 'GET' || asks === true;
 }

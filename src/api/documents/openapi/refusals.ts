@@ -7,7 +7,7 @@ import type { Route } from '../../pipeline/route.ts';
 /**
  * Returns a route's possible conditions: those that the pipeline checks for it, and those that
  * changes of its kind can meet (docs/contract.md#values-and-their-errors). Single rules are not
- * distinguished, because all of them share `resource_conflict`.
+ * distinguished, because they share `resource_conflict`.
  */
 export function refusalsOf(route: Route): ErrorCondition[] {
   const found = new Set<ErrorCondition>(ALWAYS);
@@ -75,7 +75,7 @@ const ALWAYS: readonly ErrorCondition[] = [
   'service_unavailable',
 ];
 
-/** Others than operators learn nothing about their credentials there. */
+/** Callers other than operators learn nothing about their credentials there. */
 const OF_CALLERS: readonly ErrorCondition[] = ['expired_token', 'invalid_credentials'];
 
 const OF_CREDENTIALS: readonly ErrorCondition[] = ['api_key_expired', 'api_key_revoked', 'parameter_missing'];

@@ -2,7 +2,7 @@ import type { IdKind } from '@parley/protocol/ids.ts';
 
 /** Values of examples (examples.ts), by the name of a field or by `resource.field`. */
 
-/** By the noun in a field such as `role_id`, or in a path. */
+/** Kinds of ids by the noun in a field such as `role_id`, or in a path. */
 export const NOUNS: Readonly<Record<string, IdKind | undefined>> = {
   account: 'account',
   action: 'agentAction',
@@ -38,7 +38,7 @@ export const NOUNS: Readonly<Record<string, IdKind | undefined>> = {
   delivery: 'webhookDelivery',
 };
 
-/** By the name of the resource, if it is no noun. */
+/** Kinds of ids by the name of the resource, if it is no noun. */
 export const KINDS: Readonly<Record<string, IdKind | undefined>> = {
   ...NOUNS,
   agent_action: 'agentAction',
@@ -78,8 +78,8 @@ export const OFTEN_SENT = new Set([
 ]);
 
 /**
- * Times that every resource has, or those of one kind; the others are of events that an ordinary
- * resource has not had.
+ * Times that every resource has, or those of one kind; other times belong to events that an
+ * ordinary resource has not had.
  */
 export const USUAL_TIMES = new Set([
   'created_at',
@@ -191,7 +191,7 @@ export const NUMBERS: Readonly<Record<string, number>> = {
   last_status_code: 200,
   last_duration_ms: 84,
   digest_after_minutes: 60,
-  // What was imported, what existed and what was skipped, of which an example has one each.
+  // An example has one imported, one existing and one skipped.
   in_archive: 3,
 };
 

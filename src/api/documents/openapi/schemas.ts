@@ -78,7 +78,7 @@ export class SchemaComponents {
     return withDescription(this.#register(name, named), schema);
   }
 
-  /** Returns all schemas, sorted by name; one that was only mentioned is any object. */
+  /** Returns all schemas, sorted by name; a schema that was only mentioned is any object. */
   toJSON(): Record<string, SchemaObject> {
     const all = new Map(this.#byName);
     for (const name of this.#mentioned) if (!all.has(name)) all.set(name, { type: 'object', title: name });
@@ -92,7 +92,7 @@ export class SchemaComponents {
     return { $ref: PREFIX + name };
   }
 
-  /** Different schemas never share a name: the later one has a number until it gets a title. */
+  /** Adds a schema. A later one of the same name has a number until it gets a title. */
   #register(name: string, schema: SchemaObject): SchemaObject {
     const text = JSON.stringify(schema);
     for (let n = 1; ; n++) {
@@ -141,10 +141,10 @@ const MAPS = new Set(['properties', 'patternProperties']);
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const SINGLE = new Set(['items', 'additionalProperties', 'not', 'propertyNames']);
 
-/** Said of every id that may be an external one. */
+/** The description of every id that may be an external id. */
 export const ALSO_EXTERNAL = 'An external id is taken as `ext:<external_id>`.';
 
-/** Keeps a place's description: AsyncAPI allows none by a reference, so that becomes a part. */
+/** Keeps a place's description: AsyncAPI allows none beside a reference, which becomes a part. */
 function withDescription(reference: SchemaObject, { description }: SchemaObject): SchemaObject {
   return description === undefined ? reference : { description, allOf: [reference] };
 }
@@ -165,13 +165,13 @@ function withSentence(schema: SchemaObject, sentence: string): SchemaObject {
   return { ...schema, description: description === undefined ? sentence : `${description} ${sentence}` };
 }
 
-/** Removes an `anyOf` of which a version knows one choice alone. */
+/** Removes an `anyOf` if a version knows only one of its choices. */
 function foldChoice(schema: SchemaObject): SchemaObject {
   const { anyOf = [], ...rest } = schema;
   return anyOf.length === 1 ? { ...anyOf[0], ...rest } : schema;
 }
 
-/** typebox writes a map as a pattern that matches every key. */
+/** Folds a map, which typebox writes as a pattern that matches every key. */
 function foldRecord(schema: SchemaObject): SchemaObject {
   const { patternProperties, ...rest } = schema;
   const [entry, ...others] = Object.entries(patternProperties ?? {});

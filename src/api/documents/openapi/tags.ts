@@ -4,7 +4,7 @@ import { readTexts } from './texts.ts';
 interface Chapter {
   readonly name: string;
   readonly paths: RegExp;
-  /** Its endpoints are among those of other chapters, so its pattern is tried before theirs. */
+  /** Its pattern is tried first, since its endpoints are among those of other chapters. */
   readonly isPart?: true;
 }
 
@@ -43,7 +43,7 @@ const DESCRIPTIONS = readTexts('tags.md');
 /** The first match counts. */
 const MATCHED = [...CHAPTERS.filter(({ isPart }) => isPart), ...CHAPTERS.filter(({ isPart }) => !isPart)];
 
-/** `path` has `:name` for parameters. */
+/** Returns the chapter of a path, which has `:name` for parameters. */
 export function tagOf(path: string): string {
   return MATCHED.find(({ paths }) => paths.test(path))!.name;
 }

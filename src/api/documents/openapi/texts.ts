@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 /** Paragraphs of Markdown, each by its heading. */
 export type Texts = ReadonlyMap<string, string>;
 
-/** Reads the paragraphs of Markdown files, or of one by its name in this folder. */
+/** Reads the paragraphs of Markdown files, or of a named file in this folder. */
 export function readTexts(files: string | readonly URL[]): Texts {
   const urls = typeof files === 'string' ? [new URL(files, import.meta.url)] : files;
   return new Map(

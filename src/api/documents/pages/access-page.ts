@@ -42,7 +42,7 @@ ${listOf([...opened, ...forOwn], (route) => (route.permission === permission ? u
 </section>`;
 }
 
-/** Returns the table's permissions in its order, those of admins, and null for no permission. */
+/** Returns the table's permissions in its order, admins' ones, and null for no permission. */
 function permissionsOf(routes: readonly Route[]): (string | null)[] {
   const asked = routes
     .map(({ permission }) => permission)
@@ -50,7 +50,7 @@ function permissionsOf(routes: readonly Route[]): (string | null)[] {
   return [...new Set<string | null>([...PERMISSIONS, ...asked])];
 }
 
-/** `limitOf` returns the part of an endpoint that a permission opens, if not all. */
+/** Returns a list; `limitOf` the part of an endpoint that a permission opens, if not all. */
 function listOf(
   routes: readonly Route[],
   limitOf: (route: Route) => string | undefined = () => undefined,

@@ -1,4 +1,4 @@
-// The buttons beside commands and examples, which are hidden where there is no script.
+// The buttons beside commands and examples, which are hidden without a script.
 for (const button of document.querySelectorAll('button.copy')) {
   const shown = button.parentElement.querySelector('code');
   button.hidden = false;

@@ -6,7 +6,7 @@ import { refusalExample } from '../openapi/refusals.ts';
 import { type Html, html, prose } from './html.ts';
 import { markdownPage } from './page.ts';
 
-/** Has an anchor for each code, to which `doc_url` links (docs/contract.md#errors). */
+/** Returns a page with the anchors to which `doc_url` links (docs/contract.md#errors). */
 export function errorsPage(docsUrl: string): Promise<Document> {
   const conditions = Object.keys(ERRORS) as ErrorCondition[];
   const example = JSON.stringify(refusalExample('missing_field', docsUrl), null, 2);
@@ -16,7 +16,7 @@ export function errorsPage(docsUrl: string): Promise<Document> {
   });
 }
 
-/** Several conditions may share a code. */
+/** Returns the section of a code, which several conditions may share. */
 function section(name: string, conditions: readonly ErrorCondition[]): Html {
   return html`<section class="card" id="${name}">
 <h3><a href="#${name}"><code>${name}</code></a></h3>

@@ -21,7 +21,7 @@ export function pathOf({ name }: Guide): string {
   return `/docs/guides/${name}`;
 }
 
-/** `/docs/guides`: the list of guides. */
+/** Returns `/docs/guides`: the list of guides. */
 export async function guidesPage(guides: readonly Guide[]): Promise<Document> {
   const listed = await Promise.all(
     guides.map(async (guide) => ({ path: pathOf(guide), ...(await readGuide(guide)) })),
@@ -36,7 +36,7 @@ ${listed.map(({ path, title, summary }) => html`<li><a href="${path}">${title}</
   });
 }
 
-/** A guide, with links to its neighbours in the list. */
+/** Returns a guide's page, with links to its neighbours in the list. */
 export async function pageOfGuide(guide: Guide, guides: readonly Guide[]): Promise<Document> {
   const index = guides.indexOf(guide);
   const { title, text } = await readGuide(guide);

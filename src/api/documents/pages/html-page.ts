@@ -7,7 +7,7 @@ export interface HtmlPage {
   /** Class of the main element. */
   readonly name: string;
   readonly main: Html;
-  /** Paths, in the order of loading, beside those of every page. */
+  /** Paths, in the order of loading, beside the styles of every page. */
   readonly styles: readonly string[];
   readonly scripts?: readonly Html[];
 }
@@ -18,7 +18,7 @@ interface NavLink {
   readonly current?: boolean;
 }
 
-/** The frame of every page: head, header and link to the content. */
+/** Returns a page in the frame of every page: head, header and link to the content. */
 export function htmlPage({ title, nav, name, main, styles, scripts = [] }: HtmlPage): Document {
   const { text } = html`<!doctype html>
 <html lang="en">

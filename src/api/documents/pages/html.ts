@@ -22,10 +22,7 @@ function render(part: Part): string {
   return escapeHtml(String(part));
 }
 
-/**
- * Text between backticks becomes `code`, or what `inside` makes of it; the rest what `outside`
- * does.
- */
+/** Returns HTML of a text: `inside` converts parts between backticks, `outside` the rest. */
 export function prose(text: string, inside: ToHtml = code, outside: ToHtml = (part) => html`${part}`): Html {
   return joined(text.split('`').map((part, i) => (i % 2 === 0 ? outside(part) : inside(part))));
 }
@@ -37,7 +34,7 @@ export function joined(parts: readonly Html[], between = ''): Html {
   return new Html(parts.map(({ text }) => text).join(between));
 }
 
-/** The table scrolls sideways on narrow screens, also by keyboard. */
+/** Returns a table that scrolls sideways on narrow screens, also by keyboard. */
 export function table(heads: readonly string[], rows: readonly (readonly Html[])[]): Html {
   return html`<div class="wide" tabindex="0"><table>
 <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>

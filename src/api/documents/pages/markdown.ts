@@ -5,8 +5,7 @@ export type Values = Readonly<Record<string, Part>>;
 
 /**
  * Returns our own Markdown as HTML: headings have ids, code has a copy button, tables scroll. HTML
- * in it is not escaped. Throws if a place has no value. The first page that needs the library loads
- * it.
+ * in it is not escaped. Throws if a place has no value. Loads the library at the first use.
  */
 export async function renderMarkdown(text: string, values: Values): Promise<Html> {
   const { Marked } = await import('marked');

@@ -4,8 +4,8 @@ import { renderMarkdown } from './markdown.ts';
 import { pageOf } from './page.ts';
 
 /**
- * `/docs/operations`: docs/operations.md, as it is. The console links to its sections where
- * something needs an operator.
+ * Returns `/docs/operations`: docs/operations.md, unchanged. The console links to its sections
+ * where something needs an operator.
  */
 export async function operationsPage(): Promise<Document> {
   const text = await readFile(new URL('../../../../docs/operations.md', import.meta.url), 'utf8');

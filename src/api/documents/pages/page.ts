@@ -20,10 +20,10 @@ export const PAGES = {
 export type PageName = keyof typeof PAGES;
 
 export interface PageContent {
-  /** Default: that of the navigation. */
+  /** Default: the title in the navigation. */
   readonly title?: string;
   readonly main: Html;
-  /** Below /docs/assets/, in the order of loading, beside those of every page. */
+  /** Below /docs/assets/, in the order of loading, beside the styles of every page. */
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
 }
@@ -34,7 +34,7 @@ export async function markdownPage(name: PageName, values: Values): Promise<Docu
   return pageOf(name, { main: await renderMarkdown(text, values) });
 }
 
-/** A guide has the name of their list; the page of a mistyped address has none. */
+/** Returns a page. A guide has the name of their list; the page of a mistyped address has none. */
 export function pageOf(
   name: PageName | undefined,
   {

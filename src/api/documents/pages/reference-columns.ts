@@ -1,11 +1,11 @@
 import { type Html, html, type Part } from './html.ts';
 
 export interface ReferenceColumns {
-  /** What the reference has, in the plural, such as `Endpoints`. */
+  /** The content of the reference in the plural, such as `Endpoints`. */
   readonly names: string;
   /** The label of the filter. */
   readonly find: string;
-  /** What the filter shows while it is empty. */
+  /** The text in the filter while it is empty. */
   readonly example: string;
   readonly contents: Part;
   readonly text: Part;
@@ -33,7 +33,7 @@ ${text}
 </div>`;
 }
 
-/** One group of the contents: its heading's anchor and title, and the places in it. */
+/** Returns one group of the contents: its heading's anchor and title, and its places. */
 export function contentsGroup(
   anchor: string,
   title: string,

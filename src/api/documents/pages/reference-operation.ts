@@ -51,7 +51,7 @@ interface MediaObject {
 
 const JSON_TYPE = 'application/json';
 
-/** One endpoint, collapsed until a reader opens it. */
+/** Returns one endpoint, collapsed until a reader opens it. */
 export function operationSection(endpoint: Endpoint): Html {
   const { path, method, operation } = endpoint;
   const { operationId, summary, description, parameters, requestBody } = operation;

@@ -14,7 +14,7 @@ export interface ReferenceDocument {
   readonly components: { readonly schemas: Readonly<Record<string, SchemaObject>> };
 }
 
-/** Has every endpoint and resource of the OpenAPI document, and is readable without a script. */
+/** Returns every endpoint and resource of the OpenAPI document, readable without a script. */
 export function referencePage(document: ReferenceDocument): Document {
   const endpoints = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): Endpoint => ({ path, method, operation })),

@@ -5,7 +5,7 @@ export function schemaAnchor(name: string): string {
   return `schema-${name}`;
 }
 
-/** Returns the fields of an object, with those of inline objects inside; '' if none. */
+/** Returns the fields of an object, including the fields of inline objects; '' if none. */
 export function fieldList(schema: SchemaObject): Html {
   if (schema.oneOf !== undefined) return forms(schema.oneOf);
   const { properties = {}, required = [] } = schema;
@@ -29,7 +29,7 @@ function entry(name: string, schema: SchemaObject, isRequired: boolean): Html {
   return fieldEntry(name, schema, isRequired && schema.const === undefined ? ['required'] : []);
 }
 
-/** The constant in the first field distinguishes the forms. */
+/** Returns the forms, which the constant in the first field distinguishes. */
 function forms(alternatives: readonly SchemaObject[]): Html {
   return html`${alternatives.map((form) => {
     const [field, constant] = Object.entries(form.properties ?? {})[0] ?? [];
@@ -82,7 +82,7 @@ function boundsOf(schema: SchemaObject): Html {
 }
 
 function limitsOf(schema: SchemaObject): string[] {
-  // Those of an id are of no use to callers, who do not make them up.
+  // The kinds of an id are of no use to callers, who do not make ids up.
   if (schema['x-id-of'] !== undefined) return [];
   const { format, minLength, maxLength, minimum, maximum, minItems, maxItems, pattern } = schema;
   const limits: readonly (readonly [value: unknown, before: string, after?: string])[] = [

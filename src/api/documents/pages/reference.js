@@ -1,4 +1,4 @@
-// Runs in the browser: finds endpoints or names, opens what an address names.
+// Runs in the browser: finds endpoints or names, and opens the target of an address.
 
 const search = document.getElementById('finder');
 const filter = document.getElementById('filter');
@@ -45,7 +45,7 @@ const openTarget = () => {
   target.scrollIntoView();
 };
 addEventListener('hashchange', openTarget);
-// A link to what the address names already changes no hash.
+// A link to the present target changes no hash.
 document.addEventListener('click', ({ target }) => {
   if (target instanceof Element && target.closest('a')?.hash === location.hash) openTarget();
 });

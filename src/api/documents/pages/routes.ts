@@ -60,7 +60,7 @@ export function docsRoutes({ routes, docsUrl, operations, guides }: DocsOptions)
   };
 }
 
-/** Serves one document for each version that `?version=` may name, and one without it. */
+/** Serves a document for each version that `?version=` may name, and one without a version. */
 function byVersion(make: (version?: Version) => Document): PublicRoute {
   const all = documentRoute(() => make());
   const named = new Map<Version, PublicRoute>();
@@ -95,8 +95,8 @@ function ours(file: string, contentType: string) {
 }
 
 /**
- * The reference of the SDK, or the page that says why there is none, which is not kept. The first
- * request loads its code.
+ * Serves the reference of the SDK, or the page that says why there is none, which is not cached.
+ * The first request loads its code.
  */
 function sdkRoute(resources: () => readonly string[]): PublicRoute {
   const page = () => import('./sdk-page.ts');
@@ -142,7 +142,7 @@ ${table(['Move', 'From', 'To', 'When'], rows)}
 </section>`;
 }
 
-/** `none` is the state before the resource exists. */
+/** Returns a state's HTML. `none` is the state before the resource exists. */
 function stateOf(state: string): Html {
   return state === 'none' ? html`<span class="nothing">nothing</span>` : code(state);
 }

@@ -1,9 +1,9 @@
 import { code, type Html, html, joined, prose } from './html.ts';
 import type { SdkName } from './sdk-reference.ts';
 
-/** The texts of doc comments as HTML, in which names lead to their places. */
+/** Converts doc comments to HTML in which names link to their places. */
 export class CommentTexts {
-  /** As it is written → anchor. */
+  /** Anchors by the spelling of names. */
   readonly #places = new Map<string, string>();
 
   constructor(names: readonly SdkName[]) {
@@ -13,13 +13,13 @@ export class CommentTexts {
     }
   }
 
-  /** The first sentence, without links, because a click on it opens the rest. */
+  /** Returns the first sentence, without links, because a click on it opens the rest. */
   sentence(doc: string): Html {
     const [first = ''] = /^[\s\S]*?\.(?=\s|$)/.exec(doc) ?? [doc];
     return prose(first);
   }
 
-  /** `owner` is the name whose members stand in code by their own names. */
+  /** Returns the text. Members of `owner` stand in code by their own names. */
   paragraphs(doc: string, owner: string): Html[] {
     const inside = (text: string) => {
       const name = text.replace(/\(.*\)$/, '');

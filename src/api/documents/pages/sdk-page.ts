@@ -7,9 +7,9 @@ import { CommentTexts } from './sdk-comments.ts';
 import type { SdkArea, SdkMember, SdkName, SdkReference, Signature } from './sdk-reference.ts';
 
 /**
- * `/docs/sdk`: every public name of the SDK, as the build of its package read them; `resources` are
- * those that the API reference has. Rejects with ApiError `resource_not_found` if there was no
- * build.
+ * Returns `/docs/sdk`: every public name of the SDK, as the build of its package read them.
+ * `resources` are the resources of the API reference. Rejects with ApiError `resource_not_found` if
+ * there was no build.
  */
 export async function sdkPage(resources: ReadonlySet<string>): Promise<Document> {
   const built: SdkReference = JSON.parse((await readBuilt('reference.json')).toString());
@@ -37,7 +37,7 @@ ${areas.map((area) => chapter(area, texts))}`,
   });
 }
 
-/** The same address where nothing was built. */
+/** Returns the page for the same address without a build. */
 export function unbuiltSdkPage(why: string): Document {
   return pageOf('sdk', {
     main: html`<h1>SDK reference</h1>
@@ -55,7 +55,7 @@ ${names.map((name) => section(name, texts))}
 </section>`;
 }
 
-/** One name, collapsed until a reader opens it. */
+/** Returns one name, collapsed until a reader opens it. */
 function section(
   { anchor, name, kind, entries, resource, doc, ...shown }: SdkName,
   texts: CommentTexts,
@@ -79,7 +79,7 @@ ${shown.members.map((member) => entry(member, anchor, texts))}
 </details>`;
 }
 
-/** Whether a signature says more than the line that opens it, which has kind and name. */
+/** Returns whether a signature says more than its opening line, which has kind and name. */
 function saysMore(signature: Signature): boolean {
   return signature.length > 1 || !/^(class|interface|type) \S+$/.test(String(signature[0]));
 }

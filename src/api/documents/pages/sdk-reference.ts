@@ -17,9 +17,9 @@ export interface SdkName {
   readonly anchor: string;
   readonly name: string;
   readonly kind: 'class' | 'interface' | 'type' | 'function' | 'constant';
-  /** What it is imported from; empty for a type that is not exported and that signatures name. */
+  /** The modules that export it; empty for a type that is not exported but named by signatures. */
   readonly entries: readonly string[];
-  /** The name in OpenAPI of the resource or body that it is the type of; null for other names. */
+  /** The OpenAPI name of the resource or body that it is the type of; null for other names. */
   readonly resource: string | null;
   /** Whether it is printed from a schema of the protocol, whose fields need no description. */
   readonly isPrinted: boolean;
@@ -30,14 +30,14 @@ export interface SdkName {
 }
 
 export interface SdkMember {
-  /** Below that of its name: `Client.send`. */
+  /** Below its name's anchor: `Client.send`. */
   readonly anchor: string;
   readonly name: string;
-  /** The exported class or interface that declares it, if that is another one. */
+  /** The exported class or interface that declares it, if not this one. */
   readonly from: string | null;
   readonly doc: string;
   readonly signatures: readonly Signature[];
 }
 
-/** Code in TypeScript, in pieces; one with an address is the name of a type that stands there. */
+/** Pieces of TypeScript code; a piece with an address is the name of a type that stands there. */
 export type Signature = readonly (string | readonly [name: string, address: string])[];

@@ -1,4 +1,4 @@
-// Who is signed in, at the end of the header, where an account has an identity provider for it
+// Shows the signed-in user at the end of the header, if an account has an identity provider for it
 // (features/identity/). The access token stays in this script; the cookie is out of its reach.
 const SESSION = '/v1/auth/session';
 const VERSION = '1.2.harbor';

@@ -9,7 +9,7 @@ import { FRAME_SUMMARIES } from '../openapi/asyncapi.ts';
 import { code, type Html, html, prose, table } from './html.ts';
 import { markdownPage } from './page.ts';
 
-/** The socket for people; machines read /v1/asyncapi.json. */
+/** Returns the socket's page for people; machines read /v1/asyncapi.json. */
 export function socketPage(): Promise<Document> {
   const requests = Object.entries(COMMANDS).map(([op, { summary, fields, result }]) => [
     code(op),

@@ -102,7 +102,7 @@ export function beginRemoval(tx: Tx, id: string): Promise<AccountRow> {
   });
 }
 
-/** Returns the accounts to be removed of which no node can still have a right in memory. */
+/** Returns the accounts to be removed whose rights no node can still have in memory. */
 export async function readRemovableAccounts(db: Db): Promise<string[]> {
   const rows = await db.query(READ_REMOVABLE);
   return rows.map(({ id }) => id);

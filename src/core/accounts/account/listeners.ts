@@ -20,8 +20,8 @@ export interface ListenersOptions<Found> {
 /**
  * The listeners to events of accounts, such as webhooks, in the memory of this node. They are read
  * again when a change is announced, and when a row of the outbox cannot be deleted because the
- * revision has grown (platform/db/queue/in-flight-rows.ts): a node that received no announcement
- * handles such a row once more, in the current state.
+ * revision has grown (platform/db/queue/in-flight-rows.ts). A node that missed the announcement
+ * then handles the row once more, in the current state.
  */
 export class Listeners<Found> {
   readonly #options: ListenersOptions<Found>;
@@ -46,7 +46,7 @@ export class Listeners<Found> {
     });
   }
 
-  /** Read the revision before matching events: what was found may be newer than it, never older. */
+  /** Read it before matching events: the listeners may be newer than the revision, never older. */
   get revision(): ListenersRevision {
     return this.#known.revision;
   }
@@ -87,7 +87,7 @@ interface Known<Found> {
   readonly found: Found;
 }
 
-/** Reads the revision first, so that what was found includes at least its changes. */
+/** Reads the revision first, so that the listeners include at least its changes. */
 async function readKnown<Found>({ database, read }: ListenersOptions<Found>): Promise<Known<Found>> {
   const revision = await readListenersRevision(database);
   return { revision, found: await read(database) };
@@ -97,9 +97,9 @@ async function readKnown<Found>({ database, read }: ListenersOptions<Found>): Pr
 const LISTENERS = 'listeners';
 
 /**
- * Part of every transaction that changes a webhook: events committed after it find the change on
- * every node. Each call makes all nodes handle the rows of the last 100 ms twice, so it is only for
- * rare changes.
+ * Announces a change of webhooks in its transaction: events committed after it find the change on
+ * every node. Makes all nodes handle the rows of the last 100 ms twice, so use it only for rare
+ * changes.
  */
 export async function changeListeners(tx: Tx): Promise<void> {
   await raiseListenersRevision(tx);

@@ -12,8 +12,8 @@ import { storedMetadata } from '../../resources/metadata.ts';
 export type NewActor = Omit<Insertable<Schema['actors']>, 'id'>;
 
 /**
- * Creates only an actor, as agents, personas and customers need one. Throws `resource_exists`
- * (param external_id), after which the transaction can go on.
+ * Creates an actor alone, for agents, personas and customers. Throws `resource_exists` (param
+ * external_id), after which the transaction can go on.
  */
 export async function createActor(db: Db, actor: NewActor): Promise<ActorRow> {
   const created = await db.kysely
@@ -51,7 +51,7 @@ export async function writeActor(
     });
 }
 
-/** The refusal of another address: mails name the one before, and erasure finds them by it. */
+/** Returns the refusal of another address: erasure finds mails by the previous address. */
 export function addressStays(noun: string): ApiError {
   const message = `The email address of a ${noun} stays as it was created.`;
   return new ApiError('resource_conflict', message, { param: 'email' });

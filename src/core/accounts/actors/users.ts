@@ -52,8 +52,7 @@ export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRo
 export const WITHOUT_ADDRESS = '@no-address.invalid';
 
 /**
- * Gives a user its address: one who has none yet, or a placeholder. Throws `resource_exists` (param
- * email).
+ * Gives an address to a placeholder or a user without one. Throws `resource_exists` (param email).
  */
 export async function giveAddress(tx: Tx, id: string, address: string): Promise<void> {
   const email = address.toLowerCase();

@@ -32,8 +32,8 @@ const KEY = [
 ] as const satisfies KeysetOptions['key'];
 
 /**
- * Defines such a list of resources that are actors, with a filter by their external id, which is
- * null for all. `actorId` is the column with the id of the actor.
+ * Defines a list of resources that are actors, with a filter by external id, which is null for all.
+ * `actorId` is the column with the id of the actor.
  */
 export function defineNamedList<Row extends object>(
   kind: ActorKind,
@@ -49,7 +49,7 @@ export function defineNamedList<Row extends object>(
   });
 }
 
-/** A list of people of an account, or of those with this external id or this metadata. */
+/** A list of the people of an account, with filters by external id and by metadata. */
 export interface PeopleList<Row extends object> {
   readPage(
     db: Querier,
@@ -60,8 +60,8 @@ export interface PeopleList<Row extends object> {
 }
 
 /**
- * As defineNamedList, for a table `t` whose ids are those of actors. Few people with the metadata
- * are looked up; many are found by a walk in the order of the list.
+ * Defines such a list for a table `t` whose ids are those of actors. Few people with the metadata
+ * are looked up by id; many are found by a walk in the order of the list.
  */
 export function definePeopleList<Row extends object>(
   kind: ActorKind,

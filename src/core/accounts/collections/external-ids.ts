@@ -11,19 +11,19 @@ export interface Upsert<Found> {
   readonly externalId: string;
   /** Throws `resource_exists` (param external_id) in a way after which `tx` can go on. */
   create(): Promise<Found>;
-  /** Changes what has this id. */
+  /** Changes the resource with this id. */
   change(id: string): Promise<Found>;
 }
 
-/** What a PUT has left. */
+/** The resource after a PUT. */
 export interface Put<Found> {
   readonly found: Found;
   readonly isNew: boolean;
 }
 
 /**
- * Changes what has the external id, or creates it. Requests that find nothing at the same time
- * create one row: all but one of them see it after its commit, and change it.
+ * Changes the resource with the external id, or creates it. Concurrent requests that find none
+ * create one row: the later requests see it after its commit, and change it.
  */
 export async function createOrChange<Found>(
   tx: Tx,
@@ -48,7 +48,7 @@ function isTaken(error: unknown): boolean {
 
 /**
  * Returns the external id in the path of a PUT. Throws ApiError `resource_not_found` (param id) for
- * an id of Parley, which PATCH takes, or `validation_failed` for what cannot be an external id.
+ * an id of Parley, which PATCH takes, or `validation_failed` for an invalid external id.
  */
 export function putIdOf({ id = '' }: Readonly<Record<string, string>>): string {
   const externalId = externalIdIn(id);
@@ -60,7 +60,7 @@ export function putIdOf({ id = '' }: Readonly<Record<string, string>>): string {
   throw new ApiError('resource_not_found', message, { param: 'id' });
 }
 
-/** Returns a field of a PUT. Throws `missing_field` if it is absent and nothing is there yet. */
+/** Returns a field of a PUT. Throws `missing_field` if it is absent and a resource is created. */
 export function requiredToCreate<Value>(field: string, value: Value | undefined, noun: string): Value {
   if (value !== undefined) return value;
   throw missingField(field, `This field is required: no ${noun} has this external_id yet.`);

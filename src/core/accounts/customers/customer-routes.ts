@@ -9,7 +9,7 @@ import { keyOf } from '../collections/account-list.ts';
 import { putIdOf } from '../collections/external-ids.ts';
 import { CUSTOMERS, changeCustomer, presentCustomer, putCustomer, readCustomer } from './customers.ts';
 
-/** Routes of the customers of an account, whom conversations make as well. */
+/** Returns the routes of an account's customers, which conversations create as well. */
 export function customerRoutes(database: Database): Route[] {
   const ofOne = { path: '/v1/customers/:id', since: EXTERNAL_SINCE, response: Customer } as const;
   return [

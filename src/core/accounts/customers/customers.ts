@@ -45,7 +45,7 @@ export function presentCustomer(row: CustomerRow): Customer {
 }
 
 /**
- * Update Customer: audited, and shown to open screens where the name changed. No-op if nothing
+ * Performs Update Customer: audits it, and shows a new name on open screens. No-op if nothing
  * differs. Throws ApiError `resource_not_found` (param id), `resource_exists` (param external_id),
  * or `resource_conflict` for an erased customer and for another address.
  */

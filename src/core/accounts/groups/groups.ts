@@ -188,7 +188,7 @@ export async function putGroup(
 export async function removeGroup(tx: Tx, principal: Principal, id: string): Promise<GroupRow> {
   const group = await lockGroup(tx, principal.accountId, id);
   requireNoPersona(group, 'cannot be deleted');
-  // Before the count: a concurrent assignment ends first, and a later one finds the actor
+  // Precedes the count: a concurrent assignment ends first, and a later assignment finds the actor
   // deactivated.
   await changeActor(tx, group, { deactivated_at: sql<string>`clock_timestamp()`, external_id: null });
   const [uses] = await tx.query(COUNT_USES, group.actor_id, id);
@@ -210,7 +210,8 @@ export async function removeGroup(tx: Tx, principal: Principal, id: string): Pro
 }
 
 /**
- * Replies to customers find the persona by its name (core/conversations/directory/directory.ts).
+ * Throws for the persona: customer replies find it by name
+ * (core/conversations/directory/directory.ts).
  */
 function requireNoPersona({ name }: GroupRow, what: 'keeps its name' | 'cannot be deleted'): void {
   if (name !== CUSTOMER_SERVICE) return;

@@ -19,7 +19,7 @@ import {
   rotateApiKey,
 } from './keys.ts';
 
-/** Only admin roles may call these, whatever other roles hold (docs/contract.md#permissions). */
+/** Returns routes for admin roles alone, whatever others hold (docs/contract.md#permissions). */
 export function apiKeyRoutes(database: Database): Route[] {
   const common = { agents: false, query: IncludeQuery } as const;
   return [

@@ -7,7 +7,7 @@ import type { Database } from '../../../platform/db/connection/database.ts';
 import { PEOPLE, type PersonRow, presentPerson, readKnownActors, readPresences } from './people.ts';
 
 /**
- * The directory for members without `users:read` (docs/contract.md#people), closed to customers.
+ * Returns the directory for members without `users:read`, not customers (docs/contract.md#people).
  */
 export function peopleRoutes(database: Database): Route[] {
   const common = {

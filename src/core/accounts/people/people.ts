@@ -31,7 +31,7 @@ export async function readPresences(
 }
 
 /**
- * Returns the actors of the account with these ids that the caller may know of, in their order: a
+ * Returns the actors of the account with these ids that the caller may know of, in their order. A
  * customer is known to the members of its conversations, and to callers that see the whole account.
  */
 export async function readKnownActors(
@@ -46,8 +46,8 @@ export async function readKnownActors(
 }
 
 /**
- * The active users and agents of the account, except the id `except`, by their names: those with
- * whom the caller may start a conversation, or whom it may add or mention. No customers.
+ * The active users and agents of the account by name, without the id `except` and without
+ * customers. The caller may mention and add them, and start conversations with them.
  */
 export const PEOPLE = keysetList<[accountId: string, except: string], PersonRow>({
   name: 'list-people',

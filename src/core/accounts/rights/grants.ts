@@ -3,8 +3,8 @@ import type { Principal } from '../../../api/access/principal.ts';
 import type { RoleRow } from '../../resources/role.ts';
 
 /**
- * A caller cannot grant more than it holds (docs/contract.md#limits-of-agents). Checked when a role
- * is created, or assigned to a user, a key or an agent. Throws `insufficient_permissions`.
+ * Requires that the caller grants no more than it holds (docs/contract.md#limits-of-agents), when a
+ * role is created, or assigned to a user, a key or an agent. Throws `insufficient_permissions`.
  */
 export function requireGrant(
   principal: Principal,

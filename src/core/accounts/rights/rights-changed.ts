@@ -11,7 +11,7 @@ export interface RightsChanged {
 }
 
 /**
- * Written in the transaction of the change, so that nodes receive it even from the admin command.
+ * Enqueues it in the transaction of the change, so that nodes get it even from the admin command.
  */
 export async function enqueueRightsChanged(tx: Tx, subjects: readonly string[]): Promise<void> {
   await enqueue(tx, RIGHTS_CHANGED, { subjects });
@@ -27,7 +27,7 @@ export interface ActorChanged {
   readonly actor_id: string;
 }
 
-/** Written in the transaction of the change; nodes also drop the actor from their caches. */
+/** Enqueues it in the transaction of the change; nodes also drop the actor from their caches. */
 export async function enqueueActorChanged(tx: Tx, actorId: string): Promise<void> {
   await enqueueRightsChanged(tx, [actorId]);
   await enqueue(tx, ACTOR_CHANGED, { actor_id: actorId });

@@ -26,7 +26,7 @@ import {
   type SessionRow,
 } from './sessions.ts';
 
-/** The sessions of the caller, and of other users (docs/contract.md#sessions). Closed to agents. */
+/** Returns routes of own and others' sessions (docs/contract.md#sessions). Closed to agents. */
 export function sessionRoutes(database: Database): Route[] {
   const common = { since: '1.2.harbor', agents: false } as const;
   const ended = (count: number): EndedSessions => ({ object: 'ended_sessions', count });
@@ -160,7 +160,7 @@ async function requireLesser(tx: Tx, principal: Principal, id: string): Promise<
   return user.id;
 }
 
-/** The same for a user or a customer, which has no role. */
+/** Does the same for a user, or for a customer, which has no role. */
 async function requireLesserPerson(tx: Tx, principal: Principal, id: string): Promise<string> {
   const person = await findPerson(tx, principal.accountId, id);
   if (person === undefined) throw notFound('user', 'id');

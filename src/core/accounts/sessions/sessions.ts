@@ -23,7 +23,7 @@ export async function findSession(db: Db, actorId: string, sessionId: string): P
   return sessionOf(await db.query(READ_OPEN, actorId), sessionId);
 }
 
-/** `principal` is the caller, whose own session is marked. */
+/** Returns the session, marked if it is the caller's own (`principal`). */
 export function presentSession(row: SessionRow, { credential }: Principal): Session {
   return presentAs(Session, { ...row, user_id: row.actor_id, is_current: credential.familyId === row.id });
 }
@@ -63,8 +63,8 @@ export async function endSessions(
 }
 
 /**
- * Ends those of an actor's sessions that have these ids and are open. `isOwn`: the actor itself
- * ends them, not the operator or an identity provider. Returns their number.
+ * Ends the open sessions of an actor with these ids. `isOwn`: the actor itself ends them, not the
+ * operator or an identity provider. Returns their number.
  */
 export async function endSessionsById(
   tx: Tx,
@@ -78,9 +78,8 @@ export async function endSessionsById(
 }
 
 /**
- * Ends all that a person has signed in with so far: sessions, access tokens, tickets, and the
- * tokens of identity providers that were issued in this second or before. Returns the number of
- * sessions.
+ * Ends every credential of a person so far: sessions, access tokens, tickets, and tokens that
+ * identity providers issued in this second or before. Returns the number of sessions.
  */
 export async function endCredentials(tx: Tx, principal: Principal, actorId: string): Promise<number> {
   const { length: count } = await lockSessions(tx, actorId);
@@ -102,9 +101,7 @@ export async function endEveryToken(tx: Tx, actorId: string): Promise<void> {
   await tx.kysely.deleteFrom('tickets').where('actor_id', '=', actorId).execute();
 }
 
-/**
- * The lock on the actor keeps a refresh from issuing another token of a family (token-pairs.ts).
- */
+/** Locks the actor against refreshes (token-pairs.ts), and returns its open sessions. */
 async function lockSessions(tx: Tx, actorId: string): Promise<SessionRow[]> {
   await tx.kysely.selectFrom('actors').select('id').where('id', '=', actorId).forNoKeyUpdate().execute();
   return tx.query(READ_OPEN, actorId);

@@ -37,9 +37,9 @@ export function checkTokenBody(principal: Principal, body: CreateTokenBody): voi
 }
 
 /**
- * Exchanges the token of an identity provider for an access token of the same person, which ends
- * no later and with the same rights (docs/contract.md#identity-providers). Throws ApiError, such
- * as `invalid_credentials` (param subject_token).
+ * Exchanges the token of an identity provider for an access token of the same person, with the same
+ * rights and no later end (docs/contract.md#identity-providers). Throws ApiError, such as
+ * `invalid_credentials` (param subject_token).
  */
 export async function exchangeToken(
   { authenticator, tokens }: ExchangeOptions,

@@ -28,10 +28,10 @@ export function issueTokenPair(
 /**
  * Uses a refresh token and passes the family's next pair to `finish`, in one transaction. A second
  * use proves that the token was copied: its whole family is revoked, with all its access tokens and
- * their sockets. So it is if the two uses are concurrent: one gets a pair, which is then revoked.
- * Rejects with ApiError `invalid_credentials` (unknown, used, of a revoked family or a deactivated
- * actor) or `expired_token`. With `nextSecret`, the secret of the next refresh token, a repetition
- * within a minute gets the same pair as before, and ends nothing.
+ * their sockets. If the two uses are concurrent, one gets a pair that is then revoked. Rejects with
+ * ApiError `invalid_credentials` (unknown, used, of a revoked family or a deactivated actor) or
+ * `expired_token`. With `nextSecret`, the secret of the next refresh token, a repetition within a
+ * minute gets the same pair as before, and ends nothing.
  */
 export async function refreshTokenPair<T>(
   database: Database,
@@ -43,7 +43,7 @@ export async function refreshTokenPair<T>(
   const next = nextSecret === undefined ? undefined : PREFIX + nextSecret;
   const outcome = await database.transaction(async (tx) => {
     const use = await takeUse(tx, hashOf(refreshToken), next);
-    // Returned rather than thrown, because the revocation of the family must be committed.
+    // It is returned, not thrown, because the revocation of the family must be committed.
     if (use instanceof ApiError) return { refusal: use };
     return { result: await finish(tx, await issue(tx, tokens, use, use, next), use) };
   });
@@ -51,7 +51,7 @@ export async function refreshTokenPair<T>(
   return outcome.result;
 }
 
-/** Ends the session of a refresh token, used or not. One that is unknown has none. */
+/** Ends the session of a refresh token, used or not. No-op for an unknown token. */
 export async function endSessionOfToken(tx: Tx, refreshToken: string): Promise<void> {
   const [row] = await tx.query(READ, hashOf(refreshToken));
   if (row !== undefined) await endSessionsById(tx, heldBy(row), [row.family_id], { isOwn: true });
@@ -94,7 +94,7 @@ async function issue(
       began_at: beganAt ?? sql<string>`clock_timestamp()`,
       expires_at: sql<string>`clock_timestamp() + ${sql.lit(`${REFRESH_TOKEN_DAYS} days`)}::interval`,
     })
-    // It is there already if the use is repeated.
+    // A repeated use finds the token stored.
     .onConflict((conflict) => conflict.column('hash').doNothing())
     .execute();
   const { token, expiresAt } = await tokens.issueAccess({ accountId, actorId, familyId, widgetId });
@@ -104,7 +104,7 @@ async function issue(
 interface Family {
   /** The id of the session (sessions.ts). */
   readonly familyId: string;
-  /** Absent if it begins now. */
+  /** Absent if the session begins now. */
   readonly beganAt?: string;
 }
 
@@ -122,7 +122,7 @@ interface TokenRow {
   readonly expired: boolean;
 }
 
-/** `next`: the refresh token that follows this one, if it is known already. */
+/** Uses a token; `next` is the refresh token that follows it, if that is known already. */
 async function takeUse(tx: Tx, tokenHash: Buffer, next?: string): Promise<Use | ApiError> {
   // Changes of one actor's tokens are serialised, so that a family is revoked with all its tokens,
   // including one that is being issued. Locked before the token is read, to read its current state.
@@ -143,7 +143,7 @@ async function takeUse(tx: Tx, tokenHash: Buffer, next?: string): Promise<Use | 
   return heldBy(row);
 }
 
-/** A family of a deactivated actor has no unused token. */
+/** Returns whether the token is unused; deactivated actors have none. */
 async function isUnused(tx: Tx, refreshToken: string): Promise<boolean> {
   const [row] = await tx.query(READ, hashOf(refreshToken));
   return row !== undefined && !row.used && !row.revoked;
@@ -176,7 +176,7 @@ const MARK_USED = statement<[tokenHash: Buffer]>('use-refresh-token')`
 const END_FAMILY = statement<[familyId: string]>('end-refresh-tokens')`
     UPDATE refresh_tokens SET revoked_at = clock_timestamp() WHERE family_id = $1 AND revoked_at IS NULL`;
 
-// Kept a week beyond their expiry, so that a late caller gets `expired_token`.
+// Tokens are kept a week beyond their expiry, so that a late caller gets `expired_token`.
 const PURGE = statement<[limit: number]>('purge-refresh-tokens')`
     DELETE FROM refresh_tokens WHERE hash IN (
       SELECT hash FROM refresh_tokens WHERE expires_at < clock_timestamp() - interval '7 days' LIMIT $1

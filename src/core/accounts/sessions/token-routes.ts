@@ -17,7 +17,7 @@ import { findRoleById } from '../rights/roles.ts';
 import { checkTokenBody, exchangeToken } from './token-exchange.ts';
 import { issueTokenPair, refreshTokenPair } from './token-pairs.ts';
 
-/** Both endpoints return 201, because each creates a new credential. */
+/** Returns both endpoints; each answers 201, as it creates a new credential. */
 export function tokenRoutes(
   database: Database,
   tokens: Pick<Tokens, 'issueAccess'>,

@@ -8,10 +8,10 @@ import { endEveryToken } from '../sessions/sessions.ts';
 import { removeOperator } from './operators.ts';
 
 /**
- * Deactivates or activates a user of any account. Deactivation ends sessions, tokens and sockets
- * for good with the commit, and what it may do as an operator. What the user wrote stays, and so do
- * role and memberships, in case the user is activated again. Throws `resource_not_found` (param
- * id), or `resource_conflict` for the activation of an erased user or a placeholder.
+ * Deactivates or activates a user of any account. With its commit, a deactivation ends sessions,
+ * tokens, sockets and the rights of an operator for good. The user's content, role and memberships
+ * stay, in case of a later activation. Throws `resource_not_found` (param id), or
+ * `resource_conflict` for the activation of an erased user or a placeholder.
  */
 export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<UserProfile> {
   if (isActive && (await isErased(tx, id))) {

@@ -7,7 +7,7 @@ import { findUser, giveAddress, isErased, lockUser } from '../actors/users.ts';
 import { requireGrant } from '../rights/grants.ts';
 import { findRoleById } from '../rights/roles.ts';
 
-/** What makes a placeholder the user of a person. */
+/** The data that makes a placeholder a person's user. */
 interface Claim {
   readonly email: string;
   readonly role_id: string;
@@ -16,7 +16,7 @@ interface Claim {
 
 /**
  * Claim User (docs/contract.md#placeholders): a placeholder of an import becomes an active user
- * with this address and role. What was imported of the person is then the user's own. Throws
+ * with this address and role. The person's imported content then belongs to the user. Throws
  * ApiError `resource_not_found` (param id or role_id), `insufficient_permissions`,
  * `resource_exists` (param email), or `resource_conflict` for a user that is no placeholder.
  */

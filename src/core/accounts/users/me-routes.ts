@@ -17,7 +17,7 @@ import { readRole } from '../rights/roles.ts';
 import { readOperator } from './operators.ts';
 import { writeUser } from './user-changes.ts';
 
-/** Who the caller is, its permissions, a user's changes of itself (docs/contract.md#the-caller). */
+/** Returns the routes of the caller: identity, rights, profile (docs/contract.md#the-caller). */
 export function meRoutes(database: Database, avatars: Avatars): Route[] {
   const common = {
     path: '/v1/me',

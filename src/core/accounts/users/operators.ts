@@ -19,8 +19,8 @@ export interface OperatorRow {
 }
 
 /**
- * Makes a user an operator; one that is an operator stays one. The caller has locked the user.
- * Throws ApiError `resource_conflict` for a user that cannot sign in.
+ * Makes a user an operator; no-op for an operator. The caller has locked the user. Throws ApiError
+ * `resource_conflict` for a user that cannot sign in.
  */
 export async function addOperator(tx: Tx, user: UserProfile): Promise<OperatorRow> {
   if (user.deactivated || user.placeholder) {
@@ -32,7 +32,7 @@ export async function addOperator(tx: Tx, user: UserProfile): Promise<OperatorRo
 }
 
 /**
- * Ends what an operator sees, on every node within a second. Returns whether the user was one.
+ * Ends the rights of an operator, on every node within a second. Returns whether the user was one.
  */
 export async function removeOperator(tx: Tx, user: Pick<UserProfile, 'id' | 'account_id'>): Promise<boolean> {
   const { numDeletedRows: removed } = await tx.kysely
@@ -54,7 +54,7 @@ export async function readOperator(db: Db, userId: string): Promise<OperatorRow 
   return row;
 }
 
-/** The account is that of the user, whose admins may know. */
+/** Audits it in the user's account, whose admins may know. */
 async function changed(
   tx: Tx,
   { id, account_id: accountId }: Pick<UserProfile, 'id' | 'account_id'>,

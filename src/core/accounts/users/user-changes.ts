@@ -58,7 +58,7 @@ export async function changeUser(
 }
 
 /**
- * Creates or changes the user with this external id. One who has no address is given that of the
+ * Creates or changes the user with this external id. A user without an address gets that of the
  * body. Throws ApiError as `changeUser` does, and `missing_field` or `resource_exists` (param
  * email).
  */

@@ -64,7 +64,7 @@ export async function unblockActor(tx: Tx, principal: Principal, id: string): Pr
   return { row, isNew: false, subjects: await follow(tx, principal, key, locked, false) };
 }
 
-/** The team blocks customers, as far as the caller may see them. Users block for themselves. */
+/** Returns the actor to block: a customer that the caller sees, for the team, or another user. */
 async function blockable(tx: Tx, principal: Principal, id: string): Promise<NamedActor> {
   const actor = (await readNamedActors(tx, principal.accountId, [id])).get(id);
   if (actor === undefined) throw notFound('actor', 'id');
@@ -131,7 +131,7 @@ export type BlockRow = Selectable<Schema['blocks']>;
 /** `blocker_id` is null for a block by the team. */
 type BlockKey = Pick<BlockRow, 'actor_id' | 'blocker_id'>;
 
-/** Yields the blocks by a person and the team's block of it. Blocks by other users are theirs. */
+/** Yields the blocks by a person and the team's block of it, without blocks by other users. */
 export function readBlocksOf(db: Db, actorId: string): AsyncIterable<BlockRow[]> {
   const read = (after: string, size: number) => db.query(READ_BLOCKS_OF, actorId, after, size);
   return pages(500, '', read, ({ id }) => id);

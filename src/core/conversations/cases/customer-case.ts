@@ -6,7 +6,7 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { customerBlocked, isBlockedByTeam } from '../../resources/actor.ts';
 import { type CreatedConversation, createConversation } from '../rows/conversation-store.ts';
 
-/** Most open cases that a customer may have, itself to open one more. */
+/** A customer with this many open cases cannot open another. */
 const MAX_OPEN_CASES = 5;
 
 /**

@@ -52,13 +52,13 @@ export function requireSender(principal: Principal, facts: ConversationFacts): v
   requireUnblocked(principal, facts);
 }
 
-/** Blocked actors show nothing new to those they are blocked from (docs/contract.md#blocks). */
+/** Throws for blocked actors: they show their blockers nothing new (docs/contract.md#blocks). */
 export function requireUnblocked(principal: Principal, facts: ConversationFacts): void {
   if (facts.members.get(principal.actor.id)?.blocked) throw customerBlocked();
   if (facts.isBlocked) throw directBlocked();
 }
 
-/** The refusal when one of the two users has blocked the other (docs/contract.md#blocks). */
+/** Returns the refusal if one of two users has blocked the other (docs/contract.md#blocks). */
 export function directBlocked(): ApiError {
   return forbidden('One of the two users has blocked the other, so neither can write to the other.');
 }
@@ -66,18 +66,18 @@ export function directBlocked(): ApiError {
 /** The role of the caller's own row in a conversation; undefined if it is not a participant. */
 type OwnRole = { readonly role: Participant['role'] } | undefined;
 
-/** Viewers can only read (docs/contract.md#reading-and-sending). */
+/** Throws for viewers: they only read (docs/contract.md#reading-and-sending). */
 export function requireWriter(own: OwnRole): void {
   if (own?.role === 'viewer') throw forbidden('Viewers of a conversation cannot change it.');
 }
 
-/** Required to rename, archive, add and remove: owner, admin or access to the whole account. */
+/** Requires an owner, admin or whole-account access: to rename, archive, add and remove. */
 export function requireManager(principal: Principal, own: OwnRole): void {
   if (isOwner(principal, own) || own?.role === 'admin') return;
   throw forbidden('Only owners and admins of the conversation can do this.');
 }
 
-/** Required to delete, to restore, and to change the roles of owners and admins. */
+/** Requires an owner: to delete, to restore, and to change the roles of owners and admins. */
 export function requireOwner(principal: Principal, own: OwnRole): void {
   if (!isOwner(principal, own)) throw forbidden('Only owners of the conversation can do this.');
 }
@@ -90,7 +90,7 @@ function forbidden(message: string): ApiError {
   return new ApiError('insufficient_permissions', message);
 }
 
-/** The refusal of a deleted conversation (docs/contract.md#deleting-a-conversation). */
+/** Returns the refusal of a deleted conversation (docs/contract.md#deleting-a-conversation). */
 export function conversationGone(param = 'id'): ApiError {
   return new ApiError('resource_gone', 'The conversation was deleted.', { param });
 }

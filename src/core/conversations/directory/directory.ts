@@ -25,7 +25,7 @@ export interface ConversationFacts {
   readonly isBlocked: boolean;
   /** ISO 8601; null unless the conversation was deleted. */
   readonly deletedAt: string | null;
-  /** The active participants by actor id, including those that have hidden the conversation. */
+  /** The active participants by actor id, including members that have hidden the conversation. */
   readonly members: ReadonlyMap<string, Member>;
   /** Whether a member has hidden the conversation; the next message shows it again. */
   readonly hasHidden: boolean;
@@ -93,14 +93,14 @@ export class ConversationDirectory {
     });
   }
 
-  /** Synchronous if cached. Returns undefined if no account has such a conversation. */
+  /** Returns the facts, or undefined for an unknown conversation. Synchronous if cached. */
   facts(conversationId: string): Found | Promise<Found> {
     return this.#cache.get(conversationId);
   }
 
   /**
    * Like `facts`, but reads again if the cached roster is older than this version, which the caller
-   * saw in Postgres: the announcement of that change may still be on its way to this node.
+   * saw in Postgres. The announcement of that change may still be on its way to this node.
    */
   factsSince(id: string, rosterVersion: number): Found | Promise<Found> {
     const facts = this.#cache.get(id);
@@ -162,9 +162,9 @@ interface MemberRow
   agent_slug: string | null;
 }
 
-/** Returns the facts of each conversation, or undefined for one that does not exist. */
+/** Returns the facts of each conversation, or undefined for an unknown conversation. */
 export async function loadFacts(reader: Querier, ids: readonly string[]): Promise<Found[]> {
-  // In one round trip and in this order, so that the members are never older than the version says.
+  // One round trip in this order keeps the members from being older than the version says.
   const [conversations, members] = await Promise.all([
     reader.query(READ_CONVERSATIONS, ids, CUSTOMER_SERVICE),
     reader.query(READ_MEMBERS, ids),

@@ -7,8 +7,8 @@ export const ORIGIN_OF_CASE = `LEFT JOIN inboxes i ON i.id = c.inbox_id AND i.de
       LEFT JOIN widgets w ON w.id = c.widget_id`;
 
 /**
- * SQL: the id of the group that customers see as the sender of replies in the case `c`: that of its
- * inbox `i` or widget `w`, else the persona of the account, whose name the parameter is.
+ * SQL: the id of the group that customers see as the sender of replies in the case `c`. It is that
+ * of its inbox `i` or widget `w`, else the account's persona, whose name the parameter is.
  */
 export function personaGroup(name: `$${number}`): string {
   return `coalesce(i.group_id, w.group_id,

@@ -75,9 +75,9 @@ export async function startConversation(
 }
 
 /**
- * Creates the conversation with this external id, or brings the one that has it to what the body
- * says: its title, its topic, and members that are not there yet. Fields that no conversation
- * changes are compared. Throws ApiError as `startConversation` and `updateConversation` do.
+ * Creates the conversation with this external id, or gives the existing one the title and topic of
+ * the body and adds missing members. Fields that cannot change are compared. Throws ApiError as
+ * `startConversation` and `updateConversation` do.
  */
 export async function putConversation(
   tx: Tx,
@@ -86,7 +86,7 @@ export async function putConversation(
   body: PutConversationBody,
 ): Promise<{ readonly conversation: ConversationRow; readonly isNew: boolean }> {
   const { accountId } = principal;
-  // Two that begin together would both create the customers of the case.
+  // Two concurrent requests would both create the customers of the case.
   await lockExternalId(tx, accountId, externalId);
   const { found } = await createOrChange(tx, {
     accountId,
@@ -106,7 +106,7 @@ export async function putConversation(
   return found;
 }
 
-/** Throws `missing_field` for what only a conversation that is there may leave out. */
+/** Throws `missing_field` for fields that only an existing conversation may omit. */
 function requireWhole(body: PutConversationBody): CreateConversationBody {
   const type = requiredToCreate('type', body.type, 'conversation');
   if (type === 'group') return { ...body, type };
@@ -140,7 +140,7 @@ async function mergeConversation(
 
 const ofDirectMessage = compile(PutDirectMessageBody);
 
-/** Throws `resource_conflict` if the direct message is between others than the body names. */
+/** Throws `resource_conflict` if the direct message is between other users than the body names. */
 async function requirePair(
   tx: Tx,
   principal: Principal,
@@ -184,7 +184,7 @@ export async function announceCreated(
   await audit(tx, { accountId, conversationId: id, actorId: by, action: 'conversation.created' });
 }
 
-/** For a customer. No actor of the team created it, so no one of the team is notified of it. */
+/** Creates a case for a customer; since no team member created it, none is notified of it. */
 async function startCase(
   tx: Tx,
   principal: Principal,
@@ -269,7 +269,7 @@ function requireDistinct(participants: readonly ParticipantInput[]): void {
   if (index >= 0) throw repeated(`${prefixOf(index)}actor_id`);
 }
 
-/** What is there already, and cannot become what the body says. */
+/** Returns the refusal of a field that cannot change. */
 function conflict(param: string, message: string): ApiError {
   return new ApiError('resource_conflict', message, { param });
 }
@@ -317,7 +317,7 @@ async function openDirect(
     .where('account_id', '=', accountId)
     .where('direct_key', '=', directKey ?? '')
     .executeTakeFirst();
-  // Then it was not the direct key that kept it from being inserted.
+  // The insert failed by the external id, not by the direct key.
   if (there === undefined) throw externalIdTaken('conversation');
   const { id, external_id } = there;
   if (externalId !== undefined && external_id !== null && external_id !== externalId) {

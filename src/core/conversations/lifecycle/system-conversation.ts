@@ -8,7 +8,7 @@ import { addParticipant, readAdminsOutside } from '../rows/participant-store.ts'
 /**
  * Returns the account's one `system` conversation, for automated alerts
  * (docs/contract.md#system-messages), and creates it at first use. Adds the account's current
- * admins, but not again those that have left it.
+ * admins, except admins that have left it before.
  */
 export async function systemConversation(tx: Tx, accountId: string): Promise<ConversationRow> {
   const created = await createUnlessThere(tx, {
@@ -18,7 +18,7 @@ export async function systemConversation(tx: Tx, accountId: string): Promise<Con
     directKey: KEY,
     participants: [],
   });
-  // Locked until `tx` ends, because two concurrent transactions would both add the same admin.
+  // The lock until `tx` ends keeps two transactions from both adding the same admin.
   const conversation = created?.conversation ?? (await lockByDirectKey(tx, accountId, KEY));
   const { id } = conversation;
   const missing = await readAdminsOutside(tx, conversation);

@@ -132,7 +132,7 @@ async function changesOf(
     changes.push({
       set: { metadata: metadata.column },
       action: 'conversation.metadata_changed',
-      // The values are the application's, and may be about a person.
+      // The values belong to the application, and may be about a person.
       details: { metadata_keys: metadata.keys },
     });
   }
@@ -167,7 +167,7 @@ async function write(
   }
 }
 
-/** A case cannot be moved by hand to `new` or `needs_approval`, nor out of `needs_approval`. */
+/** Moves a case by hand: never to `new` or `needs_approval`, nor out of `needs_approval`. */
 async function moveByHand(
   tx: Tx,
   principal: Principal,
@@ -187,7 +187,7 @@ async function moveByHand(
   await moveWorkflow(tx, conversation, move, principal.actor.id);
 }
 
-/** Both users of a direct message have equal rights. */
+/** Requires a manager; in direct messages both users have equal rights. */
 function requireEqualOrManager(
   principal: Principal,
   { type }: ConversationRow,

@@ -8,8 +8,8 @@ import { isMember, type ParticipantRow } from '../../resources/participant.ts';
 import { writeParticipant } from '../rows/participant-store.ts';
 
 /**
- * Gives the memberships and the block of a customer to another one. Where the other takes part as
- * well, its own participant stays, with the higher read position, and the one of the first leaves.
+ * Gives the memberships and the block of a customer to another customer. Where both take part, the
+ * other customer's participant stays, with the higher read position, and the first leaves.
  */
 export async function moveMember(tx: Tx, { from, to, conversationIds, events }: PersonMove): Promise<void> {
   const added: Change[] = [];

@@ -70,8 +70,8 @@ export async function showAgain(
 
 /**
  * Snoozes the conversation for the caller until a time, or `infinity`; null ends its snooze, if
- * any. The next message of another author ends each (isSnoozed in core/resources/participant.ts).
- * Throws like setHidden.
+ * any. The next message of another author ends any snooze (isSnoozed in
+ * core/resources/participant.ts). Throws like setHidden.
  */
 export async function snooze(
   tx: Tx,
@@ -148,7 +148,7 @@ export async function requireThere(
   throw invalid('sequence', 'There is no such message yet.');
 }
 
-/** Ephemeral: a reader that misses it sees the next position instead (docs/realtime.md#events). */
+/** Publishes ephemerally; readers that miss it see the next position (docs/realtime.md#events). */
 export function publishRead(engine: Engine, conversationId: string, data: Read, at: string): void {
   publish(engine, {
     event: 'read',

@@ -178,7 +178,7 @@ export function participantRoutes(
         ...OWN_STATE,
         async change(tx, { principal, params, query, afterCommit }) {
           const row = await setHidden(tx, principal, params.id!, move);
-          // Before the answer, so that a message sent after it shows the conversation again.
+          // This precedes the answer, so that a message sent after it shows the conversation again.
           afterCommit(() => rights.announce(row.id));
           return show(tx, principal, row, query['include[]']);
         },

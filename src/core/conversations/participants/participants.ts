@@ -47,8 +47,8 @@ export async function joinConversation(
 }
 
 /**
- * Adds those of `inputs` to the conversation that are no members of it; the others stay as they
- * are. `prefixOf` makes the params of errors. Throws ApiError as `joinConversation` does.
+ * Adds the participants of `inputs` that are not members yet; members stay as they are. `prefixOf`
+ * makes the params of errors. Throws ApiError as `joinConversation` does.
  */
 export async function joinMissing(
   tx: Tx,
@@ -71,7 +71,7 @@ export async function joinMissing(
   }
 }
 
-/** Makes a checked actor a participant, and tells everyone whom it concerns. */
+/** Makes a checked actor a participant, and announces it to everyone concerned. */
 async function admit(
   tx: Tx,
   principal: Principal,
@@ -264,7 +264,7 @@ async function join(tx: Tx, conversation: ConversationRow, entry: RosterEntry): 
   });
 }
 
-/** Absent fields keep their value; keywords are removed together with a policy that uses them. */
+/** Returns the change: absent fields stay, and keywords go with a policy that uses them. */
 function triggerChange(
   participant: ParticipantRow,
   { agent_trigger_policy, agent_trigger_keywords }: UpdateParticipantBody,
@@ -280,7 +280,7 @@ function triggerChange(
   return isSame ? {} : { agent_trigger_policy: policy, agent_trigger_keywords: [...keywords] };
 }
 
-/** Only participants themselves mute. A repetition of the present setting is no error. */
+/** Throws for a mute of others, but not for a repetition of the present setting. */
 function refuseMute(
   participant: ParticipantRow,
   { notifications, muted_until: until }: UpdateParticipantBody,
@@ -293,7 +293,7 @@ function refuseMute(
   );
 }
 
-/** A mute without `muted_until` has no end. */
+/** Returns the change; without `muted_until` it has no end. */
 function muteChange(
   participant: ParticipantRow,
   { notifications, muted_until: until = null }: UpdateParticipantBody,
@@ -321,7 +321,7 @@ async function checkRole(
   if (role !== 'owner') await requireAnotherOwner(tx, conversation, participant);
 }
 
-/** A group with active users keeps an active owner: the last one must appoint another first. */
+/** Requires another active owner in a group with active users; the last must appoint one first. */
 async function requireAnotherOwner(
   tx: Tx,
   { id, type }: ConversationRow,

@@ -130,7 +130,7 @@ export function lockConversationOf(
 /**
  * Locks and returns the conversation. Until the transaction ends, only this transaction can change
  * it, add messages to or from customers, and take numbers without the counters. It does not wait
- * for inserted messages, whose foreign key holds the row as well: one of them may wait for a number
+ * for inserted messages, whose foreign key holds the row as well: an insert may wait for a number
  * that this transaction writes.
  */
 export function lockConversation(tx: Tx, id: string): Promise<ConversationRow> {
@@ -186,7 +186,7 @@ export async function shareConversation(
   return legal_hold;
 }
 
-/** Makes a locked conversation a tombstone, which is in no list and has no direct key. */
+/** Makes a locked conversation a tombstone, without a direct key and in no list. */
 export async function writeDeleted(tx: Tx, id: string, by: string): Promise<void> {
   await writeConversation(tx, id, {
     deleted_at: sql<string>`clock_timestamp()`,
@@ -196,7 +196,7 @@ export async function writeDeleted(tx: Tx, id: string, by: string): Promise<void
   });
 }
 
-/** Throws if the same two users have begun another direct message in the meantime. */
+/** Restores a tombstone. Throws if its two users have begun another direct message meanwhile. */
 export async function writeRestored(tx: Tx, id: string): Promise<void> {
   await writeConversation(tx, id, {
     deleted_at: null,
@@ -243,7 +243,7 @@ export async function lockExpired(
 export async function deleteEmptyConversation(tx: Tx, id: string): Promise<void> {
   await tx.kysely.deleteFrom('participants').where('conversation_id', '=', id).execute();
   await tx.kysely.deleteFrom('conversations').where('id', '=', id).execute();
-  // What its scheduled messages have left, which names it.
+  // The delivery job of scheduled messages names the conversation.
   await removeJob(tx, id);
 }
 

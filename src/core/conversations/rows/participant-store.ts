@@ -69,7 +69,7 @@ export function writeParticipant(
     .executeTakeFirstOrThrow();
 }
 
-/** The members of a conversation, without former ones. */
+/** Selects the members of a conversation, without former ones. */
 export function membersOf(tx: Tx, conversationId: string) {
   return tx.kysely
     .selectFrom('participants')
@@ -166,7 +166,7 @@ export async function isReader(tx: Tx, actorId: string, conversationId: string):
 }
 
 /**
- * Writes what no other reader sees, so no event follows: the snooze or the read position. Returns
+ * Writes the snooze or the read position, which no other reader sees, so no event follows. Returns
  * the time by Postgres' clock.
  */
 export async function writeOwnState(

@@ -31,7 +31,7 @@ export async function openDraft(
 ): Promise<MessageRow> {
   await supersedeOlder(tx, message, sourceThreadMessageId);
   const status = transition(MESSAGE_MOVES, 'draft', 'none');
-  // A draft has no client_message_id, so no row with the same one can exist.
+  // A draft has no client_message_id, so it conflicts with no other row.
   const row = (await insertWaiting(tx, message, {
     status,
     source_thread_message_id: sourceThreadMessageId,
@@ -78,9 +78,10 @@ export function approveDraft<Followed>(
 }
 
 /**
- * `require` throws to refuse the draft, under the conversation's lock, and may be called again.
- * Returns the result of `follow`, which runs last in the transaction. Throws what `require` throws,
- * and ApiError `resource_conflict` if the message is not an open draft or is still being written.
+ * Sends an open draft. `require` throws to refuse it, under the conversation's lock, and may be
+ * called again. Returns the result of `follow`, which runs last in the transaction. Throws as
+ * `require`, and ApiError `resource_conflict` if the message is not an open draft or is still being
+ * written.
  */
 export function sendDraft<Followed>(
   lockedWrites: LockedWrites,
@@ -157,7 +158,7 @@ function changedMeanwhile(param: keyof ApproveDraftBody, message: string): ApiEr
   return new ApiError('resource_conflict', message, { param });
 }
 
-/** Only customer conversations have drafts. */
+/** Returns the draft's conversation, always a case. */
 function caseOf({ conversation_id: id, account_id }: MessageRow) {
   return { id, account_id, audience: 'customer' as const };
 }

@@ -29,8 +29,8 @@ import {
 } from './edited-attachments.ts';
 
 /**
- * Absent fields of the body stay, "" and [] clear. An edit that changes nothing leaves no trace.
- * While the conversation is on legal hold, the previous content is kept as a revision
+ * Edits a message. Absent fields of the body stay, "" and [] clear. An edit that changes nothing
+ * leaves no trace. On legal hold, the previous content is kept as a revision
  * (docs/contract.md#legal-hold). A change of metadata alone is published, but is no edit
  * (docs/contract.md#metadata). Throws ApiError.
  */
@@ -45,7 +45,7 @@ export async function editMessage(
   checkEdit(principal, facts, current, body);
   const content = changedContent(current, body, facts);
   const metadata = mergedMetadata(current.metadata, body.metadata);
-  // Read before they are replaced.
+  // The ids are read before the attachments are replaced.
   const attachmentIds = held ? await readAttachmentIds(tx, current) : [];
   const { isReplaced, metadataKeys } =
     attachments === undefined ? NOT_REPLACED : await replaceAttachments(tx, current, attachments, held);
@@ -64,7 +64,7 @@ export async function editMessage(
     });
     current = await updateMessage(tx, before, {
       ...content,
-      // The text of an agent that was edited is whole: the editor has seen to it.
+      // An edited text of an agent counts as whole: the editor has seen to that.
       ...(content?.body !== undefined && content.body !== before.body && { incomplete: null }),
       ...(isReplaced && { has_attachments: attachments!.length > 0 }),
       ...(metadata !== undefined && { metadata: metadata.column }),
@@ -103,7 +103,7 @@ export async function deleteMessage(tx: Tx, { principal, facts, row }: EditReque
 /** Cancels a scheduled message. Throws ApiError. */
 export async function cancelMessage(tx: Tx, { principal, facts, row }: EditRequest): Promise<MessageRow> {
   requireAuthority(principal, facts, row);
-  // The conversation is locked before the message, in the same order as by a delivery.
+  // The conversation is locked before the message, in the order of a delivery.
   await lockConversation(tx, row.conversation_id);
   const current = await lockMessage(tx, row);
   if (current.status === 'canceled') return current;
@@ -129,7 +129,7 @@ function changedContent(
   const content: Content = {
     ...(body !== undefined && { body: body || null }),
     ...(subject !== undefined && { subject: subject || null }),
-    // A mail with empty copies goes to none; one without stated copies goes to those of the thread.
+    // A mail with empty copies goes to none; without stated copies, it goes to those of the thread.
     ...(cc !== undefined && { cc: cc.length === 0 && row.channel !== 'email' ? null : uniqueAddresses(cc) }),
     ...(differenceOf(row.mentions, named).length > 0 && { mentions: named }),
   };
@@ -139,7 +139,7 @@ function changedContent(
   return changes ? content : undefined;
 }
 
-/** Returns the ids that are in exactly one of the two. */
+/** Returns the ids that are in exactly one of the two lists. */
 function differenceOf(one: readonly string[] | null, other: readonly string[] | null): string[] {
   const [ids, others] = [one ?? [], other ?? []];
   return [...ids.filter((id) => !others.includes(id)), ...others.filter((id) => !ids.includes(id))];

@@ -27,7 +27,7 @@ import { sendNow } from '../schedules/send-now.ts';
 import { cancelMessage, checkEditBody, deleteMessage, editMessage } from './edit-message.ts';
 import { claimEdited } from './edited-attachments.ts';
 
-/** Routes that read, edit and delete a message, and decide about one that was not sent yet. */
+/** Returns the routes that read, edit and delete a message, and decide about an unsent message. */
 export function editRoutes(options: MessageRoutesOptions): Route[] {
   const { database, files, lockedWrites } = options;
   const readable = ({ principal, params }: Pick<Call, 'principal' | 'params'>) =>
@@ -61,7 +61,7 @@ export function editRoutes(options: MessageRoutesOptions): Route[] {
       since: '1.1.harbor',
       permission: 'messaging:update',
       own: OWN_MESSAGES,
-      // The message may be one that customers read.
+      // Customers may read the message.
       reachesOutside: () => true,
       ...OF_MESSAGE,
       body: EditMessageBody,

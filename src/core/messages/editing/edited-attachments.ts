@@ -19,11 +19,11 @@ export type EditedAttachments = readonly (
   | { readonly adds: NewAttachment }
 )[];
 
-/** What an edit changed of the attachments of a message. */
+/** The changes of an edit to the attachments of a message. */
 export interface ReplacedAttachments {
-  /** Whether it has others, or in another order. */
+  /** Whether the attachments or their order changed. */
   readonly isReplaced: boolean;
-  /** The keys of metadata that changed in attachments that it keeps. */
+  /** The keys of metadata that changed in kept attachments. */
   readonly metadataKeys: readonly string[];
 }
 
@@ -72,8 +72,8 @@ export function readEditedInputs(inputs: NonNullable<EditMessageBody['attachment
 }
 
 /**
- * Replaces the attachments of a locked message and withdraws the files of removed ones. Under legal
- * hold none may be removed. Returns what changed. Throws ApiError `resource_not_found`,
+ * Replaces the attachments of a locked message and withdraws removed files. Under legal hold no
+ * attachment may be removed. Returns the changes. Throws ApiError `resource_not_found`,
  * `validation_failed` or `resource_conflict`.
  */
 export async function replaceAttachments(
@@ -122,7 +122,7 @@ export async function replaceAttachments(
   return { isReplaced: !isSame, metadataKeys: [...metadataKeys] };
 }
 
-/** A new attachment has no key to remove: null counts as absent, as in Send Message. */
+/** Returns metadata without its nulls, which count as absent, as in Send Message. */
 function newMetadata(metadata: MetadataChanges): Metadata {
   return Object.fromEntries(
     Object.entries(metadata).filter((entry): entry is [string, string] => entry[1] !== null),

@@ -17,7 +17,7 @@ import { lockMessage } from '../rows/message-store.ts';
 import { requireSent, requireThere } from '../rules/edit-rules.ts';
 import type { Readable } from '../rules/readable-message.ts';
 
-/** Pins a sent message, or unpins a message; no-op if that is so already. Throws ApiError. */
+/** Pins a sent message, or unpins a message; no-op if nothing changes. Throws ApiError. */
 export async function setPin(
   tx: Tx,
   principal: Principal,

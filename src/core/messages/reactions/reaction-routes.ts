@@ -39,7 +39,7 @@ export function reactionRoutes(sources: MessageRoutesOptions): Route[] {
         since: '1.2.harbor',
         permission: 'messaging:read',
         customers: true,
-        // The message may be one that customers read.
+        // Customers may read the message.
         reachesOutside: () => true,
         response: MessageReactions,
         refuses: ['limit_exceeded'],

@@ -33,7 +33,7 @@ export async function lockReactions(tx: Tx, { id, conversation_id }: MessageKey)
   return message !== undefined;
 }
 
-/** The caller holds the lock of `lockReactions`. */
+/** Inserts a reaction. The caller holds the lock of `lockReactions`. */
 export async function insertReaction(
   tx: Tx,
   { messageId, emoji, actorId }: { messageId: string; emoji: string; actorId: string },
@@ -74,7 +74,7 @@ export async function removeReactionsOf(tx: Tx, conversationId: string, actorId:
   await announce(tx, messageIds, conversationId);
 }
 
-/** Gives the reactions of an actor in a locked conversation to another one. */
+/** Gives the reactions of an actor in a locked conversation to another actor. */
 export async function moveReactions(
   tx: Tx,
   conversationId: string,
@@ -152,7 +152,7 @@ const READ_CONVERSATIONS = statement<[actorId: string], { conversation_id: strin
 const TOUCH = statement<[messageIds: readonly string[]]>('touch-reacted-messages')`
     UPDATE reacted_messages SET ${setTouched()} WHERE message_id = ANY($1)`;
 
-/** The reactions to a message, oldest first; with null for `emoji`, of any. */
+/** The reactions to a message, oldest first; null for `emoji` selects all. */
 export const REACTIONS = keysetList<
   [messageId: string, emoji: string | null, ofCustomers: boolean],
   ReactionRow
@@ -170,9 +170,9 @@ export const REACTIONS = keysetList<
 });
 
 /**
- * Reacts as the caller, or takes its reaction back; no-op if that is so already. Until the
- * transaction ends, the reactions are locked, and the message against its deletion. The event
- * follows the commit. Throws ApiError.
+ * Adds or removes the caller's reaction; no-op if nothing changes. Until the transaction ends, the
+ * reactions are locked, and the message cannot be deleted. The event follows the commit. Throws
+ * ApiError.
  */
 export async function react(
   tx: Tx,
@@ -263,7 +263,7 @@ interface ReactedRow extends Pick<MessageRow, 'id' | 'conversation_id' | 'status
   readonly at: string;
 }
 
-/** The rows are read before the reactions, so that no event is older than its time. */
+/** Reads the rows before the reactions, so that no event is older than its time. */
 async function reactedMessages(
   { database }: EventReads,
   rows: readonly ReactedRow[],

@@ -155,10 +155,10 @@ function exclusive(param: string, message: string): ApiError {
 
 /**
  * Returns the rows nearest to a place: one half newer, one half older, and more of one side if the
- * other ends. Both sides begin at the place and have one row more than the page, if there are so
- * many. So has the result, and `startsInside` tells whether newer rows follow in the other
- * direction. A page that grows too large ends early (api/pipeline/pagination.ts), so the
- * newer side, which comes first, gets at most half of its bytes.
+ * other side ends. Both sides begin at the place and have up to one row more than the page, like
+ * the result; `startsInside` tells whether newer rows follow in the other direction. A page that
+ * grows too large ends early (api/pipeline/pagination.ts), so the newer side, which comes first,
+ * gets at most half of its bytes.
  */
 function middleOf<Row extends Parameters<typeof jsonBytesOf>[0]>(
   newer: readonly Row[],
@@ -174,7 +174,7 @@ function middleOf<Row extends Parameters<typeof jsonBytesOf>[0]>(
   };
 }
 
-/** Returns how many of the rows fit, at least one. */
+/** Returns the number of rows that fit, at least 1. */
 function fitting(rows: readonly Parameters<typeof jsonBytesOf>[0][]): number {
   let left = MAX_NEWER_BYTES;
   const end = rows.findIndex((row, index) => {

@@ -19,9 +19,9 @@ export interface TimelineReads {
 
 /**
  * Returns sent messages in the requested order, as many as fit on a page and one more. The result
- * ends before an unsettled number, so a message never appears later between two that were returned
- * together. Takes one statement, unless numbers are missing between the rows: those are voids,
- * messages that the reader may not see, or holes.
+ * ends before an unsettled number, so no message appears later between two returned ones. Takes one
+ * statement, unless numbers are missing between the rows: voids, messages that the reader may not
+ * see, or holes.
  */
 export async function readTimeline(
   reads: TimelineReads,
@@ -30,7 +30,7 @@ export async function readTimeline(
   return withLargeJson(reads.database, await readSettled(reads, range, readSent));
 }
 
-/** Like `readTimeline`. */
+/** Returns keys as `readTimeline` does rows. */
 export function readTimelineKeys(
   reads: TimelineReads,
   range: TimelineRange,
@@ -55,7 +55,7 @@ async function readSettled<Item extends { readonly sequence: number | null }>(
   return (await read(database, { ...range, before: upTo + 1 })).items;
 }
 
-/** A full page covers the range up to its last row, a shorter one the whole range. */
+/** Returns the covered range: up to the last row of a full page, otherwise the whole range. */
 function seenBy(
   { after, before, order, limit }: TimelineRange,
   items: readonly { readonly sequence: number | null }[],

@@ -24,14 +24,14 @@ export interface MessageRoutesOptions {
   readonly encoded: EncodedMessages;
 }
 
-/** The routes that answer with a message that was there before. */
+/** The routes that answer with an existing message. */
 export const OF_MESSAGE = {
   query: Body({ 'include[]': IncludeInMessage }),
   status: 200,
   response: ChatMessage,
 } as const;
 
-/** Where the messages of a request commit: the two ways into a timeline. */
+/** The two ways into a timeline by which messages of a request commit. */
 export const COMMITS = {
   both: 'WritePath commits many messages together, and LockedWrites those that change their conversation.',
   locked:
@@ -40,7 +40,7 @@ export const COMMITS = {
 
 /**
  * Answers a call with its message, in the transaction of the message if there is one. `shownAs`
- * makes the answer of what the companions show.
+ * makes the answer from the shown message.
  */
 export function answering(
   { database, files }: Pick<MessageRoutesOptions, 'database' | 'files'>,

@@ -6,7 +6,7 @@ import type { MessageRow } from '../../resources/message.ts';
 import { moveReactions } from '../reactions/reactions.ts';
 import { outsideUpdateOf } from '../rows/waiting-store.ts';
 
-/** Gives the messages, reactions and read threads of a customer to another one. */
+/** Gives the messages, reactions and read threads of a customer to another customer. */
 export async function moveAuthor(tx: Tx, { from, to, conversationIds, events }: PersonMove): Promise<void> {
   const moved = await tx.query(MOVE_MESSAGES, from, to, conversationIds);
   for (const { id, conversation_id: stream, sequence, kind } of moved) {
@@ -18,7 +18,7 @@ export async function moveAuthor(tx: Tx, { from, to, conversationIds, events }: 
     events.push(...(await moveReactions(tx, conversationId, from, to)));
 }
 
-// A key of the other one stays with its message: both would be the same resend.
+// A key that the other customer used stays with its message: both would be the same resend.
 const MOVE_MESSAGES = statement<
   [from: string, to: string, conversationIds: readonly string[]],
   Pick<MessageRow, 'id' | 'conversation_id' | 'sequence' | 'kind'>

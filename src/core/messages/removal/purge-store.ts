@@ -52,9 +52,9 @@ export interface ConversationAges {
   readonly id: string;
   readonly created_at: string;
   readonly message_age: number | null;
-  /** Of the messages that ended outside the timeline. */
+  /** Age of messages that ended outside the timeline. */
   readonly ended_age: number | null;
-  /** Of the messages whose files were not purged. */
+  /** Age of messages whose files were not purged. */
   readonly file_age: number | null;
 }
 
@@ -70,7 +70,7 @@ export function readConversationAges(
 
 /**
  * Returns the number up to which all messages, `limit` at most, were sent at least that long ago
- * and are used by no open run of an agent; undefined if there is none.
+ * and are used by no open run. Returns undefined if there is none.
  */
 export async function readDueEnd(
   tx: Tx,
@@ -93,8 +93,8 @@ export async function readEndedIds(
 }
 
 /**
- * Counts the due messages of conversations, as `readDueEnd` finds them, but for open runs. Looks at
- * `limit` messages at most.
+ * Counts the due messages of conversations as `readDueEnd` does, but without a look at open runs.
+ * Examines `limit` messages at most.
  */
 export async function countDue(
   db: Db,
@@ -105,7 +105,7 @@ export async function countDue(
   return (await db.query(COUNT_DUE, conversationIds, days, limit))[0]!.count;
 }
 
-/** Counts the files of due messages as well, and says at how many messages it has looked. */
+/** Counts the files of due messages too. Returns the number of examined messages as well. */
 export async function countDueFiles(
   db: Db,
   conversationIds: readonly string[],
@@ -156,8 +156,8 @@ const DELETE_OUTSIDE = statement<[conversationId: string, ids: readonly string[]
     RETURNING m.id, moment_of(m) AS at`;
 
 /**
- * Days for which no policy purges what was imported, whatever its age: time to notice a policy that
- * was made without the history in mind.
+ * Days for which no policy purges imported messages, whatever their age: time to notice a policy
+ * that was made without the history in mind.
  */
 const IMPORTED_KEPT_DAYS = 7;
 
@@ -238,7 +238,7 @@ const READ_FILES_END = statement<
     SELECT max(sequence) AS sequence, count(*) AS found FROM head
     WHERE sequence < coalesce((SELECT min(sequence) FROM head WHERE NOT due), 9007199254740991)`;
 
-/** Up to $3 messages of the conversations $1, each of which is due with all before it. */
+/** SQL: up to $3 messages of the conversations $1 that are due with all messages before them. */
 function dueBehind(number: string): string {
   return `SELECT m.id, m.status, m.has_attachments FROM conversations c, LATERAL (
         SELECT h.*, bool_and(h.is_due) OVER (ORDER BY h.sequence) AS is_in FROM (

@@ -53,7 +53,7 @@ export async function* allMessagesOf(
 }
 
 /**
- * Yields the conversations in which the author has messages, as a participant or a former one, with
+ * Yields the conversations that have messages of the author, a present or former participant, with
  * their number.
  */
 export async function* conversationsOfAuthor(db: Db, accountId: string, authorId: string) {
@@ -77,7 +77,7 @@ export interface ReplacedName extends SequenceRange {
   readonly replacement: string;
 }
 
-/** Replaces a name in the system messages of a range. Returns the ids of the changed ones. */
+/** Replaces a name in the system messages of a range. Returns the ids of the changed messages. */
 export async function replaceNameInSystemEvents(
   tx: Tx,
   { conversationId, after, upTo, name, replacement }: ReplacedName,

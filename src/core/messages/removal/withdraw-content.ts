@@ -32,7 +32,7 @@ export async function withdrawContent(tx: Tx, row: MessageRow, redacted?: Redact
   const tombstone = await updateMessage(tx, row, {
     ...NO_CONTENT,
     ...(isCanceled && { email_status: 'canceled' }),
-    // The time of the statement, so that both columns have the same.
+    // The time of the statement makes both columns equal.
     deleted_at: sql<string>`statement_timestamp()`,
     ...(redacted !== undefined && {
       redaction: sql<string>`${JSON.stringify(redacted)}::jsonb || jsonb_build_object('at', ${NOW})`,
@@ -98,8 +98,8 @@ const NO_CONTENT = {
 /** The format in which db/ reads times. */
 const NOW = sql<string>`to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-// Our answers take their subject from the mail that they answer, so withdrawing one of them does
-// not change the subject of the others.
+// Our answers take their subject from the mail that they answer, so withdrawing an answer does not
+// change other subjects.
 const WITHDRAW_MAIL = statement<
   [messageId: string],
   { id: string; source_key: string | null; is_canceled: boolean }

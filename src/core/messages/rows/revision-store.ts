@@ -32,7 +32,7 @@ export async function keepRevision(
   return revision;
 }
 
-/** SQL: the columns of a RevisionRow, and what they are of. */
+/** SQL: the columns and the source of a RevisionRow. */
 export const REVISION = {
   columns: `r.message_id, r.revision, r.body, r.subject, r.cc, r.mentions, r.attachment_ids, r.replaced_at,
       CASE WHEN a.id IS NOT NULL THEN ${ACTOR_JSON} END AS replaced_by`,

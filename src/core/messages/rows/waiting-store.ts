@@ -42,7 +42,7 @@ export async function insertWaiting(
   return row;
 }
 
-/** The unsent messages of a conversation, newest first; with null for `authorId`, of any author. */
+/** The unsent messages of a conversation, newest first; null for `authorId` selects any author. */
 export const OUTSIDE = keysetList<
   [conversationId: string, status: string, authorId: string | null],
   BriefRow

@@ -134,7 +134,7 @@ function checkFields(
   });
 }
 
-/** The subject and recipients of a sent reply cannot change. */
+/** Throws for the subject and recipients of a sent reply. */
 function requireUnsent({ visibility, status }: MessageRow, param: 'subject' | 'cc', value: unknown): void {
   if (value === undefined || visibility !== 'external' || status !== 'sent') return;
   throw new ApiError('resource_conflict', 'The subject and cc of a reply cannot change after it was sent.', {

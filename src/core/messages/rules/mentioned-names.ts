@@ -24,7 +24,7 @@ const URL_START = /[a-z][a-z\d+.-]{0,15}:\/\/|(?<![a-z\d])www\./i;
 const ALPHANUMERIC = String.raw`[\p{L}\p{M}\p{N}]`;
 /**
  * Characters that may occur within a name, as in an e-mail address, but not at its end: `@grace.`,
- * `**@grace**`. The apostrophe is not one of them: `@grace's`.
+ * `**@grace**`. The apostrophe is not among them: `@grace's`.
  */
 const WITHIN = '[.!#$%&*+/=?^_{|}~-]';
 /** An `@` directly after a name belongs to an e-mail address, or to a URL without a scheme. */
@@ -39,8 +39,8 @@ function withoutCode(text: string): string {
 }
 
 /**
- * A block extends from its fence to the next fence of the same kind that is at least as long, or to
- * the end of the text (CommonMark 4.5).
+ * Removes each block, from its fence to the next fence of the same kind that is at least as long,
+ * or to the end of the text (CommonMark 4.5).
  */
 function withoutFences(text: string): string {
   const kept: string[] = [];
@@ -61,7 +61,7 @@ function withoutFences(text: string): string {
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/** A span extends between runs of equal length; an unmatched run is text (CommonMark 6.1). */
+/** Removes spans between runs of equal length; an unmatched run is text (CommonMark 6.1). */
 function withoutSpans(text: string): string {
   const runs = [...text.matchAll(/`+/g)].map(({ 0: { length }, index }) => ({ length, index }));
   const starts = Map.groupBy(runs, ({ length }) => length);

@@ -31,7 +31,7 @@ export function mentionedActor(id: string, { members, agents }: ConversationFact
   return members.has(id) ? id : (agents.find((agent) => agent.id === id)?.actorId ?? id);
 }
 
-/** Actor ids by lower-case name; null if several participants have the name. */
+/** Returns actor ids by lower-case name; null if several participants have the name. */
 function actorsByName(facts: ConversationFacts): ReadonlyMap<string, string | null> {
   const known = indexes.get(facts);
   if (known !== undefined) return known;

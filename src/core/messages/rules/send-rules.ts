@@ -11,7 +11,7 @@ import { goesToCustomer } from './destination.ts';
 import { mentionedActor } from './mentions.ts';
 
 /**
- * Checks of Send Message that depend only on the body and the caller
+ * Makes the checks of Send Message that depend only on the body and the caller
  * (docs/contract.md#sending-a-message). Throws the first problem, in the order of the fields in the
  * published schema. `carries`: the message has content that the body does not name.
  */
@@ -41,8 +41,8 @@ export function check(principal: Principal, facts: ConversationFacts, body: Send
 }
 
 /**
- * Customers send text and links: they could not see resources of the account, and only the team
- * sends mail. Throws ApiError `validation_failed`.
+ * Requires text and links of customers: they could not see resources of the account, and only the
+ * team sends mail. Throws ApiError `validation_failed`.
  */
 function checkCustomerSend(principal: Principal, body: SendMessageBody): void {
   for (const field of TEAM_FIELDS) {
@@ -61,15 +61,15 @@ function checkCustomerSend(principal: Principal, body: SendMessageBody): void {
 const TEAM_FIELDS = ['subject', 'cc', 'link_resource_type', 'link_resource_id'] as const;
 
 /**
- * What customers read of an agent is a draft for a person to approve, unless the agent's role
- * allows it to send (docs/contract.md#sending-a-message).
+ * Requires that an agent may send to customers. Otherwise its replies are drafts for a person to
+ * approve (docs/contract.md#sending-a-message).
  */
 export function requireSendExternal(principal: Principal, to = 'answer customers without approval'): void {
   if (principal.actor.type !== 'agent' || hasPermission(principal, 'messaging:send_external')) return;
   throw new ApiError('insufficient_permissions', `An agent needs messaging:send_external to ${to}.`);
 }
 
-/** A message needs a body, an attachment or a link to a resource. "" counts as absent. */
+/** Requires a body, an attachment or a link to a resource. "" counts as absent. */
 function checkContent(body: SendMessageBody): void {
   const hasBody = body.body !== undefined && body.body !== '';
   const hasLink = body.link_resource_type !== undefined || body.link_resource_id !== undefined;
@@ -94,7 +94,7 @@ function checkImmediate(body: SendMessageBody): void {
 }
 
 /**
- * Only a reply to a customer can be mail, only through the inbox of its case, and only mail has
+ * Requires that mail is a reply to a customer through the inbox of its case, and that only mail has
  * these fields. Without `facts` the case counts as one with an inbox.
  */
 function checkMail(body: SendMessageBody, facts?: ConversationFacts): void {
@@ -144,9 +144,9 @@ export function checkAttachment(attachment: AttachmentInput, index: number): voi
 }
 
 /**
- * People's browsers open links, so `javascript:` and the like are refused. Browsers also repair
- * addresses without slashes or with white space, but other clients do not. The address is shown as
- * it was sent, so it must need no repair.
+ * Requires a web address that needs no repair. Browsers open links, so `javascript:` and the like
+ * are refused. The address is shown as it was sent, and browsers repair missing slashes or white
+ * space, but other clients do not.
  */
 function requireWebAddress(text: string, param: string): void {
   const url = URL.parse(text);

@@ -7,13 +7,13 @@ import { SEND_SCHEDULED } from './schedule-store.ts';
 /** A message that is overdue by so many milliseconds should have been tried. */
 const MISSING_AFTER_MS = 60_000;
 const LOOK_EVERY_MS = 60_000;
-/** Conversations of one look. */
+/** Conversations per look. */
 const MOST_AT_ONCE = 1_000;
 
 /**
  * Looks at the start, and once a minute, for conversations with overdue messages and without a job,
- * and adds their deliveries. A job is given up after three days of failures, and a node of the
- * version before may end without adding one: it found such messages by itself.
+ * and adds their deliveries. A job is given up after three days of failures. A node of the previous
+ * version, which found such messages itself, may end without adding a job.
  */
 export function openMissingDeliveries(database: Querier, log: Logger): Loop {
   const loop = new Loop({

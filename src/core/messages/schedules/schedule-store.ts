@@ -10,10 +10,9 @@ import { MESSAGE_COLUMNS, type MessageKey, type MessageRow } from '../../resourc
 import { IS_MEMBER } from '../../resources/participant.ts';
 
 /**
- * The job that delivers the scheduled messages of a conversation which are due
- * (scheduled-delivery.ts). Its key is the conversation's id; it comes no later than the first of
- * the messages that wait is due, or may be tried again. Jobs of the version before have the key of
- * a message.
+ * The job that delivers the due scheduled messages of a conversation (scheduled-delivery.ts). Its
+ * key is the conversation's id; it runs no later than the first waiting message is due, or may be
+ * tried again. Jobs of the previous version have the key of a message.
  */
 export const SEND_SCHEDULED = defineTopic<ScheduledJob>('send_scheduled');
 
@@ -53,8 +52,8 @@ export function updateSchedule(
 }
 
 /**
- * Counts an attempt to deliver for each of these locked messages. The one of `next`, if it is among
- * them, waits so many milliseconds. No event shows attempts, so their times do not change.
+ * Counts an attempt to deliver for each of these locked messages. The message of `next`, if among
+ * them, waits that many milliseconds. No event shows attempts, so their times do not change.
  */
 export async function countAttempts(
   tx: Tx,
@@ -66,8 +65,8 @@ export async function countAttempts(
 }
 
 /**
- * Has what waits in the conversation delivered no later than at this time. Where it is because of
- * a message, the transaction has locked the conversation.
+ * Adds a delivery of the conversation's waiting messages, no later than at this time. If a message
+ * is the reason, the transaction has locked the conversation.
  */
 export function addDelivery(
   tx: Tx,
@@ -84,8 +83,8 @@ export async function addDeliveriesOf(tx: Tx, accountId: string): Promise<void> 
 }
 
 /**
- * Replaces the job of the conversation, which is locked for this transaction alone: it comes in
- * `afterMs`, or when the first message that waits is due. Does nothing if none waits.
+ * Replaces the job of the conversation, which is locked for this transaction alone: it runs in
+ * `afterMs`, or when the first waiting message is due. No-op if no message waits.
  */
 export async function leaveDelivery(tx: Tx, conversationId: string, afterMs?: number): Promise<void> {
   const job = { conversation_id: conversationId };

@@ -54,8 +54,8 @@ const MAX_TOGETHER = 100;
  * Delivers scheduled messages when they are due (docs/contract.md#scheduled-messages). The rows
  * guarantee that each is sent once, whatever the queue does and however many nodes try: under the
  * conversation's lock, only a message that is still scheduled, and due, enters the timeline. A job
- * of the queue, which may be late or repeated, delivers the due messages of its conversation, in
- * order, and leaves a job for the first message that remains
+ * of the queue may be late or repeated. It delivers the due messages of its conversation, in order,
+ * and leaves a job for the first message that remains
  * (docs/decisions.md#order-of-scheduled-messages).
  */
 export class ScheduledDelivery {
@@ -66,8 +66,8 @@ export class ScheduledDelivery {
   }
 
   /**
-   * Sends the due messages of the conversation that may be sent. For the others another attempt, or
-   * their end, is committed when this resolves. Rejects if Postgres is unavailable.
+   * Sends the due messages of the conversation that may be sent. For each other message, another
+   * attempt or its end is committed when this resolves. Rejects if Postgres is unavailable.
    */
   async deliver({ conversation_id }: ScheduledJob): Promise<void> {
     await this.#deliver(conversation_id, MAX_TOGETHER);
@@ -135,8 +135,8 @@ export class ScheduledDelivery {
   }
 
   /**
-   * Decides about the messages in order. None is sent after the first that has to wait. Those that
-   * would be refused count an attempt too, so that they do not delay the others one after another.
+   * Decides about the messages in order. None is sent after the first that has to wait. Messages
+   * that would be refused count an attempt too, so that they do not delay each other one by one.
    */
   async #decide(
     tx: Tx,
@@ -202,7 +202,7 @@ interface Admitted {
 }
 
 /**
- * A failed attempt, which counts as refused, and its condition, which the last one's outcome shows.
+ * A failed attempt, counted as refused, and its condition, which a last attempt's outcome shows.
  */
 interface Refusal {
   readonly id: string;
@@ -244,15 +244,15 @@ async function follow(
   return { sent, canceled: late, failed };
 }
 
-/** The event reaches readers of the conversation. The author, who may have left it, is notified. */
+/** Ends it unsent. Readers get the event; the author, who may have left, is notified. */
 async function endUnsent(tx: Tx, row: MessageRow, move: 'cancel' | 'fail', reason: string): Promise<void> {
   await conclude(tx, row, move, reason);
   await enqueue(tx, SCHEDULE_NOT_SENT, { message_id: row.id });
 }
 
 /**
- * Returns whether the message was refused and waits for its next attempt; it counts none before,
- * whatever becomes due meanwhile.
+ * Returns whether the message was refused and waits for its next attempt; it counts no attempt
+ * before, whatever becomes due meanwhile.
  */
 function isPutOff({ attempts, waits_ms }: DueRow): boolean {
   return attempts > 0 && waits_ms !== null;

@@ -14,10 +14,10 @@ import { readAuthors } from './schedule-store.ts';
 import { refusalOf } from './scheduled-author.ts';
 
 /**
- * Sends a scheduled message before its time, ahead of due ones of its conversation. The
+ * Sends a scheduled message before its time, ahead of due messages of its conversation. The
  * conversation's lock makes this exclusive with a delivery, a cancellation, an edit and another
  * such call. Returns the result of `follow`, from the same transaction. Throws ApiError
- * `resource_conflict` if the message does not wait any more, or would be refused when it is due.
+ * `resource_conflict` if the message does not wait any more, or would be refused when due.
  */
 export function sendNow<Followed>(
   lockedWrites: LockedWrites,

@@ -75,7 +75,7 @@ async function raiseAlert(
 const WRITE_PRIORITY = statement<[id: string, conversationId: string, priority: string]>('write-priority')`
     UPDATE messages SET priority = $3 WHERE id = $1 AND conversation_id = $2`;
 
-/** An alert to the account's admins requires no membership. */
+/** Returns the place; alerts to admins require no membership. */
 async function placeOf(
   { database, directory }: MessageRoutesOptions,
   principal: Principal,

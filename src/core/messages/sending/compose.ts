@@ -10,7 +10,7 @@ import { allMentions } from '../rules/mentions.ts';
 import type { Outgoing } from '../timeline/outgoing.ts';
 import { type Resolved, resourceOf } from './resolve.ts';
 
-/** Builds a message. `carried` are attachments instead of those of the body. */
+/** Builds a message. `carried` attachments replace those of the body. */
 export function compose(
   principal: Principal,
   facts: ConversationFacts,

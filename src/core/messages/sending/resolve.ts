@@ -13,17 +13,17 @@ import { requireThere } from '../rules/edit-rules.ts';
 
 /** The resources and files to which the body of a message refers. */
 export interface Resolved {
-  /** By refKey. */
+  /** Keyed by refKey. */
   readonly resources: ReadonlyMap<string, Entity>;
-  /** By their index among the attachments. */
+  /** Keyed by index among the attachments. */
   readonly files: ReadonlyMap<number, ClaimedFile>;
 }
 
 const NOTHING: Resolved = { resources: new Map(), files: new Map() };
 
 /**
- * Returns the resources of the account and the uploads to which the body refers, and checks its
- * messages of the conversation. Synchronous if it refers to nothing. Throws ApiError.
+ * Returns the resources of the account and the uploads to which the body refers, and checks the
+ * messages that it names. Synchronous if it refers to nothing. Throws ApiError.
  */
 export function resolve(
   db: Db,

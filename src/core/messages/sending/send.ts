@@ -33,7 +33,7 @@ export interface SenderOptions {
 }
 
 /**
- * A customer's message is for everyone in the case, also where the body states no audience. Throws
+ * Addresses a customer's message to everyone in the case, also without a stated audience. Throws
  * ApiError `validation_failed` for a note of the team.
  */
 function askedBy({ customer }: Principal, body: SendMessageBody): SendMessageBody {
@@ -56,8 +56,8 @@ export class Sender {
   }
 
   /**
-   * Checks that depend only on the body. A past time is refused unless the request is a resend,
-   * whose message was scheduled earlier. `carries` as in checkBody. Throws ApiError.
+   * Makes the checks that depend only on the body. A past time is refused unless the request is a
+   * resend, whose message was scheduled earlier. `carries` as in checkBody. Throws ApiError.
    */
   check(
     principal: Principal,
@@ -95,7 +95,7 @@ export class Sender {
       const { id } = outgoing.message;
       return await this.#enter(principal, asked, outgoing, (row, tx) => answer(row, tx, row.id !== id));
     } catch (refusal) {
-      // A resend may arrive after a resource of it was deleted or the caller was blocked: the
+      // A resend may arrive after one of its resources was deleted or the caller was blocked: the
       // answer is still the original.
       const isFinal = refusal instanceof ApiError && !ERRORS[refusal.condition].transient;
       const original = isFinal ? await this.#findOriginal(principal, facts.id, asked) : undefined;
@@ -154,7 +154,7 @@ export class Sender {
 
   /**
    * Returns the author's message with the same client_message_id in this conversation. Drafts have
-   * none (docs/contract.md#sending-a-message).
+   * no such id (docs/contract.md#sending-a-message).
    */
   async #findOriginal(
     { actor }: Principal,

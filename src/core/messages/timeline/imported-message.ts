@@ -53,17 +53,17 @@ export interface ImportBatch {
   /** The importing actor; null for the operator. */
   readonly by: string | null;
   /**
-   * A `reply_to` that names nothing: `tombstone` (the default) writes one with that id in front of
-   * the reply.
+   * A `reply_to` that names nothing: `tombstone` (the default) writes a tombstone with that id
+   * before it.
    */
   readonly missingRoots?: 'tombstone' | 'refused';
   readonly messages: readonly ImportedMessage[];
 }
 
-/** What became of one message of a batch. */
+/** The result for one message of a batch. */
 export interface WrittenImport {
   readonly id: string;
   readonly sequence: number;
-  /** Whether an earlier batch had written it; nothing of it was changed then. */
+  /** Whether an earlier batch had written it; it then stayed unchanged. */
   readonly existed: boolean;
 }

@@ -26,7 +26,7 @@ interface ReactionOfImport {
   readonly created_at: string;
 }
 
-/** Where the rows of a statement go, and which import they are of. */
+/** The conversation and the import of a statement's rows. */
 export interface ImportPlace {
   readonly accountId: string;
   readonly conversationId: string;
@@ -35,9 +35,9 @@ export interface ImportPlace {
 }
 
 /**
- * Writes messages with everything that is theirs, the marks for the inbox and for search, and moves
- * the positions of readers that are at the head. Rejects with an error of Postgres if one conflicts
- * with a unique key.
+ * Writes messages with all their parts and the marks for inbox and search, and moves the positions
+ * of readers at the head. Rejects with an error of Postgres if a message conflicts with a unique
+ * key.
  */
 export async function insertImported(
   tx: Tx,
@@ -127,7 +127,7 @@ function latest(created: string, edited: string | null, deleted: string | null):
   return last;
 }
 
-/** Whether all numbers from `first` on may still become messages (timeline-store.ts). */
+/** Returns whether all numbers from `first` on can become messages (timeline-store.ts). */
 export async function areOpen(tx: Tx, conversationId: string, first: number): Promise<boolean> {
   const [row] = await tx.query(ARE_OPEN, conversationId, first);
   return row!.open;
@@ -141,8 +141,8 @@ export interface KnownMessage {
 }
 
 /**
- * Returns the messages of a conversation with these keys: imported ones by any author, others by
- * the author at the same index.
+ * Returns the messages of a conversation with these keys: imported messages by any author, other
+ * messages by the author at the same index.
  */
 export function readKnown(
   db: Querier,
@@ -166,14 +166,14 @@ export async function readSentIds(
   return new Set((await db.query(READ_SENT_IDS, conversationId, ids)).map(({ id }) => id));
 }
 
-/** What an actor is, as far as its messages depend on it. */
+/** The properties of an actor on which its messages depend. */
 interface ActorKind {
   readonly id: string;
   readonly type: Actor['type'];
   readonly customer: boolean;
 }
 
-/** Returns those of these ids that are actors of the account. */
+/** Returns the actors of the account among these ids. */
 export async function readActorKinds(
   db: Querier,
   accountId: string,
@@ -214,10 +214,10 @@ const INSERT_PARTS = statement<[conversationId: string, rows: Buffer]>('insert-p
     FROM given g, json_to_record(g.pin) AS p(by text, at timestamptz) WHERE json_typeof(g.pin) = 'object'`;
 
 /**
- * Leaves the marks of the messages, and moves the read positions of members that had read
- * everything in front of the number `first` to `last`, those of customers to `visible`, the last
- * number that they may see. A snooze from there moves as well. The order of the rows is fixed, so
- * that two such statements cannot deadlock.
+ * Leaves the marks of the messages. Moves the read positions of members that had read everything in
+ * front of the number `first`: to `last`, or for customers to `visible`, the last number that they
+ * may see. A snooze from there moves as well. The order of the rows is fixed, so that two such
+ * statements cannot deadlock.
  */
 const FOLLOW = statement<
   [conversationId: string, first: number, last: number, visible: number | null, ids: readonly string[]]

@@ -22,8 +22,8 @@ import {
 import { type LockedWrites, NumberTaken } from './locked-write.ts';
 
 /**
- * The most messages of a transaction: less than the window behind which numbers count as settled
- * (timeline-store.ts), so that the sends beside it do not settle its numbers before it commits.
+ * Maximum number of messages per transaction: less than the window behind which numbers count as
+ * settled (timeline-store.ts), so that concurrent sends do not settle its numbers first.
  */
 export const IMPORTED_AT_ONCE = 900;
 
@@ -44,10 +44,10 @@ export interface Imported<Followed> {
 }
 
 /**
- * Writes messages of another system behind the last message of a conversation, with the times and
- * authors that they had there (docs/contract.md#imported-messages). They get the next numbers in
- * their order; messages that are sent meanwhile may stand between them. Nothing follows from them
- * but what readers are shown.
+ * Writes messages of another system behind the last message of a conversation, with their original
+ * times and authors (docs/contract.md#imported-messages). They get the next numbers in their order;
+ * messages that are sent meanwhile may stand between them. Their only effect is what readers are
+ * shown.
  */
 export class ImportedWrites {
   readonly #lockedWrites: LockedWrites;
@@ -92,10 +92,10 @@ export class ImportedWrites {
 interface Turn {
   /** The place of the first message in its batch. */
   readonly start: number;
-  /** Locked. */
+  /** The locked conversation. */
   readonly conversation: ConversationRow;
   readonly take: (count: number) => Promise<number>;
-  /** Whether an attempt before has met a key that was taken. */
+  /** Whether an earlier attempt has met a taken key. */
   readonly isAgain: boolean;
 }
 
@@ -118,7 +118,7 @@ async function writeSome(
     try {
       await insertImported(tx, batch, rows);
     } catch (error) {
-      // Of a number, or of a message that its author has sent meanwhile: it is found then.
+      // The conflict is with a number, or with a message sent meanwhile: the next attempt finds it.
       if (isUniqueViolation(error)) throw new NumberTaken();
       throw error;
     }
@@ -135,7 +135,7 @@ async function writeSome(
   });
 }
 
-/** Archived conversations and blocked ones take history in; what they refuse is new. */
+/** Throws if history is refused; archived and blocked conversations refuse only new messages. */
 function requireImportable(conversation: ConversationRow, accountId: string): void {
   if (conversation.account_id !== accountId) throw conversationNotFound();
   if (conversation.deleted_at !== null) throw conversationGone();
@@ -179,20 +179,20 @@ interface Known {
   readonly isNew: boolean;
 }
 
-/** The look-ups of more messages take a tenth of the time of writing them. */
+/** Looking up more messages takes a tenth of the time of writing them. */
 const ALL_LOOKED_UP = 500;
 
 /**
- * Returns whether neither the first nor the last message is there. Then none is as a rule, because
- * an import that was cut off has written the first ones; the unique keys decide.
+ * Returns whether neither the first nor the last message exists. No message then exists as a rule,
+ * because an import that was cut off has written the first ones; the unique keys decide.
  */
 async function areNew(tx: Tx, { conversationId, messages }: ImportBatch): Promise<boolean> {
   return (await readKnown(tx, conversationId, [messages[0]!, messages.at(-1)!])).length === 0;
 }
 
 /**
- * Returns the messages of the batch, unless all are new, and those that it replies to, as far as
- * they are there, by their key.
+ * Returns by key the existing messages of the batch, unless all are new, and the existing messages
+ * that it replies to.
  */
 async function knownOf(
   tx: Tx,
@@ -226,9 +226,7 @@ function waits({ client_message_id }: KnownMessage, messages: readonly ImportedM
 
 type Fresh = Omit<NumberedImport, 'sequence'>;
 
-/**
- * Returns what is to be written: the messages that are not there, and tombstones for their roots.
- */
+/** Returns the messages to write: those that do not exist yet, and tombstones for their roots. */
 async function freshOf(
   tx: Tx,
   batch: ImportBatch,
@@ -321,7 +319,7 @@ function tombstoneFor(
   };
 }
 
-/** Returns the text without what Postgres cannot store. */
+/** Returns the text without characters that Postgres cannot store. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '');
 }

@@ -69,8 +69,8 @@ export async function insertMessages(
 
 /**
  * Bounds the waits of a transaction that inserts several messages under a lock. A flush of another
- * node, without the lock, may have used the same numbers in another order: it waits for this
- * transaction then, and this one for it. Rows that are tried alone cannot cross.
+ * node, without the lock, may have used the same numbers in another order: each then waits for the
+ * other. Rows that are tried alone cannot cross.
  */
 export async function waitShortly(tx: Querier): Promise<void> {
   await tx.query(WAIT_SHORTLY);
@@ -100,21 +100,21 @@ const ALL_COLUMNS = { ...COLUMNS, metadata: 'jsonb' };
 
 /** Each message is followed by one row for each notification that was written with it. */
 interface InsertedRow {
-  /** Of the message. */
+  /** The id of the message. */
   readonly id: string;
-  /** Null in the row of a notification, like the next two. */
+  /** Null in the row of a notification, like the next two fields. */
   readonly created_at: string | null;
   readonly outbox_id: number | null;
   /** Null also if the conversation does not exist. */
   readonly roster_version: number | null;
-  /** Null in the row of a message, like the next. */
+  /** Null in the row of a message, like the next field. */
   readonly recipient_id: string | null;
   readonly notification_id: string | null;
 }
 
 // Tables are read by scalar subqueries, one index descent a row; the join is of this statement's
 // own rows. The parts are few and narrow because Postgres sets each of them up again for every
-// flush: with the input as a separate part, joined to the written rows, and notifications gathered
+// flush. With the input as a separate part, joined to the written rows, and notifications gathered
 // by message, a flush of one message took 680 us of processor time, now 560.
 function insertText(withMore: boolean): string {
   const columns = withMore ? ALL_COLUMNS : COLUMNS;
@@ -162,7 +162,7 @@ const INSERT_PLAIN = statement<[messages: Buffer, plans: string], InsertedRow>('
   insertText(false),
 );
 
-/** For a flush in which a message has attachments or metadata. */
+/** Serves flushes in which a message has attachments or metadata. */
 const INSERT_WITH_MORE = statement<[messages: Buffer, plans: string], InsertedRow>(
   'insert-messages-with-more',
 )(insertText(true));

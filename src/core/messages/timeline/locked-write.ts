@@ -95,9 +95,9 @@ export class LockedWrites {
   }
 
   /**
-   * Runs `work` with consecutive numbers for rows that it writes itself, and that cause nothing
-   * that a send does. `work` takes all its numbers at once, uses them or throws NumberTaken to get
-   * others, and may be called again. Rejects like `enter`.
+   * Runs `work` with consecutive numbers for rows that it writes itself, without the effects of a
+   * send. `work` takes all its numbers at once, uses them or throws NumberTaken to get others, and
+   * may be called again. Rejects like `enter`.
    */
   numbered<Result>(
     conversationId: string,
@@ -177,7 +177,7 @@ export class LockedWrites {
   }
 }
 
-/** The counted numbers of one transaction. Those that it took without using them are voided. */
+/** The counted numbers of one transaction. Its unused numbers are voided. */
 interface TakenNumbers {
   readonly conversationId: string;
   /** The attempt, from 1. */

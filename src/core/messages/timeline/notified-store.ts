@@ -25,8 +25,8 @@ interface WrittenRow {
 const MAX_NOTIFICATIONS = 500;
 
 /**
- * Inserts the missing notifications of committed messages, and returns the current rows of all of
- * them in the order of feeds. May be called again. Deleted messages have none.
+ * Inserts the missing notifications of committed messages, and returns the current rows of all
+ * their notifications in the order of feeds. May be called again. Deleted messages have none.
  */
 export async function insertDue(db: Querier, due: readonly DueNotifications[]): Promise<NotificationRow[]> {
   const rows: NotificationRow[] = [];

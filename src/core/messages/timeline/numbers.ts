@@ -20,30 +20,30 @@ export interface NumbersOptions {
 /** The numbers of some claims: for each, in their order, the first of `count` consecutive ones. */
 export interface Taken {
   readonly firsts: readonly number[];
-  /** Whether a counter passed them: those that stay unused are holes. */
+  /** Whether a counter passed them: unused numbers are then holes. */
   readonly areCounted: boolean;
 }
 
 /**
- * Where messages get their numbers. Counters that all nodes share (engine/) give them without a
- * lock. While this node cannot reach the counters, it takes the number behind the last one in
- * Postgres, under the lock of the conversation. The unique key decides in both cases.
+ * Gives messages their numbers. Counters that all nodes share (engine/) give them without a lock.
+ * While this node cannot reach the counters, it takes the number behind the last one in Postgres,
+ * under the lock of the conversation. The unique key decides in both cases.
  *
  * Nodes with and without counters may write into one conversation at the same time. A node whose
- * number was taken therefore works under the lock for a second, where it raises the counter to the
+ * number was taken therefore works under the lock for a second. There it raises the counter to the
  * last number in Postgres before it takes one: two nodes collide at most once a second.
  *
- * A node without counters can lose every time to a busy one, whose flushes under way have the very
- * numbers behind the last one in Postgres. From the third attempt on it leaves numbers out and
- * voids them, so that the other node collides and works under the lock.
+ * A node without counters can lose every time to a busy node, whose flushes under way have the
+ * numbers right behind the last one in Postgres. From the third attempt on it leaves numbers out
+ * and voids them, so that the busy node collides and works under the lock.
  */
 export class Numbers {
   readonly #options: NumbersOptions;
   /** Conversations in which a number of this node was taken a moment ago. */
   readonly #contended = new LRUCache<string, true>({ ...bounded(MAX_KEPT), ttl: CONTENDED_FOR_MS });
   /**
-   * Conversations whose last numbers are of Postgres, so that their counters may be behind. The
-   * value says how many numbers of their counters may be lost, by requests without an answer.
+   * Conversations whose last numbers are from Postgres, so that their counters may be behind. The
+   * value is how many numbers of their counters may be lost by requests without an answer.
    */
   readonly #uncounted = new LRUCache<string, number>(bounded(MAX_KEPT));
   /** When a request of a shard of the engine failed last. */
@@ -55,7 +55,7 @@ export class Numbers {
     this.#options = options;
   }
 
-  /** Whether messages of the conversation are numbered under its lock alone for now. */
+  /** Returns whether the conversation's messages are numbered only under its lock for now. */
   needsLock(conversationId: string): boolean {
     return this.#isAway(conversationId) || this.#needsFloor(conversationId);
   }
@@ -99,14 +99,14 @@ export class Numbers {
   }
 
   #needsFloor(conversationId: string): boolean {
-    // Without a look at the clock where nothing was away or taken.
+    // No look at the clock while nothing was away or taken.
     if (this.#contended.size === 0 && this.#uncounted.size === 0) return false;
     return this.#contended.has(conversationId) || this.#uncounted.has(conversationId);
   }
 
   async #takeFromPostgres(tx: Querier, claims: readonly NumberRequest[], numbering: number): Promise<Taken> {
     const floored = await withFloors(tx, claims);
-    // 4, 16, 64, 256: in the end more than the flushes of another node that are under way have.
+    // 4, 16, 64, 256: in the end more than another node has in flushes under way.
     const leftOut = numbering <= 2 ? 0 : 4 ** (numbering - 2);
     for (const { stream, floor } of floored) this.#void(stream, floor, floor + leftOut + 1);
     for (const { stream, count } of claims) {
@@ -116,14 +116,14 @@ export class Numbers {
     return { firsts: floored.map(({ floor }) => floor + leftOut + 1), areCounted: false };
   }
 
-  /** Raises the counters to the last numbers in Postgres first. */
+  /** Raises the counters to Postgres' numbers, then takes theirs. */
   async #countFrom(tx: Querier, claims: readonly NumberRequest[]): Promise<Taken> {
     const floored = await withFloors(tx, claims);
     const firsts = (await this.#reserve(floored)) as number[];
     for (const [index, { stream, floor }] of floored.entries()) {
       const lost = this.#uncounted.get(stream) ?? 0;
       this.#uncounted.delete(stream);
-      // Numbers that were lost with an answer of the counters.
+      // These numbers were lost with an answer of the counters.
       if (lost > 0) this.#void(stream, floor, firsts[index]!);
     }
     return { firsts, areCounted: true };
@@ -153,8 +153,8 @@ export class Numbers {
 
   /**
    * Takes the numbers whose counters were absent. Calls that found the same counters absent wait
-   * for the first one to raise them, and take theirs at once: each reading the heads by itself
-   * would let a later call, which finds the counter, take its numbers before theirs.
+   * until the first call raises them, and then take theirs at once. If each read the heads by
+   * itself, a later call that finds the counter would take its numbers before them.
    */
   async #takeAbsent(
     db: Querier,
@@ -184,10 +184,10 @@ export class Numbers {
   }
 }
 
-/** How long this node does without counters of which a request failed. */
+/** Milliseconds for which this node avoids counters after a failed request. */
 const AWAY_FOR_MS = 1_000;
 const CONTENDED_FOR_MS = 1_000;
-/** A conversation that is forgotten collides once more. */
+/** A forgotten conversation collides once more. */
 const MAX_KEPT = 100_000;
 
 function areTaken(firsts: readonly (number | null)[]): firsts is readonly number[] {

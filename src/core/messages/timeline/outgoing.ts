@@ -21,7 +21,7 @@ export interface Outgoing {
   readonly message: NewMessage;
   readonly sender: Actor | null;
   readonly audience: ConversationAudience;
-  /** The facts with which notifications are planned. Without them, that follows the commit. */
+  /** The facts with which notifications are planned. Without them, planning follows the commit. */
   readonly facts?: ConversationFacts;
   /** The trace of the request that sent it. */
   readonly trace?: TraceContext | undefined;
@@ -70,7 +70,7 @@ export interface WriteOptions {
 
 /**
  * How many numbers a message gets before it is refused. A number that conflicts with the unique key
- * is replaced, but after so many conflicts the counter itself is wrong.
+ * is replaced; after so many conflicts, the counter itself must be wrong.
  */
 export const MAX_NUMBERINGS = 6;
 

@@ -9,7 +9,7 @@ export interface Identified {
   readonly client_message_id: string | null;
 }
 
-/** Two messages with the same key are the same message. */
+/** Returns the key; equal keys mean the same message. */
 export function keyOf({ id, conversation_id, author_id, client_message_id }: Identified): string {
   return client_message_id === null ? id : `${conversation_id} ${author_id} ${client_message_id}`;
 }
@@ -24,8 +24,8 @@ const MAX_AUTHORS = 10_000;
 
 /**
  * Predicts which sends are resends. A send is written without looking for its client id first, so a
- * resend costs a number, which becomes a void. Likely resends are looked up before: those whose key
- * this node has seen, and those of an author whose resends have cost MAX_VOIDED numbers within a
+ * resend costs a number, which becomes a void. Likely resends are looked up before: sends whose key
+ * this node has seen, and sends of an author whose resends have cost MAX_VOIDED numbers within a
  * minute.
  */
 export class Resends {

@@ -71,7 +71,7 @@ export async function readHeads(
   return new Map(rows.map(({ id, head }) => [id, head]));
 }
 
-/** Returns the head of one conversation, and the number up to which all is settled unseen. */
+/** Returns the head of a conversation, and the number up to which all numbers count as settled. */
 export async function readHead(
   db: Querier,
   conversationId: string,

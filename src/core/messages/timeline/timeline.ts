@@ -44,8 +44,8 @@ export class Timeline {
   }
 
   /**
-   * Returns the number of the last message up to `upTo`, of those that customers may see or of all,
-   * in the order of the arguments: at least the last purged number, or 0 if there is none.
+   * Returns the numbers of the last messages up to each `upTo`, of all messages or those for
+   * customers, in the order of the arguments. Each is at least the last purged number, or 0.
    */
   async visibleHeads(
     asks: readonly { readonly conversationId: string; readonly upTo: number }[],

@@ -37,16 +37,16 @@ export interface WritePathOptions extends WriteOptions {
 const MAX_BATCH = 512;
 
 /**
- * A second flush may start beside one in flight once this many entries wait: commits then share the
+ * A second flush may start beside one in flight once this many entries wait. Commits then share the
  * disk's flushes, and batches stay batches. (With strictly one flush at a time, half of the clients
  * waited for the disk twice and the server was idle for a third of the time.)
  */
 const OVERLAP_FROM = 16;
 
 /**
- * Maximum number of notifications that one flush writes, which takes Postgres about 5 ms. The
- * others are written after the commit, so that a storm into large groups does not delay the sends
- * beside it.
+ * Maximum number of notifications that one flush writes, which takes Postgres about 5 ms. Further
+ * notifications are written after the commit, so that a storm into large groups does not delay the
+ * sends beside it.
  */
 const MAX_NOTIFICATIONS = 200;
 
@@ -66,8 +66,8 @@ const NEVER_HELD_BACK = 10;
  * flushes are in flight form the next one: a send on an idle node does not wait, a busy node writes
  * hundreds of rows a statement. A flush takes its numbers in one round trip to the counters and
  * writes in one statement, without reading first. The unique keys in Postgres decide: a number that
- * is taken is replaced, and a client id that is taken returns the original. What needs the lock of
- * its conversation (numbers.ts) is written beside in a transaction.
+ * is taken is replaced, and a client id that is taken returns the original. Messages that need the
+ * lock of their conversation (numbers.ts) are written beside in a transaction.
  */
 export class WritePath {
   readonly #options: WritePathOptions;
@@ -215,7 +215,7 @@ export class WritePath {
     } finally {
       endTimer();
       database.load.end();
-      // The notifications of messages that were not written.
+      // Notifications of unwritten messages leave the count.
       for (const { leftOut } of batch) this.#behind -= leftOut;
       this.#idleWriters.push(writer);
       this.#startFlushes();
@@ -237,7 +237,7 @@ export class WritePath {
     await Promise.all([this.#write(free, writer), this.#write([...locked])]);
   }
 
-  /** Without `writer` under the locks of the conversations. Resolves as `#flush` does. */
+  /** Writes a batch, without `writer` under conversation locks. Resolves as `#flush` does. */
   async #write(batch: readonly Pending[], writer?: PipelinedConnection): Promise<void> {
     const numbers: TakenNumber[] = [];
     try {
@@ -280,7 +280,7 @@ export class WritePath {
     });
   }
 
-  /** Locks the conversations, leaves out resends and numbers the others, in one transaction. */
+  /** Locks the conversations, leaves out resends and numbers other entries, in one transaction. */
   #writeLocked(
     entries: readonly Pending[],
     numbers: TakenNumber[],
@@ -305,7 +305,7 @@ export class WritePath {
     });
   }
 
-  /** Resolves entries that are stored already. Returns the others, whose numbers were taken. */
+  /** Resolves entries that are stored already. Returns the rest, whose numbers were taken. */
   async #answerResends(entries: readonly Pending[]): Promise<readonly Pending[]> {
     const originals = await this.#readOriginals(messagesOf(entries));
     return entries.filter((entry, index) => {
@@ -318,7 +318,7 @@ export class WritePath {
     });
   }
 
-  /** Rejects entries of direct messages blocked since their facts were read. Returns the others. */
+  /** Rejects entries of direct messages blocked since their facts were read. Returns the rest. */
   async #refuseBlocked(entries: readonly Pending[]): Promise<readonly Pending[]> {
     if (entries.length === 0) return entries;
     const blocked = await readBlockedIds(this.#options.database.pipeline, conversationsOf(entries));
@@ -360,7 +360,7 @@ export class WritePath {
     for (const twin of entry.twins ?? []) twin.resolve({ row: acknowledged.row, resent: true });
   }
 
-  /** No-op for an entry that is settled. */
+  /** Rejects an entry; no-op if it is settled. */
   #reject(entry: Pending, error: unknown): void {
     if (this.#open.get(entry.key) !== entry) return;
     this.#open.delete(entry.key);
@@ -393,8 +393,8 @@ export class WritePath {
   }
 
   /**
-   * Writes the entries together, resolves those that were written and returns those that conflicted
-   * with a unique key. If that fails for any reason but the connection, each row is tried alone and
+   * Writes the entries together, resolves the written ones and returns those that conflicted with a
+   * unique key. If that fails for any reason but the connection, each row is tried alone and
    * without its notifications, which then follow the commit. So a bad row fails only its own
    * caller, and a bad notification fails nothing.
    */
@@ -419,7 +419,7 @@ export class WritePath {
     return open;
   }
 
-  /** Resolves the entries that are committed, and returns the others. */
+  /** Resolves the entries that are committed, and returns the rest. */
   #settle(
     entries: readonly Pending[],
     numbered: readonly NumberedMessage[],
@@ -451,7 +451,7 @@ export class WritePath {
     return open;
   }
 
-  /** Empties the list. An unused number would be a hole that delays every reader by a second. */
+  /** Voids numbers and empties the list: an unused number would delay every reader by a second. */
   #voidUnused(taken: TakenNumber[]): void {
     const unused = taken.splice(0).filter(({ isUsed }) => !isUsed);
     if (unused.length === 0) return;
@@ -468,12 +468,12 @@ interface Pending {
   readonly key: string;
   readonly resolve: (acknowledged: Acknowledged) => void;
   readonly reject: (error: unknown) => void;
-  /** The last number that it got. */
+  /** The last number of this entry. */
   number: TakenNumber | undefined;
   plan: NotificationPlan | undefined;
   /** Number of planned notifications left out of its flush; 0 again after the commit. */
   leftOut: number;
-  /** Resends that arrived while this one was in progress. */
+  /** Resends that arrived while this entry was in progress. */
   twins: Pending[] | undefined;
 }
 

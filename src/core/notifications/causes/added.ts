@@ -7,9 +7,9 @@ import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
 import { senderType } from './notify.ts';
 
 /**
- * Notifies a user of being added to a conversation (`chat.added`), if still a participant that has
- * not muted the conversation and did not add itself (docs/contract.md#notifications). Handles
- * PARTICIPANT_ADDED and may be called again for the same row.
+ * Notifies a user of being added to a conversation (`chat.added`), unless it has left, muted the
+ * conversation or added itself (docs/contract.md#notifications). Handles PARTICIPANT_ADDED and may
+ * be called again for the same row.
  */
 export async function notifyAdded(database: Database, added: ParticipantAdded): Promise<void> {
   const [joining] = await database.query(READ_JOINING, added.participant_id, added.by);

@@ -21,7 +21,7 @@ export async function notifyAssigned(
   tx: Tx,
   { conversation_id: id, by, at }: ConversationAssigned,
 ): Promise<void> {
-  // Locked, so that the handler of a later assignment either runs after this one or is seen here.
+  // The lock makes the handler of a later assignment either run after this one or be seen here.
   const [present] = await tx.query(LOCK_ASSIGNMENT, id, by);
   if (present?.assigned_at !== at) return;
   await enqueueUpdated(tx, await withdrawOfSubject(tx, id, CATEGORY, at));

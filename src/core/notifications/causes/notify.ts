@@ -8,8 +8,8 @@ import type {
 import type { MessageRow } from '../../resources/message.ts';
 
 /**
- * Plans the notifications of a message before its commit. A streaming text is notified of at its
- * end (core/committed/sent-effects.ts).
+ * Plans the notifications of a message before its commit. A streaming text notifies at its end
+ * (core/committed/sent-effects.ts).
  */
 export const planNotifications: PlanNotifications = (message, sender, facts) => {
   if (message.streaming_state === 'streaming') return undefined;
@@ -23,9 +23,9 @@ export const planNotifications: PlanNotifications = (message, sender, facts) => 
 type Notifying = Pick<MessageRow, 'kind' | 'mentions' | 'author_id'>;
 
 /**
- * One notification for every participant that is an active user, except the author; a mention
- * becomes `chat.mention` and overrides the mute (docs/contract.md#notifications). Agents and
- * customers get none, and system messages (`system_event`) cause none.
+ * Returns one notification for every participant that is an active user, except the author. A
+ * mention becomes `chat.mention` and overrides the mute (docs/contract.md#notifications). Agents
+ * and customers get none, and system messages (`system_event`) cause none.
  */
 function planned(row: Notifying, sender: Actor | null, facts: ConversationFacts): PlannedNotification[] {
   if (row.kind === 'system_event') return [];
@@ -56,7 +56,7 @@ function planned(row: Notifying, sender: Actor | null, facts: ConversationFacts)
   return notifications;
 }
 
-/** The category of an alert depends on its author (docs/contract.md#notifications). */
+/** Returns the category; an alert's depends on its author (docs/contract.md#notifications). */
 function categoryOf(row: Notifying, sender: Actor | null): PlannedNotification['category'] {
   if (row.kind !== 'alert') return 'chat.message';
   return sender?.type === 'agent' ? 'agent.alert' : 'system.broadcast';
@@ -70,7 +70,7 @@ export function titleOf(sender: Actor | null, { title }: ConversationFacts, isMe
   return isMention ? `${name} mentioned you${where}` : `${name}${where}`;
 }
 
-/** Agents and keys count as the system (docs/contract.md#notifications). */
+/** Returns the type; agents and keys count as the system (docs/contract.md#notifications). */
 export function senderType(sender: Pick<Actor, 'type'> | null): NotificationPlan['senderType'] {
   return sender?.type === 'user' || sender?.type === 'group' ? sender.type : 'system';
 }

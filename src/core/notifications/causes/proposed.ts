@@ -27,7 +27,7 @@ export async function draftsChanged(database: Database, changes: readonly Change
 }
 
 async function followDraft(tx: Tx, id: string): Promise<void> {
-  // Locked, so that the handler of a decision either runs after this one or is seen here.
+  // The lock makes the handler of a decision either run after this one or be seen here.
   const [draft] = await tx.query(LOCK_DRAFT, id);
   if (draft === undefined) return;
   if (!draft.is_open) {
@@ -80,7 +80,7 @@ const LOCK_DRAFT = statement<[id: string], DraftRow>('lock-draft-to-notify')`
 
 /**
  * Sets the body of a category's notifications for this subject (notify-users.ts). Returns the
- * changed ones. Those of admins outside the conversation have no preview and get none.
+ * changed notifications. Admins outside the conversation have no preview and get none.
  */
 const WRITE_PREVIEWS_OF_SUBJECT = statement<
   [subject: string, category: string, body: string | null],

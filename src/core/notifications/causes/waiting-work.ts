@@ -22,10 +22,10 @@ export interface WaitingWork {
 
 /**
  * Notifies the users that can act: the members of the conversation that may write in it and hold
- * the permissions. Those that have muted it get what is read already: they find the work where all
- * of theirs waits, and nothing announces it. If no member can act, admins of the account are
- * notified, since otherwise the work would wait unseen. Without a conversation all users with the
- * permissions are. MAX_RECIPIENTS bounds the last two. May be called again.
+ * the permissions. Members that have muted it get a notification that is read already: they find
+ * the work among all that waits for them, and nothing announces it. If no member can act, admins of
+ * the account are notified, since otherwise the work would wait unseen. Without a conversation, all
+ * users with the permissions are notified. MAX_RECIPIENTS bounds the last two. May be called again.
  */
 export async function notifyAble(tx: Tx, work: WaitingWork): Promise<void> {
   const { notification, titleOutside, conversationId, permissions, by, beganFor } = work;
@@ -80,7 +80,7 @@ const READ_ABLE_MEMBERS = statement<
 const USERS = `users u JOIN actors a ON a.id = u.id AND ${ACTIVE_USER} JOIN roles r ON r.id = a.role_id
     WHERE u.account_id = $1`;
 
-/** `$3` comes first if it is one of them. */
+/** `$3` comes first if it is among the users. */
 const READ_ABLE_USERS = statement<
   [accountId: string, permissions: readonly string[], first: string | null, limit: number],
   { id: string }

@@ -46,8 +46,8 @@ export async function readFeedRowsById(
 }
 
 /**
- * Yields a recipient's whole feed, dismissed rows too, oldest first, without previews: those are
- * texts of others.
+ * Yields a recipient's whole feed, dismissed rows too, oldest first, without previews, which are
+ * texts of other people.
  */
 export async function* readWholeFeed(db: Db, recipientId: string): AsyncIterable<object[]> {
   const read = (after: string, size: number) => db.query(READ_WHOLE, recipientId, after, size);
@@ -75,7 +75,7 @@ function readFeed<Row extends object>(
   return filtered.readPage(database, [recipientId, ...values], page);
 }
 
-/** Counted on request and never stored, so that it cannot differ from the feed. */
+/** Counts on request and stores nothing, so that it cannot differ from the feed. */
 export async function readSummary(db: Db, recipientId: string): Promise<NotificationSummary> {
   const [counts] = await db.query(COUNT, recipientId);
   return { object: 'notification_summary', ...counts! };

@@ -43,8 +43,8 @@ export async function markConversationRead(
 
 /**
  * Marks notifications that were made after their messages were read. Called whenever notifications
- * were not committed together with their message, since a reader can have moved its position in
- * between: either this finds the position, or the handler of CONVERSATION_READ the notification.
+ * were not committed with their message, since a reader can have moved its position in between.
+ * Either this finds the position, or the handler of CONVERSATION_READ finds the notification.
  */
 export async function markReadAlready(options: ReadingOptions, messageIds: readonly string[]): Promise<void> {
   const found = await readReadAlready(options.database, messageIds);

@@ -52,7 +52,7 @@ interface MovedByReading {
    * holes.
    */
   readonly numbers: number;
-  /** The lowest of them, or null. */
+  /** The lowest of these numbers, or null. */
   readonly first: number | null;
   /**
    * Whether the messages precede the recipient's first day in the conversation, and so have no

@@ -36,8 +36,8 @@ export async function mark(
  * Moves all of a recipient's notifications to a status, except those that have it or are past it,
  * newest first. It works in transactions of MARK_ALL_BATCH: notifications that arrive meanwhile
  * stay as they are, and a repeated call completes one that failed half-way. `finish` makes the
- * answer within the last transaction. What exceeds MAX_MARK_ALL is left for another call, as the
- * answer's count shows.
+ * answer within the last transaction. Notifications beyond MAX_MARK_ALL are left for another call,
+ * as the answer's count shows.
  */
 export async function markAll<Reply>(
   database: Database,

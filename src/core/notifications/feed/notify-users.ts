@@ -10,12 +10,12 @@ import { NOTIFIED_IN_TIME_MS, type NotificationRow } from '../../resources/notif
  */
 export interface NewNotification
   extends Pick<NotificationRow, 'account_id' | 'category' | 'title' | 'body' | 'sender_id'>,
-    // Absent, it is normal and unseen, and about no message and no run.
+    // Default: normal and unseen, without a message or a run.
     Partial<Pick<NotificationRow, 'priority' | 'message_id' | 'agent_run_id'>> {
   /** Listed for its recipients, and neither counted nor announced. */
   readonly status?: 'read';
   readonly sender_type: 'user' | 'group' | 'system';
-  /** What it is about, or null if that has no id. A conversation is an entity. */
+  /** The subject, or null if that has no id. A conversation is an entity. */
   readonly resource: EntityRef | null;
   /** The same cause makes the same notification again. */
   readonly cause: {
@@ -29,9 +29,9 @@ export interface NewNotification
 export type NotificationKey = Pick<NotificationRow, 'id' | 'recipient_id'>;
 
 // A late row carries its transaction, because readers that resume may have passed its id already
-// (docs/decisions.md#new-notifications-are-found-by-their-ids). In the order of the primary key.
-// The conditions on actors stand outside, since otherwise the planner scans the index of the
-// directory, which has the same ones.
+// (docs/decisions.md#new-notifications-are-found-by-their-ids). Rows are in the order of the
+// primary key. The conditions on actors stand outside, since otherwise the planner scans the index
+// of the directory, which has them too.
 const INSERT = statement<[notification: string, recipientIds: readonly string[]], NotificationKey>(
   'insert-notifications',
 )`
@@ -62,9 +62,9 @@ export function enqueueNotified(
 }
 
 /**
- * Notifies users of one cause, which is not a message in the timeline: that is done with the
- * message (core/messages/timeline/planned-notifications.ts). Recipients that are not active users
- * of the account are left out. Each is notified once per cause, however often this is called.
+ * Notifies users of one cause, except a message in the timeline, which is notified with its insert
+ * (core/messages/timeline/planned-notifications.ts). Recipients that are not active users of the
+ * account are left out. Each is notified once per cause, however often this is called.
  * `notification.created` follows the commit. Returns the keys of the new notifications.
  */
 export async function notifyUsers(
@@ -87,7 +87,7 @@ export async function notifyUsers(
     ...cause,
   });
   const made: NotificationKey[] = [];
-  // In a fixed order, so that two transactions with the same recipients cannot deadlock.
+  // The order is fixed, so that two transactions with the same recipients cannot deadlock.
   const recipients = [...new Set(recipientIds)].sort();
   for (let start = 0; start < recipients.length; start += RECIPIENTS_AT_ONCE) {
     const some = recipients.slice(start, start + RECIPIENTS_AT_ONCE);

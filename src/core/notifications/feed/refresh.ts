@@ -23,7 +23,7 @@ export async function refreshNotifications(
       .select(['body', 'deleted_at'])
       .where('id', '=', message_id)
       .where('conversation_id', '=', conversation_id)
-      // Locked, so that the later of two concurrent handlers writes the newer text.
+      // The lock makes the later of two concurrent handlers write the newer text.
       .forShare()
       .executeTakeFirst();
     if (message === undefined) return;
@@ -35,7 +35,7 @@ export async function refreshNotifications(
   });
 }
 
-/** Sets the body of a message's notifications. Returns those whose body changed. */
+/** Sets the body of a message's notifications. Returns the changed notifications. */
 export function writePreviews(
   tx: Tx,
   messageId: string,

@@ -9,7 +9,7 @@ import type { NotificationKey } from './notify-users.ts';
 /** The length of an id up to the end of its time. */
 export const ID_TIME = 'ntf_'.length + 13;
 
-/** What identifies a notification that is not about a message. */
+/** The identity of a notification that is not about a message. */
 export interface NotificationCause {
   readonly key: string;
   /** ISO 8601. */
@@ -17,14 +17,14 @@ export interface NotificationCause {
   readonly recipient_id: string;
 }
 
-/** Clears the bodies of the notifications of these causes. Returns the changed ones. */
+/** Clears the bodies of the notifications of these causes. Returns the changed notifications. */
 export async function clearBodies(tx: Tx, causes: readonly NotificationCause[]): Promise<NotificationKey[]> {
   return causes.length === 0 ? [] : tx.query(CLEAR_BODIES, JSON.stringify(causes));
 }
 
 /**
  * Returns the notifications of these recipients that are new or changed since then, oldest first,
- * without new ones that their recipients keep off their sockets.
+ * except new notifications that their recipients keep off their sockets.
  */
 export function readChanged(
   db: Db,
@@ -45,8 +45,8 @@ const CLEAR_BODIES = statement<[causes: string], NotificationKey>('clear-bodies-
     RETURNING n.id, n.recipient_id`;
 
 /**
- * SQL: the notifications that readers of a feed may have missed, as disjoint sets: those that
- * changed or were made late, and the new ones, found by their ids
+ * SQL: the notifications that readers of a feed may have missed, as disjoint sets: notifications
+ * that changed or were made late, and new notifications, found by their ids
  * (docs/decisions.md#new-notifications-are-found-by-their-ids).
  */
 export function missedNotifications(recipient: string, { xid, began }: Record<keyof Since, string>): string {

@@ -3,9 +3,7 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import type { NotificationKey } from './notify-users.ts';
 
-/**
- * Withdraws the notifications of a deleted message. Every function here returns what it withdrew.
- */
+/** Withdraws a deleted message's notifications. Every function here returns the withdrawn ones. */
 export function withdrawOfMessage(
   tx: Tx,
   messageId: string,

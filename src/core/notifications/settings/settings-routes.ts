@@ -8,7 +8,7 @@ import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { setSettings, showSettings } from './settings.ts';
 
-/** The caller's own settings (docs/contract.md#notification-settings). */
+/** Returns the routes of the caller's settings (docs/contract.md#notification-settings). */
 export function settingsRoutes(database: Database): Route[] {
   return [
     defineRoute({

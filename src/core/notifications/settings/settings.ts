@@ -59,7 +59,7 @@ export class SettingsOfUsers {
     });
   }
 
-  /** Synchronous if cached. */
+  /** Returns a user's settings. Synchronous if cached. */
   of(userId: string): NotificationSettings | Promise<NotificationSettings> {
     return this.#users.get(userId);
   }
@@ -69,7 +69,7 @@ export class SettingsOfUsers {
     return new Map(userIds.map((id, index) => [id, settings[index]!]));
   }
 
-  /** Whether a user of the account keeps a category off its sockets. Synchronous if cached. */
+  /** Returns whether an account's user keeps a category off sockets. Synchronous if cached. */
   hasOffSockets(accountId: string): boolean | Promise<boolean> {
     return this.#accounts.get(accountId);
   }
@@ -160,9 +160,7 @@ export function announceSettings(
   return enqueueRightsChanged(tx, [settingsSubject(id), settingsSubject(account_id)]);
 }
 
-/**
- * The subject of the changed-rights frame that announces new settings, of a user or in an account.
- */
+/** Returns the subject of the changed-rights frame for new settings, of a user or in an account. */
 function settingsSubject(id: string): string {
   return `notification-settings:${id}`;
 }

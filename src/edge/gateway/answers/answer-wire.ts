@@ -6,9 +6,9 @@ import type { OwnTopics, Receiver } from '../stream/own-topics.ts';
 
 /** The form that frames have in the body of an answer. */
 export interface Framing extends Pick<OpenBody, 'start' | 'filler'> {
-  /** Returns the bytes of a frame, or undefined for one that is left out. */
+  /** Returns the bytes of a frame, or undefined if it is left out. */
   frame(bytes: Buffer): readonly Buffer[] | undefined;
-  /** Returns the end of the body: of one that the server closes, or that is complete. */
+  /** Returns the end of a body that is complete or that the server closes. */
   end(close?: CloseFrame): Buffer;
 }
 
@@ -21,7 +21,7 @@ export interface AnswerWireOptions extends WireListener {
 }
 
 export interface WireListener {
-  /** Called when a part of what was queued has left. */
+  /** Called when a part of the queue has left. */
   readonly left?: () => void;
   /** Called when `complete` has ended the body. */
   readonly complete?: () => void;
@@ -30,8 +30,8 @@ export interface WireListener {
 }
 
 /**
- * The body of an HTTP answer as the wire of a session. Frames are queued and leave together at the
- * end of the turn, and as many as the client takes.
+ * The body of an HTTP answer as the wire of a session. Queued frames leave together at the end of
+ * the turn, as many as the client takes.
  */
 export class AnswerWire implements Wire, Receiver {
   /** Its client cannot answer heartbeats. */
@@ -39,7 +39,7 @@ export class AnswerWire implements Wire, Receiver {
   readonly #options: AnswerWireOptions;
   readonly #topics = new Set<string>();
   #session: Session | undefined;
-  /** Each frame with what stands around it. */
+  /** Each frame with the bytes around it. */
   #queue: (readonly Buffer[])[] = [];
   #queuedBytes = 0;
   /** The bytes of the piece that has not left as a whole. */
@@ -77,7 +77,7 @@ export class AnswerWire implements Wire, Receiver {
     return QUEUED;
   }
 
-  /** Takes a published frame, unless the client is too slow: as the library does for a socket. */
+  /** Takes a published frame unless the client is too slow, as the library does for a socket. */
   receive(bytes: Buffer): void {
     if (this.getBufferedAmount() > this.#options.maxBytes) this.#session?.dropped();
     else this.send(bytes);
@@ -93,9 +93,7 @@ export class AnswerWire implements Wire, Receiver {
     this.gone();
   }
 
-  /**
-   * Ends a complete body, of which everything must have left. The session stays open until `gone`.
-   */
+  /** Ends a complete body whose bytes have all left. The session stays open until `gone`. */
   complete(): void {
     if (this.#isDeaf || this.#isOver) return;
     this.#isDeaf = true;
@@ -123,7 +121,7 @@ export class AnswerWire implements Wire, Receiver {
     return this.#isOver ? 0 : this.#queuedBytes + this.#waitingBytes;
   }
 
-  /** Frames of this turn leave at its end, as those of a socket do. */
+  /** Frames of this turn leave at its end, as a socket's do. */
   get heldBytes(): number {
     return this.#waitingBytes === 0 ? 0 : this.getBufferedAmount();
   }
@@ -173,5 +171,5 @@ function lengthOf(parts: readonly Buffer[]): number {
 
 const QUEUED = 0;
 const SENT = 1;
-/** The library copies what the kernel does not take of a piece. */
+/** The library copies the part of a piece that the kernel does not take. */
 const PIECE_BYTES = 64 * 1024;

@@ -30,7 +30,7 @@ export interface AnswersOptions extends Pick<NodeOptions, 'limits'> {
   readonly topics: OwnTopics;
 }
 
-/** A request that opens a session: what a client says on a socket after `ready` is its body. */
+/** A request that opens a session. Its body has the requests of a socket after `ready`. */
 type Opening<Body extends StreamBody> = Call<unknown, Body>;
 
 /**
@@ -93,7 +93,7 @@ export class Answers {
       void this.#serve(opened, opening, leaving).then(() => {
         before?.gone();
         if (body.cursor !== undefined) {
-          // What the session was sent between two polls reached no client.
+          // Frames sent to the session between two polls reached no client.
           inboxUpdates.repeat(opened);
           for (const id of opened.conversationIds) presence.repeat(id, opened);
         }
@@ -149,7 +149,7 @@ function replyOf(
 /** For proxies, which must neither keep an answer nor compress it. */
 const UNCHANGED = { 'Cache-Control': 'no-cache, no-transform' };
 
-/** Returns what the body asks for as requests of a socket. Each reply has the id given here. */
+/** Returns the body's requests in the form of a socket's. Each reply has the id given here. */
 function requestsOf({
   subscribe = [],
   cursor,

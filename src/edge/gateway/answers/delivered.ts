@@ -3,11 +3,11 @@ import type { EventOf } from '@parley/protocol/socket/event-data.ts';
 import { EVENTS, type EventName } from '@parley/protocol/socket/events.ts';
 
 /**
- * What the polls of a client have delivered, so that the next one leaves it out. A cursor is ten
- * seconds old when it is handed out, so every poll is sent the changes of conversations of that
- * time again, and those of the feed since the poll before began to read (changes/cursors.ts); and
- * a poll that joins a conversation is sent how things stand there. Without this each of them would
- * end the next poll at once. It travels in the cursor (poll-cursor.ts), so it holds on every node.
+ * The events that a client's polls have delivered, which the next poll leaves out. A cursor is ten
+ * seconds old when it is handed out. So every poll is sent that time's changes of conversations
+ * again, and the feed's since the previous poll began to read (changes/cursors.ts). A poll that
+ * joins a conversation is sent its present state. Each of these events would end the next poll at
+ * once. The record travels in the cursor (poll-cursor.ts), so it holds on every node.
  */
 export class Delivered {
   readonly #before: ReadonlyMap<string, string>;
@@ -20,8 +20,8 @@ export class Delivered {
   }
 
   /**
-   * Returns whether the client has the event, and counts it as delivered from now on. What earlier
-   * polls delivered of its conversation does not count if that begins with this poll (`isBegun`).
+   * Returns whether the client has the event, and counts it as delivered from now on. Earlier
+   * deliveries do not count if the event's conversation begins with this poll (`isBegun`).
    */
   has(event: EventOf, isBegun = false): boolean {
     const about = aboutOf(event);
@@ -36,8 +36,8 @@ export class Delivered {
   }
 
   /**
-   * Returns what the next poll is to know. After a poll that sent everything that was missed
-   * (`isWhole`), no change can come again that did not in this one.
+   * Returns the text for the next poll. After a poll that sent everything missed (`isWhole`), only
+   * changes that came in this poll can come again.
    */
   toText(isWhole: boolean): string {
     const kept = [...this.#before].filter(([, state]) => state !== CHANGE || !isWhole);
@@ -60,7 +60,7 @@ interface About {
   readonly subject: string;
   /** Undefined for a change. */
   readonly state?: string;
-  /** The state of a subject of which nothing was delivered. */
+  /** The state of a subject before any delivery. */
   readonly initially?: string;
 }
 
@@ -86,8 +86,7 @@ function aboutOf(event: EventOf): About | undefined {
 
 /**
  * Identifies a change by its event, its resource and the time that is the resource's version. The
- * content is no part of it: `conversation.added` shows the last message of the moment, whichever it
- * is.
+ * content does not count, because `conversation.added` shows whichever message is last.
  */
 function changeOf({ event, conversation_id: conversationId, at, data }: EventOf): string {
   const id = 'id' in data ? data.id : 'message_id' in data ? data.message_id : undefined;

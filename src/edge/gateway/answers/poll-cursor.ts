@@ -2,16 +2,16 @@ import { nanoid } from 'nanoid';
 import { BEHIND } from '../changes/cursors.ts';
 import { Delivered } from './delivered.ts';
 
-/** What is in the cursor of a poll. */
+/** The content of a poll's cursor. */
 export interface PollCursor {
   /** A cursor of a socket (changes/cursors.ts), which sockets and streams resume from. */
   readonly base: string | undefined;
-  /** Names the client among those of its actor, from its first poll on. */
+  /** Names the client among its actor's clients, from its first poll on. */
   readonly pollId: string;
   readonly delivered: Delivered;
 }
 
-/** Reads a cursor of any kind; without one a client begins to poll. */
+/** Reads a cursor of any kind. Without a cursor, a client begins to poll. */
 export function readPollCursor(cursor: string | undefined): PollCursor {
   const [, base = cursor, pollId = nanoid(ID_CHARACTERS), delivered] = FORM.exec(cursor ?? '') ?? [];
   return { base, pollId, delivered: new Delivered(delivered) };

@@ -13,7 +13,7 @@ export interface PollOptions {
   readonly firstCursor: string;
   /** Returns the cursor of a complete answer, whose resume has sent this one. */
   readonly lastCursor: (resumed: string | undefined) => string;
-  /** Conversations that begin with this poll: the client has nothing of them. */
+  /** Conversations that begin with this poll, because they are new to the client. */
   readonly begun: ReadonlySet<string>;
   readonly waitMs: number;
 }
@@ -97,7 +97,7 @@ type OtherFrame =
 type FrameType = (EventOf | OtherFrame)['type'];
 
 const COMMA = Buffer.from(',');
-/** They say nothing to a client whose connection ends with the answer. */
+/** Frames without meaning for a client whose connection ends with the answer. */
 const OMITTED: ReadonlySet<FrameType> = new Set(['hello', 'ping']);
-/** They come with every poll, and leave nothing to do. */
+/** Frames that come with every poll and need no action. */
 const QUIET: ReadonlySet<FrameType> = new Set(['ready', 'caught_up', 'resumed', 'auth_expiring']);

@@ -2,7 +2,7 @@ import type { AnswerWire } from './answer-wire.ts';
 
 /**
  * The sessions of polls that were answered a short while ago. They stay open and hear nothing, so
- * that a client counts as a socket between two polls, and the next one on this node finds its
+ * that a client counts as a socket between two polls, and its next poll on this node finds its
  * conversations open.
  */
 export class RecentPolls {
@@ -10,7 +10,7 @@ export class RecentPolls {
   readonly #kept = new Map<string, Kept>();
   #isClosed = false;
 
-  /** A session stays for `holdMs`. */
+  /** Keeps each session for `holdMs`. */
   constructor(holdMs: number) {
     this.#holdMs = holdMs;
   }
@@ -38,7 +38,7 @@ export class RecentPolls {
     return kept?.wire;
   }
 
-  /** Ends all of them, and keeps none from now on. */
+  /** Ends all sessions, and keeps none from now on. */
   close(): void {
     this.#isClosed = true;
     for (const pollId of [...this.#kept.keys()]) this.take(pollId)?.gone();

@@ -21,18 +21,18 @@ export interface RepairOptions
 const CHUNK = 500;
 
 /**
- * Reads from Postgres what was lost between nodes, and delivers it to this node's readers: for
- * every affected stream that is open here, the messages by number and all other changes since the
- * last moment at which nothing was missing. A failed repair is tried again until it succeeds; until
- * then no cursor passes the loss. While a link is away rounds follow each other every second and
- * reach back by ten: a change that the round before has delivered is left out.
+ * Reads from Postgres what was lost between nodes, and delivers it to this node's readers. For
+ * every affected stream that is open here, it reads the messages by number and all other changes
+ * since the last moment at which nothing was missing. A failed repair is tried again until it
+ * succeeds; until then no cursor passes the loss. While a link is away, a round runs every second,
+ * reaches back by ten, and leaves out changes that the previous round delivered.
  */
 export class Repair {
   readonly #options: RepairOptions;
   readonly #loop: Loop;
   readonly #unregister: () => void;
   #due: Loss[] = [];
-  /** What the last round delivered of each change. */
+  /** The changes that the last round delivered. */
   #delivered: ReadonlySet<string> = new Set();
 
   constructor(options: RepairOptions) {
@@ -59,7 +59,7 @@ export class Repair {
   }
 
   async #repair(): Promise<void> {
-    // Taken first: frames that are lost during the work need another round.
+    // Read first, because frames lost during the work need another round.
     const losses = this.#due;
     if (losses.length === 0) return;
     this.#due = [];
@@ -85,7 +85,7 @@ export class Repair {
     for (const some of chunks(actorIds)) await this.#repairFeeds(some, since, delivered);
     this.#delivered = delivered;
     metrics.repairedStreams.inc(conversations.length + actorIds.length);
-    // While a link is away this comes every second.
+    // This line comes every second while a link is away.
     log[engine.inDoubt ? 'debug' : 'info'](
       { conversations: conversations.length, actors: actorIds.length },
       'repaired streams of this node',

@@ -129,7 +129,7 @@ export class Resume {
     session.sendFrame({ type: 'resumed', cursor });
   }
 
-  /** The last ones are followed by the feed, whose changes are read with theirs. */
+  /** Resumes some conversations. The feed follows the last ones, and is read with them. */
   async #runSome(
     session: Session,
     since: ReadCursor,
@@ -232,7 +232,7 @@ export class Resume {
     const actorIds = feedOf(session);
     const [actorId] = actorIds;
     if (actorId === undefined || session.closed) return;
-    // Not read before if the session got its feed meanwhile, or has more of it than of the rest.
+    // The feed was not read if the session got it meanwhile, or has more of it than of the rest.
     const ofFeed = { ...since, xid: since.feedXid };
     const missed = read.has(actorId)
       ? read
@@ -268,7 +268,7 @@ export class Resume {
   }
 }
 
-/** The id of the actor whose feed the session has. */
+/** Returns the id of the actor whose feed the session has, if any. */
 function feedOf({ hasFeed, principal }: Session): readonly string[] {
   return hasFeed && principal !== undefined ? [principal.actor.id] : [];
 }
@@ -300,7 +300,7 @@ function resync(session: Session, conversationId: string, reason: ResyncReason, 
 }
 
 interface ChangesAsk {
-  /** Whether it is read from this moment, never from that of an older ask. */
+  /** Whether it is read from this moment, never from an older ask's. */
   readonly isExact?: boolean;
   readonly since: Pick<ReadCursor, keyof Since | 'ageMs'>;
   readonly conversationIds: readonly string[];
@@ -316,8 +316,8 @@ const READ_STREAMS = 1_000;
 
 /**
  * Reads once for all cursors of about the same age, from the oldest on, so sessions with younger
- * ones get some changes again. Different ages are read apart, so that a client that was away for a
- * week does not make all others read a week; and exact moments, of clients that poll.
+ * cursors get some changes again. Different ages are read apart, so a client that was away for a
+ * week does not make all others read a week. Exact moments, of polling clients, are apart too.
  */
 async function readAll(source: EventReads, asks: readonly ChangesAsk[]): Promise<Changes[]> {
   const answers = new Map<ChangesAsk, Changes>();
@@ -337,7 +337,7 @@ async function readAll(source: EventReads, asks: readonly ChangesAsk[]): Promise
   return asks.map((ask) => answers.get(ask)!);
 }
 
-/** The classes double from one minute on. */
+/** Returns the class of an age; classes double from one minute on. */
 function ageClass(ageMs: number): number {
   return Math.ceil(Math.log2(Math.max(1, ageMs / 60_000)));
 }

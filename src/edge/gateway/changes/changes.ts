@@ -19,8 +19,8 @@ export interface Changes {
 }
 
 /**
- * Reads what readers of these streams may have missed, from every source of events, but no new
- * messages: they are replayed by number. One query if nothing changed.
+ * Reads what readers of these streams may have missed, from every source of events, except new
+ * messages, which are replayed by number. Takes one query if nothing changed.
  */
 export async function readChanges(
   from: EventReads,
@@ -76,7 +76,7 @@ function streamsWith(stream: Stream, { part, rows, bytes = '0' }: ChangedArm): s
 
 const known = new WeakMap<Hooks, ReturnType<typeof readingBy>>();
 
-/** Made at first use, once for the features of a node. */
+/** Returns the reads for a node's features, made at first use. */
 function reading(hooks: Hooks) {
   const found = known.get(hooks) ?? readingBy(hooks);
   known.set(hooks, found);

@@ -11,19 +11,17 @@ import { sharedSecret } from '../../../platform/db/shared-secret.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
 
-/** How much older a cursor is than the moment up to which everything has arrived here. */
+/** Milliseconds by which a cursor lags the moment up to which everything has arrived here. */
 const MARGIN_MS = 10_000;
 const SAMPLE_EVERY_MS = 1_000;
 /** A node that handed out no cursor for this long has no sockets, as heartbeats carry one. */
 const QUIET_AFTER_MS = 60_000;
-/** Such a node takes one of this many samples: a resume from its first cursor reads more. */
+/** Such a node takes one sample in this many; a resume from its first cursor reads more. */
 const QUIET_EVERY = 10;
 /** A client that resumes from further back must reload (docs/realtime.md#catching-up). */
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
 const SECRET = 'cursor_secret';
-/**
- * Ends a cursor. What polls have delivered to a client stands behind it (answers/poll-cursor.ts).
- */
+/** Ends a cursor. A poll's record of deliveries follows it (answers/poll-cursor.ts). */
 export const BEHIND = '~';
 
 export interface ReadCursor extends Since {
@@ -40,7 +38,7 @@ export interface CursorTiming {
   /** The clock of `engine.wholeMs`, in milliseconds. */
   readonly now?: () => number;
   readonly sampleEveryMs?: number;
-  /** How much older than a sample an unwritten transaction, or a row in it, may be. */
+  /** The most by which an unwritten transaction, or a row in it, is older than a sample. */
   readonly unseenMs?: number;
 }
 
@@ -127,8 +125,8 @@ export class Cursors {
 
   /**
    * Returns the cursor for a session that has its feed live and reads it from Postgres afterwards.
-   * The feed comes from nowhere else, so the cursor passes everything of it that is committed now.
-   * Messages are also replayed from what this node has, which may lack changes of the last seconds.
+   * The feed has no other source, so the cursor passes all its events committed so far. Messages
+   * are also replayed from this node's memory, which may lack changes of the last seconds.
    */
   async beforeFeed(): Promise<string> {
     const { xid: feedXid, database_id: databaseId } = await this.#oldest.ask();
@@ -138,8 +136,8 @@ export class Cursors {
   }
 
   /**
-   * Returns the cursor of the latest moments of these. Nodes are not at the same moment, and
-   * everything before each of them has been sent.
+   * Returns a cursor with the latest moments of these cursors. Nodes are not at the same moment,
+   * and everything before each moment has been sent.
    */
   latest(own: string, others: readonly (string | undefined)[]): string {
     const contents = [own, ...others].map((cursor) => this.#open(cursor ?? ''));
@@ -231,8 +229,8 @@ export class Cursors {
   }
 
   /**
-   * A standby was promoted. What was sampled on the server of before stays, since its transactions
-   * are here too; but the ids of those that were lost on the way are given to others.
+   * Begins again after a standby was promoted. Earlier samples stay, since their transactions are
+   * here too. The ids of transactions that were lost on the way are given to others.
    */
   #begunAgainAt(xid: string): void {
     const earlier = (one: Snapshot): Snapshot => (BigInt(one.xid) > BigInt(xid) ? { ...one, xid } : one);

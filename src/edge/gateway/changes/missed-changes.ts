@@ -45,7 +45,7 @@ export class MissedChanges {
     this.#next = 0;
   }
 
-  /** Returns what a replay from this number on sends after a message (reactions), by its number. */
+  /** Returns the frames (reactions) that a replay from `after` on sends behind each message. */
   following(after: number): Following {
     const frames = this.#frames === 'too_many' ? [] : (this.#frames ?? []);
     const following = frames.filter((frame) => isReplayed(frame, after) && isOfPart(frame));

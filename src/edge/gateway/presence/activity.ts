@@ -103,7 +103,7 @@ export class Activity {
   }
 }
 
-/** Never throws. What is lost is not tried again, because the next event repeats the state. */
+/** Never throws, and never tries again, because the next event repeats the state. */
 export function publishTyping(
   engine: Engine,
   conversationId: string,

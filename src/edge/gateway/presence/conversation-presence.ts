@@ -102,13 +102,13 @@ export class ConversationPresence {
     return news;
   }
 
-  /** The statuses sent to readers here. */
+  /** Returns the statuses sent to readers here. */
   published(): Iterable<[actorId: string, status: PresenceStatus]> {
     return this.#published;
   }
 }
 
-/** An open socket counts more than a closed one; then online counts more than away. */
+/** Keeps the better entry: an open socket before a closed one, then online before away. */
 function take(best: Map<string, PresentActor>, one: PresentActor): void {
   const known = best.get(one[0]);
   if (known === undefined || rank(one) > rank(known)) best.set(one[0], one);

@@ -7,16 +7,16 @@ export interface PresenceRecordOptions {
   readonly database: Pick<Database, 'query'>;
   /** New for every start of a node; the rows of an earlier start end with its id. */
   readonly nodeId: string;
-  /** How long an actor is present after its last socket, and the rows of a dead node count. */
+  /** Milliseconds that an actor counts after its last socket, and the rows of a dead node. */
   readonly holdMs: number;
   readonly onError: (error: unknown) => void;
 }
 
 /**
  * Writes the presence that sockets of this node declare to Postgres, for REST on any node
- * (core/accounts/people/people.ts): a row for an actor when its status here changes, and one row
- * for the node at intervals. An actor without a declaration costs nothing. A failed write is
- * repeated in the next round.
+ * (core/accounts/people/people.ts). It writes a row for an actor when its status here changes, and
+ * one row for the node at intervals. An actor without a declaration costs nothing. A failed write
+ * is repeated in the next round.
  */
 export class PresenceRecord {
   readonly #options: PresenceRecordOptions;

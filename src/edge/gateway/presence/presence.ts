@@ -21,7 +21,7 @@ import { ConversationPresence, type Declared } from './conversation-presence.ts'
 
 export interface PresenceOptions {
   readonly engine: Pick<Engine, 'nodeId' | 'publish'>;
-  /** How long an actor counts after its last socket closed, and a node's last report counts. */
+  /** Milliseconds that an actor counts after its last socket closed, and a node's last report. */
   readonly holdMs: number;
   /** Sends an event to the team's readers here; returns false if the conversation has none. */
   readonly deliver: (conversationId: string, event: EphemeralFrame | PieceFrame) => boolean;
@@ -154,7 +154,7 @@ export class Presence implements StreamPresence {
     }, GATHER_MS);
   }
 
-  /** Sends the other nodes and the readers here what they lack. */
+  /** Sends the other nodes and the readers here the statuses that they lack. */
   #settle(conversationId: string): void {
     const known = this.#conversations.get(conversationId);
     if (known === undefined) return;

@@ -31,8 +31,8 @@ export class Admission {
   }
 
   /**
-   * Throws ApiError `limit_exceeded`. Counts the sockets of this node and its siblings, but for
-   * those `leaving`.
+   * Throws ApiError `limit_exceeded`. Counts the sockets of this node and its siblings, except
+   * `leaving` ones.
    */
   requireRoom(actorId: string, leaving = 0): void {
     const { sessions, limits, siblings } = this.#options;
@@ -73,7 +73,7 @@ export class Admission {
   }
 }
 
-/** Null for keys (docs/realtime.md#opening). */
+/** Returns the expiry to show; null for keys (docs/realtime.md#opening). */
 export function expiryShown({ credential }: Principal): string | null {
   const { kind, expiresAtMs } = credential;
   return kind === 'api_key' || expiresAtMs === null ? null : wireTime(expiresAtMs);

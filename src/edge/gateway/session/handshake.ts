@@ -90,7 +90,7 @@ const CREDENTIAL_NAME =
 /** An API key or a JWT, whatever the parameter is called. */
 const CREDENTIAL_VALUE = /^(Bearer\s+)?(parley_|[\w-]+\.[\w-]+\.[\w-]{20,}$)/i;
 
-/** Returns the value of two places; throws `parameters_exclusive` if they differ. */
+/** Returns the value that either place gives; throws `parameters_exclusive` if they differ. */
 export function agreed(
   param: string,
   one: string | undefined,

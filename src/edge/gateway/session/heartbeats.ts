@@ -26,7 +26,7 @@ export interface HeartbeatsOptions {
  * its latest entry counts; a replaced one is skipped when its tick comes.
  */
 export class Heartbeats {
-  /** How late a deadline may be noticed, in milliseconds. */
+  /** Milliseconds by which a deadline may be noticed late. */
   readonly tickMs: number;
   readonly #cursor: () => string;
   readonly #slots = new Map<number, Timed[]>();

@@ -26,7 +26,7 @@ export function mayFollow(principal: Principal, facts: ConversationFacts): boole
   return mayRead(principal, facts) && mayHaveFeed(principal);
 }
 
-/** Returns whether it may read messages, as the feed shows them. Customers have no role. */
+/** Returns whether the caller may read messages, as the feed shows them. Customers have no role. */
 export function mayHaveFeed(principal: Principal): boolean {
   return principal.customer || hasPermission(principal, 'messaging:read');
 }
@@ -40,7 +40,7 @@ export class Revocation {
   readonly #options: RevocationOptions;
   readonly #stopListening: () => void;
   readonly #loop: Loop;
-  /** Checks due by session: one conversation or everything. Those that a change named go first. */
+  /** Checks due by session: one conversation or everything. Checks that a change named go first. */
   readonly #due = new Map<Session, string>();
   readonly #swept = new Map<Session, string>();
   /** Sessions whose rights could not be read. */
@@ -108,7 +108,7 @@ export class Revocation {
     this.#running ??= this.#run();
   }
 
-  /** Paced, so that a sweep of ten thousand sessions does not block the event loop. */
+  /** Runs the due checks, paced so that ten thousand sessions do not block the event loop. */
   async #run(): Promise<void> {
     // This turn's frames go first, and one change often names several subjects.
     await nextTurn();

@@ -32,17 +32,17 @@ export function transition(from: SessionState, to: SessionState): SessionState {
 
 type Limits = Pick<SocketLimits, 'expiryNoticeMs' | 'expiryGraceMs'>;
 
-/** When a socket whose credential ends at `expiresAtMs` is sent `auth_expiring` (Unix, ms). */
+/** Returns when (Unix, ms) a socket whose credential ends at `expiresAtMs` gets `auth_expiring`. */
 export function noticeAt(kind: Credential['kind'], expiresAtMs: number, limits: Limits): number {
   return isRefreshable(kind) ? expiresAtMs - limits.expiryNoticeMs : Number.POSITIVE_INFINITY;
 }
 
-/** When the socket is closed, unless its credential is replaced. */
+/** Returns when the socket is closed, unless its credential is replaced. */
 export function endAt(kind: Credential['kind'], expiresAtMs: number, limits: Limits): number {
   return isRefreshable(kind) ? expiresAtMs + limits.expiryGraceMs : expiresAtMs;
 }
 
-/** A key that ends cannot be replaced in-band: `ready` reported no expiry. */
+/** Returns false for a key: `ready` reported no expiry, so it cannot be replaced in-band. */
 function isRefreshable(kind: Credential['kind']): boolean {
   return kind === 'access_token';
 }
@@ -69,7 +69,7 @@ export class DrainWaiters {
 
 /** A conversation that the session follows, or is about to follow. */
 export interface SocketSubscription {
-  /** The head in the reply, or that a reply to a resume would have once known. */
+  /** The head in the reply; for a resume, the head once it is known. */
   headSequence: number;
   /** All later messages were or are being sent. */
   fromSequence: number;
@@ -82,7 +82,7 @@ export interface SocketSubscription {
   replay?: Promise<void>;
 }
 
-/** `used` counts the subscriptions that exist or would exist. */
+/** Returns the refusal; `used` counts the subscriptions that exist or would exist. */
 export function tooManySubscriptions(limit: number, used: number): ApiError {
   return new ApiError('limit_exceeded', `A socket can have at most ${limit} subscriptions.`, {
     quota: { limit, used, reset_at: null },
@@ -96,9 +96,9 @@ export function tooManySubscriptions(limit: number, used: number): ApiError {
 export interface Wire {
   /** True if the client cannot send frames, so that no heartbeat is answered. */
   readonly isOneWay?: boolean;
-  /** Bytes that the client was too slow for, where others are queued too, until their turn ends. */
+  /** Bytes that the client was too slow for, on wires that also queue bytes until a turn ends. */
   readonly heldBytes?: number;
-  /** 1 sent, 0 queued, 2 dropped. */
+  /** Returns 1 if sent, 0 if queued, 2 if dropped. */
   send(bytes: Buffer, isBinary: boolean): number;
   /** Sends all frames of `work` together. */
   cork(work: () => void): unknown;

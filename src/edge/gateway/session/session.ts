@@ -25,9 +25,9 @@ export interface SessionHost {
   readonly sessions: Sessions<Session>;
   readonly streams: Pick<Streams, 'leave' | 'leaveFeed' | 'moved'>;
   readonly log: Logger;
-  /** The session lost a frame: silence it before anything else is published, then close it. */
+  /** Called when the session lost a frame. Must silence it before the next publish, then close. */
   gapped(session: Session): void;
-  /** The socket is gone; `reason` tells why this side ended it. */
+  /** Called when the socket is gone; `reason` tells why this side ended it. */
   ended(session: Session, reason: CloseReason | 'cut' | undefined): void;
 }
 
@@ -126,7 +126,7 @@ export class Session implements Reader, Timed {
     this.#host.heartbeats.schedule(this, Math.min(this.#pingAtMs, this.#expiryDue(this.#now)));
   }
 
-  // What it receives
+  // Receiving
 
   get subscriptionCount(): number {
     return this.#subscriptions?.size ?? 0;
@@ -230,7 +230,7 @@ export class Session implements Reader, Timed {
     return this.#drainWaiters.add(bytes);
   }
 
-  // What it requests
+  // Requests
 
   /** Returns 0 if the request is accepted, or after how many milliseconds the next one is. */
   takeRequest(): number {
@@ -258,7 +258,7 @@ export class Session implements Reader, Timed {
     this.#pongByMs = 0;
   }
 
-  // How it ends
+  // The end
 
   /**
    * Sends only the bytes that are queued already, then the close frame. Bytes that the client does
@@ -322,7 +322,7 @@ export class Session implements Reader, Timed {
     else if (!this.closed) this.#settleDrainWaiters();
   }
 
-  /** The only place that changes the state. Does all that belongs to entering the new one. */
+  /** Changes the state, as no other method does, with everything that the new state requires. */
   #enter(state: SessionState): void {
     this.#state = transition(this.#state, state);
     const { limits, heartbeats, sessions } = this.#host;
@@ -423,9 +423,9 @@ export class Session implements Reader, Timed {
   }
 
   /**
-   * Ends the socket only when everything queued is in the kernel: uWS drops even the close frame of
-   * a socket over maxBackpressure, and its `end` releases the object, which could not be cut any
-   * more.
+   * Ends the socket only when everything queued is in the kernel. Otherwise uWS drops even the
+   * close frame of a socket over maxBackpressure, and its `end` releases the object, which could
+   * not be cut any more.
    */
   #endWhenSent(): void {
     if (this.#state !== 'closing' || this.#wire.getBufferedAmount() > 0) return;
@@ -446,7 +446,7 @@ export class Session implements Reader, Timed {
     this.#settleDrainWaiters();
   }
 
-  /** A closed socket counts as drained, so that all waiters go on. */
+  /** Releases waiters whose bytes have left. A closed socket counts as drained. */
   #settleDrainWaiters(): void {
     this.#drainWaiters?.settle(this.bufferedBytes);
     if (this.#drainWaiters?.empty === true) this.#drainWaiters = undefined;

@@ -10,7 +10,7 @@ export class Sessions<Session extends object> {
   readonly #all = new Set<Session>();
   readonly #onCount: ((subject: string, count: number) => void) | undefined;
 
-  /** `onCount` is called when the number of sessions of a subject has changed. */
+  /** `onCount` is called when a subject's number of sessions has changed. */
   constructor(onCount?: (subject: string, count: number) => void) {
     this.#onCount = onCount;
   }
@@ -19,7 +19,7 @@ export class Sessions<Session extends object> {
     return this.#all.size;
   }
 
-  /** All sessions, including those whose caller is not known yet. */
+  /** Returns all sessions, including those whose caller is not known yet. */
   all(): Iterable<Session> {
     return this.#all;
   }
@@ -39,7 +39,7 @@ export class Sessions<Session extends object> {
     return found instanceof Set ? [...found] : [found];
   }
 
-  /** Without a copy: one actor may have thousands. */
+  /** Counts without a copy: one actor may have thousands of sessions. */
   countOf(subject: string): number {
     const found = this.#bySubject.get(subject);
     return found instanceof Set ? found.size : found === undefined ? 0 : 1;
@@ -66,7 +66,7 @@ export class Sessions<Session extends object> {
   }
 }
 
-/** The ids that a caller's rights depend on. */
+/** Returns the ids that a caller's rights depend on. */
 export function subjectsOf({ accountId, actor, roleId, credential }: Principal): string[] {
   const subjects = [credential.id, actor.id, accountId];
   if (roleId !== null) subjects.push(roleId);

@@ -22,7 +22,7 @@ import { type SocketSubscription, tooManySubscriptions } from '../session/sessio
 import type { Joined, Streams } from '../stream/streams.ts';
 import { type AnyFrame, type Request, readRequest } from './requests.ts';
 
-/** What a client says once, that can send no frames. */
+/** The requests of a client that cannot send frames. */
 export interface Asked {
   readonly status: DeclaredStatus;
   readonly requests: readonly AnyFrame[];
@@ -69,7 +69,7 @@ export class Commands {
     if (waitMs > 0) session.countRefusal();
   }
 
-  /** Executes the request now, or behind the one that is under way. */
+  /** Executes the request now, or behind the present one. */
   #take(session: Session, request: Request): void {
     if (request.frame?.type === 'ping' && session.ready) {
       this.#pong(session, request.frame.id);
@@ -86,9 +86,9 @@ export class Commands {
   }
 
   /**
-   * Makes a session ready whose client can send no frames, and executes what it asked for when it
-   * opened. Resolves when everything that was missed has been sent, or the session has closed.
-   * Never rejects.
+   * Makes the session of a client that cannot send frames ready, and executes the requests with
+   * which it opened. Resolves when everything that was missed has been sent, or the session has
+   * closed. Never rejects.
    */
   async serve(session: Session, principal: Principal, asked: Asked): Promise<void> {
     const { activity, resume } = this.#options;
@@ -366,7 +366,7 @@ export class Commands {
   }
 }
 
-/** The fields of a log line about a request; the logger has the connection. */
+/** Returns the fields of a log line about a request; the logger has the connection. */
 function contextOf({ principal }: Session, frame: AnyFrame | undefined): object {
   return { actor_id: principal?.actor.id, op: frame?.type, frame_id: frame?.id };
 }
@@ -384,7 +384,7 @@ const REASONS: { readonly [condition in ApiError['condition']]?: CloseReason } =
 
 const RETRY_MS = 1_000;
 
-/** The message and the field for a value that neither the handshake nor the frame has. */
+/** Returns message and field for a value that neither the handshake nor the frame has. */
 function inFrame(field: 'version' | 'account'): [missing: string, param: string] {
   const message = `The field ${field} of the authenticate frame is missing: the handshake did not name it either.`;
   return [message, field];

@@ -77,9 +77,9 @@ export class SocketServer {
     for (const [name, value] of ofVersion) exchange.setHeader(name, value);
     this.#admit(exchange.head, protocolVersion, exchange.readAddress()).then(
       (opening) => {
-        // In a turn of its own, outside of any call of the library: during the one for this request
-        // the connection is not known yet, and during another's the library takes the upgrade for
-        // that other's.
+        // Runs in a turn of its own, outside of any call of the library. During this request's call
+        // the connection is not known yet, and during another request's call the library takes the
+        // upgrade for that request.
         setImmediate(() => {
           if (exchange.ended) return;
           this.#cork.run(res, () => {
@@ -154,8 +154,8 @@ export class SocketServer {
   }
 
   /**
-   * uWS joins fragments, and cuts by itself, without a close frame, a text that is not UTF-8 and a
-   * frame that is too long or breaks RFC 6455.
+   * Takes a message. uWS joins fragments, and by itself cuts, without a close frame, a text that is
+   * not UTF-8 and a frame that is too long or breaks RFC 6455.
    */
   #receive(session: Session | undefined, bytes: ArrayBuffer, isBinary: boolean): void {
     if (session === undefined) return;
@@ -164,7 +164,7 @@ export class SocketServer {
   }
 }
 
-/** The user data, which uWS copies key by key to its own object: under one name of ours. */
+/** The user data, under one name, because uWS copies it key by key to its own object. */
 interface SocketData {
   socket: Session | Opening;
 }
@@ -185,7 +185,7 @@ function refusalOf(error: unknown): string {
   return error instanceof ApiError ? error.condition : 'unavailable';
 }
 
-/** uWS accepts 0 or 8 to 960 s, and otherwise ends the process. */
+/** Returns the time limit in seconds: uWS accepts 0 or 8 to 960, and otherwise ends the process. */
 function idleTimeoutS({ heartbeatMs, pongMs }: SocketLimits): number {
   return Math.min(960, Math.max(60, Math.ceil((2 * (heartbeatMs + pongMs)) / 1_000)));
 }

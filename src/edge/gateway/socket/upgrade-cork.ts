@@ -64,8 +64,7 @@ export class UpgradeCork {
 
   /**
    * Makes a request of our own, on a listener that is closed afterwards, and never answers it.
-   * While it holds uWS's one cork, uWS does not complain on standard error about what is written
-   * without.
+   * While it holds uWS's one cork, uWS does not complain on standard error about uncorked writes.
    */
   async #hold(): Promise<void> {
     const app = App();
@@ -91,9 +90,7 @@ export class UpgradeCork {
 
 const KEEPS_ADDRESS = isAllocatorOfGlibc();
 
-/**
- * On Linux the binary needs glibc, and what takes its allocator's place has a name like jemalloc.
- */
+/** Returns whether glibc, which the binary needs on Linux, has no replacement like jemalloc. */
 function isAllocatorOfGlibc(): boolean {
   try {
     return !readFileSync('/proc/self/maps', 'latin1').includes('malloc');

@@ -101,7 +101,7 @@ export class ConversationStream {
     return this.#moved[audience];
   }
 
-  /** Takes what was committed from the engine. Never throws, never waits. */
+  /** Takes committed frames from the engine. Never throws, never waits. */
   receive(frame: CommittedFrame | VoidFrame | FilledFrame): void {
     if (this.#closed) return;
     switch (frame.kind) {
@@ -155,7 +155,7 @@ export class ConversationStream {
     this.#watchHole();
   }
 
-  /** A change of message n waits for n; one older than a delivered change is ignored. */
+  /** Holds a change until its message is delivered; ignores one older than a delivered change. */
   #receiveUpdate(frame: UpdatedFrame): void {
     if (frame.sequence <= this.#delivered) {
       if (this.#isNews(frame)) this.#deliver(frame);
@@ -274,7 +274,7 @@ export class ConversationStream {
 /** The frames that a stream remembers: more than arrive in the milliseconds of a replay's read. */
 const CAPACITY = 256;
 
-/** The most bytes that they have: fewer large frames are remembered. */
+/** The most bytes of remembered frames, so fewer large frames are remembered. */
 const MAX_BYTES = 1024 * 1024;
 
 /**

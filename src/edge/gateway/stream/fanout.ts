@@ -19,7 +19,7 @@ export interface Gapped {
 
 /**
  * The only way onto topics. uWS skips a socket over maxBackpressure and goes on with the next
- * frame, which would leave a gap that its client cannot see, so a socket that lost a frame gets
+ * frame, which would leave a gap that its client cannot see. So a socket that lost a frame gets
  * nothing that is published after it. uWS reports the loss by `dropped`, inside its own list of
  * subscribers, where changing a socket's topics or closing it is a use after free. Both are done
  * before the next publish, or in the next turn of the loop at the latest. (uWS itself skips the

@@ -19,12 +19,12 @@ import type { RangeCache } from './range-cache.ts';
 import { type Broadcast, type Reader, topics } from './reader.ts';
 import { StreamingMessages } from './streaming-messages.ts';
 
-/** The presence of actors, as far as streams know it: it hears of their readers and reports. */
+/** The part of presence that streams use: it hears of their readers and reports. */
 export interface StreamPresence {
-  /** This node begins to listen to the conversation. */
+  /** Called when this node begins to listen to the conversation. */
   opened(conversationId: string): void;
   closed(conversationId: string): void;
-  /** A reader has joined the ephemeral topic, and gets the statuses. */
+  /** Called when a reader has joined the ephemeral topic, and gets the statuses. */
   entered(conversationId: string, reader: Reader): void;
   left(conversationId: string, reader: Reader): void;
   /** Sends all statuses again to a reader whose events were withheld. */
@@ -43,7 +43,7 @@ export interface StreamHost extends StreamContext, Pick<NodeOptions, 'engine' | 
   readonly onOverrun: (conversationId: string) => Promise<void>;
 }
 
-/** What the ConversationStream receives. */
+/** The frames that the ConversationStream receives. */
 type Numbered = CommittedFrame | VoidFrame | FilledFrame;
 
 /**
@@ -73,7 +73,7 @@ export class OpenStream {
     this.ready.catch(() => {});
   }
 
-  /** Made for the first ephemeral event. */
+  /** Returns the channel, made for the first ephemeral event. */
   get ephemeral(): EphemeralChannel {
     this.#ephemeral ??= new EphemeralChannel(this.#id, this, this.#host);
     return this.#ephemeral;
@@ -104,7 +104,7 @@ export class OpenStream {
     this.#host.presence.closed(this.#id);
   }
 
-  /** Made for the first streamed text. */
+  /** Returns the texts, made for the first streamed text. */
   get #streamingMessages(): StreamingMessages {
     this.#texts ??= new StreamingMessages({
       ask: (messageId) => {
@@ -230,7 +230,7 @@ class EphemeralChannel {
     this.#host.broadcast('ephemeral', frame);
   }
 
-  /** Not for every event: checking a thousand readers costs as much as some hundred sends. */
+  /** Checks readers now and then: a thousand checks cost as much as some hundred sends. */
   #look(bytes: number): void {
     const nowMs = performance.now();
     this.#bytesSince += bytes;

@@ -23,7 +23,7 @@ const PART_BYTES = 128 * 1_024;
 /** One round encodes no more; readers that got nothing ask again. */
 const ROUND_BYTES = 16 * 1_024 * 1_024;
 
-/** How long, in milliseconds, a range is kept for later readers; and the bytes kept in all. */
+/** Milliseconds for which a range is kept for later readers, and the bytes kept in all. */
 const RECENT_MS = 2_000;
 const RECENT_BYTES = 32 * 1_024 * 1_024;
 
@@ -34,7 +34,7 @@ export interface DeliveredRange {
   readonly upTo: number;
 }
 
-/** The beginning of a range, or all of it. */
+/** The beginning of a range, or the whole range. */
 export interface RangePart {
   /** In the order of their numbers. */
   readonly frames: readonly CreatedFrame[];
@@ -43,11 +43,10 @@ export interface RangePart {
 }
 
 /**
- * The `message.created` frames of ranges that streams have delivered, which are settled therefore,
- * for readers that catch up. The sockets of a node that come back together miss overlapping ranges:
- * every message is read and encoded once for all readers of the same moment, and kept for later
- * ones while nothing in the stream changes. A change that is not delivered yet reaches a reader
- * after the range that it reads.
+ * The `message.created` frames of ranges that streams have delivered, and thus settled, for readers
+ * that catch up. Sockets that come back together miss overlapping ranges, so every message is read
+ * and encoded once for all readers of the same moment. It is kept for later readers while nothing
+ * in the stream changes. A change that is not delivered yet reaches a reader after its range.
  *
  * A range is read up to PART_BYTES, so that a reader that sends it at once holds nothing while it
  * waits for its socket.
@@ -137,7 +136,7 @@ export class RangeCache {
         // In the order of their starts, so that the kept range has no gap.
         if (ask.after <= upTo) upTo = Math.max(upTo, part.upTo);
       }
-      // What changed meanwhile cannot serve the next reader, and may contain what was erased.
+      // A range changed meanwhile cannot serve the next reader, and may contain erased content.
       if (stream.changes !== changes[index] || this.#erasures !== erasures) continue;
       const frames = encoder.between(after, upTo);
       this.#recent.set(stream, { after, upTo, changes: stream.changes, frames });
@@ -207,7 +206,7 @@ function begin(rows: readonly BriefRow[], range: DeliveredRange, wanted: Set<Bri
   return { ...range, upTo };
 }
 
-/** Takes the items of a range, up to and including the one that fills a part. */
+/** Takes the items of a range, up to and including the item that fills a part. */
 function takePart<Item>(
   items: readonly Item[],
   { after, upTo }: DeliveredRange,
@@ -230,7 +229,7 @@ function teamBytes({ team }: CreatedFrame): number {
   return team?.length ?? 0;
 }
 
-/** Doubled, because the form of an older version is kept beside the newest (forms.ts). */
+/** Returns a frame's bytes, doubled because an older version's form is kept too (forms.ts). */
 function bytesOf({ team, customer }: CreatedFrame): number {
   return 2 * ((team?.length ?? 0) + (customer?.length ?? 0));
 }
@@ -263,7 +262,7 @@ function isSame(one: DeliveredRange, other: DeliveredRange): boolean {
   return one.after === other.after && one.upTo === other.upTo;
 }
 
-/** Starts at a random item, so that rounds that end early leave out different ones. */
+/** Starts at a random item, so that rounds that end early leave out different items. */
 function fromAnywhere<T>(items: readonly T[]): T[] {
   const start = Math.floor(Math.random() * items.length);
   return [...items.slice(start), ...items.slice(0, start)];

@@ -12,11 +12,11 @@ export interface Reader {
   readonly closed: boolean;
   /** Queues a text frame after everything sent or published to this socket before. */
   send(bytes: Buffer): void;
-  /** Queues several in as few system calls as possible. */
+  /** Queues several frames in as few system calls as possible. */
   sendAll(frames: readonly Buffer[]): void;
   /** Bytes that the socket has not taken yet. */
   readonly bufferedBytes: number;
-  /** The same, including those of a closing socket: they stay in memory until it is gone. */
+  /** Untaken bytes, including a closing socket's, which stay in memory until it is gone. */
   readonly heldBytes: number;
   /** Resolves when fewer than `bytes` are buffered, or the socket has closed. */
   drained(bytes: number): Promise<void>;
@@ -26,7 +26,7 @@ export interface Reader {
   isOn(topic: string): boolean;
   /** Forgets the subscription of a conversation, which its stream has ended. */
   forget(conversationId: string): void;
-  /** Ends it as too slow (docs/realtime.md#guarantees, 4). */
+  /** Ends the socket as too slow (docs/realtime.md#guarantees, 4). */
   giveUp(): void;
 }
 

@@ -1,6 +1,6 @@
 import type { Reader } from './reader.ts';
 
-/** A reader with more bytes buffered is sent nothing of the past until it took most of them. */
+/** A reader with more bytes buffered is sent no past messages until it took most of the bytes. */
 const PAUSE_ABOVE = 128 * 1024;
 const RESUME_BELOW = 64 * 1024;
 
@@ -10,7 +10,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** A reader that takes nothing for this many milliseconds while others wait is given up. */
 const STALLED_MS = 10_000;
 
-/** How often, in milliseconds, the bytes that readers hold are measured. */
+/** Milliseconds between two measurements of the bytes that readers hold. */
 const LOOK_MS = { waiting: 100, otherwise: 1_000 } as const;
 
 interface Held {
@@ -20,9 +20,9 @@ interface Held {
 }
 
 /**
- * Decides which reader may be sent more of what it missed, so that readers that ask and do not read
- * hold a bounded number of bytes, each and all together. What is sent between two looks may be as
- * large as a part (range-cache.ts).
+ * Decides which reader may be sent more of what it missed. Readers that ask and do not read thus
+ * hold a bounded number of bytes, each and all together. As much as a part (range-cache.ts) may be
+ * sent between two looks.
  */
 export class ReplayRoom {
   readonly #maxBytes: number;

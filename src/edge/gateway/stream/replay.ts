@@ -76,7 +76,7 @@ export interface Replayed {
   readonly position: Position;
   readonly ahead: ReadAhead;
   readonly cancelled: () => boolean;
-  /** Called when the reader is waited for, to forget what was read for later. */
+  /** Called when the reader is waited for, to forget changes that were read ahead. */
   readonly onPause: () => void;
 }
 
@@ -122,11 +122,11 @@ function sendSome(room: ReplayRoom, changes: MissedChanges, reader: Reader, afte
 }
 
 /**
- * Sends everything between a reader's position and now, in order, each message once, and calls
- * `join` with the last frames, so that the live topic continues exactly after them. Reads only
- * numbers that the stream has delivered, which are settled. Returns `joined`; `ended` if
- * `cancelled` returned true; or `lost` if changes came meanwhile that cannot be sent any more, so
- * that the reader must reload.
+ * Sends everything between a reader's position and now, in order, each message once. Calls `join`
+ * with the last frames, so that the live topic continues exactly after them. Reads only numbers
+ * that the stream has delivered, which are settled. Returns `joined`; `ended` if `cancelled`
+ * returned true; or `lost` if changes came meanwhile that cannot be sent any more, so that the
+ * reader must reload.
  */
 export async function replay(
   { ranges, room }: ReplayHost,
@@ -135,7 +135,7 @@ export async function replay(
   join: (last: readonly Buffer[]) => void,
 ): Promise<'joined' | 'ended' | 'lost'> {
   const { stream, reader, position, ahead, cancelled, onPause } = replayed;
-  // What a part leaves in it leaves with the last frames, or before the next wait.
+  // Frames that a part leaves in the batch go with the last frames, or before the next wait.
   const batch = new Batch(room, reader);
   for (;;) {
     if (!room.admits(reader)) {
@@ -158,8 +158,8 @@ export async function replay(
 }
 
 /**
- * Sends a part but for what remains in the batch, unless the reader may not be sent more by now:
- * then it is read again.
+ * Sends a part except for what remains in the batch. If the reader may not be sent more by now, the
+ * part is read again.
  */
 function sendPart(
   room: ReplayRoom,
@@ -179,7 +179,7 @@ function sendPart(
   position.sequence = Math.max(position.sequence, upTo);
 }
 
-/** Sends what the stream delivered meanwhile. Returns undefined if the replay goes on. */
+/** Sends frames that the stream delivered meanwhile. Returns undefined if the replay goes on. */
 function sendJournal(
   room: ReplayRoom,
   { stream, reader, position, cancelled }: Replayed,

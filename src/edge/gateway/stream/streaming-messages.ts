@@ -69,8 +69,8 @@ export class StreamingMessages {
     text.askedAtMs = NEVER;
     const { position: before } = text;
     if (before !== undefined && isAhead(before, position)) {
-      // Pieces overtook it on a broken link. Readers that are further stay there; those that wait
-      // still lack the pieces.
+      // Pieces overtook the snapshot on a broken link. Readers that are further stay there; waiting
+      // readers still lack the pieces.
       if (this.#isAwaited(messageId)) this.#ask(messageId, text);
       return;
     }
@@ -84,8 +84,8 @@ export class StreamingMessages {
   }
 
   /**
-   * Calls `enter`, which joins the topic, when the reader has what the others have: at once if no
-   * text is being streamed, and a second late for a writer that does not answer.
+   * Calls `enter`, which joins the topic, when the reader has as much as the other readers. That is
+   * at once if no text is being streamed, and a second late for a writer that does not answer.
    */
   admit(reader: Reader, isWanted: () => boolean, enter: () => void): void {
     if (this.#texts.size === 0 || reader.audience !== 'team') {
@@ -107,7 +107,7 @@ export class StreamingMessages {
     admission.askedAtMs = performance.now();
   }
 
-  /** Call it when the link to the writers is whole again: a later piece may show a gap too late. */
+  /** Must be called when the link to the writers is whole again; later pieces may come too late. */
   askAll(): void {
     for (const [messageId, text] of this.#texts) {
       text.askedAtMs = NEVER;
@@ -128,7 +128,7 @@ export class StreamingMessages {
     }
   }
 
-  /** Readers lack a part of the text: nothing of it is passed on before its writer answers. */
+  /** Marks a gap: no further piece of the text is passed on before its writer answers. */
   #miss(messageId: string, text: StreamingText): void {
     text.position = undefined;
     this.#ask(messageId, text);
@@ -143,7 +143,7 @@ export class StreamingMessages {
     return [...this.#admissions].some(({ missing }) => missing.has(messageId));
   }
 
-  /** One question serves all who wait: the answer has everything published before it. */
+  /** Asks once for all waiting readers: the answer has everything published before it. */
   #ask(messageId: string, text: StreamingText): void {
     const nowMs = performance.now();
     if (nowMs - text.askedAtMs < PATIENCE_MS) return;
@@ -159,7 +159,7 @@ export class StreamingMessages {
     }
   }
 
-  /** Adds a reader with less than the others. The writer is asked again, and answers to all. */
+  /** Adds a reader that lacks text. The writer is asked again, and answers to all readers. */
   #giveUp(admission: PendingReader): void {
     for (const messageId of admission.missing) {
       const text = this.#texts.get(messageId);

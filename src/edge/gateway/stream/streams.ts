@@ -31,7 +31,7 @@ export interface Joined {
   readonly headSequence: number;
   /** Begins to read what `run` sends first, for callers that run several in turn. */
   readAhead(): void;
-  /** Releases what was read ahead, to be read again. */
+  /** Releases the part that was read ahead, to be read again. */
   forgetAhead(): void;
   /**
    * Sends `changes` (for a resume, which reads them after joining), the replay, then `caught_up` or
@@ -73,8 +73,8 @@ export class Streams {
   }
 
   /**
-   * Returns the open streams among these conversations, for repair. Waits for one that is opening,
-   * because it may have read Postgres before the frames that were lost.
+   * Returns the open streams among these conversations, for repair. Waits for a stream that is
+   * opening, because it may have read Postgres before the frames that were lost.
    */
   async open(ids: Iterable<string> = this.#conversations.keys()): Promise<ConversationStream[]> {
     const opening = [...ids].map((id) => this.#conversations.get(id)?.ready.catch(() => undefined));
@@ -92,15 +92,15 @@ export class Streams {
     return this.#conversations.get(conversationId)?.stream?.moved(audience);
   }
 
-  /** Returns those of these actors whose feeds are open, for repair. */
+  /** Returns which of these actors have open feeds, for repair. */
   feeds(ids: Iterable<string> = this.#feeds.keys()): string[] {
     return [...ids].filter((id) => this.#feeds.has(id));
   }
 
   /**
-   * Subscribes `reader` to a conversation, from `afterSequence` on or from now on; one that begins
-   * before what is left of it is sent `resync`. Throws ApiError `service_unavailable` if the engine
-   * is unavailable, and passes on what Postgres throws.
+   * Subscribes `reader` to a conversation, from `afterSequence` on or from now on. A reader that
+   * begins before the first message left is sent `resync`. Throws ApiError `service_unavailable` if
+   * the engine is unavailable, and passes on what Postgres throws.
    */
   async join(conversationId: string, reader: Reader, afterSequence: number | undefined): Promise<Joined> {
     const open = this.#conversations.get(conversationId) ?? new OpenStream(conversationId, this.#host);
@@ -119,7 +119,7 @@ export class Streams {
       const facts = await this.#options.directory.facts(conversationId);
       const isTooOld = afterSequence !== undefined && afterSequence < (facts?.purgedThrough ?? 0);
       if (afterSequence !== undefined && afterSequence > stream.delivered) {
-        // It would get again what it has, from another node or over REST, if it joined earlier.
+        // Joining earlier would repeat messages that the reader has from another node or over REST.
         // Numbers that Postgres does not have are left alone.
         await stream.fill(Math.min(await this.#heads.ask(stream.id), afterSequence));
       }
@@ -177,9 +177,9 @@ export class Streams {
 
   /**
    * Asks other nodes for what Postgres does not have, after frames were lost on these channels or
-   * on any: the writers of streamed texts for a snapshot, and if they are single channels the nodes
-   * for their presence. After a loss on all channels of a link, presence is not asked for, because
-   * every node repeats it within seconds.
+   * on any. It asks the writers of streamed texts for a snapshot and, for single channels, the
+   * nodes for their presence. After a loss on all channels of a link, presence is not asked for,
+   * because every node repeats it within seconds.
    */
   askOthers(channels: Iterable<string> | undefined, areSingle: boolean): void {
     if (channels === undefined) {
@@ -257,7 +257,7 @@ export class Streams {
     if (outcome === 'lost') await this.#resync(stream, reader, cancelled, 'too_many');
   }
 
-  /** Sends a live reader what it missed. Returns false if it is too much. */
+  /** Sends a live reader the changes that it missed. Returns false if they are too many. */
   sendChanges(
     reader: Reader,
     changes: MissedChanges,

@@ -18,9 +18,9 @@ export const TURN_LIMITS = {
 
 /** Receives the progress of a turn. */
 export interface TurnListener {
-  /** The model produced more text. `Completion.text` is all of it since the last failover. */
+  /** Handles more text of the model. `Completion.text` is all text since the last failover. */
   onText(text: string): void;
-  /** A model failed and the next one is asked. The text of the failed model is discarded. */
+  /** Handles the failure of a model, whose text is discarded. The next model is asked. */
   onFailover(failover: Failover): void;
 }
 
@@ -96,9 +96,9 @@ export class ModelChain {
   }
 
   /**
-   * Yields the models to ask next, until one has answered: first those that may be asked now, in
-   * order, or the first to become free if the whole chain is rate-limited; then, in the second
-   * round, those that were not given up. All waits together take no longer than a turn may wait.
+   * Yields the models to ask next, until one has answered. In the first round they come in order,
+   * or the first to become free if the whole chain is rate-limited; in the second round, models
+   * that were not given up. All waits together take no longer than a turn may wait.
    */
   async *#askable(givenUp: ReadonlySet<Model>, signal: AbortSignal): AsyncGenerator<Model> {
     let leftMs = this.#mostWaitMs;

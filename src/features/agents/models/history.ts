@@ -7,7 +7,7 @@ import { type HistoryMessage, labelled } from './labelled.ts';
 import type { Turn } from './model.ts';
 import { cutToTokens, tokensOf } from './window.ts';
 
-/** `contextTokens`: the window of the smallest model that may be asked, less that of the tools. */
+/** `contextTokens`: the window of the smallest model that may be asked, minus the tools' tokens. */
 interface HistoryAsk {
   readonly run: Pick<RunRow, 'trigger_type' | 'input' | 'conversation_id' | 'trigger_message_id'>;
   readonly agent: Pick<AgentRow, 'actor_id' | 'system_prompt'>;
@@ -66,7 +66,7 @@ function lineOf(row: HistoryMessage, actorId: string): Line {
   return { role: 'user', text: labelled(row) };
 }
 
-/** Some providers reject two consecutive turns of one role, or a model's turn at the start. */
+/** Joins turns of one role and never starts with a model's turn: some providers reject these. */
 function toTurns(lines: readonly Line[]): Turn[] {
   const texts: { role: Line['role']; text: string }[] = [];
   for (const { role, text } of lines[0]?.role === 'assistant' ? [EARLIER, ...lines] : lines) {
@@ -116,7 +116,7 @@ const STARTED_BY: Readonly<Record<RunTrigger, string>> = {
   chat: '(A message started you that cannot be shown any more.)',
 };
 
-// The newest complete messages up to the one that started the run, else up to the end.
+// The newest complete messages up to the message that started the run, else up to the end.
 const READ_HISTORY = statement<
   [conversationId: string, messageId: string | null, limit: number],
   HistoryMessage

@@ -4,7 +4,7 @@ import type { MessageRow } from '../../../core/resources/message.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { cutText, oneLine } from './text-cleaner.ts';
 
-/** A message with what a model sees of it. */
+/** A message as far as a model sees it. */
 export type HistoryMessage = Pick<MessageRow, 'id' | 'author_id' | 'visibility' | 'subject' | 'body'> &
   Pick<ConversationRow, 'audience'> & {
     readonly author_name: string | null;
@@ -38,7 +38,7 @@ function authorOf({ author_name: name, by_customer, visibility, audience }: Hist
   return `${author} (${by_customer ? 'customer' : 'to the customer'})`;
 }
 
-/** The line contains the file's id, which tools accept. */
+/** Returns a line with the file's id, which tools accept. */
 function fileLine({ id, filename, content_type, url }: HistoryFile): string {
   const facts = [filename, content_type, filename === null ? url : null].filter((fact) => fact !== null);
   return `[attachment ${id}: ${oneLine(facts.join(', '))}]`;

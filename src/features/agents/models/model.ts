@@ -25,7 +25,7 @@ export interface Prompt {
   readonly temperature: number | null;
   /** Whether an answer without text and calls may end the run. Default: it is a failure. */
   readonly mayBeEmpty?: boolean;
-  /** The run's trace: each call of a provider becomes a step of it. */
+  /** The run's trace: each call of a provider becomes a step in it. */
   readonly trace?: TraceContext | undefined;
 }
 

@@ -17,9 +17,9 @@ export interface OpenModelSettings {
 
 /**
  * A model behind a provider's HTTP API, through the `ai` SDK's providers. The SDK's `streamText` is
- * left out on purpose: the loop over tools is ours, `streamText` passes each token through some
- * eight streams (220 µs, against 40 µs for the provider's own stream), and it parses calls, while
- * the approved text must be byte for byte the model's own.
+ * left out on purpose, because the loop over tools is ours. `streamText` passes each token through
+ * some eight streams (220 µs, against 40 µs for the provider's own stream). It also parses calls,
+ * while the approved text must be byte for byte the model's own.
  */
 export class OpenModel implements Model {
   readonly provider: string;

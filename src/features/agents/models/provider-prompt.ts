@@ -65,7 +65,7 @@ function toMessage(turn: Turn): Message[] {
   }
 }
 
-/** Providers reject arguments that are not an object. The call's result contains the error. */
+/** Returns {} for invalid arguments: providers need an object. The call's result has the error. */
 function parsedArguments(text: string): object {
   try {
     return parseObject(text, true);

@@ -1,10 +1,9 @@
 /**
- * Returns the response with events that the SDK of the provider reads. Servers that speak OpenAI's
- * protocol send chunks of usage or heartbeats without `choices`, or with null there, `"error":null`
- * beside an answer, events without data, blanks behind `[DONE]`, or no empty line behind the last
- * event, and some give the arguments of a tool call as an object: the SDK refuses such a chunk, or
- * does not see it, and with it the answer. Only these lines are parsed and rewritten; the others
- * pass unchanged.
+ * Returns the response with events that the provider's SDK can read. Servers that speak OpenAI's
+ * protocol send chunks of usage or heartbeats with absent or null `choices`, `"error":null` beside
+ * an answer, events without data, blanks after `[DONE]`, or no empty line after the last event.
+ * Some send the arguments of a tool call as an object. The SDK refuses or misses such a chunk, and
+ * so loses the answer. Only these lines are parsed and rewritten; all other lines pass unchanged.
  */
 export function withReadableChunks(response: Response): Response {
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
@@ -36,7 +35,7 @@ function readableLines(): TransformStream<Uint8Array, Uint8Array> {
 
 const BEHIND_LINE_ENDS = /(?<=[\r\n])/;
 
-/** Quotes within a text of JSON are escaped, so these match keys alone. */
+/** Quotes within a text of JSON are escaped, so these match only keys. */
 const HAS_CHOICES = /"choices"\s*:\s*\[/;
 const IS_ODD = /"arguments"\s*:\s*\{|"error"\s*:\s*null/;
 const DATA = 'data:';

@@ -39,7 +39,7 @@ export class ThinkBlock {
     }
   }
 
-  /** Returns what was held back and turned out to be text, at the end of the answer. */
+  /** Returns held text that turned out to be no tag, at the end of the answer. */
   end(): string {
     const said = this.#held.trimStart();
     return this.#state === 'undecided' ? said : '';

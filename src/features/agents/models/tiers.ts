@@ -52,7 +52,7 @@ export function providersOf(options: TiersOptions): string[] {
   return [...new Set(choices.map(({ provider }) => provider))];
 }
 
-/** A tier that is unset is chosen when the agent runs (docs/contract.md#tiers). */
+/** Returns the tier of a run: an unset tier follows the trigger (docs/contract.md#tiers). */
 export function tierOf({ tier }: { readonly tier: Tier | null }, trigger: RunTrigger): Tier {
   return tier ?? (trigger === 'chat' || trigger === 'manual' ? 'high' : 'balanced');
 }
@@ -63,8 +63,8 @@ const DEMO: readonly ModelChoice[] = [{ provider: 'demo', model: 'demo' }];
 const UNKNOWN_CONTEXT_TOKENS = 32_000;
 
 /**
- * The chains without PARLEY_MODELS: the vendors whose keys are set, each as the fallback of the
- * other; the demo model without keys.
+ * Returns the chains without PARLEY_MODELS: the vendors whose keys are set, each as the fallback of
+ * the other, or the demo model without keys.
  */
 function vendorChains({ anthropicApiKey, openaiApiKey }: TiersOptions): Chains {
   return Object.fromEntries(

@@ -13,7 +13,7 @@ export function roomBehind({ instructions, turns, tools }: Prompt, contextTokens
   return Math.max(contextTokens - taken - ANSWER_TOKENS, LEAST_TOKENS);
 }
 
-/** Tools are part of every prompt. */
+/** Returns the tokens of the tools, which are part of every prompt. */
 export function tokensOfTools(tools: Prompt['tools']): number {
   return tokensOf(JSON.stringify(tools));
 }
@@ -46,7 +46,7 @@ function fitTurn(turn: Turn, fit: (text: string) => string): Turn {
   }
 }
 
-/** Truncated arguments would not be JSON, so they are replaced as a whole. */
+/** Replaces arguments as a whole, because truncated arguments would not be JSON. */
 function fitCall(call: ToolCall, fit: (text: string) => string): ToolCall {
   return { ...call, arguments: fit(call.arguments) === call.arguments ? call.arguments : '{}' };
 }

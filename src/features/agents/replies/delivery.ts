@@ -30,7 +30,7 @@ export async function deliverReply(
   }
 }
 
-/** The draft is left for people to decide about. */
+/** Thrown when the draft is left for people to decide about. */
 class DraftKept extends Error {}
 
 async function requireUnanswered(tx: Tx, draft: MessageRow, runId: string): Promise<void> {

@@ -26,7 +26,7 @@ import type { ReplyCheckpoint } from './store.ts';
 export interface ReplyHost extends Pick<NodeParts, 'database' | 'engine'> {
   readonly writePath: Pick<WritePath, 'append'>;
   readonly pace: Pace;
-  /** The reply needs no more frames and can be forgotten. */
+  /** Forgets the reply, which needs no more frames. */
   over(reply: LiveReply): void;
 }
 
@@ -239,7 +239,7 @@ export abstract class LiveReply implements AgentReply {
     this.host.engine.publish(event.stream, snapshotFrame(event)).catch(() => {});
   }
 
-  /** A lost piece needs no retry: nodes see the gap and request a snapshot. */
+  /** Publishes a piece once: if it is lost, nodes see the gap and request a snapshot. */
   #publishPiece(piece: Piece): void {
     const { kind, ...fields } = piece;
     const data: MessageDelta | MessageReset = { message_id: this.#id, ...fields };

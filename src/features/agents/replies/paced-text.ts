@@ -28,7 +28,7 @@ export class PacedText {
     this.#publish = publish;
   }
 
-  /** The text of a reader that has missed nothing. */
+  /** Returns the text of a reader that has missed no piece. */
   get snapshot(): { readonly attempt: number; readonly body: string } {
     return { attempt: this.#attempt, body: this.#text.body.slice(0, this.#publishedLength) };
   }
@@ -40,18 +40,18 @@ export class PacedText {
     this.changed();
   }
 
-  /** The text may have grown. */
+  /** Handles a text that may have grown. */
   changed(): void {
     if (this.#state !== 'published') return;
     this.#publishReset();
     if (this.#isDrained) return;
-    // Text that gathers keeps its time: a shorter wait makes more deltas, and none of them earlier.
+    // Gathering text keeps its time: a shorter wait makes more deltas, but none earlier.
     const isSilent = this.#pace.clock.now() - this.#publishedAtMs >= this.#pace.gatherMs;
     if (isSilent && !this.#pace.isWaiting(this.#flush)) this.#flush();
     else this.#pace.wake(this.#flush);
   }
 
-  /** The text was cut to its first `keep` units and has a new attempt. */
+  /** Handles a text that was cut to its first `keep` units, with a new attempt. */
   reset(keep: number, reason: string): void {
     this.#reason = reason;
     this.#publishedLength = Math.min(this.#publishedLength, keep);
@@ -64,7 +64,7 @@ export class PacedText {
     return new Promise((resolve) => this.#whenDrained.push(resolve));
   }
 
-  /** Publishes nothing more. */
+  /** Stops publishing. */
   stop(): void {
     this.#state = 'over';
     this.#pace.forget(this.#flush);

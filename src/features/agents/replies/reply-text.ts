@@ -17,12 +17,12 @@ export class ReplyText {
   /** The text reached the maximum length of a message. It ends there until a reset makes room. */
   #full = false;
 
-  /** The head and the text after it. */
+  /** Returns the head and the text after it. */
   get body(): string {
     return this.#stepText === '' ? this.#head : `${this.#front}${this.#stepText}`;
   }
 
-  /** The text without the head. */
+  /** Returns the text without the head. */
   get ownText(): string {
     return this.#stepText;
   }
@@ -32,7 +32,7 @@ export class ReplyText {
     return this.#attempt;
   }
 
-  /** Whether text was left out because a message has no room for more. */
+  /** Returns whether text was left out because a message has no room for more. */
   get isFull(): boolean {
     return this.#full;
   }

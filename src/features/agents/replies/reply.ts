@@ -16,7 +16,7 @@ export interface AgentReply {
   /** Appends text of the model. The first text opens the message. Never throws, never waits. */
   append(text: string): void;
 
-  /** A model failed over: the text is cut to its first `keep` UTF-16 units. */
+  /** Cuts the text to its first `keep` UTF-16 units, because a model failed over. */
   reset(keep: number, reason: string): void;
 
   /** Opens the message without text, because there are files for it. Never throws, never waits. */
@@ -35,6 +35,6 @@ export interface AgentReply {
    */
   finish(tx: Tx, artifactIds: readonly string[], incomplete: IncompleteReason | null): Promise<void>;
 
-  /** The run does not belong to this node any more: nothing more is published. */
+  /** Stops publishing, because the run does not belong to this node any more. */
   abandon(): void;
 }

@@ -39,8 +39,8 @@ export async function updateCheckpoints(
 }
 
 /**
- * Returns ended or waiting runs that still have a streaming text, because a node that had lost the
- * run without knowing it began the text afterwards.
+ * Returns ended or waiting runs that still have a streaming text, begun by a node that did not know
+ * that it had lost the run.
  */
 export function findStrays(db: Db): Promise<Pick<RunRow, 'id' | 'conversation_id'>[]> {
   return db.query(FIND_STRAYS);

@@ -9,7 +9,7 @@ interface BuiltInToolFacts {
   readonly mutating: boolean;
   /** Whether it reaches servers outside the account. */
   readonly reachesOutside: boolean;
-  /** Closed schema of an attached tool's `config`, which admits only what Postgres can store. */
+  /** Closed schema of an attached tool's `config`, which admits only values Postgres can store. */
   readonly configSchema: TSchema;
 }
 

@@ -43,7 +43,7 @@ export class ToolCatalogue {
     this.#routes = routes;
   }
 
-  /** The endpoints of the endpoint tools, sorted by slug: `send_message` is `send-message`. */
+  /** Returns the endpoints of endpoint tools, sorted by slug: `send_message` is `send-message`. */
   get endpoints(): ReadonlyMap<string, EndpointFacts> {
     this.#endpoints ??= new Map(
       this.#routes()
@@ -95,7 +95,7 @@ function builtInTool(slug: BuiltInTool): AvailableTool {
   };
 }
 
-/** The operation `send_message` is named "Send message". */
+/** Returns an endpoint's tool: the operation `send_message` is named "Send message". */
 function endpointTool([slug, { name, method, summary }]: readonly [string, EndpointFacts]): AvailableTool {
   const words = name.replaceAll('_', ' ');
   return {
@@ -110,12 +110,12 @@ function endpointTool([slug, { name, method, summary }]: readonly [string, Endpo
   };
 }
 
-/** Tools are in no table: their ids are derived from their slugs, which never change. */
+/** Returns an id derived from the slug, which never changes: tools are in no table. */
 function idOf(slug: string): string {
   return `tool_${slug}`;
 }
 
-/** Removes what the schema library stores beside the schema. */
+/** Removes the schema library's own additions to a schema. */
 function asJson(schema: object): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema));
 }

@@ -9,7 +9,7 @@ import { TOOL_BYTES } from './built-in-definitions.ts';
 import { builtInTool } from './built-in-tool.ts';
 import { type RunTool, type ToolContext, ToolRefusal } from './tool.ts';
 
-/** Stores a text of the agent as a file: `{artifact_id, filename, size_bytes}`. */
+/** Returns the tool that stores a text as a file: `{artifact_id, filename, size_bytes}`. */
 export function createArtifactTool(
   attached: AttachedTool,
   parts: Pick<NodeParts, 'database' | 'store'>,
@@ -57,8 +57,8 @@ const PARAMETERS = {
 };
 
 /**
- * Returns the artifact of an action, which makes one however often it is repeated, and creates it
- * if necessary. A creation that broke off is removed by the purge of uploads, or completed by a
+ * Returns the artifact of an action and creates it if necessary, once however often the action is
+ * repeated. A creation that broke off is removed by the purge of uploads, or completed by a
  * repetition. Throws ApiError `limit_exceeded`.
  */
 async function makeArtifact(
@@ -81,7 +81,7 @@ async function makeArtifact(
       .values({ ...file, id, run_id })
       .onConflict((conflict) => conflict.column('id').doNothing())
       .execute();
-    // The purge of uploads spares what is attached.
+    // The purge of uploads spares attached uploads.
     await tx.kysely
       .updateTable('uploads')
       .set({ attached_at: sql<string>`clock_timestamp()` })
@@ -91,7 +91,7 @@ async function makeArtifact(
   });
 }
 
-/** Action, artifact and upload share the id after its prefix, so a repetition uses the same. */
+/** Returns the action's id with another prefix, so that a repetition uses the same ids. */
 function idOf(kind: 'artifact' | 'upload', actionId: string): string {
   return `${ID_PREFIXES[kind]}_${actionId.slice(actionId.indexOf('_') + 1)}`;
 }

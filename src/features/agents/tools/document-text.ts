@@ -37,7 +37,7 @@ export function cutText(text: string, bytes: number): CutText {
   return { text: cut, truncated: true };
 }
 
-/** Replaces what Postgres rejects: U+0000 and lone surrogates. */
+/** Replaces characters that Postgres rejects: U+0000 and lone surrogates. */
 export function keepable(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed();
 }

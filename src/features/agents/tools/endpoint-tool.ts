@@ -87,7 +87,7 @@ interface ObjectSchema {
 
 const known = new WeakMap<EndpointFacts, Readonly<Record<string, unknown>>>();
 
-/** The same object for all agents: its compiled validator is cached. */
+/** Returns the same object for all agents, because its compiled validator is cached. */
 function parametersOf(facts: EndpointFacts): Readonly<Record<string, unknown>> {
   const parameters = known.get(facts) ?? makeParameters(facts);
   known.set(facts, parameters);
@@ -133,12 +133,12 @@ function objectSchema(properties: object, required: readonly string[]): Record<s
   };
 }
 
-/** Providers accept letters, digits, `_`, `.` and `-` in names. */
+/** Removes `[]`: providers accept letters, digits, `_`, `.` and `-` in names. */
 function shortName(name: string): string {
   return name.replace(/\[\]$/, '');
 }
 
-/** Removes what the schema library stores beside the schema, and keywords that only ajv knows. */
+/** Removes the schema library's own additions, and keywords that only ajv knows. */
 function plain(schema: object): object {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === 'discriminator' ? undefined : value)));
 }

@@ -63,7 +63,7 @@ async function fetchText(
   };
 }
 
-/** The pattern `*.example.com` matches all names below it. */
+/** Returns whether a host fits a pattern; `*.example.com` matches all names below it. */
 function isWithin(host: string, pattern: string): boolean {
   return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern;
 }

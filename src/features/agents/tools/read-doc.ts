@@ -58,8 +58,8 @@ const PARAMETERS = {
 };
 
 /**
- * Returns an attachment or an artifact, which may be no file; undefined if there is none that this
- * agent may read.
+ * Returns an attachment or an artifact, which may be no file; undefined if this agent may read
+ * none.
  */
 async function findDoc(options: ReadDocOptions, id: string, { accountId, principal }: ToolContext) {
   if (id.startsWith(`${ID_PREFIXES.artifact}_`)) {
@@ -78,7 +78,7 @@ async function findDoc(options: ReadDocOptions, id: string, { accountId, princip
   return message && attachment;
 }
 
-/** The agent may read its own runs, and runs without a conversation or in a readable one. */
+/** Returns whether the run is the agent's own, without a conversation, or in a readable one. */
 async function mayReadRun(options: ReadDocOptions, runId: string, principal: Principal): Promise<boolean> {
   const run = await options.database.kysely
     .selectFrom('agent_runs')

@@ -6,7 +6,7 @@ import { defineList, readPage, SearchQuery, toList } from '../../../api/pipeline
 import { defineRoute, type Route } from '../../../api/pipeline/route.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 
-/** Routes of the tools that agents can be given (docs/contract.md#tools). */
+/** Returns the routes of the tools that agents can be given (docs/contract.md#tools). */
 export function toolRoutes(catalogue: ToolCatalogue): Route[] {
   return [
     defineRoute({

@@ -62,7 +62,7 @@ function readConfig(tool: BuiltInTool, json: string | undefined, param: string):
   if (json === undefined) return null;
   const config = parse(json, param);
   try {
-    // Compiled at first use, to keep the start of the process fast; ajv keeps what it compiled.
+    // Compiled at first use, to keep the start of the process fast; ajv caches the result.
     return compile(BUILT_IN_TOOL_FACTS[tool].configSchema)(config);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

@@ -14,8 +14,8 @@ export interface RunTool {
   /** Each call waits for a person's approval (docs/contract.md#tools). */
   readonly needsReview: boolean;
   /**
-   * Whether a call with these arguments reaches people or servers outside the account. In a run
-   * that a mail started it waits for approval, whatever `needsReview` says.
+   * Returns whether a call with these arguments reaches people or servers outside the account. In a
+   * run that a mail started it waits for approval, whatever `needsReview` says.
    */
   reachesOutside(args: Readonly<Record<string, unknown>>): boolean;
   /**

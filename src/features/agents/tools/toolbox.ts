@@ -27,7 +27,7 @@ export class Toolbox {
     this.#options = options;
   }
 
-  /** Returns attached tools in order, then endpoint tools by slug, without those that are gone. */
+  /** Returns attached tools in order, then endpoint tools by slug, without removed tools. */
   toolsFor({
     tools,
     endpoint_tool_slugs: slugs,
@@ -57,7 +57,7 @@ export class Toolbox {
   }
 }
 
-/** With these an agent could escape its reviews through a twin or a stronger agent. */
+/** Tools with which an agent could escape its reviews, through a twin or a stronger agent. */
 const CHANGING_AGENTS: ReadonlySet<string> = new Set(['create-agent', 'update-agent']);
 
 /**
@@ -69,7 +69,7 @@ export function parseArguments({ spec }: Pick<RunTool, 'spec'>, text: string): R
     throw new ToolRefusal('validation_failed', `Arguments have at most ${MAX_CHARACTERS} characters.`);
   }
   try {
-    // A catalogue has dozens of tools, and most are never called. ajv keeps what it compiled.
+    // A catalogue has dozens of tools, most of them never called. ajv caches the result.
     const validate = compile(spec.parameters as TSchema);
     const keepsDigits = hasOpenJson(spec.parameters);
     return validate(parseObject(text.trim() === '' ? '{}' : text, keepsDigits)) as Record<string, unknown>;

@@ -15,7 +15,7 @@ export function hasKeyword(text: string, keywords: readonly string[]): boolean {
 
 const patterns = new WeakMap<readonly string[], RegExp>();
 
-/** Each boundary occurs once: V8 takes milliseconds for every character class of this size. */
+/** Returns the pattern, with each boundary once: V8 takes milliseconds for each large class. */
 function patternOf(keywords: readonly string[]): RegExp {
   // Spaces around a keyword would separate it from its boundaries.
   const words = keywords.map((keyword) => keyword.normalize().trim()).filter((word) => word !== '');
@@ -26,7 +26,7 @@ function patternOf(keywords: readonly string[]): RegExp {
   return new RegExp(alternatives.join('|') || NOTHING, 'iu');
 }
 
-/** Returns what must stand before a word and behind it, with a space in between. */
+/** Returns the patterns before and after a word, separated by a space. */
 function boundariesOf(word: string): string {
   const before = STARTS_UNBOUNDED.test(word) ? '' : `(?<!${WORD})`;
   const behind = ENDS_UNBOUNDED.test(word) ? '' : `(?!${WORD})`;

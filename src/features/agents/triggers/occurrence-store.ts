@@ -17,7 +17,7 @@ export async function removeOldOccurrences(db: Db): Promise<void> {
   await db.query(REMOVE_OLD);
 }
 
-/** Inserts occurrences; those that are stored already stay as they are. */
+/** Inserts occurrences; existing ones stay as they are. */
 export async function insertOccurrences(tx: Tx, occurrences: readonly NewOccurrence[]): Promise<void> {
   await tx.kysely
     .insertInto('agent_occurrences')

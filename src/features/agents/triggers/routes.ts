@@ -8,7 +8,7 @@ import { findAgent } from '../../../core/resources/agent.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { OCCURRENCES, type OccurrenceRow } from './occurrence-store.ts';
 
-/** Routes of schedule occurrences (schedule.ts). */
+/** Returns the routes of schedule occurrences (schedule.ts). */
 export function occurrenceRoutes(database: Database): Route[] {
   return [
     defineRoute({

@@ -44,14 +44,14 @@ export function openSchedules(database: Database, watch: Pick<DueWatch, 'add'>, 
 }
 
 /**
- * Starts due schedules and records the outcome of each occurrence (`agent_occurrences`): it ran, it
- * ran late, or it was skipped: `missed` (no node was running, and a newer one is due as well),
- * `too_late` (by more than a day), `overlap` (a run of the agent was still open), `unsubscribed`
- * (the account has no active subscription). Only the newest occurrence runs. Each one is taken in
- * one transaction with its run and the agent's next time, under the lock of its definition, so two
- * nodes, or a crash, can neither duplicate nor lose it. Times are those of Postgres. Resolves when
- * nothing is due. If one could not be taken, it stays due and the promise rejects after all others
- * were tried: no account waits for another.
+ * Starts due schedules and records the outcome of each occurrence (`agent_occurrences`): it ran,
+ * ran late, or was skipped. It is skipped as `missed` (no node was running, and a newer one is due
+ * as well), `too_late` (by more than a day), `overlap` (a run of the agent was still open) or
+ * `unsubscribed` (the account has no active subscription). Only the newest occurrence runs. Each
+ * occurrence is taken in one transaction with its run and the agent's next time, under the lock of
+ * its definition, so neither two nodes nor a crash can duplicate or lose it. Times are those of
+ * Postgres. Resolves when nothing is due. An occurrence that could not be taken stays due. The
+ * promise then rejects after all others were tried: no account waits for another.
  */
 export async function takeDue(database: Database, signal?: AbortSignal): Promise<void> {
   const failed = new Map<string, unknown>();

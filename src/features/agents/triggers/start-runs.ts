@@ -98,7 +98,7 @@ export async function startByEvent(
 /**
  * Starts a run of each of these agents, given by their actors, that is active and has the trigger's
  * type: both are read again, because the caller's knowledge may be out of date. A transaction that
- * deactivates one of them waits. Starts one run for each agent and key, however often it is called.
+ * deactivates such an agent waits. Repeated calls start one run for each agent and key.
  */
 async function startRuns(tx: Tx, actorIds: readonly string[], trigger: Trigger): Promise<void> {
   const agents = await tx.kysely

@@ -17,7 +17,7 @@ import { type EventAgent, startByEvent, startChats, type TriggerEvent } from './
 export class Triggers {
   readonly #database: Database;
   readonly #directory: ConversationDirectory;
-  /** By account: every send looks here, and nearly every account has none. */
+  /** By account. Cached, because every send looks here and nearly every account has none. */
   readonly #eventAgents: RevocableCache<readonly EventAgent[]>;
 
   constructor({ database, directory, rights }: Pick<NodeParts, 'database' | 'directory' | 'rights'>) {
@@ -111,12 +111,14 @@ export class Triggers {
 
 const MAX_CACHED = 50_000;
 
-/** The subject of the changed-rights frame for changes to the account's event agents. */
+/** Returns the subject of the changed-rights frame for changes to the account's event agents. */
 export function eventAgentsOf(accountId: string): string {
   return `event-agents:${accountId}`;
 }
 
-/** System messages, broadcasts, mail of machines or the team, and open streams start no agent. */
+/**
+ * Returns false for system messages, broadcasts, mail of machines or the team, and open streams.
+ */
 function isComplete({ kind, visibility, status, streaming_state, deleted_at }: MessageRow): boolean {
   if (kind === 'system_event' || kind === 'alert') return false;
   if (kind === 'email' && visibility === 'internal') return false;

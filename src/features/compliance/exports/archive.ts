@@ -21,7 +21,7 @@ export class ArchiveWriter {
 
   constructor() {
     this.#zip.on('error', (error: Error) => this.abort(error));
-    // It may fail before its reader has begun.
+    // The stream may fail before its reader has begun.
     this.#zip.outputStream.on('error', () => undefined);
     // The caller of `add` gets the failure.
     this.#failure.promise.catch(() => undefined);

@@ -23,7 +23,7 @@ import {
 import { conversationOf } from './exporter.ts';
 import { EXPORT_TYPE, exportName } from './manifest.ts';
 
-/** Exports over REST (docs/contract.md#exports), for admins of the account. Closed to agents. */
+/** Returns the routes of exports (docs/contract.md#exports), for admins. Closed to agents. */
 export function exportRoutes(database: Database, files: Downloads): Route[] {
   const common = { since: '1.2.harbor', agents: false, response: Export } as const;
   const show = async (row: ComplianceJobRow): Promise<Export> => {
@@ -124,7 +124,7 @@ async function request(
   return addComplianceJob(tx, { id, account_id: accountId, kind, subject_id, requested_by: actor.id });
 }
 
-/** `url` is null unless the export is complete. */
+/** Returns the export of a row. `url` is null unless the export is complete. */
 function present(row: ComplianceJobRow, url: string | null): Export {
   return {
     id: row.id,

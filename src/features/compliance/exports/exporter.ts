@@ -22,7 +22,7 @@ type ExporterOptions = Pick<NodeParts, 'database' | 'store' | 'signingKey'> & Pi
 /**
  * Writes exports (docs/contract.md#exports): rows in one snapshot of Postgres, then the files that
  * they refer to, then the signed manifest, as one archive streamed to the file store. Each attempt
- * writes its own file; that of the attempt that ends the job stays.
+ * writes its own file; the file of the attempt that ends the job stays.
  */
 export class Exporter {
   readonly #options: ExporterOptions;
@@ -40,7 +40,7 @@ export class Exporter {
     if (context.signal.aborted) abort(context.signal.reason);
     const writing = store.putStream({ key, contentType: EXPORT_TYPE }, archive.bytes);
     const filling = this.#fill(job, archive, context);
-    // The failure of one of them ends the other.
+    // If one fails, the other is aborted.
     writing.catch(abort);
     filling.catch(abort);
     const [size_bytes, { done, manifest }] = await settled(writing, filling);
@@ -57,7 +57,7 @@ export class Exporter {
     });
   };
 
-  /** Registers the file of this attempt instead of that of an earlier one, which is removed. */
+  /** Registers the file of this attempt and removes the file of an earlier attempt. */
   async #newFile(job: ComplianceJobRow): Promise<string> {
     const key = newId('upload');
     await this.#options.database.transaction(async (tx) => {
@@ -119,7 +119,7 @@ export class Exporter {
   }
 }
 
-/** Its snapshot keeps rows that VACUUM could remove. */
+/** Limits the snapshot's life, because it keeps rows that VACUUM could remove. */
 const WITHIN_MS = 10 * 60_000;
 
 /** Returns the legal hold of the conversation, or null for a person. */
@@ -147,7 +147,7 @@ export function conversationOf(job: Pick<ComplianceJobRow, 'kind' | 'subject_id'
   return job.kind === 'conversation_export' ? job.subject_id : null;
 }
 
-/** Like Promise.all, but waits for both: nothing is written after it has rejected. */
+/** Returns both results like Promise.all, but waits for both: no write follows a rejection. */
 async function settled<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([first, second]);
   return Promise.all([first, second]);

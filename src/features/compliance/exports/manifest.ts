@@ -18,7 +18,7 @@ export interface Manifest {
     readonly legal_hold: 'held' | 'released' | null;
   };
   readonly counts: Readonly<Record<string, number>>;
-  /** All files except this one and those of messages and runs, which `files.jsonl` lists. */
+  /** All files except the manifest and those of messages and runs, which `files.jsonl` lists. */
   readonly files: readonly ListedFile[];
 }
 
@@ -31,7 +31,7 @@ export const FILES_PATH = 'files.jsonl';
 
 export const EXPORT_TYPE = 'application/zip';
 
-/** The name under which browsers save the export. */
+/** Returns the name under which browsers save the export. */
 export function exportName(id: string): string {
   return `${id}.zip`;
 }

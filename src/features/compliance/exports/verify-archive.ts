@@ -9,8 +9,8 @@ import { FILES_PATH, MANIFEST_PATH, type SignedManifest } from './manifest.ts';
 
 /**
  * Checks an export without a server: the manifest's signature, the hash and size of every file, and
- * that there is no other file. Returns what the manifest says and the number of checked files.
- * Rejects with an Error whose one line names the first problem.
+ * the absence of other files. Returns the manifest's facts and the number of checked files. Rejects
+ * with an Error whose one line names the first problem.
  */
 export async function verifyArchive(path: string, keys: TrustedKeys): Promise<object> {
   const zip = await openZip(path, OPTIONS);

@@ -106,13 +106,13 @@ export async function endExportsOf(tx: Tx, subjectIds: readonly string[]): Promi
   await addRemoval(tx);
 }
 
-/** Returns the names that erasures of the person have yet to find, or left where a hold is. */
+/** Returns the names that erasures of the person have yet to find, or left under a hold. */
 export async function namesOfErasures(db: Db, subjectId: string): Promise<string[]> {
   const rows = await db.query(READ_NAMES, subjectId);
   return [...new Set(rows.flatMap(({ names }) => names))];
 }
 
-/** Removes the names, because nothing contains them any more. */
+/** Forgets the names, because no text contains them any more. */
 export async function forgetNames(tx: Tx, subjectId: string): Promise<void> {
   await tx.query(FORGET_NAMES, subjectId);
 }
@@ -144,8 +144,8 @@ const COUNT_OPEN = statement<[accountId: string], { open: number }>('count-open-
     WHERE account_id = $1 AND ${OPEN} AND kind IN ('conversation_export', 'user_export')`;
 
 /**
- * SQL: jobs `q` that no node holds. In a waiting one of the version before `lease_until` is null;
- * that version begins it within two seconds, or when its own `afterMs` is over.
+ * SQL: jobs `q` that no node holds. A waiting job of the version before has no `lease_until`; that
+ * version begins it within two seconds, or after its own `afterMs`.
  */
 const DUE = `q.${OPEN} AND coalesce(q.lease_until, q.updated_at + interval '2 seconds') <= statement_timestamp()`;
 
@@ -154,7 +154,7 @@ export const WATCHED_JOBS: JobKind<ComplianceJobRow>['watched'] = {
   condition: `EXISTS (SELECT FROM compliance_jobs q WHERE ${DUE})`,
 };
 
-/** Those of some ids, or all: waiting jobs, and jobs whose node is gone. */
+/** Waiting jobs and jobs of dead nodes, all or by their ids. */
 export const JOBS = new LeasedRows<
   JobTaken,
   ComplianceJobRow,

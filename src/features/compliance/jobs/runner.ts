@@ -2,10 +2,10 @@ import type { Database } from '../../../platform/db/connection/database.ts';
 import type { JobContext, JobKind } from '../../../platform/db/queue/leased-jobs.ts';
 import { type ComplianceJobRow, endJob, JOBS, WATCHED_JOBS } from './job-store.ts';
 
-/** Does the whole work of a job and ends it with `endJob`. It starts over after a failure. */
+/** Does the whole work of a job and ends it with `endJob`. Starts over after a failure. */
 export type JobWork = (job: ComplianceJobRow, context: JobContext) => Promise<void>;
 
-/** Returns what runs jobs of compliance_jobs. */
+/** Returns the job kind that runs compliance_jobs. */
 export function complianceJobs(
   database: Database,
   work: Readonly<Record<ComplianceJobRow['kind'], JobWork>>,

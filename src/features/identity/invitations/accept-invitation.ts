@@ -11,7 +11,7 @@ import { markUsed, readInvitation } from './invitation-store.ts';
 /**
  * Begins a session of the user whom an invitation names, once. Returns its refresh token. Rejects
  * with ApiError `invalid_credentials` (unknown, ended, of another account, or used) or
- * `expired_token`, whose messages say which.
+ * `expired_token`; the messages name the reason.
  */
 export async function acceptInvitation(
   { database, tokens }: Pick<NodeParts, 'database' | 'tokens'>,
@@ -21,7 +21,7 @@ export async function acceptInvitation(
     const found = await readInvitation(tx, invitation);
     if (found === undefined || (account !== undefined && account !== found.account_id)) throw ended();
     const subject = { accountId: found.account_id, actorId: found.actor_id };
-    // Two uses of one invitation wait for each other here, as does a change of the user.
+    // Two uses of one invitation, or a use and a change of the user, wait for each other here.
     const user = await lockUser(tx, subject.accountId, subject.actorId);
     if (user === undefined || user.deactivated || user.role_id === null) throw ended();
     const now = await readInvitation(tx, invitation);

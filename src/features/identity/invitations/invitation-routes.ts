@@ -8,7 +8,7 @@ import { auditAccount } from '../../../core/audit/audit.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import { writeInvitation } from './invitation-store.ts';
 
-/** Invites users of the team (docs/contract.md#invitations). */
+/** Returns the route that invites users of the team (docs/contract.md#invitations). */
 export function invitationRoutes({ urls }: Pick<NodeParts, 'urls'>): Route[] {
   return [
     defineRoute({
@@ -34,7 +34,7 @@ export function invitationRoutes({ urls }: Pick<NodeParts, 'urls'>): Route[] {
         requireGrant(principal, await findRoleById(tx, accountId, user.role_id));
         const { secret, expiresAt } = await writeInvitation(tx, { accountId, actorId: id });
         await auditAccount(tx, principal, 'user.invited', { user_id: id });
-        // In the fragment, which browsers send to no server.
+        // The secret is in the fragment, which browsers send to no server.
         const url = `${urls.public}/console/#invitation=${secret}`;
         return { object: 'invitation', user_id: id, url, secret, expires_at: expiresAt };
       },

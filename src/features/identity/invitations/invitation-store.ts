@@ -11,7 +11,7 @@ export interface NewInvitation {
   readonly expiresAt: string;
 }
 
-/** Makes the invitation of a user, which ends the former one. */
+/** Inserts the invitation of a user and ends the previous invitation. */
 export async function writeInvitation(tx: Tx, { accountId, actorId }: TokenSubject): Promise<NewInvitation> {
   const secret = `${PREFIX}${nanoid(SECRET_LENGTH)}`;
   const [row] = await tx.query(WRITE, actorId, accountId, hashOf(secret), INVITATION_DAYS);
@@ -26,19 +26,19 @@ export interface InvitationRow {
 }
 
 /**
- * Returns undefined for an unknown secret, and where another invitation or a change has ended it.
+ * Returns undefined for an unknown secret, or an invitation ended by a later one or by a change.
  */
 export async function readInvitation(db: Db, secret: string): Promise<InvitationRow | undefined> {
   const [row] = await db.query(READ, hashOf(secret));
   return row;
 }
 
-/** From then on it cannot be used. */
+/** Marks the invitation as used, so that it cannot be used again. */
 export async function markUsed(tx: Tx, secret: string): Promise<void> {
   await tx.query(MARK_USED, hashOf(secret));
 }
 
-/** Deletes those that can no longer be used, once they need not say why. */
+/** Deletes unusable invitations after the time in which they still explain why. */
 export async function purgeInvitations(db: Db): Promise<void> {
   await db.query(PURGE);
 }

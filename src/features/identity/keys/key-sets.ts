@@ -7,7 +7,7 @@ import { bounded } from '../../../platform/bounded.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
 
-/** Finds the key of a token by its header. Rejects if none, or more than one, fits. */
+/** Finds the key of a token by its header. Rejects unless exactly one key fits. */
 export type KeySetReader = ReturnType<typeof createLocalJWKSet>;
 
 export interface KeySetsOptions {
@@ -17,7 +17,7 @@ export interface KeySetsOptions {
   readonly now?: () => number;
 }
 
-/** An identity provider, by what its keys depend on: a set in its row, or an address of one. */
+/** The parts of an identity provider that its keys depend on: a stored set, or an address. */
 export interface KeySource {
   readonly id: string;
   readonly revision: number;
@@ -26,15 +26,15 @@ export interface KeySource {
 }
 
 /**
- * The public keys of identity providers. Those at an address are read once for ten minutes, and
- * again for a key that is not among them, at most every 30 seconds. While a provider is away its
- * last keys hold for a day. One request at a time asks, for all that wait.
+ * The public keys of identity providers. Keys at an address are cached for ten minutes, and read
+ * again for an unknown key, at most every 30 seconds. While a provider is unavailable, its last
+ * keys stay valid for a day. Concurrent callers share one request.
  */
 export class KeySets {
   readonly #options: KeySetsOptions;
   readonly #now: () => number;
   readonly #sets = new LRUCache<string, Kept>(bounded(MAX_SETS));
-  /** The readers of key sets that stand in the rows of providers. */
+  /** The readers of key sets that are stored in the rows of providers. */
   readonly #own = new WeakMap<object, KeySetReader>();
 
   constructor(options: KeySetsOptions) {
@@ -49,7 +49,7 @@ export class KeySets {
     const ageMs = this.#now() - kept.readAtMs;
     if (ageMs > FRESH_MS && this.#mayAsk(kept)) {
       const asked = this.#ask(source, kept);
-      // A provider that was away delays callers once, and not at each try.
+      // An unavailable provider delays callers once, not at each try.
       if (kept.keys === undefined || !kept.failed || ageMs > KEEP_MS) await asked;
     }
     if (kept.keys === undefined || this.#now() - kept.readAtMs > KEEP_MS) {
@@ -59,8 +59,8 @@ export class KeySets {
   }
 
   /**
-   * Reads the keys again for one that was not among them. Returns undefined if it is too early, or
-   * they are at no address.
+   * Reads the keys again for an unknown key. Returns undefined if it is too early, or if the keys
+   * are not at an address.
    */
   async renewed(source: KeySource): Promise<KeySetReader | undefined> {
     if (source.jwks !== null) return undefined;
@@ -143,14 +143,14 @@ export class KeySets {
 
 export interface ReadKeySet {
   readonly reader: KeySetReader;
-  /** The entries that are no usable public keys, by their place and what is wrong with them. */
+  /** The entries that are no usable public keys, by their position, with the fault. */
   readonly odd: readonly string[];
   readonly hasKeys: boolean;
 }
 
 /**
- * Reads a key set without the entries that are odd, which spoil no others. Keys of unknown kinds
- * are in it, and fit no token. Throws if it is no key set.
+ * Reads a key set without its invalid entries, which do not affect the others. Keys of unknown
+ * kinds stay in the set and fit no token. Throws if the value is no key set.
  */
 export function readKeySet(value: unknown): ReadKeySet {
   const entries: unknown = (value as Partial<JSONWebKeySet> | null)?.keys;
@@ -161,7 +161,7 @@ export function readKeySet(value: unknown): ReadKeySet {
     if (fault !== undefined) odd.push(`keys[${index}]: ${fault}`);
     return fault === undefined;
   });
-  // jose clones them, which an ExactNumber (exact-json.ts) in a member that it ignores cannot be.
+  // jose clones keys, which fails for an ExactNumber (exact-json.ts) in a member that it ignores.
   const find = createLocalJWKSet({ keys: JSON.parse(JSON.stringify(keys)) as JWK[] });
   const reader = (async (...token: Parameters<typeof find>) => {
     try {
@@ -175,7 +175,7 @@ export function readKeySet(value: unknown): ReadKeySet {
   return { reader, odd, hasKeys: keys.length > 0 };
 }
 
-/** Returns what is wrong with an entry of a kind that signs tokens, or undefined. */
+/** Returns the fault of an entry of a kind that signs tokens, or undefined. */
 function faultOf(entry: unknown): string | undefined {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return 'it is no object';
   const { kty, d } = entry as JWK;
@@ -191,11 +191,11 @@ function faultOf(entry: unknown): string | undefined {
   }
 }
 
-/** jose verifies with no shorter key. */
+/** Shortest RSA key with which jose verifies. */
 const LEAST_RSA_BITS = 2_048;
 const KINDS: ReadonlySet<string> = new Set(['RSA', 'EC', 'OKP']);
 
-/** Returns the one key that several entries are, or undefined if they are several keys. */
+/** Returns the key if all entries are the same key, otherwise undefined. */
 async function sameKey(error: errors.JWKSMultipleMatchingKeys) {
   const found: Awaited<ReturnType<ReturnType<typeof createLocalJWKSet>>>[] = [];
   for await (const key of error) found.push(key);
@@ -220,5 +220,5 @@ const FETCH_MS = 5_000;
 const FRESH_MS = 600_000;
 const KEEP_MS = 24 * 60 * 60 * 1_000;
 const RENEW_MS = 30_000;
-/** For a provider whose keys were never read. */
+/** Pause before the next try at a provider whose keys were never read. */
 const FIRST_AGAIN_MS = 5_000;

@@ -2,8 +2,8 @@ import { errors, type JWTVerifyGetKey } from 'jose';
 import type { KeySets, KeySource } from './key-sets.ts';
 
 /**
- * Finds the public key of a token among those of its provider. Rejects with a JOSEError if it is
- * not among them, as for a provider with a shared secret, or with ApiError `service_unavailable`.
+ * Finds the public key of a token among its provider's keys. Rejects with a JOSEError if there is
+ * none, as for a provider with a shared secret, or with ApiError `service_unavailable`.
  */
 export function keysOfProvider(
   keys: Pick<KeySets, 'of' | 'renewed'>,

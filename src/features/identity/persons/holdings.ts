@@ -5,7 +5,7 @@ import { keepErased } from './persons.ts';
 
 export const IDENTITY_SECRET = 'identity_secret';
 
-/** The identities of a person stay when it is erased, so that its tokens stay refused. */
+/** The identities of a person stay after its erasure, so that its tokens are still refused. */
 export const identityHoldings: Holdings = {
   tables: {
     identity_providers: { account: 'last' },

@@ -4,7 +4,7 @@ import { WITHOUT_ADDRESS } from '../../../core/accounts/actors/users.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 
-/** Returns what `identities` keeps of a person that an issuer names: HMAC-SHA-256 of both. */
+/** Returns the hash in `identities` of a person that an issuer names: HMAC-SHA-256 of both. */
 export function identityHash(secret: string, issuer: string, subject: string): Buffer {
   return createHmac('sha256', secret)
     .update(JSON.stringify([issuer, subject]))
@@ -15,11 +15,11 @@ export interface IdentityKey {
   readonly accountId: string;
   readonly hash: Buffer;
   readonly customer: boolean;
-  /** Null where the subject is no id of the account. */
+  /** Null if the subject is no id of the account. */
   readonly externalId: string | null;
 }
 
-/** What is known of an identity. */
+/** The known facts of an identity. */
 export interface FoundIdentity {
   /** The actor that tokens of this identity named last, or null. */
   readonly known_id: string | null;
@@ -37,12 +37,12 @@ export async function findIdentity(
   return found!;
 }
 
-/** Two transactions that find no person do not both make one. */
+/** Locks the identity, so that two transactions that find no person do not both create one. */
 export async function lockIdentity(tx: Tx, { accountId, hash }: IdentityKey): Promise<void> {
   await tx.query(LOCK, `${accountId} ${hash.toString('hex')}`);
 }
 
-/** Notes whom an identity names; one that named a person who was erased keeps naming that one. */
+/** Notes whom an identity names. An identity that named an erased person keeps naming it. */
 export async function noteIdentity(
   db: Db,
   { accountId, hash }: Pick<IdentityKey, 'accountId' | 'hash'>,
@@ -61,8 +61,8 @@ export interface NewPerson {
 }
 
 /**
- * Creates the actor of a person. Returns its id, or undefined if another one has the external id,
- * also one of a transaction that ends meanwhile.
+ * Creates the actor of a person. Returns its id, or undefined if another actor has the external id,
+ * possibly from a concurrent transaction.
  */
 export async function insertPerson(tx: Tx, person: NewPerson): Promise<string | undefined> {
   const { accountId, customer, name, handle, roleId, externalId } = person;
@@ -71,8 +71,8 @@ export async function insertPerson(tx: Tx, person: NewPerson): Promise<string | 
 }
 
 /**
- * Makes the actor a user with this address, or, where another user has it or it is null, with one
- * that receives no mail (RFC 2606). Returns whether the address is its own.
+ * Makes the actor a user with this address. If the address is null or another user has it, the user
+ * gets an address that receives no mail (RFC 2606). Returns whether the address is its own.
  */
 export async function insertUser(
   tx: Tx,

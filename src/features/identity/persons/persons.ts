@@ -15,15 +15,15 @@ import {
   noteIdentity,
 } from './identity-store.ts';
 
-/** A person as an issuer describes it; `subject` alone says who it is. */
+/** A person as an issuer describes it; `subject` alone identifies it. */
 export interface NamedPerson {
   readonly subject: string;
   readonly name?: string | undefined;
-  /** Only of an address that the issuer does not call unverified. */
+  /** Set only for an address that the issuer does not call unverified. */
   readonly email?: string | undefined;
 }
 
-/** The persons whom identity providers name, made at their first use where the provider says so. */
+/** The persons whom identity providers name, created at their first use if the provider allows. */
 export class Persons {
   readonly #database: Database;
   readonly #secret: string;
@@ -36,7 +36,7 @@ export class Persons {
 
   /**
    * Returns the id of the actor, which may be deactivated. Rejects with ApiError
-   * `invalid_credentials` if there is no such person and none is made, or it was erased.
+   * `invalid_credentials` if there is no such person and none is created, or it was erased.
    */
   async personOf(provider: ProviderRow, named: NamedPerson): Promise<string> {
     const key = keyOf(this.#secret, provider, named.subject);
@@ -53,8 +53,8 @@ export class Persons {
 }
 
 /**
- * Keeps the identities of a person that is being erased, also those that no token has shown yet:
- * the subjects that are its external id.
+ * Keeps the identities of a person that is being erased, including the unused identities whose
+ * subject is its external id.
  */
 export async function keepErased(
   tx: Tx,
@@ -101,7 +101,7 @@ async function readPerson(
   throw new ApiError('invalid_credentials', `The person of this token is no ${nounOf(provider)}.`);
 }
 
-/** Whatever came meanwhile, by a token or by its external id, is the person. */
+/** Creates the person, unless one arrived meanwhile by a token or by its external id. */
 async function makePerson(
   tx: Tx,
   provider: ProviderRow,
@@ -112,7 +112,7 @@ async function makePerson(
   const known = await readPerson(tx, provider, key);
   if (known !== undefined) return known;
   const { accountId, customer, externalId } = key;
-  // A customer gets no address: mail finds the cases of a customer by it.
+  // A customer gets no address, because mail finds the cases of a customer by address.
   const email = !customer && named.email !== undefined && isEmail(named.email) ? named.email : null;
   const name = [...oneLine(named.name ?? email ?? '')].slice(0, NAME_CHARACTERS).join('').trim();
   const id = await insertPerson(tx, {
@@ -123,7 +123,7 @@ async function makePerson(
     handle: null,
     roleId: customer ? null : provider.role_id,
   });
-  // Another transaction has made it, and is committed by now.
+  // Another transaction has created the person and committed by now.
   if (id === undefined) return requirePerson(await readPerson(tx, provider, key));
   if (!customer && (await insertUser(tx, accountId, id, email)) && email !== null) {
     await tx.kysely.updateTable('actors').set({ handle: email.toLowerCase() }).where('id', '=', id).execute();

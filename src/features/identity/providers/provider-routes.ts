@@ -35,7 +35,7 @@ import {
   updateProvider,
 } from './provider-store.ts';
 
-/** Routes for identity providers (docs/contract.md#identity-providers), for admins. */
+/** Returns the routes of identity providers (docs/contract.md#identity-providers), for admins. */
 export function providerRoutes({ database, guard }: Pick<NodeParts, 'database' | 'guard'>): Route[] {
   const common = { since: '1.3.harbor', agents: false } as const;
   return [
@@ -117,7 +117,7 @@ export function providerRoutes({ database, guard }: Pick<NodeParts, 'database' |
         const changes = changesOf(before, body);
         checkProvider({ ...before, ...changes });
         const fields = Object.keys(body);
-        // New claims or keys may make other persons of the same tokens.
+        // New claims or keys may make the same tokens name other persons.
         const endsCredentials = fields.some((field) => ENDING.has(field));
         const row = await updateProvider(tx, before, changes, { endsCredentials });
         await record(tx, principal, 'identity_provider.updated', row, { fields });
@@ -144,7 +144,7 @@ export function providerRoutes({ database, guard }: Pick<NodeParts, 'database' |
 
 const LIST = defineList('identity providers', ['time', 'text']);
 
-/** Fields that decide what a token proves. */
+/** Fields that affect the meaning of a token. */
 const ENDING: ReadonlySet<string> = new Set([
   'audience',
   'jwks_url',
@@ -157,7 +157,7 @@ const ENDING: ReadonlySet<string> = new Set([
 function changesOf(before: ProviderRow, body: UpdateIdentityProviderBody) {
   const { name, audience, algorithms, claims = {}, provision, role_id } = body;
   const hasSecret = hasKeys(body) ? body.secret !== undefined : before.secret !== null;
-  // Algorithms of the other kind of keys would verify nothing.
+  // Algorithms for the other kind of keys would verify nothing.
   const others = hasSecret === (before.secret !== null) ? undefined : defaultAlgorithms(hasSecret);
   const next = algorithms ?? others;
   return {
@@ -172,7 +172,7 @@ function changesOf(before: ProviderRow, body: UpdateIdentityProviderBody) {
   };
 }
 
-/** Without the client, its secret goes as well. */
+/** Returns the client's columns; without a client its secret is removed too. */
 function clientColumns({ client_id, client_secret }: UpdateIdentityProviderBody) {
   return {
     ...(client_id === null && { client_secret: null }),
@@ -197,7 +197,7 @@ function claimColumns({
   };
 }
 
-/** A key could otherwise make admins that its own maker never saw. */
+/** Refuses admin roles to API keys, which could otherwise make admins unknown to their maker. */
 async function requireRole(tx: Tx, principal: Principal, roleId: string): Promise<void> {
   const role = await findRoleById(tx, principal.accountId, roleId);
   requireGrant(principal, role);

@@ -19,7 +19,7 @@ export async function insertProvider(
   tx: Tx,
   provider: Omit<Insertable<Schema['identity_providers']>, 'id'>,
 ): Promise<ProviderRow> {
-  // Two requests cannot both take the last place.
+  // Locked, so that two requests cannot both take the last place.
   await lockAccount(tx, provider.account_id);
   const known = await readProviders(tx, provider.account_id);
   if (known.some(({ issuer }) => issuer === provider.issuer)) {
@@ -51,13 +51,13 @@ export function lockProvider(tx: Tx, accountId: string, id: string): Promise<Pro
     .executeTakeFirstOrThrow(() => notFound('identity provider', 'id'));
 }
 
-/** Returns every provider of an account, the oldest first: few. */
+/** Returns the few providers of an account, oldest first. */
 export async function readProviders(db: Db, accountId: string): Promise<ProviderRow[]> {
   return db.query(READ_OF_ACCOUNT, accountId);
 }
 
 /**
- * Changes a locked provider. `endsCredentials`: its tokens are verified again, and tickets and
+ * Changes a locked provider. With `endsCredentials`, its tokens are verified again, and tickets and
  * sockets that came by them end.
  */
 export async function updateProvider(
@@ -81,8 +81,8 @@ export async function updateProvider(
 }
 
 /**
- * Removes a locked provider, and ends the sessions that began there. Its persons stay, and so do
- * the hashes of their identities.
+ * Removes a locked provider and ends the sessions that began there. Its persons stay, with the
+ * hashes of their identities.
  */
 export async function deleteProvider(tx: Tx, provider: ProviderRow): Promise<void> {
   await endSignInsOfProvider(tx, provider.id);
@@ -90,7 +90,7 @@ export async function deleteProvider(tx: Tx, provider: ProviderRow): Promise<voi
   await changed(tx, provider);
 }
 
-/** The identity providers of an account, newest first; searched by their names and issuers. */
+/** The identity providers of an account, newest first; searchable by name and issuer. */
 export const PROVIDERS = defineAccountList<ProviderRow>({
   name: 'identity-providers',
   columns: 't.*',
@@ -98,12 +98,12 @@ export const PROVIDERS = defineAccountList<ProviderRow>({
   search: ['t.name', 't.issuer'],
 });
 
-/** The subject of rights that changes with the set of an account's providers. */
+/** Returns the subject of rights that changes with the set of an account's providers. */
 export function providersOf(accountId: string): string {
   return `identity_providers ${accountId}`;
 }
 
-/** Must end every change: nodes cache providers, and what tokens of theirs prove. */
+/** Announces a change, as every change must: nodes cache providers and what their tokens prove. */
 async function changed(tx: Tx, { id, account_id }: ProviderRow): Promise<void> {
   await enqueueRightsChanged(tx, [id, providersOf(account_id)]);
 }

@@ -46,7 +46,7 @@ export function checkNewProvider(body: CreateIdentityProviderBody, guard: Addres
   });
 }
 
-/** Checks what a change says by itself. Throws ApiError. */
+/** Checks the parts of a change that need no provider. Throws ApiError. */
 export function checkProviderChange(body: UpdateIdentityProviderBody, guard: AddressGuard): void {
   checkKeys(body, guard);
   if (body.algorithms !== undefined && hasKeys(body)) {
@@ -54,7 +54,7 @@ export function checkProviderChange(body: UpdateIdentityProviderBody, guard: Add
   }
 }
 
-/** Checks a provider as a change would leave it. Throws ApiError. */
+/** Checks a provider in its state after a change. Throws ApiError. */
 export function checkProvider(
   row: Pick<ProviderRow, 'algorithms' | 'provision' | 'role_id'> & ClientFields,
 ): void {
@@ -99,7 +99,7 @@ type KeyFields = {
 const KEY_SOURCES = ['jwks_url', 'jwks', 'secret'] as const;
 const ROLE_MISSING = 'Name the role of the users that are made at their first use.';
 
-/** The issuer is only compared, but its form says that it can be what it claims. */
+/** Checks the form of the issuer, which is otherwise only compared. */
 function checkIssuer(issuer: string, guard: AddressGuard): void {
   const url = URL.parse(issuer);
   if (url?.protocol === 'http:' && LOOPBACK.has(targetOf(url).host)) return;
@@ -144,7 +144,7 @@ function checkAlgorithms(algorithms: readonly IdentityAlgorithm[], hasSecret: bo
 
 type ClientFields = Pick<ProviderRow, 'client_id' | 'client_secret' | 'person' | 'secret'>;
 
-/** Sign-in is for the team, and ID tokens are verified with public keys. */
+/** Checks the client: sign-in is for the team, and ID tokens are verified with public keys. */
 function checkClient({ client_id, client_secret, person, secret }: ClientFields): void {
   if (client_id === null) {
     if (client_secret !== null) throw missingField('client_id', 'Send the id of the client as well.');

@@ -1,21 +1,21 @@
 import { REFRESH_TOKEN_DAYS } from '@parley/protocol/resources/token.ts';
 
 /**
- * Has the refresh token of a session. Only `/v1/auth/session` reads it
+ * Contains the refresh token of a session. Only `/v1/auth/session` reads it
  * (docs/decisions.md#the-cookie-of-a-session-is-for-this-host-alone).
  */
 export const SESSION_COOKIE = '__Host-parley_session';
-/** Has a sign-in that is under way (flow-seal.ts). */
+/** Contains a sign-in that is under way (flow-seal.ts). */
 export const FLOW_COOKIE = '__Host-parley_sign_in';
 
-/** Seconds from the begin of a sign-in to its end. */
+/** Seconds from the start of a sign-in to its end. */
 export const FLOW_S = 600;
 
 const SESSION_S = REFRESH_TOKEN_DAYS * 24 * 60 * 60;
 
 /** Values of Set-Cookie. */
 export const sessionCookie = (token: string) => cookie(SESSION_COOKIE, token, 'Strict', SESSION_S);
-/** `Lax`, because the browser comes back from the provider by a link from another site. */
+/** `Lax`, because the browser returns from the provider by a link from another site. */
 export const flowCookie = (sealed: string) => cookie(FLOW_COOKIE, sealed, 'Lax', FLOW_S);
 export const NO_SESSION_COOKIE = cookie(SESSION_COOKIE, '', 'Strict', 0);
 export const NO_FLOW_COOKIE = cookie(FLOW_COOKIE, '', 'Lax', 0);

@@ -2,19 +2,20 @@ import { hash } from 'node:crypto';
 import { EncryptJWT, jwtDecrypt } from 'jose';
 import { FLOW_S } from './cookies.ts';
 
-/** A sign-in that is under way, which the browser keeps: nodes keep nothing of it. */
+/** A sign-in that is under way, kept only by the browser. */
 export interface Flow {
   readonly provider: string;
   readonly state: string;
   readonly nonce: string;
-  /** Of PKCE. */
+  /** The PKCE verifier. */
   readonly verifier: string;
   /** A path of this server. */
   readonly returnTo: string;
 }
 
 /**
- * Encrypts flows with a key that all nodes share, so that a browser can neither read nor make one.
+ * Encrypts flows with a key that all nodes share, so that a browser can neither read nor forge
+ * them.
  */
 export class FlowSeal {
   readonly #key: Buffer;
@@ -30,7 +31,7 @@ export class FlowSeal {
       .encrypt(this.#key);
   }
 
-  /** Returns undefined for what no node has sealed, or longer than FLOW_S ago. */
+  /** Returns undefined for a value that no node has sealed, or that is older than FLOW_S. */
   async open(sealed: string): Promise<Flow | undefined> {
     try {
       const { payload } = await jwtDecrypt<Flow>(sealed, this.#key, {

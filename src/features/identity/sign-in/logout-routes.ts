@@ -12,7 +12,7 @@ export interface LogoutRoutesOptions extends Pick<NodeParts, 'database' | 'log'>
   readonly keys: KeySets;
 }
 
-/** Where identity providers end sessions (OpenID Connect Back-Channel Logout 1.0). */
+/** Returns the routes of logouts by providers (OpenID Connect Back-Channel Logout 1.0). */
 export function logoutRoutes(options: LogoutRoutesOptions): PublicRoutes {
   return {
     '/v1/auth/backchannel-logout': {
@@ -33,10 +33,10 @@ export function logoutRoutes(options: LogoutRoutesOptions): PublicRoutes {
 }
 
 /**
- * Several accounts may trust one issuer, each with keys of its own, so the token counts for those
- * whose keys verify it. They are asked side by side: keys that cannot be read stop no other
- * account. Throws ApiError `service_unavailable` if none accepts the token and the keys of one
- * cannot be read, and otherwise LogoutRefused.
+ * Ends sessions in the accounts whose keys verify the token: several accounts may trust one issuer,
+ * each with its own keys. They are checked in parallel: unreadable keys stop no other account.
+ * Throws ApiError `service_unavailable` if none accepts the token and the keys of one cannot be
+ * read, and otherwise LogoutRefused.
  */
 async function logOut({ database, keys, log }: LogoutRoutesOptions, token: string): Promise<void> {
   const { issuer, clientIds } = claimedParties(token);

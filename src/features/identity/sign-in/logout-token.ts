@@ -6,12 +6,12 @@ export interface LogoutToken extends LogoutTarget {
   readonly jti: string;
 }
 
-/** The token is not one by which this provider may end sessions. The message has nothing of it. */
+/** This provider may end no sessions by this token. The message quotes nothing from the token. */
 export class LogoutRefused extends Error {
   override readonly name = 'LogoutRefused';
 }
 
-/** What a token claims to be, not verified: for a look-up in our own table alone. */
+/** Returns the unverified issuer and clients of a token, only for a look-up in our own table. */
 export function claimedParties(token: string): {
   readonly issuer: string;
   readonly clientIds: readonly string[];
@@ -29,8 +29,8 @@ export function claimedParties(token: string): {
 }
 
 /**
- * Verifies a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6). Rejects with
- * LogoutRefused; whether `jti` is new, the caller checks.
+ * Verifies a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6), except that the caller
+ * checks whether `jti` is new. Rejects with LogoutRefused.
  */
 export async function verifyLogoutToken(
   token: string,

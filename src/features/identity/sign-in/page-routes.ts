@@ -4,7 +4,7 @@ import { htmlPage } from '../../../api/documents/pages/html-page.ts';
 import type { PublicAnswer } from '../../../api/pipeline/public-routes.ts';
 import type { OfferedProvider } from './sign-in-providers.ts';
 
-/** Never cached, and never part of another page. */
+/** Headers of pages that are never cached, and never part of another page. */
 export const PRIVATE = {
   'Cache-Control': 'no-store',
   'Cross-Origin-Resource-Policy': 'same-origin',
@@ -16,7 +16,7 @@ export interface Choices {
   readonly returnTo: string;
 }
 
-/** The page with the providers to sign in by. */
+/** Returns the page with the providers to sign in by. */
 export function choicesPage({ providers, returnTo }: Choices): PublicAnswer {
   if (providers.length === 0) {
     return page(404, 'Sign in', [
@@ -31,7 +31,7 @@ ${providers.map(({ id, name }) => html`<li><a href="${beginPath(id, returnTo)}">
   ]);
 }
 
-/** The page of a sign-in that has failed, with a sentence for the person. */
+/** Returns the page of a failed sign-in, with a sentence for the person. */
 export function failurePage(status: number, sentence: string, again: string): PublicAnswer {
   return page(status, 'You are not signed in', [
     html`<p role="alert">${sentence}</p>

@@ -11,7 +11,7 @@ import type { Flow } from './flow-seal.ts';
 /** A provider with a client of ours. */
 export type SignInProvider = ProviderRow & { readonly client_id: string };
 
-/** What the provider says of the person, in an ID token with a verified signature. */
+/** The provider's claims about the person, in an ID token with a verified signature. */
 export interface PersonClaims {
   readonly iss: string;
   readonly sub: string;
@@ -21,7 +21,7 @@ export interface PersonClaims {
   readonly [claim: string]: unknown;
 }
 
-/** The provider refused, or what came from it does not prove what it should. */
+/** The provider refused, or its answer does not prove what it should. */
 export class SignInRefused extends Error {
   override readonly name = 'SignInRefused';
 }
@@ -33,7 +33,7 @@ export class SignInRefused extends Error {
 export class RelyingParty {
   readonly #guard: AddressGuard;
   readonly #fetch: GuardedRequest['fetch'];
-  /** What discovery has found, by provider and its last change. */
+  /** The results of discovery, by provider and its last change. */
   readonly #known = new LRUCache<string, Promise<OpenId.Configuration>>({
     ...bounded(MAX_KNOWN),
     ttl: KNOWN_MS,
@@ -45,8 +45,8 @@ export class RelyingParty {
   }
 
   /**
-   * Returns where to send the browser, and what it has to keep. Rejects with OutboundError or an
-   * error of openid-client if the provider cannot be used.
+   * Returns the address for the browser, and what the browser has to keep. Rejects with
+   * OutboundError or an error of openid-client if the provider cannot be used.
    */
   async begin(
     provider: SignInProvider,
@@ -68,7 +68,7 @@ export class RelyingParty {
   }
 
   /**
-   * Trades the code in `query`, with which the browser came back, for the claims of the person.
+   * Trades the code in `query`, with which the browser returned, for the claims of the person.
    * Rejects with SignInRefused, or as `begin` does.
    */
   async finish(
@@ -96,7 +96,7 @@ export class RelyingParty {
     }
   }
 
-  /** Reads the provider's discovery document, or returns what it was ten minutes ago at most. */
+  /** Reads the provider's discovery document, or returns a copy that is at most ten minutes old. */
   discover(provider: SignInProvider): Promise<OpenId.Configuration> {
     const key = `${provider.id} ${provider.updated_at}`;
     const known = this.#known.get(key);
@@ -118,12 +118,12 @@ export class RelyingParty {
     const metadata = { [client.clockTolerance]: SKEW_S };
     return client.discovery(url, id, metadata, authenticationOf(client, secret), {
       [client.customFetch]: this.#fetch as OpenId.CustomFetch,
-      // An ID token is trusted for its signature, not for the connection that it came by.
+      // An ID token is trusted for its signature, not for the connection that delivered it.
       execute: [client.enableNonRepudiationChecks, ...(isPlain ? [client.allowInsecureRequests] : [])],
     });
   }
 
-  /** Asks for the profile where the ID token lacks a claim that a new person is made of. */
+  /** Fetches the profile if the ID token lacks a claim that a new person needs. */
   async #moreOf(
     configuration: OpenId.Configuration,
     { provision, name_claim, email_claim }: SignInProvider,
@@ -142,12 +142,12 @@ const SKEW_S = 60;
 const MAX_KNOWN = 1_000;
 const KNOWN_MS = 10 * 60_000;
 
-/** Loaded at the first sign-in, because most nodes never see one. */
+/** Loads the library at the first sign-in, because most nodes never see one. */
 function openId(): Promise<typeof OpenId> {
   return import('openid-client');
 }
 
-/** Basic is what a client has unless its provider takes only the other one. */
+/** Returns Basic authentication unless the provider accepts only the other method. */
 function authenticationOf(client: typeof OpenId, secret: string | null): OpenId.ClientAuth {
   if (secret === null) return client.None();
   const [basic, post] = [client.ClientSecretBasic(secret), client.ClientSecretPost(secret)];
@@ -166,7 +166,7 @@ function requireAlgorithm({ algorithms }: SignInProvider, idToken: string): void
 
 /**
  * Throws SignInRefused for an ID token that would be refused as a credential
- * (tokens/token-claims.ts) and that the library accepts.
+ * (tokens/token-claims.ts) although the library accepts it.
  */
 function requireSignIn(claims: PersonClaims): void {
   if (Object.hasOwn(claims, 'events')) throw new SignInRefused('A token about events is no sign-in.');
@@ -175,7 +175,7 @@ function requireSignIn(claims: PersonClaims): void {
   }
 }
 
-/** Returns undefined for what is no answer of the provider: a lost connection, a fault of ours. */
+/** Returns undefined if the provider did not answer: a lost connection, or a fault of ours. */
 function refusalOf(client: typeof OpenId, error: unknown): SignInRefused | undefined {
   if (error instanceof client.AuthorizationResponseError || error instanceof client.ResponseBodyError) {
     return new SignInRefused(`The identity provider refused (${codeOf(error.error)}).`, { cause: error });
@@ -187,10 +187,10 @@ function refusalOf(client: typeof OpenId, error: unknown): SignInRefused | undef
   return undefined;
 }
 
-/** Codes of openid-client for requests that had no answer. */
+/** Codes of openid-client for requests without an answer. */
 const OUTBOUND = new Set(['OAUTH_TIMEOUT', 'OAUTH_ABORT']);
 
-/** An error code of OAuth has no other characters; anything else is not shown. */
+/** Returns an error code of OAuth; text with other characters is not shown. */
 function codeOf(code: string): string {
   return /^[\w.-]{1,60}$/.test(code) ? code : 'no error code';
 }

@@ -1,4 +1,4 @@
-/** Where a sign-in ends unless it says otherwise. */
+/** The default destination after a sign-in. */
 const DEFAULT_RETURN = '/docs';
 
 /** Returns the path and query of a page of this server, or undefined for any other address. */

@@ -17,8 +17,8 @@ export interface SessionRoutesOptions extends Pick<NodeParts, 'database' | 'toke
 }
 
 /**
- * Begins a session by an invitation, trades its cookie for an access token, and ends it. The cookie
- * is read here and nowhere else (docs/contract.md#sign-in).
+ * Returns the routes that begin a session by an invitation, trade its cookie for an access token,
+ * and end it. The cookie is read only here (docs/contract.md#sign-in).
  */
 export function sessionRoutes({ database, tokens, urls, secret }: SessionRoutesOptions): PublicRoutes {
   return {
@@ -67,7 +67,7 @@ const EMPTY: PublicAnswer = { status: 204, body: null, headers: PRIVATE };
 
 /**
  * Returns the refresh token, or undefined for a browser without a session. Throws ApiError
- * `insufficient_permissions` unless the page is of this server.
+ * `insufficient_permissions` unless the page belongs to this server.
  */
 function tokenIn(request: StreamedRequest, publicUrl: string): string | undefined {
   const token = readCookie(request.cookie, SESSION_COOKIE);
@@ -75,7 +75,7 @@ function tokenIn(request: StreamedRequest, publicUrl: string): string | undefine
   return token;
 }
 
-/** Browsers name the origin of every page in a POST, a PUT and a DELETE. */
+/** Requires a page of this server. Browsers send the page's origin with POST, PUT and DELETE. */
 function requireOwnPage({ origin }: StreamedRequest, publicUrl: string): void {
   if (origin === new URL(publicUrl).origin) return;
   const message = 'Only pages of this server can call this endpoint.';

@@ -9,8 +9,8 @@ export interface OfferedProvider {
 }
 
 /**
- * Returns the providers by which people of an account sign in, by name; without an account those of
- * the only account of the deployment that has any, since names of other accounts are not shown.
+ * Returns the providers by which people of an account sign in, by name. Without an account, returns
+ * those of the deployment's only account that has any, because names of other accounts are secret.
  */
 export async function offeredProviders(db: Db, accountId: string | null): Promise<OfferedProvider[]> {
   const found = await db.query(OFFERED, accountId);
@@ -18,13 +18,13 @@ export async function offeredProviders(db: Db, accountId: string | null): Promis
   return isOneAccount ? found.map(({ id, name }) => ({ id, name })) : [];
 }
 
-/** Returns undefined if no one can sign in by a provider with this id. */
+/** Returns undefined if people cannot sign in by a provider with this id. */
 export async function readSignInProvider(db: Db, id: string): Promise<SignInProvider | undefined> {
   const [provider] = await db.query(READ, id);
   return provider;
 }
 
-/** Returns the providers that a logout token may be of: few, one for each account at most. */
+/** Returns the possible providers of a logout token: at most one for each account. */
 export async function readProvidersOfClient(
   db: Db,
   issuer: string,

@@ -29,8 +29,8 @@ export interface SignInParts extends Pick<NodeParts, 'database' | 'tokens' | 'ur
 const CALLBACK_PATH = `${SIGN_IN_PATH}/callback/`;
 
 /**
- * Sign-in by an identity provider, for browsers (docs/contract.md#sign-in): they follow links and
- * redirects, so there is no version, and what goes wrong is a page.
+ * Returns the routes of sign-in by an identity provider, for browsers (docs/contract.md#sign-in):
+ * they follow links and redirects, so there is no version, and errors are pages.
  */
 export function signInRoutes(parts: SignInParts): PublicRoutes {
   return {
@@ -41,7 +41,7 @@ export function signInRoutes(parts: SignInParts): PublicRoutes {
   };
 }
 
-/** Lists what a page may offer, as JSON. */
+/** Returns the handler that lists providers for a page, as JSON. */
 function listing({ database }: SignInParts): LimitedHandler {
   return async ({ query }) => {
     const providers = await offeredProviders(database, new URLSearchParams(query).get('account'));
@@ -60,8 +60,7 @@ async function begin(parts: SignInParts, request: StreamedRequest): Promise<Publ
   const elsewhere = loopbackName(request, urls.public);
   if (elsewhere !== undefined) return redirect(302, `${elsewhere}${SIGN_IN_PATH}?${query}`);
   const id = query.get('provider');
-  // A page of another site must not sign people in as someone else: it may only lead to the
-  // choices.
+  // A page of another site must not sign people in as someone else: it may only open the choices.
   const isOwnStep = !FOREIGN.has(request.site ?? '');
   if (id === null) {
     const providers = await offeredProviders(database, query.get('account'));
@@ -144,7 +143,7 @@ function failed(
   return failurePage(502, `${name} cannot be reached, or is not set up for this server.`, again);
 }
 
-/** Ended in any case: a second try begins with a state of its own. */
+/** Removes the flow's cookie: a second try begins with a new state. */
 function withoutFlow(answer: PublicAnswer): PublicAnswer {
   return { ...answer, cookies: [NO_FLOW_COOKIE] };
 }
@@ -154,19 +153,19 @@ function redirect(status: 302 | 303, location: string, cookies: readonly string[
   return { status, body: null, headers, cookies };
 }
 
-/** The address to register at the provider. */
+/** Returns the address to register at the provider. */
 function redirectUriOf(publicUrl: string, providerId: string): string {
   return `${publicUrl}${CALLBACK_PATH}${providerId}`;
 }
 
 /**
- * Returns the URL of this node where a loopback host of another name was asked: the provider sends
- * the browser to the public one, which must have the cookie.
+ * Returns the public URL if the request used another name of a loopback host: the provider
+ * redirects the browser to the public URL, which must have the cookie.
  */
 function loopbackName({ host }: StreamedRequest, publicUrl: string): string | undefined {
   const { host: own, origin } = new URL(publicUrl);
   return host !== own && isLoopbackHost(host) && isLoopbackOrigin(origin) ? publicUrl : undefined;
 }
 
-/** Of Sec-Fetch-Site. A person who types the address or follows a link in a mail sends `none`. */
+/** Values of Sec-Fetch-Site. A typed address and a link in a mail send `none`. */
 const FOREIGN: ReadonlySet<string> = new Set(['cross-site', 'same-site']);

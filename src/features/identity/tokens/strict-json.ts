@@ -14,10 +14,10 @@ export function parseStrictObject(text: string): Readonly<Record<string, unknown
   return isSingular(text) ? (value as Readonly<Record<string, unknown>>) : undefined;
 }
 
-/** Deeper values than a token needs would only cost time. */
+/** Greater depth than a token needs would only cost time. */
 const MAX_DEPTH = 16;
 
-/** Returns whether no object of this valid JSON has a member twice, and none is too deep. */
+/** Returns whether no object in this valid JSON has a duplicate member, and none is too deep. */
 function isSingular(text: string): boolean {
   const open: (Set<string> | undefined)[] = [];
   let name: string | undefined;
@@ -36,5 +36,5 @@ function isSingular(text: string): boolean {
   return true;
 }
 
-/** What structures valid JSON: brackets, colons, and strings, which may hold both. */
+/** Tokens that structure valid JSON: brackets, colons, and strings, which may contain both. */
 const TOKENS = /[{}[\]:]|"(?:[^"\\]|\\.)*"/g;

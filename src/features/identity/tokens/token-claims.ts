@@ -3,9 +3,9 @@ import type { NamedPerson } from '../persons/persons.ts';
 import type { ProviderRow } from '../providers/provider-store.ts';
 import { refused } from './token-form.ts';
 
-/** What a token with a valid signature says. */
+/** The claims of a token with a valid signature. */
 export interface ProvenClaims extends NamedPerson {
-  /** In milliseconds since 1970, like the others. */
+  /** In milliseconds since 1970, like the next fields. */
   readonly issuedAtMs: number;
   /** `statedEndMs` with the tolerated skew. */
   readonly expiresAtMs: number;
@@ -27,7 +27,7 @@ export function readClaims(provider: ProviderRow, claims: Claims, nowMs: number)
 }
 
 /**
- * Returns whom claims are about. Throws ApiError `invalid_credentials` without a usable subject.
+ * Returns the person of the claims. Throws ApiError `invalid_credentials` without a usable subject.
  */
 export function namedBy(provider: ProviderRow, claims: Claims): NamedPerson {
   const subject = claimOf(claims, provider.subject_claim);
@@ -45,8 +45,8 @@ export function namedBy(provider: ProviderRow, claims: Claims): NamedPerson {
 }
 
 /**
- * Applications that sign tokens for their own persons often leave the claim out. Some providers
- * write it as text; whatever is neither of the two true values does not verify.
+ * Returns whether the address is verified. Applications that sign tokens for their own persons
+ * often leave the claim out, and some providers write it as text; any other value does not verify.
  */
 function isVerified(claim: unknown): boolean {
   return claim === undefined || claim === true || claim === 'true';
@@ -83,7 +83,7 @@ function claimOf(claims: Claims, name: string): unknown {
   return Object.hasOwn(claims, name) ? claims[name] : undefined;
 }
 
-/** What clocks may differ. */
+/** Tolerated difference between clocks. */
 const SKEW_MS = 60_000;
 /** The last second of the year 9999. */
 const MAX_SECONDS = 253_402_300_799;

@@ -2,7 +2,7 @@ import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { IDENTITY_ALGORITHMS, type IdentityAlgorithm } from '@parley/protocol/resources/identity-provider.ts';
 import { parseStrictObject } from './strict-json.ts';
 
-/** A token that has the form of a signed JWT (RFC 7519). Nothing of it is proven yet. */
+/** A token in the form of a signed JWT (RFC 7519). None of its claims is proven yet. */
 export interface ClaimedToken {
   readonly algorithm: IdentityAlgorithm;
   readonly keyId: string | undefined;
@@ -14,9 +14,9 @@ export interface ClaimedToken {
 const MAX_TOKEN_CHARACTERS = 8_192;
 
 /**
- * Reads the parts of a token strictly: what two readers could read differently is refused. Of the
- * header only `alg`, `kid`, `typ` and `crit` count; keys in it, or addresses of keys, are never
- * used. Throws ApiError `invalid_credentials`.
+ * Reads the parts of a token strictly: ambiguous input is refused. Only `alg`, `kid`, `typ` and
+ * `crit` of the header count; keys in it, or addresses of keys, are never used. Throws ApiError
+ * `invalid_credentials`.
  */
 export function readTokenForm(token: string): ClaimedToken {
   if (token.length > MAX_TOKEN_CHARACTERS) {
@@ -61,7 +61,7 @@ function readIssuer({ iss }: Readonly<Record<string, unknown>>): string {
 
 const TYPES = new Set(['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']);
 
-/** Returns whether the text is the one spelling of some bytes, without padding. */
+/** Returns whether the text is the canonical base64url of some bytes, without padding. */
 function isBase64url(part: string): boolean {
   return BASE64URL.test(part) && Buffer.from(part, 'base64url').toString('base64url') === part;
 }
@@ -76,5 +76,5 @@ function readPart(part: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** A byte order mark is no JSON. */
+/** Keeps a byte order mark, which is no JSON. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -27,8 +27,8 @@ export interface TokenVerifierOptions {
 /**
  * Reads the tokens of identity providers (docs/contract.md#identity-providers). The issuer is only
  * looked up among the providers of the account that the request names: no address and no key comes
- * from a token. What was verified is kept for ten minutes, so that a token costs a verification
- * once, and the authenticator above keeps the caller as that of any other credential.
+ * from a token. Verified tokens are cached for ten minutes, so a token is verified once, and the
+ * authenticator above caches the caller as for any other credential.
  */
 export class TokenVerifier implements ForeignTokens {
   readonly #options: TokenVerifierOptions;

@@ -38,7 +38,7 @@ interface ImportRoutesOptions {
   readonly maxBytes: number;
 }
 
-/** Imports over REST (docs/contract.md#imports), for admins of the account. Closed to agents. */
+/** Returns the routes of imports (docs/contract.md#imports), for admins. Closed to agents. */
 export function importRoutes({ database, store, maxBytes }: ImportRoutesOptions): Route[] {
   const common = { since: '1.3.harbor', agents: false, response: Import } as const;
   const show = async (db: Db, row: ImportRow) => presentImport(row, await uploadedParts(db, store, row.id));

@@ -33,7 +33,7 @@ interface NewImport {
 
 /**
  * Inserts an import, which awaits its upload, or a local one, which waits for the command. Throws
- * ApiError `resource_conflict` if the account has one that has not ended.
+ * ApiError `resource_conflict` if the account has another unfinished import.
  */
 export async function insertImport(tx: Tx, input: NewImport): Promise<ImportRow> {
   const isLocal = input.partBytes === null;
@@ -61,7 +61,7 @@ export function findImport(db: Db, accountId: string, id: string): Promise<Impor
   return importOf(db, accountId, id).executeTakeFirst();
 }
 
-/** Like `findImport`, but locks the row until the transaction ends. */
+/** Returns and locks an import like `findImport`, until the transaction ends. */
 export function lockImport(tx: Tx, accountId: string, id: string): Promise<ImportRow | undefined> {
   return importOf(tx, accountId, id).forUpdate().executeTakeFirst();
 }
@@ -101,8 +101,8 @@ export function readImports(db: Db, accountId: string, page: KeysetPage): Promis
 }
 
 /**
- * Queues a locked import to begin, or to go on where it stopped. `options` replaces its own. Throws
- * ApiError `resource_conflict` if the account has another one that has not ended.
+ * Queues a locked import to begin or to continue. `options` replaces its own. Throws ApiError
+ * `resource_conflict` if the account has another unfinished import.
  */
 export async function queueImport(tx: Tx, { id }: ImportRow, options?: ImportOptions): Promise<ImportRow> {
   return await tx.kysely
@@ -146,7 +146,7 @@ export interface ImportState {
   readonly total: number;
 }
 
-/** Keeps how far an import has come. Throws if it was taken over or has ended. */
+/** Stores the progress of an import. Throws if it was taken over or has ended. */
 export async function saveState(tx: Tx, { id, fence }: ImportTaken, state: ImportState): Promise<void> {
   const { position, counts, done, total } = state;
   const kept = await tx.query(SAVE_STATE, id, fence, position, JSON.stringify(counts), done, total);
@@ -162,8 +162,8 @@ interface ImportEnd {
 }
 
 /**
- * Ends an import and forgets its token. A completed one forgets its parts, which are then removed.
- * Returns false and changes nothing if it was taken over or has ended.
+ * Ends an import and forgets its token. A completed import forgets its parts, which are then
+ * removed. Returns false and changes nothing if it was taken over or has ended.
  */
 export async function endImport(
   tx: Tx,
@@ -207,7 +207,7 @@ export async function endImportsOf(tx: Tx, accountId: string): Promise<boolean> 
   return ended.length > 0;
 }
 
-/** Removes parts that are not needed any more, abandoned imports, and old ones. */
+/** Removes parts that are not needed any more, abandoned imports, and old imports. */
 export async function tidyImports(db: { transaction<T>(run: (tx: Tx) => Promise<T>): Promise<T> }) {
   await db.transaction(async (tx) => {
     await tx.query(CANCEL_ABANDONED);
@@ -251,8 +251,8 @@ const LIST = keysetList<[accountId: string], ImportRow>({
 const OPEN = `status IN ('queued', 'running')`;
 
 /**
- * SQL: imports `q` that no process holds. In a waiting one of the version before `lease_until` is
- * null; that version begins it within two seconds.
+ * SQL: imports `q` that no process holds. A waiting import of the version before has no
+ * `lease_until`; that version begins it within two seconds.
  */
 const DUE = `q.${OPEN} AND coalesce(q.lease_until, q.updated_at + interval '2 seconds') <= statement_timestamp()`;
 
@@ -262,8 +262,8 @@ export const WATCHED_IMPORTS: JobKind<ImportRow>['watched'] = {
 };
 
 /**
- * Those of some ids, or all but local ones, which the command runs itself: waiting ones, and those
- * whose process is gone.
+ * Waiting imports and imports of dead processes, by their ids, or all but local imports, which the
+ * command runs itself.
  */
 export const IMPORTS = new LeasedRows<
   ImportTaken,
@@ -296,7 +296,7 @@ export const IMPORTS = new LeasedRows<
   since: 'q.created_at',
 });
 
-// An import that goes on has not failed as often as its attempts say.
+// Attempts are reset, because an import that progresses has not failed that often.
 const SAVE_STATE = statement<
   [id: string, fence: number, position: number, counts: string, done: number, total: number],
   { id: string }

@@ -12,14 +12,12 @@ import type { ImportRow } from './import-store.ts';
 
 const CONTENT_TYPE = 'application/octet-stream';
 
-/** How many parts an archive has. */
+/** Returns the number of parts of an archive. */
 export function partCount({ size_bytes, part_bytes }: Pick<ImportRow, 'size_bytes' | 'part_bytes'>): number {
   return part_bytes === null ? 0 : Math.ceil(size_bytes / part_bytes);
 }
 
-/**
- * Returns where to send a part. The part of an import is only known once `registerPart` has run.
- */
+/** Returns the upload target of a part. The import knows the part only after `registerPart`. */
 export async function newPart(store: ObjectStore, row: ImportRow, number: number): Promise<UploadUrl> {
   const key = newId('upload');
   const sizeBytes = sizeOfPart(row, number);
@@ -44,7 +42,7 @@ export function requirePart(row: ImportRow, number: number): void {
   if (number > count) throw invalid('number', `The archive has ${count} parts.`);
 }
 
-/** Makes the upload the part of this number; what an earlier one has brought is removed. */
+/** Makes the upload the part with this number; the upload of an earlier part is removed. */
 export async function registerPart(
   tx: Tx,
   row: ImportRow,
@@ -85,7 +83,7 @@ export async function uploadedParts(db: Db, store: ObjectStore, importId: string
   return uploaded;
 }
 
-/** Throws ApiError `resource_conflict` that names a part which was not uploaded. */
+/** Throws ApiError `resource_conflict` that names a missing part. */
 export function requireComplete(row: ImportRow, uploaded: readonly number[]): void {
   const there = new Set(uploaded);
   const count = partCount(row);
@@ -98,8 +96,8 @@ export function requireComplete(row: ImportRow, uploaded: readonly number[]): vo
 }
 
 /**
- * Writes the uploaded parts as one file. Throws ApiError `resource_conflict` for a part that is
- * gone, and `validation_failed` if the whole has another hash than the import says.
+ * Writes the uploaded parts as one file. Throws ApiError `resource_conflict` for a missing part,
+ * and `validation_failed` if the file's hash differs from the import's.
  */
 export async function joinParts(
   db: Db,
@@ -143,7 +141,7 @@ interface Part {
   readonly uploaded_at: string | null;
 }
 
-/** Looks at this many files at once. */
+/** Number of files that are checked at once. */
 const LOOKED_AT_ONCE = 20;
 
 function sizeOfPart(row: ImportRow, number: number): number {

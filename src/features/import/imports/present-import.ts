@@ -9,7 +9,7 @@ import type { ImportRow } from './import-store.ts';
 import { partCount } from './parts.ts';
 import { readReasons } from './remarks.ts';
 
-/** `uploaded`: the numbers of the parts that are there. The token in its options is never shown. */
+/** Returns the import without its token. `uploaded`: the numbers of the uploaded parts. */
 export function presentImport(row: ImportRow, uploaded: readonly number[]): Import {
   const { origin = null, email_domain = null, emails_verified = false } = row.options;
   return {
@@ -56,7 +56,7 @@ export async function readReport(db: Db, row: ImportRow): Promise<ImportReport> 
   };
 }
 
-/** Whether everything that was found in the archive was imported, existed or was skipped. */
+/** Returns whether all contents of the archive were imported, existed or were skipped. */
 export function addsUp(counts: ImportCounts): boolean {
   return Object.values(counts).every(
     ({ in_archive, imported, existed, skipped }) => in_archive === imported + existed + skipped,

@@ -29,7 +29,7 @@ export async function insertRemarks(tx: Tx, rows: readonly RemarkRow[]): Promise
   }
 }
 
-/** The last remark of a type and reason, and how many there are of these. */
+/** The last remark of a type and reason, and the number of such remarks. */
 export interface LastRemark extends Pick<RemarkRow, 'type' | 'reason' | 'record' | 'item'> {
   readonly remarks: number;
 }
@@ -38,7 +38,7 @@ export function readLastRemarks(db: Db, importId: string): Promise<readonly Last
   return db.query(READ_LAST_REMARKS, importId);
 }
 
-/** What a remark counts in addition. */
+/** An amount to add to the count of a remark. */
 export type Addition = Pick<RemarkRow, 'record' | 'item' | 'count'>;
 
 export async function addToRemarks(tx: Tx, importId: string, additions: readonly Addition[]): Promise<void> {

@@ -18,9 +18,9 @@ interface Parts {
 }
 
 /**
- * Makes a conversation of an archive with its members, or adds the members that never were in the
- * one that an earlier import made. Two users have one direct message: an archived one becomes the
- * one that is there. Nothing is sent but `conversation.added`, to open screens of the members.
+ * Creates a conversation of an archive with its members, or adds members that are new to the
+ * conversation of an earlier import. Two users have one direct message: an archived one becomes the
+ * existing one. Only `conversation.added` is sent, to open screens of the members.
  */
 export async function importConversation(
   tx: Tx,
@@ -83,7 +83,7 @@ interface Member {
   readonly role: ArchivedMember['role'];
 }
 
-/** Returns the members, each actor once: several people of an archive may be one of ours. */
+/** Returns the members, each actor once: several people of an archive may be one actor here. */
 async function membersOf(tx: Tx, refs: Refs, { members }: ConversationRecord): Promise<readonly Member[]> {
   const people = await refs.find(
     tx,
@@ -126,7 +126,7 @@ async function findDirect(
   return found;
 }
 
-/** Adds those that never were members, and shows the conversation to them. */
+/** Adds members that never were in the conversation, and shows it to them. */
 async function addMembers(
   tx: Tx,
   { account_id }: ImportRow,
@@ -178,7 +178,7 @@ const INSERT = statement<
         SELECT FROM conversations c WHERE c.account_id = $2 AND c.external_id = $9
       ) THEN $9 END`;
 
-// Customers take part in cases alone, and only as members.
+// Customers participate only in cases, and only as members.
 const ADD_MEMBERS = statement<
   [
     ids: readonly string[],
@@ -203,7 +203,7 @@ const ADD_MEMBERS = statement<
     SELECT d.actor_id, a.deactivated_at IS NULL AS is_active
     FROM added d JOIN actors a ON a.id = d.actor_id`;
 
-/** A group needs an owner: its creator before others, those who can act before placeholders. */
+/** Appoints the owner that a group needs: its creator first, active people before placeholders. */
 const APPOINT_OWNER = statement<[conversationId: string, creator: string | null]>(
   'appoint-owner-of-imported-conversation',
 )`

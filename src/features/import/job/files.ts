@@ -22,7 +22,7 @@ interface FilesOptions extends Pick<NodeParts, 'database' | 'store'> {
   readonly retryMs?: readonly number[];
 }
 
-/** The message that a file is of. */
+/** The message that a file belongs to. */
 interface Owner {
   readonly client_message_id: string;
   /** Actor id. */
@@ -31,14 +31,14 @@ interface Owner {
 
 interface Skipped {
   readonly reason: string;
-  /** A sentence without addresses, since they may contain tokens. */
+  /** A sentence without addresses, because they may contain tokens. */
   readonly detail: string;
 }
 
 /**
- * Stores files of an archive as those of attachments: from the archive itself, or fetched from
- * where it says through the guard of outbound requests. A file that was stored before, by an import
- * that was cut off, is found again.
+ * Stores files of an archive as attachments: from the archive itself, or fetched from their
+ * addresses through the guard of outbound requests. A file that an interrupted import stored is
+ * found again.
  */
 export class ImportedFiles {
   readonly #options: FilesOptions;
@@ -47,7 +47,7 @@ export class ImportedFiles {
     this.#options = options;
   }
 
-  /** Returns which of these files of a message an import has stored. */
+  /** Returns the files of a message that an import has stored. */
   async known(owner: Owner, files: readonly ArchivedFile[]): Promise<ReadonlySet<string>> {
     const refs = await this.#options.refs.find(
       this.#options.database,
@@ -127,7 +127,7 @@ export class ImportedFiles {
     return this.#keep(owner, file, { size: bytes.length, contentType: type }, once(bytes));
   }
 
-  /** Tries again what may pass: no answer, and answers that say so. */
+  /** Retries temporary failures: a missing answer, or an answer that asks for a retry. */
   async #fetched(url: string): Promise<Fetched | Skipped> {
     const { web, store, signal, retryMs = RETRY_MS } = this.#options;
     for (let tries = 0; ; tries++) {
@@ -157,7 +157,7 @@ export class ImportedFiles {
     }
   }
 
-  /** The token goes to hosts of the service alone. */
+  /** Returns the headers; the token goes only to hosts of the service. */
   #headersFor(host: string): Readonly<Record<string, string>> {
     const { source, options } = this.#options.row;
     const isOfService = source === 'slack' && /(^|\.)slack\.com$/.test(host);
@@ -169,7 +169,7 @@ export class ImportedFiles {
     };
   }
 
-  /** Registers the file first, so that bytes of an import that is killed are removed. */
+  /** Registers the file first, so that bytes of a killed import are removed. */
   async #keep(
     owner: Owner,
     file: ArchivedFile,
@@ -205,7 +205,7 @@ export class ImportedFiles {
   }
 }
 
-/** The time of a whole download. */
+/** Time limit for a whole download, in milliseconds. */
 const WHOLE_MS = 120_000;
 const RETRY_MS = [1_000, 5_000];
 const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
@@ -230,7 +230,7 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes;
 }
 
-/** Yields what `bytes` does, and passes on its error before it rejects. */
+/** Yields the items of `bytes`, and passes on its error before it rejects. */
 async function* noting(bytes: AsyncIterable<Buffer>, failed: (error: unknown) => void) {
   try {
     yield* bytes;

@@ -14,7 +14,7 @@ import { addsUp } from '../imports/present-import.ts';
 import { ArchiveWalk } from './walk.ts';
 
 export interface ImportJobsOptions extends Pick<NodeParts, 'database' | 'store'> {
-  /** The directory below which archives are put together and unpacked. */
+  /** The directory below which archives are joined and unpacked. */
   readonly dataDir: string;
   readonly writes: ImportedWrites;
   readonly web: Pick<GuardedFetch, 'fetch'>;
@@ -22,7 +22,7 @@ export interface ImportJobsOptions extends Pick<NodeParts, 'database' | 'store'>
   readonly localPath?: string;
 }
 
-/** Returns what runs rows of imports: on nodes, and in the operator's command. */
+/** Returns the job kind that runs imports, on nodes and in the operator's command. */
 export function importJobs(options: ImportJobsOptions): JobKind<ImportRow> {
   const { database, dataDir } = options;
   return {
@@ -51,7 +51,7 @@ export function importJobs(options: ImportJobsOptions): JobKind<ImportRow> {
 }
 
 const SCRATCH = 'imports';
-/** The process that reads an archive loads its modules as fast as a node does. */
+/** Makes the process that reads an archive load its modules as fast as a node. */
 const QUICKLY = ['--import', new URL('../../../../bin/quick-thread.cjs', import.meta.url).href];
 
 async function run(
@@ -77,7 +77,7 @@ async function run(
   }
 }
 
-/** Returns how an import ends that would fail again; undefined for what may pass. */
+/** Returns the outcome for an error that would recur; undefined for a temporary error. */
 function refusalOf(error: unknown): { readonly error: string; readonly message: string } | undefined {
   if (error instanceof UnreadableArchive) return { error: 'validation_failed', message: error.message };
   if (!(error instanceof ApiError) || !LASTING.has(error.condition)) return undefined;
@@ -103,7 +103,7 @@ async function end(
   });
 }
 
-/** Removes what attempts that were killed have left, their own and those of other imports. */
+/** Removes files that killed attempts have left, of this import and of others. */
 async function removeOthers(
   { database, dataDir }: Pick<ImportJobsOptions, 'database' | 'dataDir'>,
   row: ImportRow,

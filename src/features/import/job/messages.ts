@@ -18,18 +18,18 @@ interface MessagesOptions {
   readonly tally: Tally;
   readonly files: ImportedFiles;
   readonly writes: ImportedWrites;
-  /** Called between two transactions: a rest. */
+  /** Rests between two transactions. */
   readonly between: () => Promise<void>;
 }
 
-/** A message with what it becomes. */
+/** A message with its planned row. */
 interface Planned extends Numbered<MessageRecord> {
   readonly message: ImportedMessage;
-  /** Reactions that are one of ours, because two people of the archive are one person here. */
+  /** Number of reactions that coincide, because two people of the archive are one person here. */
   readonly merged: number;
 }
 
-/** Writes messages of an archive into the timelines of their conversations, with what is theirs. */
+/** Writes messages of an archive, with their parts, into the timelines of their conversations. */
 export class ArchivedMessages {
   readonly #options: MessagesOptions;
 
@@ -37,7 +37,7 @@ export class ArchivedMessages {
     this.#options = options;
   }
 
-  /** Writes messages that are in the order of each conversation, and counts what became of them. */
+  /** Writes messages in the order of each conversation, and counts the outcomes. */
   async write(messages: readonly Numbered<MessageRecord>[]): Promise<void> {
     const { db, refs } = this.#options;
     const conversations = Map.groupBy(messages, ({ record }) => record.conversation);
@@ -74,7 +74,7 @@ export class ArchivedMessages {
       if (authorId === undefined) this.#skip([one], NO_AUTHOR);
       else planned.push(await this.#plan(one, authorId, people, there.has(one.record.client_message_id)));
     }
-    // Each round leaves out the message that was refused.
+    // Each round leaves out the refused message.
     while (planned.length > 0) {
       try {
         const written = await this.#send(conversationId, planned);
@@ -155,7 +155,7 @@ export class ArchivedMessages {
     };
   }
 
-  /** Stores the files of a message that is not there; of one that is, it counts them. */
+  /** Stores the files of a new message, or counts the files of an existing message. */
   async #attachments(
     { record, number }: Numbered<MessageRecord>,
     authorId: string,
@@ -184,7 +184,7 @@ export class ArchivedMessages {
     return attachments;
   }
 
-  /** Leaves messages out with everything that is theirs, for one reason. */
+  /** Skips messages with all their parts, for one reason. */
   #skip(messages: readonly (Numbered<MessageRecord> | Planned)[], why: Omit<Reason, 'place'>): void {
     const { tally } = this.#options;
     const [first] = messages;
@@ -210,7 +210,7 @@ export class ArchivedMessages {
       reason,
       sum(({ pin }) => (pin === null ? 0 : 1)),
     );
-    // The files of planned messages are stored or skipped already, and count as they are.
+    // The files of planned messages are already stored or skipped, and count as such.
     const files = messages.reduce(
       (total, one) => total + ('message' in one ? one.message.attachments.length : one.record.files.length),
       0,
@@ -219,7 +219,7 @@ export class ArchivedMessages {
   }
 }
 
-/** Counts a message that was written, or was there, with what is its own. */
+/** Counts a written or existing message with its parts. */
 function count(tally: Tally, { record, message, merged, number }: Planned, existed: boolean): void {
   const outcome = existed ? 'existed' : 'imported';
   if (record.counted) tally.add('messages', outcome);
@@ -254,7 +254,7 @@ function peopleOf({ author, mentions, reactions, pin }: MessageRecord): string[]
   return [author, ...mentions, ...reactions.map(({ person }) => person), ...(pin?.by ? [pin.by] : [])];
 }
 
-/** Asked before files are stored; the writer decides. */
+/** Returns a refusal before files are stored; the writer decides. */
 async function refusalOf(db: Db, conversationId: string): Promise<Omit<Reason, 'place'> | undefined> {
   const [state] = await db.query(READ_STATE, conversationId);
   if (state === undefined || state.is_deleted) {
@@ -265,7 +265,7 @@ async function refusalOf(db: Db, conversationId: string): Promise<Omit<Reason, '
     : undefined;
 }
 
-/** Returns which of these messages an import has written. */
+/** Returns the keys of the messages that an import has written. */
 async function readThere(db: Db, conversationId: string, keys: readonly string[]): Promise<Set<string>> {
   const rows = await db.query(READ_THERE, conversationId, keys);
   return new Set(rows.map(({ client_message_id }) => client_message_id));

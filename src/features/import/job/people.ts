@@ -9,14 +9,14 @@ import type { Tally } from './tally.ts';
 
 export interface Numbered<Record> {
   readonly record: Record;
-  /** Its number in the archive. */
+  /** The person's number in the archive. */
   readonly number: number;
 }
 
 /**
- * Makes the people of an archive, each once in the account: the user or customer with the same
- * address, if the operator states that addresses are verified, else a placeholder, as which no
- * person can sign in, or another customer.
+ * Creates the people of an archive, each once in the account. A person becomes the user or customer
+ * with the same address if the operator states that addresses are verified. Otherwise it becomes a
+ * placeholder, as which nobody can sign in, or another customer.
  */
 export async function importPeople(
   tx: Tx,
@@ -81,7 +81,7 @@ export async function importPeople(
   await refs.put(tx, 'person', found);
 }
 
-/** Returns the address that is known to be the person's, in lower case, or null. */
+/** Returns the verified address of the person, in lower case, or null. */
 function addressOf({ options }: ImportRow, { email, email_verified, handle, kind }: PersonRecord) {
   if (!options.emails_verified || kind === 'bot' || kind === 'placeholder') return null;
   if (email !== null) return email_verified ? email.toLowerCase() : null;
@@ -109,7 +109,7 @@ async function usersOf(
 interface Placeholder {
   readonly id: string;
   readonly name: string;
-  /** The address, if it is known to be the person's. */
+  /** The verified address, if there is one. */
   readonly handle: string | null;
   readonly ref: string;
   readonly isCustomer: boolean;
@@ -128,7 +128,7 @@ async function insertPlaceholders(
     made.map(({ id, handle }) => handle ?? `${id.toLowerCase()}@placeholder.invalid`),
     made.map(({ name }) => name),
     made.map(({ handle }) => handle),
-    // Ids of our own are kept as those of the account's application.
+    // Ids of our own are kept as ids of the account's application.
     made.map(({ ref }) => (source === 'parley' ? ref : null)),
     made.map(({ isCustomer }) => isCustomer),
   );

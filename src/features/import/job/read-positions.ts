@@ -7,8 +7,8 @@ import type { Refs } from './refs.ts';
 import type { Tally } from './tally.ts';
 
 /**
- * Sets how far members have read in the conversations that this import has made, where new members
- * stand at the head. In others, readers stay where they are.
+ * Sets the read positions of members in conversations that this import has created, where new
+ * members start at the head. In other conversations, readers stay where they are.
  */
 export async function importReadPositions(
   tx: Tx,
@@ -51,7 +51,7 @@ export async function importReadPositions(
   }
 }
 
-// A message that is not there leaves its reader at the head.
+// A missing message leaves its reader at the head.
 const SET_THROUGH = statement<[conversationId: string, actorId: string, message: string], { id: string }>(
   'set-imported-read-position',
 )`

@@ -5,20 +5,20 @@ import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { ImportRow } from '../imports/import-store.ts';
 
-/** What a thing of an archive became. */
+/** The counterpart of a thing of an archive. */
 export interface Ref {
   /** The id of an actor or a conversation, or the key of an upload. */
   readonly id: string;
   readonly importId: string;
-  /** Whether that import made it; otherwise it was there. */
+  /** Whether that import created it; otherwise it existed. */
   readonly isMade: boolean;
 }
 
 type Kind = 'person' | 'conversation' | 'file';
 
 /**
- * What the things of one server of one service became in the account of an import: kept in
- * Postgres, so that a later import of the same server finds it, and the last ones in memory.
+ * The counterparts of the things of one server of one service, in the account of an import. They
+ * are stored in Postgres for later imports of the same server, and the latest are cached in memory.
  */
 export class Refs {
   readonly #import: Pick<ImportRow, 'id' | 'account_id'>;
@@ -30,7 +30,7 @@ export class Refs {
     this.#scope = JSON.stringify([row.account_id, row.source, row.options.origin ?? '']);
   }
 
-  /** Returns what these became, by their ids in the archive; absent ones are left out. */
+  /** Returns the counterparts by their ids in the archive; absent ones are left out. */
   async find(db: Db, kind: Kind, sourceIds: Iterable<string>): Promise<Map<string, Ref>> {
     const found = new Map<string, Ref>();
     const asked = new Map<string, string>();
@@ -49,7 +49,7 @@ export class Refs {
     return found;
   }
 
-  /** Keeps what these became, also where they became something else before. */
+  /** Stores counterparts, replacing earlier ones. */
   async put(
     tx: Tx,
     kind: Kind,
@@ -61,11 +61,11 @@ export class Refs {
     const ids = became.map(({ id }) => id);
     const made = became.map(({ isMade }) => isMade);
     await tx.query(PUT, keys, ids, made, account_id, importId);
-    // Not remembered before the commit.
+    // They are not cached before the commit.
     for (const key of keys) this.#known.delete(key);
   }
 
-  /** Without names: ids of some services are names of people. */
+  /** Returns a key without names: ids of some services are names of people. */
   #keyOf(kind: Kind, sourceId: string): string {
     return hash('sha256', `${this.#scope} ${kind} ${sourceId}`, 'base64url');
   }

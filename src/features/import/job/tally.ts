@@ -10,26 +10,26 @@ import type { Addition, LastRemark, RemarkRow } from '../imports/remarks.ts';
 
 type Outcome = 'imported' | 'existed' | 'skipped';
 
-/** Why something was left out, or was imported otherwise than it was. */
+/** Why something was left out or changed. */
 export interface Reason {
   /** A stable word, to count by: `legal_hold`. */
   readonly reason: string;
   /** The same as a sentence. */
   readonly detail: string;
-  /** Where it is in the archive. */
+  /** The place in the archive. */
   readonly place: string;
 }
 
-/** What became of the records of an archive, with remarks that are not stored yet. */
+/** The outcomes of an archive's records, with remarks that are not stored yet. */
 export class Tally {
   readonly #importId: string;
   readonly #counts: Record<ImportedType, Record<Outcome, number>>;
   #remarks: RemarkRow[] = [];
   #items = new Map<number, number>();
-  /** The last remark of each type and reason, those that are not stored yet included. */
+  /** The last remark of each type and reason, stored or not. */
   readonly #last = new Map<string, { record: number; item: number; remarks: number }>();
   #remarksOfAll = 0;
-  /** How much the last remarks count in addition since the last call of `takeAdditions`. */
+  /** What the last remarks count in addition since the last call of `takeAdditions`. */
   #additions = new Map<string, number>();
 
   constructor(importId: string, counts: ImportCounts) {
@@ -41,7 +41,7 @@ export class Tally {
     this.#counts = Object.fromEntries(counted) as Record<ImportedType, Record<Outcome, number>>;
   }
 
-  /** Goes on behind the remarks that an earlier try of the import has stored. */
+  /** Continues after the remarks that an earlier try of the import has stored. */
   goOn(stored: readonly LastRemark[]): void {
     for (const { type, reason, ...last } of stored) {
       this.#last.set(`${type} ${reason}`, last);
@@ -53,7 +53,7 @@ export class Tally {
     this.#counts[type][outcome] += count;
   }
 
-  /** `record`: the number of the record in the archive. */
+  /** Counts a skipped thing. `record`: the number of the record in the archive. */
   skip(type: ImportedType, record: number, reason: Reason, count = 1): void {
     if (count === 0) return;
     this.#counts[type].skipped += count;
@@ -64,7 +64,7 @@ export class Tally {
     this.#remark('note', record, reason, 1);
   }
 
-  /** How many remarks there are since the last call of `takeRemarks`. */
+  /** Returns the number of remarks since the last call of `takeRemarks`. */
   get pending(): number {
     return this.#remarks.length;
   }
@@ -77,7 +77,7 @@ export class Tally {
     return remarks;
   }
 
-  /** Returns what remarks of earlier calls count in addition. Their rows are stored. */
+  /** Returns the additions to remarks of earlier calls, whose rows are stored. */
   takeAdditions(): readonly Addition[] {
     const additions = [...this.#additions];
     this.#additions = new Map();
@@ -88,13 +88,13 @@ export class Tally {
   }
 
   /**
-   * Returns the counts so far, as if the archive had nothing else; or with what was found in it.
+   * Returns the counts so far, as if the archive ended here, or against the contents in `found`.
    */
   counts(found?: Counts): ImportCounts {
     const counts: Partial<Record<ImportedType, ImportCount>> = {};
     for (const type of IMPORTED_TYPES) {
       const { existed, skipped } = this.#counts[type];
-      // Documents are read and become nothing; the reader counts them.
+      // Documents are read but become nothing; the reader counts them.
       const imported =
         type === 'documents' ? (found?.documents ?? skipped) - skipped : this.#counts[type].imported;
       const in_archive = found?.[type] ?? imported + existed + skipped;
@@ -105,8 +105,8 @@ export class Tally {
   }
 
   /**
-   * An archive may have millions of things to say the same of: from a number on the last remark
-   * counts all others.
+   * Adds a remark. From a limit on, the last remark of a reason counts all further ones, because an
+   * archive may have millions.
    */
   #remark(type: RemarkRow['type'], record: number, reason: Reason, count: number): void {
     const key = `${type} ${reason.reason}`;

@@ -31,10 +31,10 @@ export interface WalkOptions extends Pick<NodeParts, 'database' | 'store'> {
 }
 
 /**
- * Imports the records of an archive from a position on, in their order, read positions last.
- * Records of one type are gathered and written together; what became of them is stored with the
- * position behind them, so that an import which is cut off goes on there. Messages commit before
- * it: those of the last round may be written again, and are found.
+ * Imports the records of an archive from a position on, in order, read positions last. Records of
+ * one type are gathered and written together; their outcomes are stored with the next position, so
+ * that an interrupted import continues there. Messages commit before it: messages of the last round
+ * may be written again, and are found.
  */
 export class ArchiveWalk {
   readonly #options: WalkOptions;
@@ -69,7 +69,7 @@ export class ArchiveWalk {
     });
   }
 
-  /** Returns what became of everything that was found in the archive. Rejects with its error. */
+  /** Returns the outcomes of everything in the archive. Rejects with its error. */
   async run(): Promise<ImportCounts> {
     const { reader, context, database, row } = this.#options;
     this.#tally.goOn(await readLastRemarks(database, row.id));
@@ -90,8 +90,8 @@ export class ArchiveWalk {
   }
 
   /**
-   * Walks again for read positions, because the messages that are imported behind them move readers
-   * who stand at the head. `after`: the number of records of the first walk.
+   * Walks again for read positions, because messages imported after them move readers who are at
+   * the head. `after`: the number of records of the first walk.
    */
   async #takePositions(after: number): Promise<void> {
     let number = after;
@@ -122,7 +122,7 @@ export class ArchiveWalk {
     }
   }
 
-  /** Writes what is gathered, and that everything before record `position` is done. */
+  /** Writes the gathered records, and that all records before `position` are done. */
   async #store(position: number): Promise<void> {
     if (position <= this.#stored) return;
     const { database, context } = this.#options;
@@ -185,7 +185,7 @@ class Gathered {
 }
 
 const MOST_RECORDS = 500;
-/** Records of which nothing is to be written, such as those that were only counted. */
+/** Most records with nothing to write, such as counted ones, before the position is stored. */
 const MOST_UNSTORED = 20_000;
 const MOST_BYTES = 4 * 2 ** 20;
 const BYTES_OF_MEMBER = 4_096;

@@ -27,7 +27,7 @@ export async function checkImportedMessages(
   await checkTimes(db, messages);
 }
 
-/** Runs a check of one message, whose errors then name the field within the call. */
+/** Runs a check of one message and makes its errors name the field within the call. */
 function within<T>(at: string, check: () => T): T {
   try {
     return check();
@@ -43,7 +43,7 @@ export function placed(error: unknown, at: string): unknown {
   return new ApiError(condition, message, { param: `${at}.${param}`, cause });
 }
 
-/** Returns the index of each client_message_id. Throws for one that is there twice. */
+/** Returns the index of each client_message_id. Throws for a duplicate. */
 function placesOf(messages: readonly ImportedMessageInput[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   for (const [index, { client_message_id }] of messages.entries()) {
@@ -95,7 +95,7 @@ function checkReactions({ reactions = [] }: ImportedMessageInput, at: string): v
 
 const TIMES = ['created_at', 'edited_at', 'deleted_at', 'pinned_at'] as const;
 
-/** The latest time of all decides, by Postgres' clock, whether any is in the future. */
+/** Checks by Postgres' clock that the latest time, and so every time, is not in the future. */
 async function checkTimes(db: Db, messages: readonly ImportedMessageInput[]): Promise<void> {
   const earliestMs = Date.parse(MESSAGE_IMPORT_LIMITS.earliest);
   let latest = { ms: earliestMs, time: MESSAGE_IMPORT_LIMITS.earliest as string, param: '' };

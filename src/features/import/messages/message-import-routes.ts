@@ -20,7 +20,7 @@ interface MessageImportRoutesOptions {
   readonly importedWrites: ImportedWrites;
 }
 
-/** The import of messages by the account's own backend (docs/contract.md#imported-messages). */
+/** Returns the routes of imports by an account's backend (docs/contract.md#imported-messages). */
 export function messageImportRoutes(options: MessageImportRoutesOptions): Route[] {
   const { database, store, directory, importedWrites } = options;
   return [
@@ -66,7 +66,7 @@ export function messageImportRoutes(options: MessageImportRoutesOptions): Route[
   ];
 }
 
-/** Only backends import: a person could write messages that look like those of others. */
+/** Requires an API key: a person could write messages that look like another person's. */
 function requireKey({ credential }: Principal): void {
   if (credential.kind === 'api_key') return;
   throw new ApiError('insufficient_permissions', 'Only API keys of admin roles can import messages.');

@@ -35,8 +35,8 @@ export interface AcceptOptions {
  * Decides the fate of a mail at an inbox and commits it (docs/contract.md#what-becomes-of-a-mail).
  * The mail's row comes first, with the case that it opens; the message, its event and the end of
  * the row follow in the transaction of the message. The same mail again, concurrently or after a
- * crash, finds the row by its id and continues where the first one stopped, so that it is one
- * message. Rejects only for a temporary cause: the sender then tries again.
+ * crash, finds the row by its id and continues it, so that it becomes one message. Rejects only for
+ * a temporary cause: the sender then tries again.
  */
 export async function acceptMail(options: AcceptOptions, arrival: Arrival): Promise<MailHead> {
   const rfcId =
@@ -46,12 +46,12 @@ export async function acceptMail(options: AcceptOptions, arrival: Arrival): Prom
   return row.status === 'received' ? enter(options, arrival, row) : row;
 }
 
-/** The same mail at the same inbox has the same id. Anyone can choose a Message-ID alone. */
+/** Returns one id for the same mail at the same inbox. Anyone can choose a Message-ID alone. */
 function idOf({ inbox, envelope, mail }: Arrival, rfcId: string): string {
   return derivedId('mail', `${inbox.id} ${rfcId} ${mail.from?.address ?? envelope.sender ?? ''}`);
 }
 
-/** Inserts the row of the mail with its fate, or returns that of a copy which came first. */
+/** Inserts the row of the mail with its fate, or returns the row of an earlier copy. */
 async function receive(
   { database, key, authenticate }: AcceptOptions,
   arrival: Arrival,
@@ -153,7 +153,7 @@ async function settle(
   const { purpose, id, conversation_id: conversationId, verdict } = mail;
   if (purpose === 'message') {
     await followExternal(tx, written, null);
-    // A case of a possibly forged sender is not answered by mail until the team adds someone it
+    // A case of a possibly forged sender is not answered by mail until the team adds somebody it
     // trusts.
     if (verdict?.result !== 'fail') await updateThread(tx, conversationId!, threadOf(arrival, id));
     await enqueue(tx, EMAIL_RECEIVED, { mail_id: id });
@@ -172,8 +172,8 @@ function threadOf({ inbox, mail }: Arrival, mailId: string) {
 }
 
 /**
- * The team has blocked the customer since the case was found, or the case was archived or deleted:
- * a customer's mail then opens another one. All other mail is ignored.
+ * Opens another case for a customer's mail if the case was archived or deleted since it was found.
+ * Ignores all other mail, as of a customer that the team has blocked since.
  */
 function moveOn(
   { database }: AcceptOptions,

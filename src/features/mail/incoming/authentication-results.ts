@@ -1,7 +1,7 @@
 import type { ParsedMail } from '@parley/mail-reader/parsed-mail.ts';
 import { AUTHENTICATION_RESULTS, type AuthenticationResult } from '@parley/protocol/resources/email.ts';
 
-/** The findings about a mail's domains, by this server or by one that it trusts. */
+/** The findings about a mail's domains, by this server or by a server that it trusts. */
 export interface Findings {
   readonly spf: AuthenticationResult;
   /** The domain of the envelope, or null if unknown. */
@@ -38,9 +38,9 @@ export const UNCHECKED: Findings = {
 /**
  * Reads the results that the server `authserv` noted in the topmost Authentication-Results header
  * of its name (RFC 8601), or returns undefined if there is none. Servers prepend their headers, so
- * headers of its name further down came with the mail. The name must stand as the server writes it:
- * one with other letters or with comments was not written by it, and escaped its removal of forged
- * ones.
+ * headers of its name further down came with the mail. The name must match exactly: a name with
+ * other letters or with comments was not written by the server, and escaped its removal of forged
+ * headers.
  *
  * The sender chooses parts of these results, its address and the name of its machine, and many
  * servers do not quote them. A note that cannot be read to its end therefore counts as `fail`. So
@@ -114,7 +114,7 @@ function readNote(note: string): { readonly isReadable: boolean; readonly result
 /** The text after a last semicolon, or from a server that checked nothing. */
 const NO_RESULT = /^\s*(?:none\s*)?$/i;
 
-/** Unknown words, from other versions and servers, mean that nothing is known. */
+/** Returns the result of a word; unknown words, from other versions and servers, are `neutral`. */
 export function asResult(word: string): AuthenticationResult {
   if (word === 'temperr') return 'temperror';
   if (word === 'hardfail') return 'fail';
@@ -143,12 +143,12 @@ function findingsIn(results: readonly Result[]): Omit<Findings, 'refusedDomains'
   };
 }
 
-/** Gmail names the identity instead of the domain. */
+/** Returns the domain of a signature; Gmail names the identity instead. */
 function signerOf(properties: Result['properties']): string | undefined {
   return properties.get('header.d') ?? properties.get('header.i')?.replace(/^.*@/, '');
 }
 
-/** SPF and DMARC have one result each. Several that differ were not written by one server. */
+/** Returns the only result of SPF or DMARC. Results that differ were not written by one server. */
 function soleOf(results: readonly Result[]): AuthenticationResult {
   const found = new Set(results.map(({ result }) => result));
   return found.size > 1 ? 'fail' : (results[0]?.result ?? 'none');
@@ -185,7 +185,7 @@ function propertiesIn(words: readonly string[]): Map<string, string> | undefined
   return properties;
 }
 
-/** Returns whether an address stands where none belongs: the sender's own had a property in it. */
+/** Returns whether an address stands in a wrong place: the sender's own had a property in it. */
 function isAmbiguous(properties: Result['properties']): boolean {
   const mailFrom = properties.get('smtp.mailfrom');
   const others = [...properties].filter(([key]) => key !== 'smtp.mailfrom').map(([, value]) => value);
@@ -194,7 +194,7 @@ function isAmbiguous(properties: Result['properties']): boolean {
   );
 }
 
-/** Splits outside quoted texts and comments. */
+/** Splits a text outside quoted texts and comments. */
 function splitOutside(text: string, at: ';' | ' '): string[] {
   const parts = [''];
   for (const { char, isText } of charactersOf(text)) {

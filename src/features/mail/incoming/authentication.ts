@@ -21,7 +21,7 @@ import {
 
 export interface AuthenticationOptions {
   readonly store: Pick<ObjectStore, 'open'>;
-  /** The name of the server whose Authentication-Results are trusted, or null if none is. */
+  /** The name of the server whose Authentication-Results are trusted, or null for no server. */
   readonly authserv: string | null;
   /** DNS lookups. Default: this machine's resolver. */
   readonly resolve?: Resolve | undefined;
@@ -32,9 +32,9 @@ export interface AuthenticationOptions {
 export type Resolve = (name: string, type: string) => Promise<string[] | string[][]>;
 
 /**
- * Returns whether the sender of a mail is proven (docs/contract.md#verdicts): by checks of this
- * server if it is the MX and knows the sending client, else by the headers of the trusted server in
- * front of it.
+ * Returns whether the sender of a mail is proven (docs/contract.md#verdicts). This server checks it
+ * if it is the MX and knows the sending client; otherwise the headers of the trusted server in
+ * front decide.
  */
 export async function authenticateMail(
   options: AuthenticationOptions,
@@ -46,7 +46,7 @@ export async function authenticateMail(
   if (envelope.transport === 'smtp' && envelope.client !== null && isPublicAddress(envelope.client.address)) {
     return judge('checked', mail, await check(options, arrival));
   }
-  // If no header was readable, neither was that of the trusted server.
+  // If no header was readable, neither was the header of the trusted server.
   if (authserv !== null && mail.headers.length === 0) return judge('header', mail, UNCHECKED);
   const noted = authserv === null ? undefined : readAuthenticationResults(mail.headers, authserv);
   return noted === undefined ? judge('none', mail, NOTHING) : judge('header', mail, noted);
@@ -64,7 +64,7 @@ function judge(source: EmailVerdict['source'], mail: AuthoredMail, findings: Fin
 function resultOf(mail: AuthoredMail, findings: Findings): EmailVerdict['result'] {
   const { spf, spfDomain, refusedDomains, dkimDomains, dmarc, fromDomain } = findings;
   const [domain, ...others] = authorDomains(mail);
-  // A mail has one author. With several, one could be proven and another one shown; without one,
+  // A mail has one author. With several, one could be proven and another shown; without any,
   // nothing is proven.
   if (others.length > 0) return 'fail';
   if (domain === undefined) return findings === NOTHING ? 'none' : 'fail';
@@ -92,15 +92,15 @@ function asciiOf(domain: string): string {
   return domainToASCII(domain) || domain.toLowerCase();
 }
 
-/** Returns whether the owner of one domain speaks for the other, which is the same or below it. */
+/** Returns whether the owner of one domain speaks for the other: the same or one below it. */
 function covers(owner: string, domain: string): boolean {
   const name = asciiOf(owner);
   return name === domain || (name.includes('.') && domain.endsWith(`.${name}`));
 }
 
 /**
- * Rejects only if the store fails. A claim that cannot be checked is not proven; otherwise a sender
- * could make checks fail.
+ * Returns the findings of this server's checks. Rejects only if the store fails. An uncheckable
+ * claim is not proven; otherwise a sender could make checks fail.
  */
 async function check(
   { store, resolve = systemResolve(), timeoutMs = TIMEOUT_MS }: AuthenticationOptions,
@@ -146,7 +146,7 @@ async function* noting(
 const TIMEOUT_MS = 30_000;
 
 const SIGNATURES: ReadonlySet<string> = new Set(['dkim-signature', 'arc-message-signature']);
-/** Each may require another hash of the whole body. */
+/** Most signatures; each may require another hash of the whole body. */
 const MAX_SIGNATURES = 16;
 
 async function authenticate(
@@ -198,7 +198,7 @@ function dmarcOf(dmarc: AuthenticateResult['dmarc']): AuthenticationResult {
   return isPartial ? 'fail' : result;
 }
 
-/** Mails wait for the answers, so a silent name server delays them for seconds, not minutes. */
+/** Returns a resolver that delays the waiting mails for seconds if a name server is silent. */
 function systemResolve(): Resolve {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   return async (name, type) => (await resolver.resolve(name, type)) as string[] | string[][];

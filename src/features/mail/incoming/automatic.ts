@@ -5,9 +5,9 @@ import type { Envelope } from '../transports/envelope.ts';
 export type AutomaticSign = 'auto_submitted' | 'auto_reply' | 'empty_sender' | 'bulk' | 'list';
 
 /**
- * The fate of such mail that answers a case of its sender: a machine's answer is noted for the
- * team, and mail to many recipients is ignored (docs/contract.md#mail-of-machines). Without a case,
- * all of it is ignored.
+ * Whether an automatic mail that answers a case of its sender is noted: a machine's answer is noted
+ * for the team, and mail to many recipients is ignored (docs/contract.md#mail-of-machines).
+ * Automatic mail without a case is ignored.
  */
 export const IS_NOTED: Readonly<Record<AutomaticSign, boolean>> = {
   auto_submitted: true,

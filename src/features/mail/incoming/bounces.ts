@@ -15,10 +15,10 @@ const MAX_DELAYS = 3;
 
 /**
  * Changes the outcome of the mail that a report is about (docs/contract.md#bounces). Returns
- * undefined if the mail is no report. The signed address that the report went to identifies the
- * mail, or else the Message-ID that it returns, because some servers answer to another address.
- * Every recipient in copy knows the Message-ID, so such a report must not be forged, and must name
- * a recipient exactly as the mail did. A report about no mail of the inbox changes nothing.
+ * undefined if the mail is no report. The signed address of the report identifies the mail, or else
+ * the Message-ID that it returns, because some servers answer to another address. Every recipient
+ * in copy knows the Message-ID, so such a report must not be forged, and must name a recipient
+ * exactly as the mail did. A report about no mail of the inbox changes nothing.
  */
 export async function noteBounce(
   tx: Tx,
@@ -92,7 +92,10 @@ const REPORTED = {
 
 const ENDED: ReadonlySet<EmailRecipient['status']> = new Set(['bounced', 'failed']);
 
-/** A forwarding server reports an unknown address. With one on both sides, it must mean ours. */
+/**
+ * Returns the reported recipient. A forwarding server reports an unknown address: with one
+ * recipient and one address, it must mean ours.
+ */
 function recipientOf(
   recipients: readonly EmailRecipient[],
   address: string,

@@ -22,7 +22,7 @@ import { findCases } from './match.ts';
 import { openCase } from './open-case.ts';
 import { cutTo, storable } from './storable.ts';
 
-/** A decision about a mail. A `received` one has a case and an author, but no message yet. */
+/** A decision about a mail. A `received` mail has a case and an author, but no message yet. */
 export type Fate = IncomingChange;
 
 /** Decides the fate of a new mail (docs/contract.md#what-becomes-of-a-mail); may open a case. */
@@ -51,7 +51,7 @@ export async function decideFate(
     if (sign !== undefined) return ignored(sign, 'automatic');
     return isForged ? ignored('unverified', 'note') : noteOf(userId, cases, senders);
   }
-  // Also for mail that falsely claims to be from a blocked customer: it would open a case.
+  // Also ignores mail that falsely claims to be from a blocked customer: it would open a case.
   if (await isAddressBlocked(tx, inbox.account_id, address)) return ignored('blocked');
   const customer = isForged ? undefined : firstOf(cases, senders, 'customer');
   if (sign !== undefined) {
@@ -76,8 +76,8 @@ export async function newCase(tx: Tx, { inbox, mail }: Arrival, customerId: stri
 const TITLE_CHARACTERS = 200;
 
 /**
- * An unproven sender becomes a new customer without an address, who has only this case. So no
- * answer reaches the address that the mail claims.
+ * Opens a case for an unproven sender: a new customer without an address, who has only this case.
+ * So no answer reaches the address that the mail claims.
  */
 async function forgedCase(tx: Tx, arrival: Arrival, address: string): Promise<Fate> {
   const { account_id: accountId } = arrival.inbox;
@@ -103,7 +103,7 @@ async function customerOf(tx: Tx, arrival: Arrival, email: string): Promise<stri
   return (await createCustomer(tx, { accountId, name, email })).id;
 }
 
-/** A name that looks like an address could be mistaken for that of another sender. */
+/** Returns the name, or the address for a name that could pass for another sender's address. */
 function nameOf({ mail }: Arrival, address: string): string {
   const name = storable(mail.from?.name ?? '').trim();
   return name === '' || name.includes('@') ? address : name;
@@ -135,8 +135,8 @@ async function isOurs(tx: Tx, key: MailKey, { inbox, mail }: Arrival): Promise<b
 }
 
 /**
- * A team member who answers by mail writes a note into a case that the member takes part in. It
- * never becomes a message as or to a customer, which would reveal the person behind the group.
+ * Returns the note of a team member who answers by mail in one of their cases. It never becomes a
+ * message as or to a customer, which would reveal the person behind the group.
  */
 function noteOf(userId: string, cases: readonly string[], senders: readonly SenderInCase[]): Fate {
   const own = senders.filter(({ actor_id, role }) => actor_id === userId && role !== 'viewer');

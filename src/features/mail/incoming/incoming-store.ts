@@ -110,7 +110,7 @@ export async function readThreadedCases(
   return rows.map(({ id }) => id);
 }
 
-/** A mail of the inbox that a report is about. */
+/** A mail of the inbox that a report names. */
 export interface ReturnedMail extends Pick<MailRow, 'id' | 'conversation_id' | 'rfc_id'> {
   /** Milliseconds until its next try, or null if it is not tried any more. */
   readonly ms_left: number | null;
@@ -153,7 +153,7 @@ const FIND_BLOCKED = statement<[accountId: string, address: string]>('find-block
 const READ_USER = statement<[accountId: string, address: string], { id: string }>('read-user-by-address')`
     SELECT id FROM users WHERE account_id = $1 AND email = lower($2)`;
 
-/** SQL: joins the conversation `id` if it is an open case of account `$1` and inbox `$2`. */
+/** Returns SQL that joins conversation `id` if it is an open case of account `$1`, inbox `$2`. */
 function openCase(id: string): string {
   return `JOIN conversations c ON c.id = ${id} AND c.account_id = $1 AND c.inbox_id = $2
       AND c.audience = 'customer' AND c.status = 'active' AND c.deleted_at IS NULL`;

@@ -7,10 +7,10 @@ import { DELIVERED, MAX_ADDRESSES } from '../transports/recipients.ts';
 import { readNamedCases, readThreadedCases } from './incoming-store.ts';
 
 /**
- * Returns the open cases of the inbox that a mail answers, likeliest first: those of our own
- * Message-IDs and bounce addresses, whose signatures prove that this server made them; then those
- * of the other mails that it refers to, nearest first. The subject is ignored. Anyone in copy knows
- * these ids, so the caller must require that the sender takes part.
+ * Returns the open cases of the inbox that a mail answers, likeliest first. Cases named by our own
+ * Message-IDs and bounce addresses come first: their signatures prove that this server made them.
+ * Then come cases of the other mails that it refers to, nearest first. The subject is ignored.
+ * Anyone in copy knows these ids, so the caller must require that the sender takes part.
  */
 export async function findCases(
   tx: Tx,

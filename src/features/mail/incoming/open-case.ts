@@ -8,7 +8,7 @@ import type { MailboxRow } from '../../../core/resources/mailbox.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 
 /**
- * Opens a case of the inbox for a customer, with those who answer there
+ * Opens a case of the inbox for a customer, with the team that answers there
  * (docs/decisions.md#who-is-in-a-case-that-a-mail-opens).
  */
 export async function openCase(

@@ -13,7 +13,7 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { type MailboxDomains, readMailboxAddress } from './mailbox-address.ts';
 import { deleteMailbox, insertMailbox, lockMailbox, MAILBOXES, updateMailbox } from './mailbox-store.ts';
 
-/** Routes for inboxes (docs/contract.md#inboxes), closed to agents. */
+/** Returns the routes of inboxes (docs/contract.md#inboxes), closed to agents. */
 export function mailboxRoutes(database: Database, domains: MailboxDomains): Route[] {
   const common = { since: '1.2.harbor', agents: false } as const;
   return [

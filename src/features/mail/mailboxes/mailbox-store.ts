@@ -54,13 +54,13 @@ export function deleteMailbox(tx: Tx, inbox: MailboxRow): Promise<MailboxRow> {
   return write(tx, inbox, { deleted_at: sql<string>`clock_timestamp()` });
 }
 
-/** Returns the inboxes of any account with these addresses, ignoring case: one each at most. */
+/** Returns the inboxes of any account with these addresses, ignoring case, at most one for each. */
 export function readMailboxesByAddress(db: Db, addresses: readonly string[]): Promise<MailboxRow[]> {
   const lowered = addresses.map((address) => address.toLowerCase());
   return db.query(READ_BY_ADDRESS, lowered);
 }
 
-/** The inboxes of an account, newest first; searched by their names and addresses. */
+/** The inboxes of an account, newest first; searchable by name and address. */
 export const MAILBOXES = defineAccountList<MailboxRow>({
   name: 'inboxes',
   columns: 't.*',
@@ -68,7 +68,7 @@ export const MAILBOXES = defineAccountList<MailboxRow>({
   search: ['t.name', 't.address'],
 });
 
-/** Must end every change: nodes cache which cases an inbox bridges, and in which name. */
+/** Writes and announces a change: nodes cache which cases an inbox bridges, and in which name. */
 async function write(
   tx: Tx,
   { id }: MailboxRow,

@@ -8,7 +8,7 @@ import type { Schema } from '../../../platform/db/tables/schema.ts';
 /** An incoming or outgoing mail, as a row of Postgres. */
 export type MailRow = Selectable<Schema['mails']>;
 
-/** What its fate needs of a mail, without its text, which may have several hundred KB. */
+/** The columns of a mail that its fate needs, without the text, which may have hundreds of KB. */
 export type MailHead = Pick<MailRow, (typeof HEAD_COLUMNS)[number]>;
 
 export const HEAD_COLUMNS = [

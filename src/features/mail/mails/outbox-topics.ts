@@ -1,4 +1,4 @@
-/** One file, since both the mail that is accepted and the face of the feature name the topic. */
+/** A file of its own, because both the incoming mail and the feature's face name the topic. */
 
 import { defineTopic } from '../../../platform/db/queue/topic.ts';
 

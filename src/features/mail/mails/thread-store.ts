@@ -4,7 +4,7 @@ import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 
-/** The start of the next mail of a bridged case, with which it is made. */
+/** The start of the next mail of a bridged case. */
 export type MailThreadRow = Selectable<Schema['mail_threads']>;
 
 /** Locks the thread until the transaction ends. Undefined: the conversation was never bridged. */
@@ -45,7 +45,7 @@ export async function readNextMail(db: Db, conversationId: string): Promise<Next
   return row;
 }
 
-/** SQL: an array of the addresses of customers that are members of a conversation. */
+/** Returns SQL: an array of the addresses of customers that are members of a conversation. */
 export function customerAddresses(conversationId: string): string {
   return `ARRAY(
         SELECT p.handle FROM participants r JOIN actors p ON p.id = r.actor_id

@@ -4,8 +4,8 @@ import { hexOf, mailIdOf } from './message-ids.ts';
 
 /**
  * Returns the return path of a mail: an address below that of its inbox, by which a bounce names
- * the mail. If it would be longer than mail servers must accept (RFC 5321, 4.5.3.1.1), returns that
- * of the inbox; the bounce is then recognized by the Message-ID that it returns.
+ * the mail. If it would be longer than mail servers must accept (RFC 5321, 4.5.3.1.1), returns the
+ * inbox's address; the bounce is then recognized by the Message-ID that it returns.
  */
 export function makeBounceAddress(key: MailKey, mailId: string, mailboxAddress: string): string {
   const address = mailboxAddress.toLowerCase();

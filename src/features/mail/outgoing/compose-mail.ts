@@ -5,9 +5,9 @@ import type { MailText } from '../../../core/features/mails.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import type { MailRow } from '../mails/mail-store.ts';
 
-/** What a try writes into a mail; the rest is in its row. */
+/** The parts of a mail that a try writes; the rest is in its row. */
 export interface MailContent extends MailText {
-  /** Where bounces go. */
+  /** The address for bounces. */
   readonly sender: string;
   readonly attachments: readonly {
     readonly filename: string;
@@ -34,8 +34,8 @@ export type MailWriter = (mail: MailRow) => Promise<WrittenMail>;
 
 /**
  * Returns a mail for nodemailer, which folds and encodes its headers. It names the account and the
- * persona, but not the author, the message or this server. `recipients` are those of this try,
- * without those that have the mail.
+ * persona, but not the author, the message or this server. `recipients` are the recipients of this
+ * try, without those that have the mail.
  */
 export function composeMail(
   mail: MailRow,
@@ -72,7 +72,7 @@ export function addressesOf({ recipients }: MailRow, kind: 'to' | 'cc'): string[
   return recipients.filter((one) => one.kind === kind).map(({ address }) => address);
 }
 
-/** Types that mail programs would take for a part of the mail are sent as bytes. */
+/** Returns the type, or bytes for types that mail programs would take for a part of the mail. */
 function mailType(contentType: string): string {
   const essence = contentType.split(';')[0]!.trim().toLowerCase();
   return /^(?:application|audio|font|image|model|text|video)\/[\w.+-]{1,100}$/.test(essence)

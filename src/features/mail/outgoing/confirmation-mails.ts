@@ -7,7 +7,7 @@ import type { MailRow } from '../mails/mail-store.ts';
 import type { WrittenMail } from './compose-mail.ts';
 import { insertDue } from './outgoing-store.ts';
 
-/** Makes the mail of a confirmation, once: a repetition finds it by its id. */
+/** Inserts the mail of a confirmation once: a repetition finds it by its id. */
 export async function makeConfirmationMail(
   db: Db,
   from: NodeParts['config']['mailFrom'],
@@ -29,7 +29,7 @@ export async function makeConfirmationMail(
   ]);
 }
 
-/** Writes it at each try, by the feature that knows the confirmation. */
+/** Writes the mail at each try, by the feature that knows the confirmation. */
 export async function writeConfirmation(db: Db, publicUrl: string, mail: MailRow): Promise<WrittenMail> {
   const id = mail.rfc_id.slice(PREFIX.length, mail.rfc_id.indexOf('@'));
   const written = await db.hooks.first('confirmationMail')?.(db, id, publicUrl);

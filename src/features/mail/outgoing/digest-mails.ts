@@ -62,7 +62,7 @@ export async function mailDigests(
   }
 }
 
-/** Writes the mail of a digest, to the user's address, about what is unseen now. */
+/** Writes the mail of a digest to the user's address, about the notifications unseen by now. */
 export async function writeDigest(database: Database, mail: MailRow): Promise<WrittenMail> {
   const digest = await database.hooks.first('digestOf')?.(database, mail.actor_id!);
   if (digest === undefined || derivedId('mail', digest.id) !== mail.id) return NOTHING_UNSEEN;

@@ -4,7 +4,7 @@ import type { NodeParts } from '../../../core/features/feature.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { FILE_LINKS_PATH, type FileLinks } from './file-links.ts';
 
-/** Serves the links. The signature is the credential. */
+/** Returns the routes of the links. The signature is the credential. */
 export function fileLinkRoutes(
   links: FileLinks,
   { database, store }: Pick<NodeParts, 'database' | 'store'>,

@@ -8,7 +8,7 @@ export const LOOP_LIMIT = { mails: 10, minutes: 60 } as const;
 /**
  * Returns whether a machine may send another mail in the case: the last defense against two
  * machines that answer each other (docs/contract.md#mail-of-machines). Only a mail of the team
- * resets the count. An incoming one does not, because a server may have removed the header that
+ * resets the count. An incoming mail does not, because a server may have removed the header that
  * identifies a machine. Locks the thread of the case, so that concurrent mails are counted.
  */
 export async function mayAnswer(tx: Tx, conversationId: string): Promise<boolean> {

@@ -10,14 +10,14 @@ export interface NamedMail {
 
 /**
  * Returns the Message-ID of an outgoing mail, without brackets. It carries the conversation and the
- * mail under a seal, so that an answer finds its case. `domain` is that of the inbox.
+ * mail under a seal, so that an answer finds its case. `domain` is the inbox's.
  */
 export function makeMessageId(key: MailKey, { conversationId, mailId }: NamedMail, domain: string): string {
   const seal = sealOf(key, 'message-id', `${conversationId} ${mailId}`);
   return `c.${conversationId}.${hexOf(mailId)}.${seal}@${domain.toLowerCase()}`;
 }
 
-/** Reads a Message-ID, with or without brackets. Returns undefined for a foreign or changed one. */
+/** Reads a Message-ID, with or without brackets. Returns undefined for a foreign or changed id. */
 export function readMessageId(key: MailKey, text: string): NamedMail | undefined {
   const [, conversationId, hex, seal] = MESSAGE_ID.exec(text) ?? [];
   if (conversationId === undefined) return undefined;

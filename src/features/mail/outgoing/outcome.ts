@@ -11,19 +11,19 @@ export interface MailOutcome {
   readonly recipients?: readonly Pick<EmailRecipient, 'address' | 'status' | 'code'>[];
   /** A code for the reason, or null if there is none. */
   readonly reason: string | null;
-  /** The status of the whole mail. By default it follows from those of its recipients. */
+  /** The status of the whole mail. By default it follows from the recipients' statuses. */
   readonly status?: 'canceled' | 'failed' | 'deferred';
   /** Milliseconds until the next try; by default null: the mail is not tried again. */
   readonly nextTryMs?: number | null;
-  /** The number of the try. If another node has begun a later one, only a success counts. */
+  /** The number of the try. If another node has begun a later try, only a success counts. */
   readonly attempt?: number;
 }
 
 /**
- * The only place where the outcome of a mail changes: its row, the `email_status` of its message,
- * the event for its readers, and a notification (`email.failed`) once the mail bounced or failed.
- * Returns the new status, or undefined if there is no such outgoing mail or the outcome comes too
- * late. The message is locked before the mail.
+ * Changes the outcome of a mail, which happens only here: its row, the `email_status` of its
+ * message, the event for its readers, and a notification (`email.failed`) once the mail bounced or
+ * failed. Returns the new status, or undefined if there is no such outgoing mail or the outcome
+ * comes too late. The message is locked before the mail.
  */
 export async function recordOutcome(
   tx: Tx,
@@ -53,15 +53,15 @@ export async function recordOutcome(
 }
 
 /**
- * Returns the state of a mail from those of its recipients. Copies count once the others have it,
- * so that an author learns of a returned mail even while a copy is still tried.
+ * Returns the state of a mail from its recipients' states. Copies count once the other recipients
+ * have the mail, so that an author learns of a returned mail even while a copy is still tried.
  */
 function statusOf(recipients: readonly Pick<EmailRecipient, 'kind' | 'status'>[]): SentEmailStatus {
   const status = stateOf(recipients.filter(({ kind }) => kind === 'to'));
   return status === 'sent' ? stateOf(recipients) : status;
 }
 
-/** States that can still change come first, then the worst of the final ones. */
+/** Returns the first state that can still change, or else the worst final state. */
 function stateOf(recipients: readonly Pick<EmailRecipient, 'status'>[]): SentEmailStatus {
   for (const status of ['deferred', 'queued', 'bounced', 'failed'] as const) {
     if (recipients.some((one) => one.status === status)) return status;

@@ -22,7 +22,7 @@ export async function lockOutgoing(tx: Tx, mailId: string): Promise<OutgoingRow 
 
 export type NewDueMail = Omit<Insertable<Schema['mails']>, 'next_try_at'>;
 
-/** Inserts mails that are due now. Returns whether any of them is new. */
+/** Inserts mails that are due now. Returns whether any mail is new. */
 export async function insertDue(db: Db, mails: readonly NewDueMail[]): Promise<boolean> {
   const inserted = await db.kysely
     .insertInto('mails')

@@ -24,8 +24,8 @@ export interface OutgoingOptions {
 }
 
 /**
- * Handles EMAIL_DUE: makes the mail of a message, which is then due. This decides its recipients,
- * subject and place in the thread once; each try reads its text. May be called again for the same
+ * Handles EMAIL_DUE: makes the mail of a message, which is then due. Decides the recipients,
+ * subject and place in the thread once; each try reads the text. May be called again for the same
  * message.
  */
 export async function makeReply(options: OutgoingOptions, due: EmailDue): Promise<void> {
@@ -34,7 +34,7 @@ export async function makeReply(options: OutgoingOptions, due: EmailDue): Promis
   if (mailId !== undefined) await onDue(mailId);
 }
 
-/** Returns the id of the mail if it is to be sent and is new. */
+/** Returns the id of the mail if it is new and may be sent. */
 async function insertMail(
   tx: Tx,
   { key, hasTransport }: OutgoingOptions,
@@ -93,9 +93,10 @@ async function refusalOf(
 }
 
 /**
- * The mail goes to the address that the customer's last mail names, else to the customers of the
- * case. Copies go to the addresses that the message names, else, for a person's message, to those
- * of the last mail: machines write to nobody whom a stranger names. No inbox writes to an inbox.
+ * Returns the recipients: the address that the customer's last mail names, else the customers of
+ * the case. Copies go to the addresses that the message names or, for a person's message, else to
+ * those of the last mail: machines write to nobody whom a stranger names. No inbox writes to an
+ * inbox.
  */
 export async function recipientsOf(tx: Tx, facts: ReplyFacts): Promise<EmailRecipient[]> {
   const to = facts.answers_to === null ? facts.customers : [facts.answers_to];

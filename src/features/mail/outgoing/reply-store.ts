@@ -3,7 +3,7 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { customerAddresses } from '../mails/thread-store.ts';
 
-/** The facts that the mail of a message is made of, besides its text. */
+/** The facts from which the mail of a message is made, besides its text. */
 export interface ReplyFacts extends Pick<MessageRow, 'account_id' | 'conversation_id' | 'subject' | 'cc'> {
   readonly account_name: string;
   readonly title: string | null;

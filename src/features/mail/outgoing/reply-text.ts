@@ -63,7 +63,7 @@ function markedUp(text: string): string {
   return pieces.join('');
 }
 
-/** One group around all of it, so that `split` puts the matches at odd positions. */
+/** One group around the whole pattern, so that `split` puts the matches at odd positions. */
 const WEB_ADDRESS = /(https?:\/\/[^\s<>"'`]+)/i;
 
 function anchor(url: string, text: string): string {

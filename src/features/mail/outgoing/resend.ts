@@ -12,7 +12,7 @@ import { readReplyFacts } from './reply-store.ts';
 
 /**
  * Sends the mail of a message again, under its Message-ID, to the recipients that do not have it.
- * If none has, decides the recipients again, because the customer may have a new address. Throws
+ * If no recipient has it, decides them again, because the customer may have a new address. Throws
  * ApiError `resource_conflict` or `resource_gone`.
  */
 export async function resendMail(
@@ -31,7 +31,7 @@ export async function resendMail(
       `The mail is ${mail.status}. Only one that came back, failed or was canceled is sent again.`,
     );
   }
-  // The outcome of a running try would be taken for that of the new one.
+  // The outcome of a running try would count as the outcome of the new try.
   if (mail.next_try_at !== null) throw conflict('The mail is still tried for some of its recipients.');
   const facts = await readReplyFacts(tx, messageId, null);
   if (facts === undefined || facts.inbox_removed) throw conflict('The inbox of the case was deleted.');

@@ -18,6 +18,6 @@ export const SEND_TIMES = {
   retries: RETRIES,
   /** Milliseconds between two looks for due mails. */
   lookEveryMs: 2_000,
-  /** Milliseconds for which other nodes leave a mail to the one that took it and renews this. */
+  /** Milliseconds for which a mail belongs to the node that took it, unless it renews the lease. */
   leaseMs: 60_000,
 };

@@ -22,7 +22,7 @@ export interface MailSenderOptions extends Pick<NodeParts, 'database' | 'log'> {
 /** Concurrent tries of one account; beyond CROWD of all accounts, each account has one. */
 const SIDE_BY_SIDE = 8;
 const CROWD = 8;
-/** Mails of one account in memory; the others stay in the table. */
+/** Mails of one account in memory; all others stay in the table. */
 const ROOM = 32;
 /** Accounts that are served concurrently. With the numbers above, no try waits for a connection. */
 const MAX_ACCOUNTS = 8;
@@ -36,8 +36,8 @@ const WRITE_AGAIN_MS = 1_000;
 /**
  * Sends due mails, whichever node has made them. A node that takes a mail renews its lease until
  * the outcome is written; if it dies, another node takes the mail. So a mail is tried until its row
- * says how it ended. If its node died before it wrote that, the mail is sent once more, under the
- * same Message-ID.
+ * records its end. If its node died before that write, the mail is sent once more, under the same
+ * Message-ID.
  */
 export class MailSender {
   readonly #options: MailSenderOptions;
@@ -92,7 +92,7 @@ export class MailSender {
     return this.#sender.drain(ms);
   }
 
-  /** Another node repeats a try that has not ended when its lease ends. */
+  /** Stops sending. Another node repeats an unfinished try when its lease ends. */
   async close(): Promise<void> {
     await this.drain(0);
     this.#options.transport.close();

@@ -6,8 +6,8 @@ import type { ReplyFacts } from './reply-store.ts';
 const MAX_CHARACTERS = 250;
 
 /**
- * Returns the subject of the next mail of a case: that of the message, else that of the thread
- * after one `Re:`, else the title of the case.
+ * Returns the subject of the next mail of a case: the message's, else the thread's after one `Re:`,
+ * else the title of the case.
  */
 export function replySubject(facts: ReplyFacts): string {
   const { subject, thread_subject, answers } = facts;

@@ -24,7 +24,7 @@ export interface Tried {
 export interface MailTransport {
   /** Tries to send a mail to these recipients. Rejects only if the mail could not be made. */
   send(mail: SendMailOptions, recipients: readonly string[], signal: AbortSignal): Promise<Tried>;
-  /** Ends all connections, including those that are sending. */
+  /** Ends all connections, even busy ones. */
   close(): void;
 }
 
@@ -77,7 +77,7 @@ async function open({ url, requireTls = false, dkim }: TransportOptions): Promis
     greetingTimeout: CONNECT_MS,
     dnsTimeout: CONNECT_MS,
     socketTimeout: SILENT_MS,
-    // Whatever a message says, its mail contains only what it was given, and nothing read from
+    // Whatever a message says, its mail contains only the given data, and reads nothing from
     // elsewhere.
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -95,7 +95,7 @@ interface SmtpError extends Error {
   readonly rejectedErrors?: readonly SmtpError[];
 }
 
-/** `error`: that of the recipients for which the server states none of their own. */
+/** Returns the result. `error` applies to recipients for which the server states no own error. */
 function triedOf(
   recipients: readonly string[],
   accepted: readonly string[],
@@ -115,7 +115,7 @@ function triedOf(
   };
 }
 
-/** Addresses come back in the form in which they were sent, with a domain encoded for the DNS. */
+/** Returns the form in which the library reports an address, its domain encoded for the DNS. */
 function keyOf(address: string): string {
   const at = address.lastIndexOf('@');
   const domain = address.slice(at + 1);

@@ -13,7 +13,7 @@ export function openMailRemoval({ database, config, log }: NodeParts): Loop {
   });
 }
 
-/** Removes old mails without a message; the others go with theirs. */
+/** Removes old mails without a message; all other mails are removed with their message. */
 export async function removeOldMails(
   database: Database,
   keepDays: number,

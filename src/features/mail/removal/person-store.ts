@@ -4,8 +4,8 @@ import { setTouched } from '../../../platform/db/tables/touched.ts';
 import type { MailRow } from '../mails/mail-store.ts';
 
 /**
- * The mails of a person: those that the person wrote or received as a user, and those with one of
- * the person's addresses.
+ * The mails of a person: mails that the person wrote or received as a user, or that have one of the
+ * person's addresses.
  */
 export interface PersonOfMails {
   readonly accountId: string;
@@ -31,8 +31,8 @@ export async function* mailsOfPerson(
 /**
  * Removes the name and the addresses of a person from these mails, and the references to their
  * sources, whose headers have both. Returns the keys of the sources. Mails of conversations under
- * legal hold stay unchanged, and no hold is set on the others until the transaction ends. `texts`
- * also removes what the person wrote in mails without a message.
+ * legal hold stay unchanged, and no hold is set on other conversations until the transaction ends.
+ * `texts` also removes the person's words from mails without a message.
  */
 export async function erasePersonFromMails(
   tx: Tx,
@@ -66,7 +66,7 @@ export async function eraseFromThreads(
   await tx.query(ERASE_FROM_THREADS, accountId, addresses);
 }
 
-/** Gives the mails that a customer wrote in these conversations to another one. */
+/** Makes another customer the writer of the mails that a customer wrote in these conversations. */
 export async function moveWriter(
   tx: Tx,
   from: string,

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { MailRow } from '../mails/mail-store.ts';
 
-/** Deletes mails of a conversation that is purged as a whole, including those without a message. */
+/** Deletes all mails of a conversation that is purged as a whole, even mails without a message. */
 export async function deleteMailsOfConversation(
   tx: Tx,
   conversationId: string,
@@ -14,7 +14,7 @@ export async function deleteMailsOfConversation(
 
 /**
  * Deletes mails without a message that are no longer tried and are older than this: digests,
- * bounces and ignored mail. Those of conversations under legal hold stay.
+ * bounces and ignored mail. Mails of conversations under legal hold stay.
  */
 export async function deleteMailsWithoutMessage(
   tx: Tx,
@@ -54,7 +54,7 @@ const DELETE_OF_CONVERSATION = statement<[conversationId: string, limit: number]
     DELETE FROM mails WHERE id = ANY(ARRAY(SELECT id FROM mails WHERE conversation_id = $1 LIMIT $2))
     RETURNING source_key`;
 
-/** The conversation of the mail `m`, locked, if it is not held; a mail without one is free. */
+/** Whether the conversation of the mail `m`, locked, has no hold; true without a conversation. */
 const IS_FREE = `(m.conversation_id IS NULL OR NOT EXISTS (
         SELECT FROM conversations c WHERE c.id = m.conversation_id AND c.legal_hold = 'held'))`;
 

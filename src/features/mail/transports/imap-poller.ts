@@ -26,7 +26,7 @@ export interface ImapPollerOptions extends Pick<NodeParts, 'database' | 'log'> {
 export const REFUSED_KEYWORD = '$ParleyRefused';
 
 /**
- * Takes the mails of one mailbox, on one node at a time: those that are neither seen nor refused. A
+ * Takes the mails of one mailbox that are neither seen nor refused, on one node at a time. A
  * message is marked as seen after its commit, so a message of a node that died before is taken
  * again, as the same mail. All state is in the mailbox, so a new UIDVALIDITY changes nothing.
  */
@@ -139,7 +139,7 @@ export class ImapPoller {
 
   async #take(client: ImapFlow, uid: number): Promise<void> {
     const message: FetchMessageObject | false = await client.fetchOne(uid, { size: true }, { uid: true });
-    // Another client has removed it.
+    // Another client has removed the message.
     if (message === false) return;
     if ((message.size ?? 0) > MAX_MAIL_BYTES) throw mailTooLarge();
     try {
@@ -192,7 +192,7 @@ export class ImapPoller {
 
 const EVERY_MS = 10_000;
 const LOOK_MS = 60_000;
-/** Seconds after which another node takes the mailbox over if its claim is not renewed. */
+/** Seconds after which another node takes over the mailbox if its claim is not renewed. */
 const CLAIM_S = 30;
 const MOST_FAILURES = 3;
 

@@ -46,12 +46,12 @@ export function inboundRoutes({ intake, secrets, places, metrics }: InboundRoute
 /** The envelope is in the headers, as noted by the server that took the mail. */
 const ENVELOPE: Envelope = { transport: 'http', sender: null, recipients: null, client: null };
 
-/** For a mail of MAX_MAIL_BYTES on a slow line. After that its signature would be too old. */
+/** Time for a mail of MAX_MAIL_BYTES on a slow line. After that its signature would be too old. */
 const BODY_MS = 300_000;
 /** The bytes that must arrive in each interval. */
 const PACE = { ms: 30_000, bytes: 64 * 1024 } as const;
 
-/** Checks everything that the head decides before a byte of the body is read. */
+/** Checks the head, before a byte of the body is read. */
 function checkHead(
   { contentLength, contentType, signature }: StreamedRequest,
   secrets: readonly string[] | null,

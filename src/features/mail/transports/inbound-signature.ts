@@ -38,7 +38,7 @@ export function signatureCheck(
   };
 }
 
-/** Schemes other than v1 are for other versions of this server. */
+/** Parses the header; schemes other than v1 are for other versions of this server. */
 function parse(header: string): {
   readonly time: string | undefined;
   readonly signatures: readonly Buffer[];

@@ -44,7 +44,7 @@ export interface Delivery {
 export const MAX_MAIL_BYTES = 25 * 1024 * 1024;
 
 /**
- * The only way in, for every transport. The mail is streamed into the store of files while it
+ * The only entry, for every transport. The mail is streamed into the store of files while it
  * arrives, then parsed from there and accepted for each of its inboxes. Everything is committed
  * when `receive` resolves.
  */
@@ -74,7 +74,7 @@ export class Intake {
     return mailboxesAt(this.#options.database, this.#options.key, addresses);
   }
 
-  /** Returns the outcome for each inbox: a failing one does not keep the mail from the others. */
+  /** Returns the outcome for each inbox: a failing inbox does not keep the mail from the others. */
   async deliver(bytes: AsyncIterable<Buffer>, envelope: Envelope): Promise<Delivery[]> {
     const { transport } = envelope;
     const { metrics } = this.#options;
@@ -101,8 +101,7 @@ export class Intake {
     const arriving = await readHead(limited(bytes));
     const [first, ...others] = await findMailboxes(database, key, envelope, arriving.head);
     if (first === undefined) {
-      // Read to its end anyway, because other defects of the mail (size, signature) are found
-      // there.
+      // Read to its end anyway, where other defects of the mail (size, signature) are found.
       for await (const _ of arriving.bytes);
       throw new ApiError('resource_not_found', 'No inbox has an address that this mail was sent to.');
     }
@@ -113,12 +112,12 @@ export class Intake {
       const [result] = await Promise.allSettled([this.#deliverCopy(inbox, envelope, source)]);
       deliveries.push({ inbox, result });
     }
-    // Last, because it may remove the source that the others are copied from.
+    // Last, because it may remove the source from which the others are copied.
     const [result] = await Promise.allSettled([this.#accept(first, envelope, source, files)]);
     return [{ inbox: first, result }, ...deliveries];
   }
 
-  /** Each mail has its own source, which follows the retention of its account. */
+  /** Delivers a copy with its own source, which follows the retention of its account. */
   async #deliverCopy(inbox: MailboxRow, envelope: Envelope, { key }: MailSource): Promise<MailHead> {
     const { database, store } = this.#options;
     const original = await store.open(key);
@@ -128,7 +127,7 @@ export class Intake {
     return this.#accept(inbox, envelope, copy, files);
   }
 
-  /** Stores the source. An incomplete one leaves nothing behind. */
+  /** Stores the source. An incomplete source leaves no file behind. */
   async #store(files: RegisteredFiles, bytes: AsyncIterable<Buffer>): Promise<MailSource> {
     const key = newId('upload');
     try {
@@ -159,12 +158,12 @@ export class Intake {
       await this.#tidy(files.withdraw());
       throw error;
     }
-    // Files of a mail that already existed, and attachments of one that became no message.
+    // Files of a mail that already existed, and attachments of a mail that became no message.
     await this.#tidy(files.removeUnreferenced());
     return row;
   }
 
-  /** A file that cannot be removed now is removed by the purge of uploads a day later. */
+  /** Removes files; the purge of uploads retries failures a day later. */
   async #tidy(work: Promise<void>): Promise<void> {
     await work.catch((error) => {
       this.#options.log.warn({ err: error }, 'could not remove the files of a mail');
@@ -187,7 +186,7 @@ export function mailTooLarge(): ApiError {
   return new ApiError('payload_too_large', `A mail may have ${MAX_MAIL_BYTES} bytes.`);
 }
 
-/** Returns the name for the metrics: `refused` will be refused again, `failed` may pass. */
+/** Returns the name for the metrics: `refused` mail will be refused again, `failed` may pass. */
 function resultOf(error: unknown): 'refused' | 'failed' {
   return error instanceof ApiError && error.status < 500 ? 'refused' : 'failed';
 }

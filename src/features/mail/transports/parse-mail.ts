@@ -12,7 +12,7 @@ import type { MailFiles } from './registered-files.ts';
  */
 export type ParseMail = (store: MailFiles, key: string, load: Load) => Promise<ParsedMail>;
 
-/** Returns the function that has `reader` read mails, one after the other. */
+/** Returns the function by which `reader` reads mails, one after the other. */
 export function mailParser(reader: MailReader): ParseMail {
   // A thread takes a core and tens of megabytes. Further mails wait, with nothing in memory.
   const oneByOne = new KeyedLimiter(1);
@@ -25,7 +25,7 @@ export function mailParser(reader: MailReader): ParseMail {
     });
 }
 
-/** Other mails wait behind it, and its sender. */
+/** Limits a mail, because other mails and its sender wait for it. */
 const WITHIN_MS = 20_000;
 
 /** The thread loads its modules as fast as a node does. */

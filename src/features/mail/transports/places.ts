@@ -2,9 +2,8 @@ import { ApiError } from '@parley/protocol/errors/errors.ts';
 import { networkOf } from '../../../api/access/rate-limit.ts';
 
 /**
- * Limits the mails that may arrive concurrently, in total and from one address, because nothing is
- * known of a sender before the last byte of its mail, and until then the bytes take disk and
- * memory.
+ * Limits the mails that may arrive concurrently, in total and from one address. A sender is unknown
+ * before the last byte of its mail, and until then the bytes take disk and memory.
  */
 export class Places {
   readonly #most: number;

@@ -7,9 +7,9 @@ import type { Envelope } from './envelope.ts';
 import { headerValues } from './source-head.ts';
 
 /**
- * Returns the inboxes of a mail: those of its envelope or, if the transport does not know it, those
- * that the delivering server noted in the headers, or else those in `To` and `Cc`. `head` is the
- * header section of the mail.
+ * Returns the inboxes of a mail. They are those of its envelope or, if the transport does not know
+ * it, those that the delivering server noted in the headers, or else those in `To` and `Cc`. `head`
+ * is the header section of the mail.
  */
 export async function findMailboxes(
   db: Db,
@@ -27,8 +27,8 @@ export async function findMailboxes(
 }
 
 /**
- * Returns the inbox of each address, each once. An unknown address with `+…` counts without that,
- * unless it looks like a bounce address and is not signed: mail to it answers no mail of ours.
+ * Returns the inbox of each address, each once. An unknown address with `+…` counts without its
+ * tag, unless it looks like an unsigned bounce address: mail to it answers no mail of ours.
  */
 export async function mailboxesAt(db: Db, key: MailKey, addresses: readonly string[]): Promise<MailboxRow[]> {
   const names = addresses.slice(0, MAX_ADDRESSES).map((address) => namesOf(key, address.toLowerCase()));
@@ -58,7 +58,7 @@ export function addressesIn(value: string): string[] {
 export const DELIVERED: readonly string[] = ['delivered-to', 'x-original-to', 'envelope-to'];
 const ADDRESSED = ['to', 'cc'];
 
-/** Addresses of one mail. No mail to an inbox has more recipients. */
+/** Most addresses of a mail. No mail to an inbox has more recipients. */
 export const MAX_ADDRESSES = 1_000;
 export const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;
 

@@ -10,7 +10,7 @@ export async function* releasing(bytes: AsyncIterable<Buffer>): AsyncGenerator<B
   }
 }
 
-/** Smaller ones may lie in a pool that they share with others. */
+/** Smaller pieces may lie in a pool that they share with others. */
 const OWN_BYTES = 16 * 1024;
 
 function release({ buffer, byteLength }: Buffer): void {

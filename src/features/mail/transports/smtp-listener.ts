@@ -21,7 +21,7 @@ export interface SmtpListenerOptions extends NonNullable<NodeParts['config']['sm
   readonly isShared?: boolean;
   /** The name of this server in its greeting. */
   readonly name: string;
-  /** For STARTTLS. If null, it is not offered. */
+  /** The certificate for STARTTLS, which is not offered if null. */
   readonly tls: Certificate | null;
   readonly intake: Pick<Intake, 'deliver' | 'mailboxesAt'>;
   readonly places: Places;
@@ -35,7 +35,7 @@ export interface SmtpListenerOptions extends NonNullable<NodeParts['config']['sm
 /** PEM texts. */
 type Certificate = Readonly<Record<'cert' | 'key', string>>;
 
-/** By default, mail servers keep 20 connections to another one at most, each for minutes. */
+/** By default, mail servers keep at most 20 connections to another server, each for minutes. */
 const SMTP_LIMITS = {
   connections: 100,
   connectionsPerAddress: 20,
@@ -116,7 +116,7 @@ export class SmtpListener {
     return (server.address() as AddressInfo).port;
   }
 
-  /** STARTTLS uses this certificate from now on. */
+  /** Uses this certificate for STARTTLS from now on. */
   renewCertificate({ cert, key }: Certificate): void {
     this.#server.updateSecureContext({ cert, key });
   }
@@ -210,8 +210,8 @@ export class SmtpListener {
   }
 
   /**
-   * LMTP has an answer for each recipient, SMTP only one. With SMTP, an inbox that has to get the
-   * mail again takes precedence over one that got it.
+   * Returns the answer: for each recipient with LMTP, only one with SMTP. With SMTP, an inbox that
+   * has to get the mail again takes precedence over an inbox that got it.
    */
   #answerTo(deliveries: readonly Delivery[], { id, envelope }: SMTPServerSession): DataAnswer {
     if (this.#options.protocol === 'lmtp') {

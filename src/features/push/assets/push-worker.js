@@ -1,11 +1,10 @@
 /**
- * Shows what Parley pushes (docs/sdk.md#web-push), for service workers:
+ * Shows Parley's pushes (docs/sdk.md#web-push), for service workers:
  * importScripts('…/v1/push-worker.js'). A notification that arrives twice has the same tag, and is
  * shown once. Pages are those below the scope of the worker.
  *
- * Every push shows a notification, also one that cannot be read and one that arrives above a page
- * in use: browsers show one of their own for a push without one, and Safari ends the subscription
- * after three.
+ * Every push shows a notification, even an unreadable push or a push above a page in use: otherwise
+ * browsers show their own, and Safari ends the subscription after three.
  */
 
 self.addEventListener('push', (event) => event.waitUntil(show(event.data)));
@@ -48,9 +47,9 @@ function read(data) {
 }
 
 async function openPage(payload) {
-  // A notification of the page's own has other data.
+  // A notification of the page itself has other data.
   if (payload?.notification_id === undefined) return;
-  // The one that was used last comes first.
+  // The most recently used page comes first.
   const [page] = await readPages();
   if (page === undefined) {
     await self.clients.openWindow(addressOf(payload));

@@ -26,7 +26,9 @@ export interface AddressParts extends VisitorParts {
   readonly secret: string;
 }
 
-/** Routes by which a visitor becomes the customer of an address (docs/contract.md#widgets). */
+/**
+ * Returns the routes by which a visitor becomes an address's customer (docs/contract.md#widgets).
+ */
 export function addressRoutes(parts: AddressParts): Route[] {
   const { secret, sendsMail } = parts;
   const common = { since: '1.3.harbor', permission: null, agents: false, customers: true } as const;
@@ -96,7 +98,7 @@ async function customerOf(
   tx: Tx,
   { account_id: accountId, address: email }: Pick<ConfirmationRow, 'account_id' | 'address'>,
 ): Promise<string> {
-  // Two requests that find no customer do not both create one.
+  // Locked, so that two requests that find no customer do not both create one.
   await findCustomer(tx, { accountId, email });
   const known = await findCustomerOf(tx, accountId, email);
   return known ?? (await createCustomer(tx, { accountId, name: email, email })).id;

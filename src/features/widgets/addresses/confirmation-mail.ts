@@ -6,8 +6,8 @@ import { escapeHtml } from '../../../platform/plain-text.ts';
 import { CONFIRMATION_SECRET, findWaiting, tokenOf } from './confirmation-store.ts';
 
 /**
- * Writes the mail that confirms an address, without a word of the visitor. Returns undefined if
- * the link would not work any more.
+ * Writes the mail that confirms an address, without any text of the visitor. Returns undefined if
+ * the link would no longer work.
  */
 export async function confirmationMail(
   db: Db,
@@ -18,7 +18,7 @@ export async function confirmationMail(
   if (waiting === undefined) return undefined;
   const { account_id, widget_id, language, sites } = waiting;
   const token = tokenOf(await sharedSecret(db, CONFIRMATION_SECRET), confirmationId);
-  // Behind the #, so that no server and no log gets it.
+  // The token follows the #, so that no server and no log gets it.
   const query = new URLSearchParams({ account: account_id, widget: widget_id });
   return mailText(language, new URL(sites[0]!).host, `${publicUrl}/widget/frame?${query}#confirm=${token}`);
 }
@@ -40,7 +40,7 @@ function mailText(language: WidgetLanguage, site: string, link: string): MailTex
 
 interface Texts {
   readonly subject: string;
-  /** The link stands behind the first. */
+  /** The link follows the first line. */
   readonly lines: readonly string[];
   readonly open: string;
   readonly direction: 'ltr' | 'rtl';

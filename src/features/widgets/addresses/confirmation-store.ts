@@ -11,13 +11,13 @@ import type { Schema } from '../../../platform/db/tables/schema.ts';
 
 export type ConfirmationRow = Selectable<Schema['address_confirmations']>;
 
-/** Mails an hour for one visitor, to whatever addresses. */
+/** Most mails an hour for one visitor, to any addresses. */
 const MAILS_OF_VISITOR = 3;
 
-/** The name of the secret that the tokens of links are made with. */
+/** The name of the secret from which the tokens of links are made. */
 export const CONFIRMATION_SECRET = 'address_confirmation_secret';
 
-/** Returns the token of a link, which nothing stores. */
+/** Returns the token of a link, which is not stored. */
 export function tokenOf(secret: string, confirmationId: string): string {
   return createHmac('sha256', secret).update(confirmationId).digest('base64url');
 }
@@ -32,7 +32,7 @@ interface NewConfirmation {
 
 /**
  * Adds a confirmation, whose mail follows. Throws ApiError `rate_limit_exceeded` if the address got
- * one within the hour, of whatever account, or the visitor asked too often.
+ * one within the hour, from any account, or the visitor asked too often.
  */
 export async function insertConfirmation(
   tx: Tx,
@@ -75,7 +75,7 @@ export async function markUsed(tx: Tx, id: string): Promise<void> {
   await tx.query(MARK_USED, id);
 }
 
-/** Returns a confirmation that still waits for its link to be opened. */
+/** Returns a confirmation whose link was not opened yet. */
 export async function findWaiting(
   db: Db,
   id: string,
@@ -93,7 +93,7 @@ export async function forgetAddresses(
   await db.query(FORGET, accountId, addresses);
 }
 
-/** Deletes what is older than a day. */
+/** Deletes confirmations that are older than a day. */
 export async function purgeConfirmations(db: Db): Promise<void> {
   await db.query(PURGE);
 }

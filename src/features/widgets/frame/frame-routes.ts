@@ -9,13 +9,14 @@ import { findOffered } from '../widgets/widget-store.ts';
 
 export interface FrameRoutesOptions {
   readonly database: Database;
-  /** Where files are read from, if that is another host. */
+  /** The origin of file downloads, if it is another host. */
   readonly filesOrigin?: string | undefined;
 }
 
 /**
- * The files of the widget, as `npm run build` made them: the loader, and the frame, whose headers
- * say which sites may embed it (src/features/widgets/README.md). `built`: the folder of the build.
+ * Returns the routes of the files that `npm run build` made: the loader, and the frame, whose
+ * headers name the sites that may embed it (src/features/widgets/README.md). `built`: the folder of
+ * the build.
  */
 export function frameRoutes({ database, filesOrigin }: FrameRoutesOptions, built = BUILT): PublicRoutes {
   const frame = { built, assets: '/widget/assets', title: 'Chat', what: 'widget' };
@@ -32,12 +33,12 @@ export function frameRoutes({ database, filesOrigin }: FrameRoutesOptions, built
   };
 }
 
-/** Where `npm run build` puts it. */
+/** The folder that `npm run build` writes. */
 export const BUILT = new URL('../../../../packages/widget/dist/', import.meta.url);
 
 /**
- * Pages of other sites load it, also as a module, and also pages that are isolated from other
- * origins.
+ * Headers of the loader, which pages of other sites load, also as a module or in isolation from
+ * other origins.
  */
 const LOADER_HEADERS = {
   'Access-Control-Allow-Origin': '*',
@@ -61,8 +62,8 @@ async function sitesOf(
 }
 
 /**
- * The headers by which no site embeds the frame but those of the widget. Never kept: a change of
- * the sites holds at once.
+ * Returns headers by which only the widget's sites embed the frame. They are never cached: a change
+ * of the sites holds at once.
  */
 function frameHeaders(
   sites: readonly string[],
@@ -71,7 +72,7 @@ function frameHeaders(
   return {
     'Content-Security-Policy': builtPagePolicy(filesOrigin, { 'frame-ancestors': sites.join(' ') }),
     'Permissions-Policy': PERMISSIONS_POLICY,
-    // A page that is isolated from other origins embeds only what allows it.
+    // A page that is isolated from other origins embeds only resources that allow it.
     'Cross-Origin-Resource-Policy': 'cross-origin',
   };
 }

@@ -16,16 +16,16 @@ export interface Claim {
   readonly accountId: string;
   readonly visitorId: string;
   readonly customerId: string;
-  /** What proved that the visitor is the customer. */
+  /** The proof that the visitor is the customer. */
   readonly by: 'token' | 'address';
 }
 
 /**
- * Makes an anonymous visitor the customer that it turned out to be, in one transaction: everything
- * of it becomes the customer's, and its tokens and sockets end (docs/contract.md#widgets). A
- * repetition changes nothing. `refusal`: why the visitor cannot be claimed for the first time.
- * Throws ApiError `invalid_credentials` for an actor that is no visitor, or `resource_conflict` for
- * one that is, or was claimed by, another customer.
+ * Merges an anonymous visitor into the customer that it is, in one transaction: all its content
+ * becomes the customer's, and its tokens and sockets end (docs/contract.md#widgets). A repetition
+ * changes nothing. `refusal`: why the visitor cannot be claimed for the first time. Throws ApiError
+ * `invalid_credentials` for an actor that is no visitor, or `resource_conflict` for a visitor that
+ * is, or was claimed by, another customer.
  */
 export async function claimVisitor(tx: Tx, claim: Claim, refusal?: ApiError): Promise<VisitorRow> {
   const { accountId, visitorId, customerId } = claim;
@@ -34,13 +34,13 @@ export async function claimVisitor(tx: Tx, claim: Claim, refusal?: ApiError): Pr
   if (visitor.claimed_by === customerId) return visitor;
   if (visitor.claimed_by !== null) throw taken();
   if (refusal !== undefined) throw refusal;
-  // In a fixed order, so that two claims cannot deadlock.
+  // Locked in a fixed order, so that two claims cannot deadlock.
   const actors = new Map((await tx.query(LOCK_ACTORS, [visitorId, customerId])).map((row) => [row.id, row]));
   const [from, to] = [actors.get(visitorId), actors.get(customerId)];
   if (from === undefined || from.deactivated || to === undefined || to.deactivated) {
     throw new ApiError('invalid_credentials', 'The visitor or the customer was deactivated.', PARAM);
   }
-  // The team knows whom it is by an id of the application.
+  // The team knows the visitor by an id of the application.
   if (visitorId !== customerId && from.external_id !== null) throw taken();
   await endEveryToken(tx, visitorId);
   const conversationIds: string[] = [];
@@ -59,19 +59,17 @@ export async function claimVisitor(tx: Tx, claim: Claim, refusal?: ApiError): Pr
 
 export interface ClaimedVisitor {
   readonly visitor_id: string;
-  /**
-   * What the claim has changed: no socket of the visitor is left to which it would be published.
-   */
+  /** The changes of the claim, for which the visitor has no socket any more. */
   readonly events: readonly MovedEvent[];
 }
 
 /**
- * A job of the queue: gives the customer what the visitor had under way, publishes all changes of
+ * A job of the queue: gives the customer the visitor's unfinished work, publishes all changes of
  * the claim, then removes the visitor's actor.
  */
 export const VISITOR_CLAIMED = defineTopic<ClaimedVisitor>('visitor_claimed');
 
-/** May run twice. */
+/** Settles a claim; may run twice. */
 export async function settleClaim(
   database: Database,
   { visitor_id: visitorId, events }: ClaimedVisitor,
@@ -89,7 +87,7 @@ export async function settleClaim(
   });
 }
 
-/** Settles what a node wrote late that was cut off from the others. */
+/** Settles late writes of a node that was cut off from the others. */
 export async function settleLate(database: Database): Promise<void> {
   for (const visitor_id of await readClaimed(database))
     await settleClaim(database, { visitor_id, events: [] });
@@ -100,7 +98,7 @@ async function move(tx: Tx, move: PersonMove): Promise<void> {
   for (const holdings of allHoldings(tx)) await holdings.movePerson?.(tx, move);
 }
 
-/** In the trail of each conversation, also where a hold keeps it as it is. */
+/** Records the claim in the audit of each conversation, even under a hold. */
 async function record(
   tx: Tx,
   { accountId, visitorId, customerId, by }: Claim,
@@ -114,10 +112,10 @@ async function record(
 
 const PARAM = { param: 'visitor_token' } as const;
 
-/** One outbox row is handled as a whole. */
+/** Changes in one outbox row, which is handled as a whole. */
 const CHANGES_AT_ONCE = 500;
 
-/** Within this time every node has learned of the claim and ended the visitor's requests. */
+/** Milliseconds within which every node has learned of the claim and ended visitors' requests. */
 const SETTLE_MS = 2_000;
 
 function taken(): ApiError {

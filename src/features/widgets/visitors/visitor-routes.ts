@@ -15,7 +15,7 @@ import { insertVisitor } from './visitor-store.ts';
 
 export type VisitorParts = Pick<NodeParts, 'database' | 'tokens' | 'authenticator' | 'rateLimits'>;
 
-/** Routes of visitors: they begin, and become known customers (docs/contract.md#widgets). */
+/** Returns the routes by which visitors begin and become customers (docs/contract.md#widgets). */
 export function visitorRoutes(parts: VisitorParts): Route[] {
   const { database, rateLimits } = parts;
   const common = { since: '1.3.harbor', permission: null, agents: false, customers: true } as const;
@@ -98,7 +98,7 @@ function requireProvided({ customer, credential }: Principal, widget: WidgetRow)
 
 interface ReadVisitor {
   readonly visitorId: string;
-  /** Why the token is no credential any more, which it need not be for a repetition. */
+  /** Why the token is no longer a credential, which a repetition does not need. */
   readonly refusal: ApiError | undefined;
 }
 

@@ -7,13 +7,13 @@ import type { Schema } from '../../../platform/db/tables/schema.ts';
 
 export type VisitorRow = Selectable<Schema['visitors']>;
 
-/** Creates the customer that an anonymous visitor is. Returns its actor id. */
+/** Creates the customer of an anonymous visitor. Returns its actor id. */
 export async function insertVisitor(
   tx: Tx,
   { accountId, widgetId }: { readonly accountId: string; readonly widgetId: string },
 ): Promise<string> {
   const { id } = await createCustomer(tx, { accountId, name: 'Visitor' });
-  // So that the team tells one visitor from another.
+  // Distinguishes the visitors for the team.
   await tx.kysely
     .updateTable('actors')
     .set({ name: `Visitor ${id.slice(-5)}` })
@@ -23,7 +23,7 @@ export async function insertVisitor(
   return id;
 }
 
-/** Returns a visitor, locked until the transaction ends; undefined if the actor is none. */
+/** Returns a visitor, locked until the transaction ends; undefined for other actors. */
 export async function lockVisitor(tx: Tx, accountId: string, id: string): Promise<VisitorRow | undefined> {
   const [row] = await tx.query(LOCK, accountId, id);
   return row;
@@ -51,14 +51,14 @@ export async function markClaimed(
   return row!;
 }
 
-/** Returns the ids of visitors that were claimed of late, for what may have been under way. */
+/** Returns the ids of recently claimed visitors, for writes that were under way. */
 export async function readClaimed(db: Db): Promise<string[]> {
   return (await db.query(READ_CLAIMED)).map(({ id }) => id);
 }
 
 /**
- * Removes the actor of a claimed visitor. It stays, deactivated, if it was a participant where its
- * customer was one too.
+ * Removes the actor of a claimed visitor. It stays, deactivated, if it participated in a
+ * conversation together with its customer.
  */
 export async function deleteActor(tx: Tx, id: string): Promise<void> {
   await tx.kysely.deleteFrom('refresh_tokens').where('actor_id', '=', id).execute();
@@ -67,8 +67,7 @@ export async function deleteActor(tx: Tx, id: string): Promise<void> {
 }
 
 /**
- * Removes visitors whose session ended a day ago and that have opened no case. Uploads of theirs go
- * first.
+ * Removes visitors whose session ended a day ago and that have opened no case, after their uploads.
  */
 export async function purgeSilent(database: Database): Promise<void> {
   for (let removed = SILENT_AT_ONCE; removed === SILENT_AT_ONCE; ) {

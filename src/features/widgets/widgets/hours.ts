@@ -3,18 +3,18 @@ import type { WidgetHours } from '@parley/protocol/resources/widget.ts';
 
 export interface Standing {
   readonly is_open: boolean;
-  /** ISO 8601; null where it is open, or does not open within a week. */
+  /** ISO 8601; null while open, or if it does not open within a week. */
   readonly opens_at: string | null;
 }
 
 /**
- * Returns whether the team is there at a moment, in milliseconds since 1970, and when it is next.
+ * Returns whether the team is present at a moment, in milliseconds since 1970, and when it is next.
  */
 export function standingAt(hours: WidgetHours | null, nowMs: number): Standing {
   if (hours === null) return { is_open: true, opens_at: null };
   const today = localDay(hours.timezone, nowMs);
   let opensMs = Number.POSITIVE_INFINITY;
-  // The hours of yesterday may end today.
+  // Yesterday's hours may end today.
   for (let days = -1; days <= DAYS_AHEAD; days += 1) {
     const day = today + days * DAY_MS;
     for (const { day: weekday, from, to } of hours.open) {
@@ -32,7 +32,7 @@ export function standingAt(hours: WidgetHours | null, nowMs: number): Standing {
 const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 7;
 
-/** Milliseconds of a time of day, such as 22:30. */
+/** Returns the milliseconds of a time of day, such as 22:30. */
 function clockMs(clock: string): number {
   return (Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3))) * 60_000;
 }
@@ -44,14 +44,14 @@ function localDay(timezone: string, ms: number): number {
 }
 
 /**
- * Returns the moment at which clocks of the zone show a local time; one that they skip is later.
+ * Returns the moment of a local time in the zone. A time that its clocks skip becomes a later one.
  */
 function momentOf(timezone: string, local: number): number {
   const guess = local - (localMs(timezone, local) - local);
   return guess - (localMs(timezone, guess) - local);
 }
 
-/** Returns what clocks of the zone show at a moment, as if the zone were UTC. */
+/** Returns the local time in the zone at a moment, as if the zone were UTC. */
 function localMs(timezone: string, ms: number): number {
   let format = FORMATS.get(timezone);
   if (format === undefined) {
@@ -74,6 +74,6 @@ function localMs(timezone: string, ms: number): number {
   return Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second'));
 }
 
-/** Making one takes a tenth of a millisecond, and visitors of a widget share it. */
+/** Cached and shared, because making a format takes a tenth of a millisecond. */
 const FORMATS = new Map<string, Intl.DateTimeFormat>();
 const MAX_FORMATS = 500;

@@ -1,8 +1,8 @@
 import { ApiError, invalid, repeated } from '@parley/protocol/errors/errors.ts';
 
 /**
- * Returns sites as browsers write origins. Throws ApiError at the site that is none, is not allowed
- * or is there twice.
+ * Returns sites as browsers write origins. Throws ApiError at an invalid, forbidden or duplicate
+ * site.
  */
 export function readSites(sites: readonly string[]): string[] {
   const origins: string[] = [];
@@ -29,6 +29,6 @@ function readSite(site: string, param: string): string {
   return url.origin;
 }
 
-/** Nothing that means more than a host in Content-Security-Policy. */
+/** Characters that mean only a host in Content-Security-Policy. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
 const LOOPBACK = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;

@@ -34,7 +34,7 @@ export interface WidgetRoutesOptions {
   readonly sendsMail: boolean;
 }
 
-/** Routes for widgets (docs/contract.md#widgets): for admins, and what visitors may know. */
+/** Returns the routes of widgets (docs/contract.md#widgets), for admins and visitors. */
 export function widgetRoutes({ database, sendsMail }: WidgetRoutesOptions): Route[] {
   const common = { since: '1.3.harbor', agents: false } as const;
   return [

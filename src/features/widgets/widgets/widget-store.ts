@@ -26,7 +26,7 @@ export async function insertWidget(
   tx: Tx,
   widget: Omit<Insertable<Schema['widgets']>, 'id'>,
 ): Promise<WidgetRow> {
-  // Two requests cannot both take the last place.
+  // Locked, so that two requests cannot both take the last place.
   await lockAccount(tx, widget.account_id);
   const [{ used }] = (await tx.query(COUNT, widget.account_id)) as [{ used: number }];
   if (used >= MAX_WIDGETS) {
@@ -59,7 +59,7 @@ export async function findOffered(db: Db, id: string): Promise<OfferedWidget> {
   return row;
 }
 
-/** Changes a locked widget. Nodes cache in which name the team writes in its cases. */
+/** Changes a locked widget. Nodes cache the name under which the team writes in its cases. */
 export async function updateWidget(
   tx: Tx,
   { id }: WidgetRow,
@@ -75,14 +75,14 @@ export async function updateWidget(
   return row;
 }
 
-/** Removes a locked widget, and ends the sessions of its visitors. Their conversations stay. */
+/** Removes a locked widget and ends the sessions of its visitors. Their conversations stay. */
 export async function deleteWidget(tx: Tx, { id }: WidgetRow): Promise<void> {
   const ended = await tx.query(END_SESSIONS, id);
   await tx.kysely.deleteFrom('widgets').where('id', '=', id).execute();
   await enqueueRightsChanged(tx, [id, ...ended.map(({ family_id }) => family_id)]);
 }
 
-/** Returns whom the tokens of an identity provider are about; undefined if there is no such one. */
+/** Returns the kind of person of a provider's tokens; undefined without such a provider. */
 export async function personOfProvider(
   tx: Tx,
   accountId: string,
@@ -91,7 +91,7 @@ export async function personOfProvider(
   return (await tx.query(FIND_PROVIDER, accountId, id))[0]?.person;
 }
 
-/** The widgets of an account, newest first; searched by their names. */
+/** The widgets of an account, newest first; searchable by name. */
 export const WIDGETS = defineAccountList<WidgetRow>({
   name: 'widgets',
   columns: 't.*',

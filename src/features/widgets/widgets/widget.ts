@@ -18,7 +18,7 @@ export function presentWidget(row: WidgetRow): Widget {
   return presentAs(Widget, { ...row, ...shownOf(row) });
 }
 
-/** `confirmsAddresses`: whether this server sends mail. */
+/** Returns the widget for visitors. `confirmsAddresses`: whether this server sends mail. */
 export function presentPublic(row: OfferedWidget, nowMs: number, confirmsAddresses: boolean): WidgetPublic {
   return presentAs(WidgetPublic, {
     id: row.id,
@@ -32,7 +32,7 @@ export function presentPublic(row: OfferedWidget, nowMs: number, confirmsAddress
   });
 }
 
-/** Checks what a body says by itself. Throws ApiError. */
+/** Checks the parts of a body that need no database. Throws ApiError. */
 export function checkWidget({ sites, hours }: Pick<UpdateWidgetBody, 'sites' | 'hours'>): void {
   if (sites !== undefined) readSites(sites);
   if (hours && !isTimezone(hours.timezone)) {
@@ -41,7 +41,7 @@ export function checkWidget({ sites, hours }: Pick<UpdateWidgetBody, 'sites' | '
   }
 }
 
-/** Returns the columns of what a body sends. */
+/** Returns the columns that a body sets. */
 export function columnsOf(body: CreateWidgetBody | UpdateWidgetBody) {
   const { name, sites, group_id, hours, texts, colors, identity_provider_id, enabled } = body;
   return {

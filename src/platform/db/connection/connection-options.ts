@@ -5,7 +5,7 @@ import pg from 'pg';
 import { parsed } from './servers.ts';
 
 export interface ConnectionOptionsInput {
-  /** Of one server. */
+  /** The URL of one server. */
   readonly url: string;
   /** Milliseconds after which Postgres cancels a statement; 0 for never. */
   readonly statementTimeoutMs: number;
@@ -15,13 +15,13 @@ export interface ConnectionOptionsInput {
   readonly settings?: Readonly<Record<string, string | number>> | undefined;
   /**
    * Whether a pooler may give each transaction another session. Then only the settings are made
-   * that the parsers below need, and that poolers keep for each client: the next transaction of
-   * some other client would run with the rest.
+   * that the parsers below need and that poolers keep for each client. Any other setting would
+   * apply to the next transaction of another client.
    */
   readonly isPooled?: boolean | undefined;
   /** SQL: columns that the statement of the settings reads beside them, for `onRead`. */
   readonly reads?: string;
-  /** Called with their values. A connection for which it throws is not used. */
+  /** Called with the values of `reads`. A connection for which it throws is not used. */
   readonly onRead?: (client: pg.ClientBase, columns: object) => void;
 }
 
@@ -44,7 +44,7 @@ export function connectionOptions(input: ConnectionOptionsInput): ConnectionOpti
     : {
         ...PARSED,
         statement_timeout: input.statementTimeoutMs,
-        // By these Postgres notices a vanished node.
+        // With these settings Postgres notices a vanished node.
         tcp_keepalives_idle: 5,
         tcp_keepalives_interval: 2,
         tcp_keepalives_count: 3,
@@ -56,7 +56,7 @@ export function connectionOptions(input: ConnectionOptionsInput): ConnectionOpti
   );
   const connectTimeout = Number(url.searchParams.get('connect_timeout') ?? 1);
   url.searchParams.delete('connect_timeout');
-  // Seconds in the URL, as libpq has it. pg also counts the wait for a free connection of the pool.
+  // The URL has seconds, as for libpq. pg also counts the wait for a free connection of the pool.
   const connectTimeoutMs = Number.isFinite(connectTimeout) ? Math.max(0, connectTimeout * 1_000) : 1_000;
   const columns = input.reads === undefined ? calls : [...calls, input.reads];
   const apply = { text: `SELECT ${columns.join(', ')}`, query_timeout: connectTimeoutMs };
@@ -75,7 +75,7 @@ export function connectionOptions(input: ConnectionOptionsInput): ConnectionOpti
   };
 }
 
-/** What the parsers below expect. */
+/** Session settings that the parsers below expect. */
 const PARSED = { TimeZone: 'UTC', DateStyle: 'ISO' } as const;
 
 /**
@@ -90,11 +90,11 @@ const INDEX_PLANS = {
 } as const;
 
 /**
- * int8 becomes a number (an error beyond 2^53: our counts and sequences stay far below),
- * timestamptz ISO 8601 UTC text with six digits of microseconds, so that times compare as text;
- * date and timestamp stay as Postgres writes them, and json and jsonb are parsed with all digits of
- * their numbers. The rest is pg's default: numeric and xid8 are text, bytea is a Buffer, and so is
- * cstring: the UTF-8 of a text that is not to become a string.
+ * int8 becomes a number (an error beyond 2^53: our counts and sequences stay far below).
+ * timestamptz becomes ISO 8601 UTC text with six digits of microseconds, so that times compare as
+ * text; date and timestamp stay as Postgres writes them. json and jsonb are parsed with all digits
+ * of their numbers. The rest is pg's default: numeric and xid8 are text, bytea is a Buffer, and so
+ * is cstring: the UTF-8 of a text that is not to become a string.
  */
 const columnTypes: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
@@ -146,7 +146,7 @@ function parseTime(text: string): string {
   return `${day}T${clock}${clock.length === 8 ? '.' : ''}${'0'.repeat(15 - Math.max(clock.length, 9))}Z`;
 }
 
-/** pg's parser makes an object per character; only quotes, nulls and nested arrays need it. */
+/** Parses an array of texts. Only quotes, nulls and nested arrays need pg's slow parser. */
 function parseTexts(text: string): unknown {
   if (!PLAIN_ARRAY.test(text) || text.includes('NULL'))
     return pg.types.getTypeParser(TEXT_ARRAY, 'text')(text);

@@ -29,18 +29,18 @@ import {
 export interface DatabaseOptions {
   readonly url: string;
   /**
-   * Leads to sessions of the same database, for what needs one of its own, where `url` is of a
-   * pooler that may give each transaction another one.
+   * URL of real sessions of the same database, for work that needs its own session. For a `url`
+   * whose pooler may give each transaction another session.
    */
   readonly directUrl?: string | undefined;
   readonly log: Logger;
-  /** What its handles carry. Without it, asking for hooks throws. */
+  /** Hooks that its handles carry. Without them, asking for hooks throws. */
   readonly hooks?: Hooks | undefined;
   /** Metrics of statements and errors. */
   readonly metrics?: Pick<Metrics, 'statements' | 'postgresErrors' | 'postgresPoolWait'>;
   /** Size of the pool; the pipelined connections come in addition. Default 9. */
   readonly maxConnections?: number | undefined;
-  /** Processes of one machine that share the connections of one. Default 1. */
+  /** Number of processes on this machine that share the connections of one process. Default 1. */
   readonly processes?: number | undefined;
   /** Milliseconds after which the connection of a query counts as dead. Default 10,000. */
   readonly queryTimeoutMs?: number | undefined;
@@ -109,20 +109,20 @@ export class Database implements Db {
    * waits for the disk (3.5 ms as measured), and several connections wait for it at the same time.
    */
   readonly writers: readonly PipelinedConnection[];
-  /** For the most frequent reads, which take them in turn: see `reader`. */
+  /** Connections for the most frequent reads, which use them in turn: see `reader`. */
   readonly readers: readonly PipelinedConnection[];
-  /** For checks of credentials alone, which begin uncached requests: they wait for no page. */
+  /** For credential checks alone, so that uncached requests do not wait for a page. */
   readonly checks: PipelinedConnection;
-  /** For large rows, one statement at a time, which bounds memory; nothing waits behind them. */
+  /** For large rows, one statement at a time to bound memory. Nothing else waits behind them. */
   readonly bulk: PipelinedConnection;
   readonly #bulkTurns = new TurnsByKey(BULK_AT_ONCE);
   #lastReader = 0;
   /**
    * For writes whose loss in a crash of Postgres only repeats work (`synchronous_commit` off),
-   * never for acknowledged ones. If one survives a crash, so do all that committed before it.
+   * never for acknowledged writes. If a write survives a crash, so do all that committed before it.
    */
   readonly relaxed: PipelinedConnection;
-  /** For what needs a session of its own. */
+  /** For work that needs a session of its own. */
   readonly direct: Primary;
   readonly #primary: Primary;
   #onCommitted: ((rows: readonly OutboxRow[]) => void) | undefined;
@@ -152,7 +152,7 @@ export class Database implements Db {
         gather,
         onStatement: (name) => this.#countStatement(name),
         onError: (error) => void this.#failed(error),
-        // Otherwise the others might wait a second, in which reads fail although sends succeed.
+        // Otherwise the others might wait a second, and reads fail although sends succeed.
         onRestored: () => this.#retryNow(),
       });
     this.pipeline = connect();
@@ -193,7 +193,7 @@ export class Database implements Db {
     return pool;
   }
 
-  /** One, or with a direct URL two. */
+  /** The primaries of its URLs: one, or two with a direct URL. */
   get primaries(): readonly Primary[] {
     return [...new Set([this.#primary, this.direct])];
   }
@@ -212,7 +212,7 @@ export class Database implements Db {
     return [pipeline, ...readers, checks, bulk, ...writers, relaxed];
   }
 
-  /** Whether all of them are connected. */
+  /** Whether all pipelined connections are connected. */
   get connected(): boolean {
     return this.pipelines.every((pipeline) => pipeline.connected);
   }
@@ -343,7 +343,7 @@ function shareOf(connections: number, processes: number, least = 1): number {
   return Math.max(Math.min(least, connections), Math.ceil(connections / processes));
 }
 
-/** One is in a transaction, and one runs a statement beside it. */
+/** Room for a transaction and for one statement beside it. */
 const LEAST_POOL = 2;
 /** Enough for Postgres to use a second processor. */
 const READERS = 2;
@@ -360,8 +360,8 @@ const READER_SETTINGS = { plan_cache_mode: 'force_generic_plan', enable_bitmapsc
 const GATHERED_READS = 8;
 
 /**
- * A flush joins its own rows to each other: 512 of them would meet 262,144 times in a nested loop.
- * Planning it again each time would find the same plan.
+ * A flush joins its own rows to each other: in a nested loop, 512 rows meet 262,144 times. Planning
+ * it again each time would find the same plan.
  */
 const WRITER_SETTINGS = { enable_hashjoin: 'on', plan_cache_mode: 'force_generic_plan' };
 
@@ -373,7 +373,7 @@ function isBroken(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || (isUnavailable(error) && !isFenced(error));
 }
 
-/** pg-pool has no listener on checked-out clients: their error events would end the process. */
+/** Adds the listener that pg-pool lacks on checked-out clients: errors would end the process. */
 function surviveLostClients(pool: pg.Pool): void {
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
@@ -387,7 +387,7 @@ export function openTransaction(kysely: Transaction<Schema>): Tx {
   return new OpenTransaction(kysely, { rows: [], isHandledHere: false }, undefined);
 }
 
-/** Throws, so that nothing is done by halves where they were forgotten. */
+/** Throws if the hooks were forgotten, so that no work is half done. */
 function given(hooks: Hooks | undefined): Hooks {
   if (hooks === undefined) throw new Error('this database was opened without hooks');
   return hooks;
@@ -409,7 +409,7 @@ class OpenTransaction implements Tx {
     return given(this.#hooks);
   }
 
-  /** Kysely has no prepared statements: Postgres parses the text each time. */
+  /** Runs a statement without preparing it, which Kysely cannot: Postgres parses it each time. */
   async query<Params extends readonly Value[], Row extends object>(
     { text }: Statement<Params, Row>,
     ...values: NoInfer<Params>

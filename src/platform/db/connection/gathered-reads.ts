@@ -44,7 +44,7 @@ export class GatheredReads<Ask, Answer> {
   };
 }
 
-/** After a round of so many requests, the next starts no sooner than BUSY_MS after its start. */
+/** After a round of this many requests, the next starts no sooner than BUSY_MS after its start. */
 const BUSY_ASKS = 50;
 const BUSY_MS = 100;
 

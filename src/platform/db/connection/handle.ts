@@ -16,7 +16,7 @@ export interface Querier {
 /** Reads and writes rows: the Database, with a transaction per statement, or a Tx. */
 export interface Db extends Querier {
   readonly kysely: Kysely<Schema>;
-  /** What this process adds to those who work with rows (../../hooks.ts). */
+  /** Hooks that this process adds for code that works with rows (../../hooks.ts). */
   readonly hooks: Hooks;
 }
 
@@ -26,8 +26,8 @@ export interface Tx extends Db {
   /** The rows enqueued so far (outbox.ts). */
   readonly outbox: OutboxRecord;
   /**
-   * Appends rows to a table by COPY, which takes Postgres the least for many rows. Rejects as a
-   * statement does; a unique key that conflicts fails all of them.
+   * Appends rows to a table by COPY, the cheapest way for many rows. Rejects as a statement does; a
+   * conflict of a unique key fails all rows.
    */
   copy(table: string, columns: readonly string[], rows: Iterable<readonly CopyField[]>): Promise<void>;
 }
@@ -40,7 +40,7 @@ export interface OutboxRow {
   readonly attempts: number;
 }
 
-/** What an open transaction leaves to be done after its commit. */
+/** Work that an open transaction leaves for after its commit. */
 export interface OutboxRecord {
   readonly rows: OutboxRow[];
   /** Milliseconds until the first of its jobs (queue.ts) is due; undefined: it has added none. */

@@ -2,7 +2,7 @@ import { MAX_PAGE_BYTES } from '@parley/protocol/lists.ts';
 import type { Querier } from './handle.ts';
 import { type Statement, statement, type Value } from './statement.ts';
 
-/** Which rows of a list: a PageRequest of api/pipeline/pagination.ts is one. */
+/** A selection of a list's rows, such as a PageRequest of api/pipeline/pagination.ts. */
 export interface KeysetPage {
   /** `next`: in the order of the list; `previous`: in the opposite one. */
   readonly direction: 'next' | 'previous';
@@ -10,7 +10,7 @@ export interface KeysetPage {
   readonly after: readonly (string | number)[] | null;
   /** Most rows to return. */
   readonly fetch: number;
-  /** Searched for in the list's search columns, ignoring case, or null for no search. */
+  /** Text to find in the list's search columns, ignoring case; null for no search. */
   readonly search: string | null;
 }
 
@@ -34,22 +34,22 @@ export interface KeysetOptions {
 }
 
 export interface KeysetList<Values extends readonly Value[], Row extends object> {
-  /** The rows of one page, in its direction. */
+  /** Returns the rows of one page, in its direction. */
   readPage(db: Querier, values: Values, page: KeysetPage): Promise<Row[]>;
   readonly statements: Readonly<Record<KeysetPage['direction'], KeysetStatements<Row>>>;
 }
 
 interface KeysetStatements<Row extends object> {
-  /** From the end of the list. */
+  /** Reads from the end of the list. */
   readonly whole: Statement<Value[], Row>;
-  /** From behind a key. */
+  /** Reads from behind a key. */
   readonly behind: Statement<Value[], Row>;
 }
 
 /**
- * Defines the statements of a list that is read in pages: two for each direction, since a condition
- * on the key that may be null would not be looked up in the index. Their parameters: `values`, the
- * search pattern if the list has a search, the number of rows, the key.
+ * Defines the statements of a list that is read in pages: two for each direction, since the index
+ * cannot serve a condition on a key that may be null. Their parameters: `values`, the search
+ * pattern if the list has a search, the number of rows, the key.
  */
 export function keysetList<Values extends readonly Value[], Row extends object>(
   options: KeysetOptions,
@@ -81,7 +81,7 @@ function withoutBytes<Row extends object>(row: Row): Row {
 }
 
 /**
- * Yields the pages of all rows, each of which `read` reads from behind the key of the one before.
+ * Yields the pages of all rows. `read` reads each page from behind the key of the previous page.
  */
 export async function* pages<Row, Key>(
   size: number,

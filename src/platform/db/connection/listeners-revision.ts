@@ -10,7 +10,7 @@ export type ListenersRevision = string;
 /** SQL: the committed revision. */
 export const LISTENERS_REVISION = `coalesce((SELECT value FROM settings WHERE name = 'listeners_revision'), '0')`;
 
-/** Changes of different accounts wait for each other here until they commit. */
+/** Raises the revision. Changes of accounts wait for each other here until they commit. */
 export async function raiseListenersRevision(tx: Tx): Promise<void> {
   await tx.query(RAISE);
 }

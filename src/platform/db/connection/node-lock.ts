@@ -5,7 +5,7 @@ import type { Logger } from '../../log.ts';
 import type { Primary } from './primary.ts';
 
 export interface NodeLockOptions {
-  /** Of an address with a session for each connection. */
+  /** The primary of an address that gives each connection a session. */
   readonly primary: Primary;
   /** `shared` for a node with Redis, else `exclusive`: several nodes on a database need Redis. */
   readonly mode: 'exclusive' | 'shared';
@@ -109,7 +109,7 @@ export class NodeLock {
     throw new Error('the lock was closed');
   }
 
-  /** Also called when a query timed out: it is unknown then whether the lock is still held. */
+  /** Drops the client, also after a query's timeout, when the lock's state is unknown. */
   #lost(client: pg.Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
@@ -144,7 +144,7 @@ export class NodeLock {
   }
 }
 
-/** A look at a session takes an idle node and its Postgres as long as one for due work. */
+/** Milliseconds between checks. A check costs as much as a look for due work. */
 const CHECK_MS = 2_000;
 const ANSWER_MS = 3_000;
 const RETRY_MS = 200;

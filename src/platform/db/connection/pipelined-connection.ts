@@ -26,10 +26,10 @@ export interface PipelinedConnectionOptions {
 }
 
 /**
- * One connection that many callers share: statements are sent at once and results return in order,
- * each statement in a transaction of its own, so that an error affects only its sender. For short
- * statements only: a slow one delays those after it (Postgres cancels it at 80 % of the query
- * timeout, before it costs the connection).
+ * One connection that many callers share: statements are sent at once and results return in order.
+ * Each statement has a transaction of its own, so that an error affects only its sender. It is for
+ * short statements only: a slow one delays the statements after it (Postgres cancels it at 80 % of
+ * the query timeout, before it costs the connection).
  *
  * A lost connection is restored automatically; meanwhile queries reject at once. A query whose
  * connection died before its answer rejects with DatabaseUnavailableError: it is unknown whether it
@@ -81,7 +81,7 @@ export class PipelinedConnection implements Querier {
       return (await session.query(statement, bound)) as Row[];
     } catch (error) {
       if (codeOf(error) === READ_ONLY) session?.destroy();
-      // Its stack is that of the read that brought it; this one names the caller.
+      // The error has the stack of the socket's read; this stack names the caller.
       if (error instanceof Error) Error.captureStackTrace(error);
       this.#options.onError?.(error);
       throw wrapUnavailable(error);

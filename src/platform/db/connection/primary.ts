@@ -22,18 +22,18 @@ export interface PrimaryOptions {
 }
 
 /**
- * Where the primary of an address is. All connections of a node are opened through it. For an
- * address of one host without `target_session_attrs` it is that host. Only new connections ask it
+ * Finds the primary of an address. All connections of a node are opened through it. For an address
+ * of one host without `target_session_attrs` it is that host. Only new connections ask the host
  * whether it takes changes, because another server may be behind such an address at any time.
  *
- * Otherwise a connection of its own to each server asks once a second what it is, so that the node
- * learns of a promotion also where the former primary hangs, or still answers. A new connection
- * goes to the writable server with the latest timeline, which it shows in the answer to its
- * settings. Connections to any other end at once.
+ * For other addresses, a separate connection to each server asks once a second what the server is.
+ * So the node learns of a promotion even if the former primary hangs or still answers. A new
+ * connection goes to the writable server with the latest timeline, which it shows in the answer to
+ * its settings. Connections to any other server end at once.
  */
 export class Primary {
   readonly place: string;
-  /** Called when there is a primary after a time without one, or another one. */
+  /** Called when a primary is found after a time without one, and when it changes. */
   onFound: (() => void) | undefined;
   readonly #options: PrimaryOptions;
   readonly #isChecked: boolean;
@@ -75,7 +75,7 @@ export class Primary {
     );
   }
 
-  /** Returns the options of a connection to the primary, which is the one of when it is opened. */
+  /** Returns the options of a connection to the server that is the primary when it is opened. */
   connectionOptions(
     input: Omit<ConnectionOptionsInput, 'url' | 'isPooled' | 'reads' | 'onRead'>,
   ): ConnectionOptions {
@@ -106,9 +106,7 @@ export class Primary {
     for (const server of this.#servers) server.forget();
   }
 
-  /**
-   * Of those that answered lately: the one with the latest timeline, and of equal ones the first.
-   */
+  /** The server with the latest timeline among those that answered lately; of equals, the first. */
   get #current(): Server | undefined {
     if (!this.#isChecked) return this.#servers[0];
     let current: Server | undefined;
@@ -164,12 +162,12 @@ export class Primary {
   }
 }
 
-/** From one look at a server to the next, and while there is no primary. */
+/** Milliseconds between looks at a server: with a primary, and without one. */
 const LOOK_MS = 1_000;
 const SEEK_MS = 250;
 /**
- * Until a server without an answer counts as away. A primary that hangs is left when another is
- * promoted.
+ * Milliseconds until a server without an answer counts as away. A primary that hangs is left when
+ * another is promoted.
  */
 const ANSWER_MS = 3_000;
 
@@ -179,7 +177,7 @@ class Server {
   readonly place: string;
   /** Its last answer; undefined while it does not answer. */
   state: ServerState | undefined;
-  /** Why it is not the primary. */
+  /** The reason why it is not the primary. */
   problem = '';
   lookedAtMs = 0;
   #client: pg.Client | undefined;
@@ -189,7 +187,7 @@ class Server {
     this.place = placeOf(url);
   }
 
-  /** Never rejects. */
+  /** Asks the server for its state. Never rejects. */
   async look(options: ConnectionOptions): Promise<void> {
     this.lookedAtMs = performance.now();
     try {

@@ -19,7 +19,7 @@ export interface RequiredServer {
  * Returns the server's version, such as `18.4`. Rejects with an Error of one line if it is older
  * than LEAST_POSTGRES, or if connections share sessions that must not: behind a pooler in
  * transaction mode, locks, settings and prepared statements would soon be another client's. With a
- * direct URL the others may share them, if the pooler keeps each client's statements apart.
+ * direct URL, other connections may share sessions if the pooler keeps clients' statements apart.
  */
 export async function requireServer(
   { pipeline, relaxed, direct }: RequiredServer,
@@ -82,7 +82,7 @@ function querierOf(client: pg.PoolClient): Querier {
 }
 
 /**
- * Returns undefined if the connections do not keep their statements apart. One asks after the
+ * Returns undefined if the connections do not keep their statements apart. They ask one after the
  * other: at the same time, a pooler in transaction mode would use a session for each.
  */
 async function askTwo(one: Querier, other: Querier): Promise<(Server & { isShared: boolean }) | undefined> {
@@ -118,12 +118,12 @@ const ONE = statement<[], Server>('server')`
       current_setting('enable_seqscan') = 'off' AND current_setting('statement_timeout') <> '0' AS has_settings
     FROM pg_database WHERE datname = current_database()`;
 
-/** Of the same name, so that an answer to the other question shows a pooler that mixes them up. */
+/** Has the same name, so that the wrong answer shows a pooler that mixes statements up. */
 const OTHER: Question = { ...ONE, text: ONE.text.replace("'one'", "'other'") };
 
 type Question = Statement<[], Server>;
 
-/** A name that this connection has not used yet exists, or one that it has prepared does not. */
+/** SQLSTATEs: a name that is new to this connection exists, or a name it has prepared does not. */
 const OTHERS_STATEMENTS: ReadonlySet<string> = new Set(['42P05', '26000']);
 
 const LACKS_SETTINGS =
@@ -144,8 +144,8 @@ function sharedStatements(place: string): Error {
 }
 
 /**
- * SQL: text that identifies the cluster, the database and the tables, so it differs after a dump
- * was restored anywhere, but not after a recovery to an earlier moment, where the timeline differs.
+ * SQL: text that identifies the cluster, the database and the tables. It differs after a dump was
+ * restored anywhere, but not after a recovery to an earlier moment, where the timeline differs.
  */
 export const DATABASE_ID = `(
     SELECT concat_ws('.', (SELECT system_identifier FROM pg_control_system()), oid, 'settings'::regclass::oid)

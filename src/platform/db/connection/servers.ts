@@ -2,7 +2,7 @@
 export interface Servers {
   /** A URL for each, in their order. */
   readonly urls: readonly string[];
-  /** Whether only the primary is wanted: of several, or where the URL says so. */
+  /** Whether only the primary is wanted: with several servers, or if the URL says so. */
   readonly isPrimaryWanted: boolean;
 }
 

@@ -35,9 +35,9 @@ export type Value = string | number | bigint | boolean | null | object;
 export type Bindable = string | Buffer | null;
 
 /**
- * Returns the values as they are sent, or throws here. If the conversion fails inside pg (on a
- * circular object, for instance), pg deallocates the named statement on the server but still
- * considers it prepared: every later use of the name fails on that connection.
+ * Returns the values as they are sent, or throws here. If the conversion failed inside pg (on a
+ * circular object, for instance), pg would deallocate the named statement on the server but
+ * consider it prepared: every later use of the name would fail on that connection.
  */
 export function bindable(values: readonly Value[]): Bindable[] {
   return values.map(convert);

@@ -1,6 +1,6 @@
 /**
- * SQL: the timeline that a primary writes, from the name of its file of the log. That of the last
- * checkpoint follows a promotion by minutes.
+ * SQL: the timeline that a primary writes, from the name of its file of the log. The timeline of
+ * the last checkpoint lags behind a promotion by minutes.
  */
 export const TIMELINE = `('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer`;
 
@@ -13,7 +13,7 @@ export const READ_STATE = `
   ${IS_WRITABLE},
   CASE WHEN pg_is_in_recovery() THEN 0 ELSE ${TIMELINE} END AS timeline`;
 
-/** What a server says of itself. */
+/** A server's answer about itself. */
 export interface ServerState {
   /** Equal for a primary, its standbys, and what they become. */
   readonly cluster: string;

@@ -22,7 +22,7 @@ export interface Indexes {
 }
 
 /**
- * Builds missing indexes and removes those of `dropped`, without blocking writes; returns their
+ * Builds missing indexes and removes those in `dropped`, without blocking writes; returns their
  * names. It can be killed at any moment and run again: an interrupted build leaves an invalid
  * index, which counts as missing. Nodes that start together take turns.
  *
@@ -53,7 +53,7 @@ export async function buildIndexes(db: Kysely<Schema>, indexes: Indexes): Promis
 
 interface Pending {
   readonly name: string;
-  /** The index exists and is invalid, or is no longer wanted. */
+  /** Whether the index exists, and is invalid or no longer wanted. */
   readonly exists: boolean;
 }
 

@@ -17,15 +17,15 @@ import { readNewer, recordingUsability } from './usable-schema.ts';
  * Brings the database to the newest schema, in steps that nodes may start together:
  * 1. `migrations/NNNN_name.ts`, all in one transaction, under Kysely's advisory lock. If one fails,
  *    the database is unchanged, and the Error names it. If a table is in use, all begin again. The
- *    first one makes the schema of all that it replaces.
+ *    first migration makes the schema of all that it replaces.
  * 2. Rows of a restored dump are brought into the count of this cluster's transactions
  *    (renewed-rows.ts).
  * 3. Indexes of tables that may be large (indexes.ts), outside of a transaction, repeatable.
  *
  * A database that a newer release has migrated keeps its schema and indexes. It is used if the
- * migrations of that release allow it (usable-schema.ts); otherwise migrate() rejects with an Error
- * that says what to do, as it does for a database from before the first one. `provider` is for
- * tests of other states.
+ * migrations of that release allow it (usable-schema.ts). Otherwise migrate() rejects with an Error
+ * that says what to do, as it does for a database from before the first migration. `provider` is
+ * for tests of other states.
  */
 export async function migrate(
   database: Database,
@@ -70,9 +70,7 @@ async function migrateToLatest(db: Kysely<Schema>, log: Logger, provider: Migrat
   }
 }
 
-/**
- * SQLSTATE of a migration that waited for a table (usable-schema.ts), or would have without end.
- */
+/** SQLSTATEs of a migration that waited for a table (usable-schema.ts), or met a deadlock. */
 const IN_USE = new Set(['55P03', '40P01']);
-/** For about two minutes. */
+/** Retries for about two minutes. */
 const AGAIN: Backoff = { delaysMs: Array<number>(120).fill(500), jitter: 1 };

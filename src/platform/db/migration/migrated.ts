@@ -7,7 +7,7 @@ import { statement } from '../connection/statement.ts';
 export async function isMigrated(db: Querier): Promise<boolean> {
   const [applied, files] = await Promise.all([appliedMigrations(db), readdir(MIGRATIONS_DIR)]);
   const named = files.filter((name) => name.endsWith('.ts')).map((name) => path.parse(name).name);
-  // What is before the first file was replaced by it.
+  // The first file replaced all migrations before it.
   const first = named.sort()[0]!;
   return named.join() === applied.filter((name) => name >= first).join();
 }

@@ -6,11 +6,11 @@ import type { Schema } from '../tables/schema.ts';
 const SETTING = 'changed_in_of';
 
 /**
- * Gives a new `changed_in` to rows that name a transaction which this database has not reached: a
- * new cluster counts from the start, and every resume would send the rows of a restored dump again
- * until it has caught up. Returns the number of rows of each table that had any. Reads tables only
- * if the database was restored or moved. Nodes that start together take turns. `db` must have no
- * time limit.
+ * Gives a new `changed_in` to rows that name a transaction which this database has not reached. A
+ * new cluster counts from the start, so every resume would send the rows of a restored dump again
+ * until it has caught up. Returns the number of changed rows of each table. Reads tables only if
+ * the database was restored or moved. Nodes that start together take turns. `db` must have no time
+ * limit.
  */
 export async function renewRows(db: Kysely<Schema>): Promise<{ table: string; rows: number }[]> {
   const id = await databaseId(db);
@@ -51,7 +51,7 @@ async function databaseId(db: Kysely<Schema>): Promise<string> {
   return rows[0]!.id;
 }
 
-/** The columns that a resume compares with its cursor. */
+/** Returns the columns that a resume compares with its cursor. */
 async function streamedColumns(db: Kysely<Schema>): Promise<{ table: string; column: string }[]> {
   const { rows } = await sql<{ table: string; column: string }>`
     SELECT c.relname AS table, a.attname AS column FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid

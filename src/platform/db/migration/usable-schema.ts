@@ -22,16 +22,16 @@ type Declared = Readonly<Record<string, DeclaredMigration>>;
 const SETTING = 'schema_usable_from';
 
 /**
- * Milliseconds for which a migration waits for a table. Requests of the nodes that run wait behind
- * it. After one second (`deadlock_timeout`) Postgres ends one of those that wait for each other,
- * which may be the request.
+ * Milliseconds for which a migration waits for a table. Requests of running nodes wait behind it.
+ * After one second (`deadlock_timeout`) Postgres ends one side of a deadlock, which may be the
+ * request.
  */
 const TABLE_WAIT_MS = 250;
 
 /**
- * Makes each migration record its `usableFrom` in its own transaction, and wait briefly. Those that
- * another one replaces are there and do nothing: a new database has their names, so that versions
- * with their files start on it, and databases that have run them go on.
+ * Makes each migration record its `usableFrom` in its own transaction, and wait briefly. Replaced
+ * migrations stay and do nothing: a new database has their names, so that versions with their files
+ * start on it, and databases that have run them go on.
  */
 export function recordingUsability(provider: MigrationProvider): MigrationProvider {
   return {
@@ -59,9 +59,9 @@ function recording(name: string, { up, usableFrom = name }: DeclaredMigration): 
 }
 
 /**
- * Returns the database's migrations of a newer release that a node with only those of the provider
- * may do without. Rejects with an Error that says what to do if the node may not use the database,
- * or if it lacks migrations that another one replaces.
+ * Returns the database's migrations of a newer release that a node with only the provider's
+ * migrations may lack. Rejects with an Error that says what to do if the node may not use the
+ * database, or if it lacks migrations that another migration replaces.
  */
 export async function readNewer(db: Kysely<Schema>, provider: MigrationProvider): Promise<string[]> {
   const migrations: Declared = await provider.getMigrations();

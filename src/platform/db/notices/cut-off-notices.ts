@@ -5,27 +5,27 @@ import type { DueWatch } from '../queue/due-watch.ts';
 export interface CutOffNoticesOptions {
   readonly database: Querier;
   readonly watch: Pick<DueWatch, 'add'>;
-  /** Where the nodes have several Redis: they speak of one of them. */
+  /** The Redis that these notices are about, if the nodes have several. */
   readonly shard?: {
-    /** Of letters that need no quotes in SQL. */
+    /** Consists of letters that need no quotes in SQL. */
     readonly name: string;
-    /** Unlike those of the other shards. */
+    /** Differs from the indexes of the other shards. */
     readonly index: number;
-    /** Whether it is the only one in use, so that nodes may not know that there are shards. */
+    /** Whether no other shard is in use, so that nodes may not know about shards. */
     readonly isAll: () => boolean;
   };
 }
 
 /**
- * What nodes say to each other through Postgres while one of them cannot publish: it writes a
- * notice, and every node that sees one reads from Postgres what is new, once a second, until the
- * notice has run out. So frames that could not be published are not published later. It implements
- * the `Notices` of the engine (platform/engine/engine.ts).
+ * Notices between nodes through Postgres while a node cannot publish. That node writes a notice,
+ * and every node that sees it reads news from Postgres once a second, until the notice has run out.
+ * So frames that could not be published are not published later. It implements the `Notices` of the
+ * engine (platform/engine/engine.ts).
  */
 export class CutOffNotices {
   readonly #database: Querier;
   readonly #shard: CutOffNoticesOptions['shard'];
-  /** When the last notice of this node was begun (`performance.now()`). */
+  /** Time at which this node's last notice was begun (`performance.now()`). */
   #saidMs = Number.NEGATIVE_INFINITY;
   #saying: Promise<void> | undefined;
   #lookedMs = performance.now();
@@ -72,12 +72,12 @@ export class CutOffNotices {
   }
 }
 
-/** A notice speaks for the frames of this time. */
+/** Milliseconds of frames that a notice covers. */
 export const RENEWED_AFTER_MS = 1_000;
-/** Longer than that, by the time in which a node that looks twice a second must see it. */
+/** Longer than that by the time in which a node, which looks twice a second, must see a notice. */
 export const RUNS_OUT_AFTER_MS = 5_000;
 export const OVERLOOKED_AFTER_MS = RUNS_OUT_AFTER_MS - RENEWED_AFTER_MS;
-/** Longer than the pause between two looks, and than what an engine does once a second. */
+/** Longer than the pause between two looks, and than the second between an engine's checks. */
 export const IN_DOUBT_FOR_MS = 1_500;
 
 const SETTING = 'cut_off_until';

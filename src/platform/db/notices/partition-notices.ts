@@ -11,13 +11,13 @@ import {
 export interface PartitionNoticesOptions {
   readonly database: Querier;
   readonly watch: Pick<DueWatch, 'add'>;
-  /** How many partitions there are. */
+  /** Number of partitions. */
   readonly count: number;
 }
 
 /**
- * What CutOffNotices are to a Redis, for the partitions of a Redis Cluster: nodes learn of a move
- * at different moments, so a master is not the same to all of them, but a partition is.
+ * Returns notices for partitions of a Redis Cluster, like CutOffNotices for a Redis. Nodes learn of
+ * moves at different moments, so they may disagree about masters, but not about partitions.
  */
 export function partitionNotices({ database, watch, count }: PartitionNoticesOptions) {
   const startedMs = performance.now();
@@ -79,7 +79,7 @@ const SETTING = 'cut_off_partition';
 const CUT_OFF = `SELECT string_agg(split_part(name, ' ', 2), ',') FROM settings
    WHERE CASE WHEN name LIKE '${SETTING} %' THEN value::timestamptz > statement_timestamp() ELSE false END`;
 
-/** In the order of the names, in which two nodes lock the same rows. */
+/** Locks rows in the order of the names, the same on all nodes. */
 const SAY = statement<[settings: readonly string[]]>('say-cut-off-partitions')`
     INSERT INTO settings AS s (name, value)
     SELECT name, (clock_timestamp() + interval '${RUNS_OUT_AFTER_MS} ms')::text

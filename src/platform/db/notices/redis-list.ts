@@ -6,26 +6,26 @@ import type { DueWatch } from '../queue/due-watch.ts';
 
 export interface RedisListOptions {
   readonly database: Querier;
-  /** The names of those that this process knows, from REDIS_URL. */
+  /** Names of the Redis servers that this process knows, from REDIS_URL. */
   readonly known: readonly string[];
   readonly log: Logger;
 }
 
 /** A change of the list, as a node makes it together with the others. */
 export interface ListChange {
-  /** Called twice a second from the moment at which it is known until all nodes have made it. */
+  /** Called twice a second from when the change is known until all nodes have made it. */
   readonly onUnderWay: () => void;
   /** Called once, at the moment of the change. */
   readonly use: (names: readonly string[]) => Promise<void>;
-  /** This process lacks one of the new list, and must not go on. */
+  /** Called if this process lacks a Redis of the new list and must not go on. */
   readonly onLacking: (error: Error) => void;
 }
 
 /**
- * The list of Redis that the nodes of this database use, with its number, in Postgres. A node that
- * knows more than these joins with these. All change over together: a change is proposed, which a
- * node that lacks one of the new list refuses, and then has a moment some seconds ahead
- * (docs/decisions.md#several-redis).
+ * The numbered list of Redis servers that the nodes of this database use, kept in Postgres. A node
+ * that knows more servers joins with these. All nodes change over together. A change is proposed,
+ * which a node that lacks a server of the new list refuses; then it gets a moment some seconds
+ * ahead (docs/decisions.md#several-redis).
  */
 export class RedisList {
   readonly #options: RedisListOptions;
@@ -34,7 +34,7 @@ export class RedisList {
   #changing = 0;
   #readMs = Number.NEGATIVE_INFINITY;
 
-  /** Rejects with one line if this process lacks one of the list. */
+  /** Rejects with one line if this process lacks a Redis of the list. */
   static async open(options: RedisListOptions): Promise<RedisList> {
     const { database, known, log } = options;
     await database.query(WRITE_FIRST, { number: 1, names: known });
@@ -122,8 +122,8 @@ export class RedisList {
 }
 
 /**
- * Has all nodes of the database use the Redis with these names. Resolves when they do; rejects,
- * without a change, if a node lacks one of them.
+ * Makes all nodes of the database use the Redis servers with these names. Resolves when they do;
+ * rejects, without a change, if a node lacks a server.
  */
 export async function changeRedisList(database: Querier, names: readonly string[]): Promise<UsedList> {
   await database.query(WRITE_FIRST, { number: 1, names });
@@ -148,9 +148,9 @@ export interface UsedList {
   readonly names: readonly string[];
 }
 
-/** Longer than a look takes to come, also where one fails. */
+/** Longer than the time until the next look, even if a look fails. */
 const REFUSED_WITHIN_MS = 3_000;
-/** By then every node is in doubt, and looks into Postgres once a second. */
+/** After this time every node is in doubt, and looks into Postgres once a second. */
 const AHEAD_MS = 3_000;
 const SKEW_MS = 2_000;
 const SAID_EVERY_MS = 500;
@@ -176,7 +176,7 @@ interface ReadList {
   readonly refused: string | null;
   /** Tells proposals apart. */
   readonly writtenAt: string;
-  /** Undefined if none is ahead; `inMs` is null while it is proposed. */
+  /** The next list, if one is ahead; `inMs` is null while it is only proposed. */
   readonly next: (UsedList & { readonly inMs: number | null }) | undefined;
 }
 

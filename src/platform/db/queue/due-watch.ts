@@ -19,8 +19,8 @@ export interface Due {
   /** Wakes the loop. Must neither throw nor take long. */
   readonly onDue: () => void;
   /**
-   * Called after each look that succeeded, with its result and its beginning (`performance.now()`),
-   * and what the condition gave, which may be other than a boolean if nothing is ever due. Must
+   * Called after each successful look, with its result, its beginning (`performance.now()`), and
+   * the value of the condition, which may be other than a boolean if nothing is ever due. Must
    * neither throw nor take long.
    */
   readonly onLook?: (isDue: boolean, beganMs: number, found?: unknown) => void;

@@ -5,10 +5,10 @@ import { statement } from '../connection/statement.ts';
 const MOST_AT_ONCE = 1_000;
 
 /**
- * Moves what waits in the queue of the version before, the schema `graphile_worker` of its
- * library, to this one: after an upgrade, and while nodes of that version go on to add jobs. Jobs
- * that one of them runs are left to it; after a minute it counts as dead. Jobs of topics that are
- * not handled here stay there. Returns how many were moved.
+ * Moves waiting jobs of the previous version's queue (the schema `graphile_worker` of its library)
+ * to this queue, after an upgrade and while nodes of that version still add jobs. Jobs that such a
+ * node runs are left to it; after a minute it counts as dead. Jobs of topics that are not handled
+ * here stay there. Returns the number of moved jobs.
  */
 export async function moveEarlierJobs(database: Database, topics: readonly string[]): Promise<number> {
   const [schema] = await database.query(FIND_SCHEMA);

@@ -7,7 +7,7 @@ export interface GatheredWritesOptions<One> {
   readonly write: (ones: readonly One[]) => Promise<void>;
 }
 
-/** Gathers what comes within a short time, such as outcomes of tries, into one write. */
+/** Gathers items that come within a short time, such as outcomes of tries, into one write. */
 export class GatheredWrites<One> {
   readonly #options: GatheredWritesOptions<One>;
   #waiting: One[] = [];
@@ -19,7 +19,7 @@ export class GatheredWrites<One> {
     this.#options = options;
   }
 
-  /** Resolves when it is written. */
+  /** Adds an item. Resolves when it is written. */
   add(one: One): Promise<void> {
     this.#waiting.push(one);
     this.#schedule();

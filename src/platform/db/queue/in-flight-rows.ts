@@ -34,7 +34,7 @@ export interface InFlightRowsOptions {
  */
 export class InFlightRows {
   readonly #options: InFlightRowsOptions;
-  /** When each row began, oldest first. */
+  /** The time at which each row began, oldest first. */
   readonly #begunMs = new Map<number, number>();
   readonly #renewals: Loop;
   #done: number[] = [];
@@ -69,7 +69,7 @@ export class InFlightRows {
     return performance.now() - (this.#begunMs.get(id) ?? Number.NEGATIVE_INFINITY) < MAX_IN_FLIGHT_MS;
   }
 
-  /** Leaves rows to the sweeps, which find those that are still there. */
+  /** Leaves rows to the sweeps, which find the rows that are still there. */
   release(ids: readonly number[]): void {
     for (const id of ids) this.#begunMs.delete(id);
   }

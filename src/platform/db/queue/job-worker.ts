@@ -29,7 +29,7 @@ const CONCURRENCY = 4;
 const LEASE_MS = 2_000;
 const RENEWALS_A_LEASE = 4;
 
-/** From 3 seconds to 6 hours, for three days in all. */
+/** Delays from 3 seconds to 6 hours, for three days in all. */
 const RETRIES: Backoff = {
   delaysMs: Array.from({ length: 25 }, (_, tries) => Math.exp(Math.min(tries, 10)) * 1_000),
 };
@@ -40,7 +40,7 @@ const KEPT_MS = 60 * 60 * 1_000;
 /** A job that is due later is left to a later look of the watch. */
 const SOON_MS = 1_000;
 
-/** Milliseconds until another look for a job that is due and that another transaction has. */
+/** Milliseconds until the next look for a due job that another transaction has. */
 const AGAIN_MS = 25;
 
 const PATIENCE_MS = 5_000;
@@ -51,9 +51,9 @@ const RELEASE_MS = 1_000;
 const EARLIER_EVERY_MS = 60_000;
 
 /**
- * Runs the jobs of the queue (queue.ts) on this node. It learns of a job from the commit of its own
- * node, or from the watch, which says when the first is due; a timer takes it at its time. A job of
- * a node that was killed is taken by another one after its lease.
+ * Runs the jobs of the queue (queue.ts) on this node. It learns of a job from its own node's
+ * commit, or from the watch, which says when the first is due; a timer takes it at its time.
+ * Another node takes a killed node's job after its lease.
  */
 export class JobWorker {
   readonly #options: JobWorkerOptions;
@@ -103,8 +103,8 @@ export class JobWorker {
   }
 
   /**
-   * Takes no more jobs, waits for running ones, up to its time limit, and leaves the others to
-   * other nodes at once.
+   * Takes no more jobs, waits for running jobs up to its time limit, and leaves the rest to other
+   * nodes at once.
    */
   async close(): Promise<void> {
     const { database, log, patienceMs = PATIENCE_MS } = this.#options;
@@ -138,12 +138,12 @@ export class JobWorker {
     this.#renewals.stir();
   }
 
-  /** Never rejects. */
+  /** Runs a job. Never rejects. */
   async #run(job: Job): Promise<void> {
     const { database, log } = this.#options;
     const { id, fence, topic, payload, attempts } = job;
     let due_in_ms: number | null = null;
-    // Beyond the last attempt it was kept for a while, or each of its nodes died.
+    // Otherwise it was kept for a while after the last attempt, or each of its nodes died.
     if (attempts <= RETRIES.delaysMs.length) {
       try {
         await this.#handlers.get(topic)!(payload, fence > 1);
@@ -156,14 +156,14 @@ export class JobWorker {
       }
     } else log.warn({ job: id, topic, attempts }, 'a job was begun as often as it may be, and is removed');
     try {
-      // Not on a connection of several: it waits for a transaction that replaces the job.
+      // Not on a shared connection: it waits for a transaction that replaces the job.
       await JOBS.settle(database, [{ ...job, due_in_ms }]);
     } catch (error) {
       log.warn({ err: error, job: id, topic }, 'the end of a job was not written: it runs again');
     }
   }
 
-  /** Takes jobs in so many milliseconds, if that is soon. Anything but a number is ignored. */
+  /** Schedules a take in `inMs` milliseconds, if that is soon. Ignores anything but a number. */
   #expect(inMs: unknown): void {
     if (typeof inMs !== 'number' || inMs > SOON_MS || this.#isClosed) return;
     const atMs = performance.now() + inMs;

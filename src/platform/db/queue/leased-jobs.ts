@@ -9,7 +9,7 @@ import type { LeasedRows } from './leased-rows.ts';
 /** A row of work that takes longer than a request. */
 export interface LeasedJob {
   readonly id: string;
-  /** Grows whenever a node takes it, so that a node that has lost it changes nothing. */
+  /** Grows whenever a node takes the job, so that a node that has lost it changes nothing. */
   readonly fence: number;
   readonly attempts: number;
 }
@@ -71,8 +71,8 @@ export class JobRunner<Row extends LeasedJob> {
 }
 
 /**
- * Takes the job of this id, or the oldest one that is due, if no other node has it, and runs it
- * once with its lease renewed. Gives it back when `stop` aborts. Returns whether one was taken.
+ * Takes the job of this id, or the oldest due job, unless another node has it, and runs it once
+ * with its lease renewed. Gives it back when `stop` aborts. Returns whether a job was taken.
  */
 export async function runJob<Row extends LeasedJob>(
   kind: JobKind<Row>,

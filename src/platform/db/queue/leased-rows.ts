@@ -65,10 +65,10 @@ export interface LeasedRowsOptions {
   readonly measured?: string;
 }
 
-/** The rows that wait, including those that a node has. */
+/** The waiting rows, including rows that a node has. */
 export interface Waiting {
   readonly waiting: number;
-  /** Seconds for which the oldest of them has waited; 0 if none waits. */
+  /** Seconds for which the oldest row has waited; 0 if none waits. */
   readonly oldestSeconds: number;
 }
 
@@ -93,7 +93,7 @@ export class LeasedRows<
   /** SQL: whether a row is due, for the watch (due-watch.ts). */
   readonly hasDue: string;
   readonly #key: readonly string[];
-  /** The key, and what else a node has to know of a row that it has. */
+  /** The columns that a node must know of a row it has, the key among them. */
   readonly #held: readonly string[];
   readonly #renewed: readonly string[];
   readonly #settled: readonly string[];
@@ -217,7 +217,7 @@ function present(sql: string | undefined): string[] {
   return sql === undefined ? [] : [sql];
 }
 
-/** SQL for rows `s` of these columns, each of which is a parameter. */
+/** Returns SQL for rows `s` of these columns, each of which is a parameter. */
 function rowsOf(columns: readonly (readonly [name: string, type: string])[], from = 1): string {
   const parameters = columns.map(([, type], index) => `$${index + from}::${type}[]`);
   return `unnest(${parameters.join(', ')}) AS s(${columns.map(([name]) => name).join(', ')})`;

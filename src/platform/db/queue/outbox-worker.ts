@@ -25,9 +25,9 @@ const BURY_EVERY_MS = 10 * 60 * 1_000;
 const ALARMING_ATTEMPTS = 10;
 
 /**
- * Handles the outbox rows of this node's transactions as soon as they have committed, and takes
- * over rows that their writer has not handled: those of a node that died between commit and
- * publish, those whose publish failed, and those of commands outside any node.
+ * Handles the outbox rows of this node's transactions as soon as they have committed. Takes over
+ * rows that their writer has not handled: it died between commit and publish, its publish failed,
+ * or it is a command outside any node.
  */
 export class OutboxWorker {
   readonly #options: OutboxWorkerOptions;
@@ -95,14 +95,14 @@ export class OutboxWorker {
     metrics.outboxLagSeconds.set(lagSeconds);
     for (let more = true; more && !signal.aborted; ) {
       const rows = await this.#overdue.take(MAX_ROWS);
-      // Those behind the first ones may wait for longer than their leases.
+      // Rows behind the first ones may wait for longer than their leases.
       for (const { id } of rows) inFlight.begin(id);
       for (const row of rows) await this.#handle(row);
       more = rows.length === MAX_ROWS;
     }
   }
 
-  /** A failure affects its own row alone, which is retried when its lease or a lost link ends. */
+  /** Handles a row. A failed row is retried when its lease or a lost link ends. */
   async #handle(row: OutboxRow): Promise<void> {
     const { inFlight, log } = this.#options;
     const { revision } = inFlight;
@@ -130,13 +130,13 @@ const MAX_SEEN = 1_000;
 /**
  * The overdue outbox rows that this node's sweeps have seen. The age of a row does not show that
  * its node is gone: after a pause of the whole machine, or a commit held up by a disk, every row in
- * flight is old at once, and the nodes that go on to handle them would meet sweeps that handle them
+ * flight is old at once. The nodes that go on to handle them would meet sweeps that handle them
  * too. A row that stays overdue while a sweep looks on has no node.
  */
 export class OverdueRows {
   readonly #db: Querier;
   readonly #inFlight: Pick<InFlightRows, 'has'>;
-  /** When each was seen first. */
+  /** The time at which each row was seen first. */
   #seenMs: ReadonlyMap<number, number> = new Map();
 
   constructor(db: Querier, inFlight: Pick<InFlightRows, 'has'>) {

@@ -54,7 +54,7 @@ export function findOverdue(db: Querier, limit: number): Promise<OverdueRow[]> {
 }
 
 /**
- * Takes those of these rows that are still overdue, and keeps other sweeps away from them for a
+ * Takes the rows of `ids` that are still overdue, and keeps other sweeps away from them for a
  * while. The lease is a time in the row, not a lock: no transaction stays open while effects run.
  */
 export function takeOverdue(db: Querier, ids: readonly number[]): Promise<OutboxRow[]> {

@@ -19,8 +19,8 @@ export interface TopicHandler {
 }
 
 /**
- * `handler` does all that the row or job stands for. It is called again after a rejection, and
- * maybe at other times; `isRepeated` says that it may have been called before.
+ * Returns a handler that does all the work of a row or job. It is called again after a rejection,
+ * and maybe at other times; `isRepeated` says that it may have been called before.
  */
 export function handle<Payload extends object>(
   { name }: Topic<Payload>,

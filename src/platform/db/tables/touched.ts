@@ -36,8 +36,8 @@ export function setTouched(at = 'later_than(updated_at)'): string {
 export const SET_CHANGED_IN = 'changed_in = pg_current_xact_id()';
 
 /**
- * Returns the bytes of a JSON value as jsonb prints it, without blanks, or Infinity for a number
- * beyond the doubles, such as 1e400, and for one with more digits behind the point than Postgres
+ * Returns the bytes of a JSON value as jsonb prints it, without blanks. Returns Infinity for a
+ * number beyond the doubles, such as 1e400, or with more digits behind the point than Postgres
  * stores. jsonb prints no exponents: 1e308 has 309 digits, and an input of 64 KiB took 3 MB each
  * time it was read.
  */

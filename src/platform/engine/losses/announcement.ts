@@ -31,7 +31,7 @@ export interface AnnouncedChannel {
 export const ANNOUNCE_EVERY_MS = 1_000;
 /** Two announcements in a row may be lost: the next one still covers all frames since. */
 export const WINDOW = 3;
-/** A counter unused for so long is dropped; the channel's next frame starts a new incarnation. */
+/** A counter unused for this long is dropped; its next frame starts a new incarnation. */
 export const COUNTER_MS = 60_000;
 
 type Row = [string, number, number, number, number, number, number];

@@ -33,8 +33,8 @@ export class Arrivals {
   }
 
   /**
-   * The broker has confirmed these channels: frames that arrive from now on count. Earlier ones may
-   * belong to a previous subscription, with frames missing in between.
+   * Counts frames on these channels from now on, since the broker has confirmed them. Earlier
+   * frames may belong to a previous subscription, with frames missing in between.
    */
   joining(channels: readonly string[]): void {
     for (const channel of channels) {
@@ -42,7 +42,7 @@ export class Arrivals {
     }
   }
 
-  /** Frames that the broker accepts on these channels after `atUs`, by its clock, must arrive. */
+  /** Expects the frames that the broker accepts on these channels after `atUs`, by its clock. */
   joined(channels: readonly string[], atUs: number): void {
     for (const channel of channels) {
       const join = this.#joins.get(channel);
@@ -54,7 +54,7 @@ export class Arrivals {
     for (const channel of channels) this.#joins.delete(channel);
   }
 
-  /** The connection is gone. Its losses are not reported here. */
+  /** Forgets the connection, which is gone. Its losses are not reported here. */
   forget(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -118,8 +118,8 @@ export class Arrivals {
   }
 
   /**
-   * Must be called every `ANNOUNCE_EVERY_MS` while the link is whole. A publisher that falls silent
-   * without a last announcement may have published frames that no announcement covers.
+   * Counts a round; call it every `ANNOUNCE_EVERY_MS` while the link is whole. A publisher that
+   * falls silent without a last announcement may have published frames that no announcement covers.
    */
   round(): void {
     for (const [id, publisher] of this.#publishers) {
@@ -243,9 +243,9 @@ class Publisher {
   /** Number of its last announcement; undefined before the first. */
   serial: number | undefined;
   silentRounds = 0;
-  /** It announced that it stops. */
+  /** Whether it announced that it stops. */
   isGone = false;
-  /** How many of its tracks have missing numbers. */
+  /** Number of its tracks with missing numbers. */
   late = 0;
 
   constructor(nowMs: number, beganMs: number) {
@@ -254,7 +254,7 @@ class Publisher {
     this.wholeMs = Math.max(beganMs, nowMs - LATENCY_MS - WINDOW * ANNOUNCE_EVERY_MS);
   }
 
-  /** A publisher that is gone can prove nothing by an announcement; its losses were reported. */
+  /** Whether its announcements are awaited. Losses of a publisher that is gone were reported. */
   get isAwaited(): boolean {
     return this.late > 0 || (!this.isGone && this.silentRounds < SILENT_ROUNDS);
   }
@@ -277,7 +277,7 @@ interface Track {
 const OVERTAKEN_MS = 250;
 /** A link on which a frame takes longer is not whole (../redis/redis-link.ts). */
 const LATENCY_MS = 1_000;
-/** Counted in rounds, so that a pause of this process does not look like silence of the others. */
+/** Counted in rounds, so that a pause of this process does not look like silence of other nodes. */
 const SILENT_ROUNDS = 5;
 const FORGOTTEN_ROUNDS = 600;
 /** Numbers kept for one channel; if more are missing, the report is the same. */

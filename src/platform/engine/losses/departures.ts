@@ -26,8 +26,8 @@ export class Departures {
   }
 
   /**
-   * The broker accepted frame `number` at that moment of its own clock, in microseconds. Frames
-   * that it refused or did not answer are not announced.
+   * Records that the broker accepted frame `number` at this moment of its clock, in microseconds.
+   * Frames that it refused or did not answer are not announced.
    */
   taken(counter: Counter, number: number, atUs: number): void {
     counter.taken(number, atUs);

@@ -29,7 +29,7 @@ export class Sealer {
   }
 }
 
-/** `content` is a view of `message`. Throws a RangeError on a message shorter than an envelope. */
+/** Returns an envelope with a view of `message`. Throws a RangeError if that is too short. */
 export function openEnvelope(message: Buffer): Envelope {
   return {
     publisherId: message.toString('latin1', 0, NODE_ID_BYTES),

@@ -2,18 +2,18 @@ import { channelIn, partitionOf } from '../partitions.ts';
 
 /** The channels by which an engine proves its link and says what it has published. */
 export interface OwnChannels {
-  /** Of this node alone. */
+  /** The channel for the proofs of this node alone. */
   readonly proof: string;
-  /** Where this node announces its counters. */
+  /** The channel on which this node announces its counters. */
   readonly announcements: string;
-  /** All that it subscribes to. */
+  /** All channels that it subscribes to. */
   readonly all: ReadonlySet<string>;
 }
 
 /**
- * In a cluster each partition has a channel for announcements: nodes that do not yet agree about
- * some partitions of a master hear each other on those about which they do. The channel for proofs
- * stays the one of before if its partition does.
+ * Returns an engine's own channels. In a cluster each partition has a channel for announcements:
+ * nodes that disagree about some partitions of a master hear each other on the rest. The channel
+ * for proofs stays the same if its partition does.
  */
 export function ownChannels(
   nodeId: string,

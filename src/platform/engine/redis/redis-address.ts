@@ -2,17 +2,17 @@ import type { RedisOptions } from 'ioredis';
 
 /** One Redis of REDIS_URL: a server, a group that Sentinel watches, or a cluster. */
 export interface RedisAddress {
-  /** The name behind `#`, else where it is: the same on every node, since keys are spread by it. */
+  /** The name behind `#`, else the address: the same on every node, since keys are spread by it. */
   readonly name: string;
-  /** What REDIS_URL says of it. */
+  /** Its part of REDIS_URL. */
   readonly url: string;
-  /** For log lines: no secrets. */
+  /** The address for log lines, without secrets. */
   readonly shown: string;
   /** Whether Sentinel says which server is the master. */
   readonly isWatched: boolean;
-  /** Where it is a cluster: the servers to ask first, as `host:port`. */
+  /** For a cluster, the servers to ask first, as `host:port`. */
   readonly cluster?: readonly string[];
-  /** Where it is, and the credentials: a URL of ioredis, or what it has instead for Sentinel. */
+  /** The address and credentials: a URL of ioredis, or its options for Sentinel. */
   readonly target: string | Omit<RedisOptions, 'replyMapping'>;
 }
 
@@ -65,7 +65,7 @@ function cluster(text: string): RedisAddress | undefined {
   };
 }
 
-/** One server of a cluster, at `host:port`. */
+/** Returns the address of a cluster's server at `host:port`. */
 export function serverOf({ target }: RedisAddress, at: string): RedisAddress {
   return server(`${target}${at}`)!;
 }
@@ -120,7 +120,7 @@ function nameOf(hash: string): string | undefined {
   return hash.length > 1 ? decoded(hash.slice(1)) : undefined;
 }
 
-/** Text with a stray `%` stands for itself. */
+/** Decodes text; text with a stray `%` stands for itself. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

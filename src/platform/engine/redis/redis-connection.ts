@@ -21,7 +21,7 @@ const CONNECTION = {
   autoResendUnfulfilledCommands: false,
   // Left to Subscriptions: in ioredis, an answer that times out is an unhandled rejection.
   autoResubscribe: false,
-  // Otherwise each connection asks for one right more.
+  // Otherwise each connection needs one more right.
   disableClientInfo: true,
   // A master that became a replica: the address now belongs to another server, or Sentinel knows
   // it.
@@ -37,8 +37,8 @@ const SENTINEL = {
 } satisfies RedisOptions;
 
 /**
- * Makes a connection that is not open yet. Where Sentinel is asked for the master, it is asked
- * again before each attempt; once `isOpened`, until one answers.
+ * Makes a connection that is not open yet. Sentinels, if used, are asked for the master again
+ * before each attempt; once `isOpened`, until one answers.
  */
 export function connectionTo(
   { isWatched, target }: RedisAddress,
@@ -58,7 +58,7 @@ export function connectionTo(
   return connection;
 }
 
-/** What a server of a cluster says of all of them (CLUSTER NODES). */
+/** Returns a server's answer about all servers of its cluster (CLUSTER NODES). */
 export async function readClusterNodes(address: RedisAddress): Promise<string> {
   const connection = connectionTo(address, 'parley-slots', () => false);
   let reason: Error | undefined;
@@ -75,7 +75,7 @@ export async function readClusterNodes(address: RedisAddress): Promise<string> {
   }
 }
 
-/** Where the connection leads; undefined between two. */
+/** Returns the address of the connected server; undefined between two connections. */
 export function remoteOf({ stream }: Redis): string | undefined {
   return stream?.remoteAddress && `${stream.remoteAddress}:${stream.remotePort}`;
 }
@@ -131,8 +131,8 @@ export function withoutArguments(error: unknown): Error {
 }
 
 /**
- * Returns whether it may be over in a moment: a late answer, which ioredis or the link reported, or
- * a failover under way. Refusals have other texts.
+ * Returns whether an error may be over in a moment: a late answer, which ioredis or the link
+ * reported, or a failover under way. Refusals have other texts.
  */
 export function isPassing({ message }: Error, { isWatched }: RedisAddress): boolean {
   return LATE.test(message) || (isWatched && AWAY.test(message));
@@ -141,7 +141,7 @@ export function isPassing({ message }: Error, { isWatched }: RedisAddress): bool
 const LATE = /timed out|ETIMEDOUT|no proof|lost meanwhile/;
 const AWAY = /ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|closed|unreachable/;
 
-/** Whether an operator has to mend it: it is not over in a moment, unlike a failover. */
+/** Returns whether an operator has to mend an error: unlike a failover, it does not pass. */
 export function isRefusal(error: unknown): boolean {
   return REFUSAL.test(describe(error));
 }
@@ -149,7 +149,7 @@ export function isRefusal(error: unknown): boolean {
 const REFUSAL =
   /WRONGPASS|NOAUTH|NOPERM|user executing the script|certificate|cluster support disabled|it is version/;
 
-/** Whether another server of the cluster may have the slot, or will have it in a moment. */
+/** Returns whether another server of the cluster may have the slot, now or in a moment. */
 export function isStray(error: unknown): boolean {
   return /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|READONLY) |non local key/.test(describe(error));
 }

@@ -35,17 +35,17 @@ export interface RedisEngineOptions<Frame> {
   /** One address of REDIS_URL; Redis 7 or newer (sharded publish/subscribe). */
   readonly url: string;
   readonly codec: FrameCodec<Frame>;
-  /** Where it is one of several. */
+  /** The node's id, if this is one of several Redis. */
   readonly nodeId?: string;
   readonly log: Logger;
   /** Without them, a frame that Redis does not take is refused. */
   readonly notices?: Notices | undefined;
   readonly metrics?: Pick<Metrics, 'redisRoundTrip'>;
-  /** Where it is a master of a cluster. */
+  /** Set for a master of a cluster. */
   readonly inCluster?: {
     /** The partitions that it has at first, at least one. */
     readonly partitions: readonly number[];
-    /** Called when another master may have some of them. */
+    /** Called when another master may have some of these. */
     readonly onStray: () => void;
   };
   /** Milliseconds of retries while Redis does not answer in time. Default 10,000. */
@@ -73,9 +73,9 @@ export class RedisEngine<Frame> implements Engine<Frame> {
   readonly #arrivals = new Arrivals((missed) => this.#missed(missed));
   readonly #announcing: Loop;
   readonly #missedListeners = new Set<(missed: Missed) => void>();
-  /** Up to when everything had arrived when a connection was lost; Infinity while none is lost. */
+  /** The `wholeMs` at which a connection was lost; Infinity while none is lost. */
   #wholeBeforeMs = Number.POSITIVE_INFINITY;
-  /** When `onMissed` was last called because a link is away. */
+  /** Time at which `onMissed` was last called because a link is away. */
   #lookedMs = Number.NEGATIVE_INFINITY;
   readonly #notices: Notices | undefined;
   readonly #roundTrip: Metrics['redisRoundTrip'] | undefined;
@@ -88,8 +88,8 @@ export class RedisEngine<Frame> implements Engine<Frame> {
   readonly #warnings: Warnings;
 
   /**
-   * Rejects with one line that names the Redis, the reason and the remedy: at once if it refuses,
-   * after `patienceMs` if it does not answer in time, as on a busy machine.
+   * Opens the engine. Rejects with one line that names the Redis, the reason and the remedy: at
+   * once if Redis refuses, after `patienceMs` if it does not answer in time, as on a busy machine.
    */
   static async connect<Frame>(options: RedisEngineOptions<Frame>): Promise<RedisEngine<Frame>> {
     const deadlineMs = performance.now() + (options.patienceMs ?? PATIENCE_MS);
@@ -170,9 +170,9 @@ export class RedisEngine<Frame> implements Engine<Frame> {
     this.#watch(this.#commands);
     this.#watch(this.#subscriber);
     this.#subscriber.on('close', () => this.#forget());
-    // A slot has moved, and Redis has ended its subscriptions. A request to leave one of them may
-    // have got their notice for its answer: the order of answers is sound on a new connection
-    // alone.
+    // A slot has moved, and Redis has ended its subscriptions. A request to leave a channel may
+    // have taken their notice for its answer: only on a new connection is the order of answers
+    // sound.
     this.#subscriber.on('moved', () => {
       redis.reset(this.#subscriber);
       inCluster?.onStray();
@@ -223,7 +223,7 @@ export class RedisEngine<Frame> implements Engine<Frame> {
 
   publish(channel: string, frame: Frame): Promise<void> {
     if (this.#closing !== undefined) return Promise.reject(new EngineUnavailableError('closed'));
-    // Into the outbox first: a frame that a listener publishes in answer must not overtake it.
+    // Fills the outbox first: a frame that a listener publishes in answer must not overtake it.
     const counter = this.#departures.counter(channel);
     const sent = this.#enqueue(counter.name, counter.seal(this.#codec.encode(frame)), counter);
     this.#channels.deliver(channel, frame);
@@ -238,7 +238,7 @@ export class RedisEngine<Frame> implements Engine<Frame> {
     return this.#answered(inScripts(additions, (some) => this.#scripts.tally(some)));
   }
 
-  /** In a cluster: has these partitions from now on, at least one. */
+  /** Places these partitions of a cluster, at least one, here from now on. */
   place(partitions: readonly number[]): void {
     const before = this.#own;
     this.#own = ownChannels(this.nodeId, partitions, before.proof);
@@ -251,7 +251,7 @@ export class RedisEngine<Frame> implements Engine<Frame> {
     this.#link.check();
   }
 
-  /** In a cluster: what this server says of all of them (CLUSTER NODES). */
+  /** Returns this server's answer about all servers of its cluster (CLUSTER NODES). */
   clusterNodes(): Promise<string> {
     return this.#commands.cluster('NODES') as Promise<string>;
   }
@@ -332,9 +332,9 @@ export class RedisEngine<Frame> implements Engine<Frame> {
   }
 
   /**
-   * The connection leads to another server. Nodes may be on the one before for seconds, because a
-   * sentinel tells them of it or they do not know better, and would not hear what is published
-   * here.
+   * Handles a connection that leads to another server. Other nodes may stay on the former server
+   * for seconds, because a sentinel names it or they know no better, and would not hear frames that
+   * are published here.
    */
   #moved(): void {
     // If it cannot be said, Postgres is away, and no right is read.
@@ -412,13 +412,13 @@ export class RedisEngine<Frame> implements Engine<Frame> {
     }
   }
 
-  /** In a cluster, the channels of one command must be of one slot. */
+  /** Sends one command for each slot, as a cluster requires. */
   #bySlot(channels: readonly string[], send: (names: string[]) => Promise<unknown>): Promise<unknown> {
     if (this.#inCluster === undefined) return send(channels.map(channelName));
     return Promise.all(bySlot(channels).map((some) => send(some.map(channelName))));
   }
 
-  /** Something failed whose remedy is another server of the cluster, or an operator. */
+  /** Reports a failure whose remedy is another server of the cluster, or an operator. */
   #report(error: unknown): void {
     if (redis.isStray(error)) this.#inCluster?.onStray();
     else if (this.#isOpened && redis.isRefusal(error)) this.#warnings.add(error, 'Redis refuses this node');
@@ -430,7 +430,7 @@ export class RedisEngine<Frame> implements Engine<Frame> {
     this.#arrivals.forget();
   }
 
-  /** Has everything read from Postgres that may have come since the last time. */
+  /** Makes listeners read from Postgres all that may have come since the last time. */
   #look(): void {
     const sinceMs = this.wholeMs;
     this.#lookedMs = performance.now();
@@ -490,7 +490,7 @@ interface Departing {
 }
 
 const PATIENCE_MS = 10_000;
-/** Between two attempts to connect, of those that ioredis does not make by itself. */
+/** Milliseconds between attempts to connect that ioredis does not make by itself. */
 const RETRY_MS = 100;
 
 function describeMissed({ reason, frames, channels }: Missed): object {

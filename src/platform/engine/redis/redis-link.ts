@@ -3,9 +3,9 @@ import type { Logger } from '../../log.ts';
 
 /** Milliseconds between two proofs. */
 const INTERVAL_MS = 500;
-/** An answer that is so late puts the link in doubt, within the second for which a right holds. */
+/** An answer this late puts the link in doubt, within the second for which a right holds. */
 const LATE_MS = 400;
-/** A proof that is not back by then has failed. */
+/** A proof that is not back within this time has failed. */
 const DEADLINE_MS = 1000;
 /** Failures in a row until reconnecting: TCP may need a quarter of an hour to drop a dead peer. */
 const FAILURES_TO_RESTART = 2;
@@ -25,7 +25,7 @@ export interface LinkOptions {
 }
 
 /**
- * Knows whether the link is whole, by sending itself a proof through it time and again. An open
+ * Watches whether the link is whole, by regularly sending itself a proof through it. An open
  * connection proves nothing: a broker that hangs keeps it open, and frames lost between two
  * connections leave no other trace.
  */
@@ -54,7 +54,7 @@ export class RedisLink {
     return !this.#healthy || performance.now() - this.#provenAt > INTERVAL_MS + LATE_MS;
   }
 
-  /** When the last proof that came back was sent (`performance.now()`). */
+  /** Time at which the last returned proof was sent (`performance.now()`). */
   get provenAtMs(): number {
     return this.#provenAt;
   }
@@ -83,13 +83,13 @@ export class RedisLink {
     this.#loop?.wake();
   }
 
-  /** A connection is gone. */
+  /** Notes that a connection is gone. */
   broken(reason: Error): void {
     this.incomplete(reason);
     this.#pending?.reject(reason);
   }
 
-  /** A channel could not be subscribed: a proof whose preparation came before it proves nothing. */
+  /** Notes a channel that could not be subscribed: proofs prepared earlier prove nothing. */
   incomplete(reason: Error): void {
     this.#breaks++;
     this.#lost(reason);
@@ -129,7 +129,7 @@ export class RedisLink {
   }
 
   /**
-   * Makes one round trip; returns when it began (`performance.now()`), or undefined if something
+   * Makes one round trip. Returns its beginning (`performance.now()`), or undefined if something
    * was lost meanwhile.
    */
   async #prove(): Promise<number | undefined> {

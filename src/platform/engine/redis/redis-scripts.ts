@@ -13,7 +13,7 @@ export class RedisScripts {
     this.#isOfCluster = isOfCluster;
   }
 
-  /** Resolves with the moment at which Redis took them, in microseconds of its clock. */
+  /** Resolves with the moment at which Redis took the messages, in microseconds of its clock. */
   async publish(names: readonly string[], messages: readonly Buffer[]): Promise<number> {
     return microseconds((await this.#run(PUBLISH, names, messages)) as [string, string]);
   }
@@ -39,7 +39,7 @@ export class RedisScripts {
   }
 
   /**
-   * Rejects if the user lacks a right that the others need: nodes would go on without what they do.
+   * Rejects if the user lacks a right that the other scripts need: nodes would run without them.
    */
   async rehearse(id: string): Promise<void> {
     const names = [redisName('seq', id), redisName('tally', id), redisName('ch', id)];
@@ -58,7 +58,7 @@ export class RedisScripts {
   }
 }
 
-/** Runs a script over so many items at once, side by side. */
+/** Runs a script over batches of items, side by side. */
 export async function inScripts<Item, Answer>(
   items: readonly Item[],
   run: (some: readonly Item[]) => Promise<readonly Answer[]>,
@@ -94,7 +94,7 @@ for i = count + 2, #given do ARGV[i - count - 1] = given[i] end
  * Publishes frames. It is a script, not a pipeline: ioredis spends 12 µs on every command, this 2
  * µs on every frame (measured, 64 frames of 450 bytes). It is sent whole each time, because EVALSHA
  * after a SCRIPT FLUSH would have to be sent again, after frames that came later. Returns when it
- * ran (TIME), or the refusal of a frame, which keeps none of the others back.
+ * ran (TIME), or the refusal of a frame, which holds up no other frame.
  */
 const PUBLISH = `
 local refused
@@ -104,7 +104,7 @@ for i = 1, #KEYS do
 end
 return refused or redis.call('TIME')`;
 
-/** Calls what the others call. KEYS: two that nothing else has, and a channel without listeners. */
+/** Calls what the other scripts call. KEYS: two unused keys, and a channel without listeners. */
 const REHEARSAL = `
 for i = 1, 2 do
   redis.call('SET', KEYS[i], 0)

@@ -1,9 +1,9 @@
 import * as ioredis from 'ioredis';
 
 /**
- * Asks sentinels for the master, as ioredis does, and says why one cannot be asked. Connections of
- * ioredis to sentinels drop their errors ("Connection is closed." remains), or print them to
- * stderr, once a second for each sentinel that is away.
+ * Asks sentinels for the master, as ioredis does, and says why a sentinel cannot be asked.
+ * Connections of ioredis to sentinels drop their errors ("Connection is closed." remains), or print
+ * them to stderr, once a second for each sentinel that is away.
  */
 export class SentinelConnector extends ioredis.SentinelConnector {
   #reason: Error | undefined;

@@ -8,7 +8,7 @@ export interface SubscriptionsOptions {
   readonly allWanted: () => Iterable<string>;
   /** Resolves when the broker has confirmed them all, with a later moment of its clock in µs. */
   readonly join: (channels: readonly string[]) => Promise<number>;
-  /** Called when they are confirmed on a connection that still stands. */
+  /** Called when the channels are confirmed on a connection that still stands. */
   readonly joined: (channels: readonly string[], atUs: number) => void;
   readonly leave: (channels: readonly string[]) => Promise<unknown>;
 }
@@ -17,9 +17,9 @@ export interface SubscriptionsOptions {
  * Keeps the subscriptions of one connection equal to the wanted channels.
  *
  * Works in rounds, one at a time. A round looks at every channel that changed since the last one
- * and sends the commands that are missing, so a channel that was left and joined again meanwhile
- * costs nothing, and no order of calls ends with a wrong state. The broker executes the commands of
- * one connection in order: the last command about a channel decides, even if its answer was late or
+ * and sends the missing commands. So a channel that was left and joined again meanwhile costs
+ * nothing, and no order of calls ends with a wrong state. The broker executes the commands of one
+ * connection in order: the last command about a channel decides, even if its answer was late or
  * never came.
  */
 export class Subscriptions {
@@ -29,7 +29,7 @@ export class Subscriptions {
   readonly #changed = new Set<string>();
   #next: PromiseWithResolvers<void> | undefined;
   #running = false;
-  /** Counts connections, so that an answer on an earlier one is not taken for one on this. */
+  /** Counts connections, so that answers on an earlier connection are told apart. */
   #connection = 0;
   #restored = false;
 
@@ -52,14 +52,14 @@ export class Subscriptions {
     this.#restored = connection === this.#connection;
   }
 
-  /** The connection is gone, and with it all its subscriptions. */
+  /** Forgets all subscriptions, which went with the connection. */
   forget(): void {
     this.#connection++;
     this.#restored = false;
     this.#commanded.clear();
   }
 
-  /** The next round to start; all calls made before it starts share it. */
+  /** Returns the next round to start; all calls made before it starts share it. */
   #round(): Promise<void> {
     if (this.#next === undefined) {
       this.#next = Promise.withResolvers();

@@ -17,7 +17,7 @@ export class Warnings {
     this.#log.warn({ err }, what);
   }
 
-  /** All is well: a reason that comes back is logged again. */
+  /** Forgets all reasons, so that a reason that comes back is logged again. */
   clear(): void {
     this.#logged.clear();
   }

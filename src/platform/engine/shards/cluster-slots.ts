@@ -1,8 +1,8 @@
 import { PARTITIONS, tagOf } from '../partitions.ts';
 
-/** What servers of a Redis Cluster say about it. */
+/** The state of a Redis Cluster, as its servers describe it. */
 export interface ClusterView {
-  /** Where the master of each partition is, as `host:port`; undefined if none has its slot. */
+  /** The master of each partition, as `host:port`; undefined if no server has its slot. */
   readonly masters: readonly (string | undefined)[];
   /** All servers, as `host:port`. */
   readonly servers: readonly string[];
@@ -15,9 +15,8 @@ export interface ClusterAnswer {
 }
 
 /**
- * Reads what servers say at the same time. Some learn of a move later than others: of those that
- * are said to have a slot, the one with the highest epoch has it, as the servers themselves settle
- * it.
+ * Combines answers of the same time. Some servers learn of a move later: of the servers that are
+ * said to have a slot, the one with the highest epoch has it, as the servers themselves decide.
  */
 export function readClusterView(answers: readonly ClusterAnswer[]): ClusterView {
   const best: { epoch: number; server: string | undefined }[] = SLOTS.map(() => ({
@@ -43,9 +42,7 @@ export function readClusterView(answers: readonly ClusterAnswer[]): ClusterView 
   return { masters: best.map(({ server }) => server), servers: [...servers] };
 }
 
-/**
- * Of `ip:port@bus,hostname,…`: the host name where one is announced, since certificates have it.
- */
+/** Reads `ip:port@bus,hostname,…`. Prefers an announced host name, since certificates have it. */
 function whereOf(at: string, from: string): string {
   const [, ip = '', port = '', hostname] = /^(.*):(\d+)(?:@\d+)?(?:,([^,=]+)(?:,.*)?)?$/.exec(at) ?? [];
   const host = hostname ?? ip;
@@ -54,13 +51,13 @@ function whereOf(at: string, from: string): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** A slot, or `first-last`; slots on their way to or from another server are in brackets. */
+/** Reads a slot or `first-last`; slots on their way to or from another server are in brackets. */
 function rangeOf(text: string): readonly [number, number] {
   const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
   return [Number(first), Number(last)];
 }
 
-/** CRC16 of XMODEM, of which Redis takes 14 bits. */
+/** Returns the 14 bits that Redis takes of a CRC16 of XMODEM. */
 function slotOf(tag: string): number {
   let crc = 0;
   for (const byte of Buffer.from(tag)) {

@@ -11,8 +11,8 @@ import { partitionOf } from '../partitions.ts';
 import type { RedisEngine } from '../redis/redis-engine.ts';
 
 /**
- * An engine of which each partition is on one of several Redis, and may move to another one. Each
- * Redis proves its own link, and what is lost with one is reported for its channels alone.
+ * An engine whose partitions are on several Redis, and may move from one to another. Each Redis
+ * proves its own link, and its losses are reported for its channels alone.
  */
 export class PartitionedEngine<Frame> implements Engine<Frame> {
   readonly nodeId: string;
@@ -107,7 +107,7 @@ export class PartitionedEngine<Frame> implements Engine<Frame> {
     return () => this.#missedListeners.delete(entry);
   }
 
-  /** Forgets all that listen. */
+  /** Forgets all listeners. */
   async close(): Promise<void> {
     this.#missedListeners.clear();
     this.#kept.clear();
@@ -123,9 +123,9 @@ export class PartitionedEngine<Frame> implements Engine<Frame> {
   }
 
   /**
-   * Has each partition on this Redis from now on. Resolves when the subscriptions have moved, and
-   * what was published on the moved channels since `sinceMs` has been reported. Other nodes do the
-   * same at about the same time; meanwhile all of them must be in doubt.
+   * Places each partition on this Redis from now on. Resolves when the subscriptions have moved,
+   * and frames published on the moved channels since `sinceMs` were reported. Other nodes do the
+   * same at about the same time; meanwhile all nodes must be in doubt.
    */
   protected async move(
     byPartition: readonly RedisEngine<Frame>[],
@@ -143,14 +143,14 @@ export class PartitionedEngine<Frame> implements Engine<Frame> {
     this.#missed({ reason: 'link', frames: 0, channels, sinceMs });
   }
 
-  /** Subscribes where the channel is now, and leaves where it was. */
+  /** Subscribes on the present Redis of the channel, and leaves the former one. */
   async #settle(kept: Kept<Frame>): Promise<void> {
     for (;;) {
       const engine = this.shardOf(kept.channel);
       if (kept.engine === engine || kept.isOver) return;
       kept.engine = engine;
       const before = kept.subscription;
-      // A replica, such as the master of before, has the frames of its new master too.
+      // A replica, such as the former master, has the frames of its new master too.
       const listener: FrameListener<Frame> = (frame) => {
         if (kept.engine === engine && !kept.isOver) kept.listener(frame);
       };
@@ -196,11 +196,11 @@ interface Kept<Frame> {
   engine: RedisEngine<Frame> | undefined;
   subscription: Subscription | undefined;
   isOver: boolean;
-  /** Resolves when it is where its channel is. */
+  /** Resolves when the subscription is on its channel's Redis. */
   settled: Promise<void>;
 }
 
-/** The channels with listeners here, of which `has` also knows those without. */
+/** The channels with listeners here; `has` also knows channels without listeners. */
 class ChannelsOf extends Set<string> {
   readonly #isOfIt: (channel: string) => boolean;
 

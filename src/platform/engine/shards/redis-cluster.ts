@@ -33,11 +33,11 @@ export class RedisCluster<Frame> extends PartitionedEngine<Frame> {
   readonly #looking: Loop;
   #servers: readonly string[];
   #readMs = performance.now();
-  /** Whether a server refused what another one may have by now. */
+  /** Whether a server refused a request that another server may take by now. */
   #isStray = false;
   /** Masters without partitions, until they are closed. */
   readonly #closing = new Set<Promise<void>>();
-  /** Until when to say of partitions that they moved. */
+  /** Moments until which nodes are told that partitions moved. */
   readonly #movedUntilMs = new Map<number, number>();
   readonly #warnings: Warnings;
 
@@ -99,13 +99,13 @@ export class RedisCluster<Frame> extends PartitionedEngine<Frame> {
     });
   }
 
-  /** The partitions of the master at that address. */
+  /** Returns the partitions of the master at this address. */
   partitionsAt(at: string): readonly number[] {
     const master = this.#masters.get(at);
     return [...this.byPartition.keys()].filter((partition) => this.byPartition[partition] === master);
   }
 
-  /** Another master may have what was asked for. */
+  /** Notes that another master may have the requested slot. */
   stray(): void {
     this.#isStray = true;
     if (performance.now() - this.#readMs > APART_MS) this.#looking.wake();
@@ -117,7 +117,7 @@ export class RedisCluster<Frame> extends PartitionedEngine<Frame> {
     await super.close();
   }
 
-  /** While anything is in doubt, which may be a move that another node saw, each round asks. */
+  /** Asks the servers while anything is in doubt, such as a move that another node saw. */
   async #round(): Promise<void> {
     const nowMs = performance.now();
     this.#sayMoved(nowMs);
@@ -131,7 +131,7 @@ export class RedisCluster<Frame> extends PartitionedEngine<Frame> {
     await this.#use(view.masters);
   }
 
-  /** The masters that answer know what became of the others. */
+  /** Asks the masters. Those that answer know what became of the rest. */
   async #ask(): Promise<ClusterView> {
     const asked = [...this.#masters].filter(([, { healthy }]) => healthy);
     const view = await readViews(
@@ -157,8 +157,8 @@ export class RedisCluster<Frame> extends PartitionedEngine<Frame> {
     const sinceMs = Math.min(...moved.map((partition) => before[partition]!.wholeMs));
     const untilMs = performance.now() + MOVED_FOR_MS;
     for (const partition of moved) this.#movedUntilMs.set(partition, untilMs);
-    // Before anything is published there: other nodes may still listen at the master of before. If
-    // it cannot be said, Postgres is away, and no right is read.
+    // Says so before anything is published there: other nodes may still listen at the former
+    // master. If it cannot be said, Postgres is away, and no right is read.
     const saying = this.#options.notices?.(() => moved).say();
     await Promise.race([saying?.catch(() => {}), delay(SAID_WITHIN_MS, undefined, { ref: false })]);
     for (const master of new Set(next)) {
@@ -172,7 +172,7 @@ export class RedisCluster<Frame> extends PartitionedEngine<Frame> {
     for (const [at, master] of this.#masters) {
       if (next.includes(master)) continue;
       this.#masters.delete(at);
-      // One that hangs takes a second.
+      // A master that hangs takes a second.
       const closing = master.close().finally(() => this.#closing.delete(closing));
       this.#closing.add(closing);
     }
@@ -228,7 +228,7 @@ function connectMaster<Frame>(
   });
 }
 
-/** The partitions of each master. */
+/** Returns the partitions of each master. */
 function placesOf(masters: ClusterView['masters']): Map<string, number[]> {
   const places = new Map<string, number[]>();
   for (const [partition, at] of masters.entries()) {
@@ -240,7 +240,7 @@ function placesOf(masters: ClusterView['masters']): Map<string, number[]> {
   return places;
 }
 
-/** Asks over connections of their own. Rejects if no server answers. */
+/** Asks servers over separate connections. Rejects if no server answers. */
 async function askServers(address: RedisAddress, servers: Iterable<string>): Promise<ClusterView> {
   const asked = [...servers].map(async (from) => ({
     from,
@@ -254,7 +254,7 @@ async function askServers(address: RedisAddress, servers: Iterable<string>): Pro
   throw new Error('no server of it knows any');
 }
 
-/** Those that answer at about the same time: one that hangs does not keep the others. */
+/** Reads the answers of about the same time, without waiting for a server that hangs. */
 async function readViews(asked: readonly Promise<ClusterAnswer>[]): Promise<ClusterView> {
   const answers: ClusterAnswer[] = [];
   const collected = Promise.allSettled(asked.map(async (one) => answers.push(await one)));
@@ -265,9 +265,9 @@ async function readViews(asked: readonly Promise<ClusterAnswer>[]): Promise<Clus
 
 const LOOK_EVERY_MS = 250;
 const CALM_LOOK_EVERY_MS = 30_000;
-/** Answers that belong together come within this time. */
+/** Milliseconds within which answers that belong together arrive. */
 const APART_MS = 100;
-/** Other nodes follow within this time, most of them at once. */
+/** Milliseconds within which other nodes follow, most of them at once. */
 const MOVED_FOR_MS = 10_000;
 const SAID_WITHIN_MS = 1_000;
 const PATIENCE_MS = 10_000;

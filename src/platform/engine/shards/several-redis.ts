@@ -11,12 +11,12 @@ import { PartitionedEngine } from './partitioned-engine.ts';
 
 export interface SeveralRedisOptions<Frame> {
   readonly codec: FrameCodec<Frame>;
-  /** All that this node knows. */
+  /** All addresses that this node knows. */
   readonly addresses: readonly RedisAddress[];
-  /** The names of those in use. */
+  /** Names of the addresses in use. */
   readonly used: readonly string[];
   readonly log: Logger;
-  /** Of a Redis with this name. */
+  /** Notices of the Redis with this name. */
   readonly notices?: ((name?: string) => Notices) | undefined;
   readonly metrics?: Pick<Metrics, 'redisRoundTrip'>;
 }
@@ -71,7 +71,7 @@ export class SeveralRedis<Frame> extends PartitionedEngine<Frame> {
     await super.close();
   }
 
-  /** Uses these from now on, as `move` says. */
+  /** Uses the Redis with these names from now on, as `move` says. */
   use(names: readonly string[], sinceMs: number): Promise<void> {
     return this.move(placed(this.#known, names), sinceMs, named(this.#known, names));
   }
@@ -86,8 +86,8 @@ function named<Engine>(known: ReadonlyMap<string, Engine>, names: readonly strin
 }
 
 /**
- * Returns for each partition the name that has it: the one with the highest hash of both. So the
- * order of the names does not matter, and a further name takes its share of each of the others.
+ * Returns the name for each partition: the name with the highest hash of both. So the order of the
+ * names does not matter, and a new name takes its share from each other name.
  */
 export function spread(names: readonly string[]): readonly string[] {
   return Array.from({ length: PARTITIONS }, (_, partition) => {

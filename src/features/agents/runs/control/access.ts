@@ -35,8 +35,8 @@ export async function readableRun(
 }
 
 /**
- * Like `readableRun`, for a caller that is to change the run, which stays locked until the end of
- * `tx`. Also throws `insufficient_permissions`: viewers of its conversation can only read.
+ * Returns and locks a run like `readableRun`, until the end of `tx`, for a caller that changes it.
+ * Also throws `insufficient_permissions`: viewers of its conversation can only read.
  */
 export async function lockChangeableRun(
   tx: Tx,
@@ -77,7 +77,7 @@ function namesNothing(param: string, what: string): ApiError {
 }
 
 /**
- * A person who approves a call of an endpoint must have the access to the conversation that its
+ * Requires of a person who approves a call of an endpoint the access to the conversation that its
  * caller needs. Throws `insufficient_permissions`. Without such a conversation, the call fails by
  * itself.
  */
@@ -106,7 +106,7 @@ export async function requirePlaceOf(
 
 const PLACE = /^\/v1\/messaging\/(conversations|messages)\/:id(?:\/|$)/;
 
-/** The `id` of the path in the arguments, which are JSON text as the model wrote it. */
+/** Returns the `id` of the path in the arguments, which are JSON text of the model. */
 function idIn(text: string): string | undefined {
   const { path }: { readonly path?: { readonly id?: unknown } | null } =
     text.trim() === '' ? {} : JSON.parse(text);

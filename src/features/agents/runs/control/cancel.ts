@@ -6,11 +6,11 @@ import { requestCancel } from '../state/end-run.ts';
 import { lockChangeableRun, type RunSources } from './access.ts';
 
 /**
- * Cancel Agent Run (docs/contract.md#runs). A run that no node has claimed ends here; the owner of
- * a running one is asked to end it, and its end is awaited; a cancelled one stays as it is. Returns
- * the run as it stands after three seconds at most, because its owner may have died. Throws
+ * Cancel Agent Run (docs/contract.md#runs). A run that no node has claimed ends here. The owner of
+ * a running run is asked to end it, and its end is awaited; a cancelled run stays as it is. Returns
+ * the run as it stands after at most three seconds, because its owner may have died. Throws
  * ApiError `resource_not_found` (param id), `insufficient_permissions`, or `resource_conflict` for
- * a run that has completed or failed, also if that happens during the wait.
+ * a run that has completed or failed, also during the wait.
  */
 export async function cancelRun(sources: RunSources, principal: Principal, id: string): Promise<RunRow> {
   for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {

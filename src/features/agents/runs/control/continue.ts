@@ -14,11 +14,11 @@ import { lockChangeableRun, type RunRoutesOptions, requirePlaceOf } from './acce
 type Decision = ContinueRunBody['decisions'][number];
 
 /**
- * Continue Agent Run (docs/contract.md#tools): decides waiting calls, each once and for the
- * arguments that it shows; either all of them or none. The run continues when no call waits any
- * more. A person cannot approve what they may not do themselves, by their role or in the
- * conversation. Throws ApiError `resource_not_found` (param id or `decisions[i].action_id`),
- * `resource_conflict` (the run or a call waits for no decision) or `insufficient_permissions`.
+ * Continue Agent Run (docs/contract.md#tools): decides waiting calls, all or none, each once and
+ * for the arguments that it shows. The run continues when no call waits any more. A person cannot
+ * approve a call that their role or the conversation does not allow them. Throws ApiError
+ * `resource_not_found` (param id or `decisions[i].action_id`), `resource_conflict` (the run or a
+ * call waits for no decision) or `insufficient_permissions`.
  */
 export async function continueRun(
   tx: Tx,
@@ -62,7 +62,7 @@ function moveOf({ approve }: Decision): 'approve' | 'reject' {
   return approve ? 'approve' : 'reject';
 }
 
-/** A call past its deadline counts as expired, even before `expireApprovals` has marked it. */
+/** Throws unless the call waits; past its deadline it is expired, even before `expireApprovals`. */
 function requireOpen({ status, is_overdue }: WaitingAction, decision: Decision, param: string): void {
   const isOver = status === ACTION_MOVES.propose.to && is_overdue === true;
   transition(ACTION_MOVES, moveOf(decision), isOver ? ACTION_MOVES.expire.to : status, param);

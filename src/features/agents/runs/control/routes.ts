@@ -30,7 +30,7 @@ import { cancelRun } from './cancel.ts';
 import { checkDecisions, continueRun } from './continue.ts';
 import { checkInput, triggerRun } from './trigger.ts';
 
-/** Routes of agent runs: trigger, read, continue and cancel (docs/contract.md#runs). */
+/** Returns the routes of agent runs: trigger, read, continue and cancel (docs/contract.md#runs). */
 export function runRoutes(options: RunRoutesOptions): Route[] {
   const { database } = options;
   const show = async (db: Db, row: RunRow, include: readonly RunInclude[] = []) =>

@@ -17,7 +17,7 @@ export async function followApproval(
   { endpoints }: Pick<ToolCatalogue, 'endpoints'>,
   { run_id: runId }: RunOfTopic,
 ): Promise<void> {
-  // Locked, so that the handler of a decision comes after this one, or this one sees the decision.
+  // Locked, so that the handler of a decision runs after this one, or this one sees the decision.
   const [run] = await tx.query(LOCK_RUN, runId);
   if (run === undefined) return;
   const [step] = run.status === 'awaiting_approval' ? await tx.query(READ_WAITING, runId) : [];
@@ -59,7 +59,7 @@ const LOCK_RUN = statement<[runId: string], WaitingRun>('lock-run-to-notify')`
     FROM agent_runs r JOIN actors a ON a.id = r.actor_id LEFT JOIN conversations c ON c.id = r.conversation_id
     WHERE r.id = $1 FOR SHARE OF r`;
 
-// The turn whose calls wait. Its time stays when some of them are decided.
+// The turn whose calls wait. Its time stays when some of its calls are decided.
 const READ_WAITING = statement<[runId: string], { step_id: string; at: string; tools: readonly string[] }>(
   'read-waiting-step',
 )`

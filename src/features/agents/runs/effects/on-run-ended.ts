@@ -38,7 +38,7 @@ async function notify({ database }: EndedOptions, run: EndedRun, recipientId: st
   await database.transaction((tx) => notifyUsers(tx, [recipientId], notification));
 }
 
-/** The cause of the notification of a run's end. */
+/** Returns the cause of the notification of a run's end. */
 export function endedKey(runId: string): string {
   return `run ended ${runId}`;
 }

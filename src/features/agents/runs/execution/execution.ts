@@ -56,7 +56,7 @@ export interface ExecutionOptions {
   readonly reply: AgentReply;
   /** The agent's tools at the time of the claim. */
   readonly tools: readonly RunTool[];
-  /** Calls that reach outside the account need review. */
+  /** Whether calls that reach outside the account need review. */
   readonly isStartedByMail: boolean;
   /** Reads the agent's current tools: people change agents while they run. */
   readonly readTools: () => Promise<readonly RunTool[]>;
@@ -175,7 +175,7 @@ export class Execution {
   }
 
   /**
-   * Whether a call of the run has changed something: that may be all that was asked for
+   * Returns whether a call of the run has changed something: that may be all that was asked for
    * (docs/decisions.md#an-empty-answer-is-a-failure).
    */
   #hasChanged(): boolean {
@@ -348,7 +348,7 @@ export async function endClaimed(
   );
 }
 
-/** Files do not depend on text: they get a message of their own if the run wrote none. */
+/** Settles the reply; files get a message of their own if the run wrote no text. */
 async function settleReply(
   { database, admit }: Pick<ExecutionOptions, 'database' | 'admit'>,
   run: RunRow,

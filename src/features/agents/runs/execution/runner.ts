@@ -48,9 +48,9 @@ const MAX_CONNECTIONS = 4;
 const ROUND_MS = 1_000;
 
 /**
- * Runs agents on this node. A run is claimed with a lease, which this node renews while it lives; a
- * run whose lease has run out is ended by the first node that sees it. Only the last
- * second of a run's text exists in memory alone.
+ * Runs agents on this node. A run is claimed with a lease, which this node renews while it lives. A
+ * run whose lease has run out is ended by the first node that sees it. The last second of a run's
+ * text exists only in memory.
  */
 export class Runner {
   readonly #options: RunnerOptions;
@@ -304,7 +304,7 @@ interface Active {
 
 const DIED: Ending = { move: 'fail', error: 'The server that ran it died.' };
 
-/** The identity has no credential of its own: the actor's current role counts at each call. */
+/** Returns an identity without a credential: the actor's current role counts at each call. */
 function identityOf({ account_id: accountId, actor_id: actorId }: RunRow): Identity {
   return {
     accountId,

@@ -8,7 +8,7 @@ import { setTouched } from '../../../../platform/db/tables/touched.ts';
 import type { ArtifactRow } from '../../tools/artifact-store.ts';
 import type { BlankableRun } from './withdraw-texts.ts';
 
-/** Yields the runs that the actor started, or that a message of it started. */
+/** Yields the runs that the actor started, itself or by a message. */
 export async function* readRunsStartedBy(db: Db, actorId: string): AsyncIterable<object[]> {
   const read = (after: string, size: number) => db.query(READ_RUNS, actorId, after, size);
   for await (const rows of pages(PAGE, '', read, ({ id }) => id)) yield rows.map((row) => presentRun(row));
@@ -21,9 +21,9 @@ export function readArtifactsOf(db: Db, actorId: string): AsyncIterable<Omit<Art
 }
 
 /**
- * Yields the ended runs that the actor started, that belong to a conversation in which it ever
- * participated, whose calls name it, or that an event started whose report has its id or one of
- * `texts`, except in conversations under legal hold. Nothing stays of the texts of `whole` ones,
+ * Yields the ended runs about a person, except in conversations under legal hold. These are runs
+ * that the actor started, of a conversation in which it ever participated, whose calls name it, or
+ * that an event started whose report has its id or one of `texts`. No text stays of `whole` runs,
  * which the person, or an event about the person, started.
  */
 export function readRunsAbout(
@@ -82,7 +82,7 @@ const MOVE_STARTER = statement<[from: string, to: string, conversationIds: reado
 )`
     UPDATE agent_runs SET triggered_by = $2 WHERE conversation_id = ANY($3) AND triggered_by = $1`;
 
-/** Gives the runs that a customer started in these conversations to another one. */
+/** Makes another customer the starter of runs that a customer started in these conversations. */
 export async function moveStarter(
   tx: Tx,
   from: string,

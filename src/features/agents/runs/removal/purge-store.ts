@@ -8,10 +8,10 @@ import { setTouched } from '../../../../platform/db/tables/touched.ts';
 export type RunEnding = Pick<RunRow, 'id' | 'triggered_by' | 'completed_at'>;
 
 /**
- * Clears quotations of the conversation in its ended runs. Those that began with one of these
- * messages or wrote one lose input, output, texts and calls of steps, and files; the others lose
- * the calls that name one of the messages, as calls that read messages do. The runs themselves
- * stay. Returns the runs, and the keys of the files.
+ * Clears quotations of the conversation in its ended runs, which stay. Runs that began with one of
+ * these messages or wrote one lose input, output, texts and calls of steps, and files. Other runs
+ * lose the calls that name one of the messages, as calls that read messages do. Returns the runs,
+ * and the keys of the files.
  */
 export async function clearRunsOf(
   tx: Tx,
@@ -40,8 +40,8 @@ export async function deleteRunsOf(tx: Tx, conversationId: string, limit: number
 }
 
 /**
- * Deletes at most `limit` old ended runs of an account with all their rows, unless they are under a
- * hold; none is set until `tx` ends. Returns them and the keys of their files.
+ * Deletes at most `limit` old ended runs of an account with all their rows, except held runs; no
+ * hold is set until `tx` ends. Returns the runs and the keys of their files.
  */
 export async function deleteEndedRuns(
   tx: Tx,
@@ -115,7 +115,7 @@ const DELETE_RUNS = statement<[runIds: readonly string[]]>('delete-runs')`
 const NOT_HELD = `NOT EXISTS (SELECT FROM conversations h WHERE h.id = r.conversation_id AND h.legal_hold = 'held')`;
 const CUTOFF = 'clock_timestamp() - make_interval(days => $2::int)';
 
-/** Locks unheld conversations of `due`; rows of `due` in them or without one may be deleted. */
+/** Locks the unheld conversations of `due`. Its rows there or in none may be deleted. */
 const RELEASED = `released AS MATERIALIZED (
       SELECT c.id FROM conversations c
       WHERE c.id IN (SELECT conversation_id FROM due) AND c.legal_hold <> 'held' ORDER BY c.id FOR SHARE

@@ -12,15 +12,15 @@ import type { RunEnding } from './purge-store.ts';
 /** A run that may contain removed content. */
 export interface BlankableRun {
   readonly id: string;
-  /** Whether nothing of its texts stays. */
+  /** Whether all its texts are removed. */
   readonly whole: boolean;
 }
 
 type ReadingRun = BlankableRun & { readonly is_open: boolean };
 
 /**
- * Returns runs that the message started, whose tools read it, or that are in its conversation;
- * `whole` are the first two.
+ * Returns runs that the message started or whose tools read it (`whole`), or that are in its
+ * conversation.
  */
 export function readReadingRuns(
   tx: Tx,
@@ -31,8 +31,8 @@ export function readReadingRuns(
 
 /**
  * Removes repetitions of the texts from these runs, and everything from `whole` runs: steps, calls,
- * inputs, outputs, previews in the notifications of their ends, and files that no message shows;
- * except the rows of open runs and what their owners are writing. Returns the ids of the changed
+ * inputs, outputs, previews in the notifications of their ends, and files that no message shows.
+ * Rows of open runs and texts that their owners are writing stay. Returns the ids of the changed
  * runs and notifications.
  */
 export async function withdrawRunTexts(
@@ -114,7 +114,7 @@ const BLANK_ACTIONS = statement<BlankParams, { run_id: string }>('blank-actions-
       FOR UPDATE SKIP LOCKED)
     RETURNING run_id`;
 
-// The input of a chat run is two ids. A run of which a step was blanked counts as changed too.
+// The input of a chat run is two ids. A run with a blanked step counts as changed too.
 const BLANK_RUNS = statement<[...BlankParams, changed: readonly string[]], RunEnding>('blank-runs')`
     UPDATE agent_runs r SET
       output = CASE WHEN is_blank THEN NULL ELSE r.output END,

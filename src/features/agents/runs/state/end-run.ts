@@ -42,7 +42,7 @@ export async function endRun(tx: Tx, run: RunRow, ending: Ending): Promise<RunRo
 }
 
 /**
- * Records that actor `by` asks for the cancel of a locked run, unless one has asked before. A run
+ * Records that actor `by` asks for the cancel of a locked run, unless this was asked before. A run
  * that no node has claimed ends here; the owner of any other run ends it and its text.
  */
 export async function requestCancel(tx: Tx, by: string, run: RunRow): Promise<RunRow> {
@@ -68,19 +68,20 @@ export async function cancelRuns(
   await cancelLocked(tx, await lockOpenRuns(tx).where('actor_id', '=', actor_id).execute(), actor.id);
 }
 
-/** Cancels all open runs of an account. Returns the ids of those that a node has yet to end. */
+/** Cancels all open runs of an account. Returns the ids of runs that a node has yet to end. */
 export async function cancelAllOf(tx: Tx, accountId: string): Promise<readonly string[]> {
   return cancelLocked(tx, await lockOpenRuns(tx).where('account_id', '=', accountId).execute());
 }
 
-/** Cancels the open runs among `ids` for actor `by`. Returns those that a node has yet to end. */
+/** Cancels the open runs among `ids` for actor `by`. Returns the ids that a node has yet to end. */
 export async function cancelRunsById(tx: Tx, by: string, ids: readonly string[]): Promise<readonly string[]> {
   if (ids.length === 0) return [];
   return cancelLocked(tx, await lockOpenRuns(tx).where('id', 'in', ids).execute(), by);
 }
 
 /**
- * `by`: each run's own actor unless given. Returns the ids of the runs that a node has yet to end.
+ * Cancels locked runs for `by`, or for each run's own actor. Returns the ids of the runs that a
+ * node has yet to end.
  */
 async function cancelLocked(tx: Tx, runs: readonly RunRow[], by?: string): Promise<readonly string[]> {
   const owned: string[] = [];

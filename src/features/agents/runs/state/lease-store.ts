@@ -56,7 +56,7 @@ export function takeRun(database: Database, node: string, id: string): Promise<R
   });
 }
 
-/** Renews the leases of this node's runs. It has lost those that are missing from the result. */
+/** Renews the leases of this node's runs. It has lost the runs that are missing from the result. */
 export function renewRuns(db: Db, runs: readonly RunRow[]) {
   return RUNS.renew(db, runs, LEASE_MS);
 }
@@ -87,7 +87,7 @@ export interface Overdue {
   readonly undecided: boolean;
 }
 
-/** One statement for everything that a round looks for, because it nearly always finds nothing. */
+/** Returns all overdue work in one statement, because a round nearly always finds none. */
 export async function findOverdue(db: Db): Promise<Overdue> {
   const [overdue] = await db.query(FIND_OVERDUE);
   return overdue!;

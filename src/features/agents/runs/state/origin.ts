@@ -30,8 +30,8 @@ interface Origin {
 
 /**
  * Returns the origin of an action. An action of an agent outside the reply of its run (a message
- * sent by a tool, for instance) names no run: the deepest of the runs that the agent had at that
- * time counts, so that chains of agents end.
+ * sent by a tool, for instance) names no run. The deepest of the runs that the agent had at that
+ * time then counts, so that chains of agents end.
  */
 export async function readOrigin(db: Db, { by, runId, at, trace }: Cause): Promise<Origin> {
   const [row] = by === null ? [] : await db.query(READ_ORIGIN, by, runId, at);
@@ -44,7 +44,7 @@ export async function readOrigin(db: Db, { by, runId, at, trace }: Cause): Promi
 
 /**
  * Returns whether a mail started the run or the first run of its chain: a chat about a message that
- * came by mail, or an event about a case with an inbox. Strangers wrote what its model reads, so
+ * came by mail, or an event about a case with an inbox. Its model then reads strangers' words, so
  * calls that reach outside the account need review (docs/contract.md#tools).
  */
 export async function isStartedByMail(

@@ -17,7 +17,7 @@ export interface Trigger {
   readonly input: unknown;
   /** Actor id; null for schedules and events. */
   readonly by: string | null;
-  /** The conversation that the text is written to; null if it goes only to the run's output. */
+  /** The conversation for the text; null if it goes only to the run's output. */
   readonly conversationId?: string | null;
   readonly messageId?: string | null;
   /** Number of runs that led to this one. */

@@ -16,7 +16,7 @@ export function findRun(db: Db, accountId: string, id: string): Promise<RunRow> 
   return ofAccount(db, accountId, id).executeTakeFirstOrThrow(runNotFound);
 }
 
-/** Like `findRun`, locked until the end of `tx`: decisions about a run are made one at a time. */
+/** Returns a run like `findRun`, locked until the end of `tx`: decisions come one at a time. */
 export function lockRun(tx: Tx, accountId: string, id: string): Promise<RunRow> {
   return ofAccount(tx, accountId, id).forUpdate().executeTakeFirstOrThrow(runNotFound);
 }
@@ -35,7 +35,7 @@ export function updateRun(
     .executeTakeFirstOrThrow();
 }
 
-/** Locks the runs that have not ended, of those that further conditions select. */
+/** Locks the runs that have not ended and that further conditions select. */
 export function lockOpenRuns(tx: Tx) {
   return tx.kysely
     .selectFrom('agent_runs')
@@ -98,13 +98,15 @@ export type EndedRun = Pick<
   readonly notified_id: string | null;
 };
 
-/** Returns undefined if the run has not ended. */
+/** Returns an ended run, undefined if the run has not ended. */
 export async function readEndedRun(db: Db, id: string): Promise<EndedRun | undefined> {
   const [run] = await db.query(READ_ENDED, id);
   return run;
 }
 
-/** SQL: the rule of `readablePlace` (access.ts) for a run `r` and an actor without full access. */
+/**
+ * Returns SQL: the rule of `readablePlace` (access.ts) for run `r`, an actor without full access.
+ */
 function isReadableBy(actor: string): string {
   return `(r.conversation_id IS NULL OR EXISTS (
       SELECT FROM participants p
@@ -113,8 +115,8 @@ function isReadableBy(actor: string): string {
 }
 
 /**
- * The same rule for an actor of which only the id is known: the user who triggered the run is
- * notified only while this holds.
+ * Returns the same rule for an actor of whom only the id is known: the user who triggered the run
+ * is notified only while it holds.
  */
 export function mayReceiveEvents(actor: string): string {
   return `(${isReadableBy(actor)} OR EXISTS (
@@ -141,7 +143,7 @@ type ListValues = readonly [
   triggerType: string | null,
 ];
 
-/** One statement for each index of runs: an optional condition would not be looked up in it. */
+/** One statement for each index of runs, because an index does not serve an optional condition. */
 const OF_ACCOUNT = runList<ListValues>('account', 'true');
 const OPEN = runList<ListValues>('account-open', 'r.completed_at IS NULL');
 const OF_AGENT = runList<readonly [...ListValues, agentId: string]>('agent', 'r.agent_id = $6');
@@ -170,7 +172,7 @@ function runList<Values extends ListValues | readonly [...ListValues, ...(string
   });
 }
 
-// The index of runs by their actor leads to the open ones, whatever the number of others.
+// The index of runs by their actor finds the open runs, whatever the number of ended runs.
 const READ_OPEN_OF_CONVERSATION = statement<[accountId: string, conversationId: string], { id: string }>(
   'read-open-runs-of-conversation',
 )`

@@ -35,8 +35,8 @@ export class MessageReader {
   }
 
   /**
-   * `chunk` may be used again when this returns. Throws an Error when the bytes are no messages;
-   * the connection cannot be used any further then.
+   * Reads a chunk, which may be used again when this returns. Throws an Error if the bytes are no
+   * messages; the connection cannot be used any further then.
    */
   read(chunk: Buffer): void {
     let at = 0;

@@ -13,7 +13,7 @@ export class OutgoingBytes {
     this.#length = 0;
   }
 
-  /** Asks for a statement to be parsed and described. One that had the name before is dropped. */
+  /** Asks for a statement to be parsed and described. Drops an earlier statement of that name. */
   prepare(name: string, text: string): void {
     this.#reserve(3 * MESSAGE_BYTES + 9 * name.length + 3 * text.length);
     let start = this.#begin(CLOSE);
@@ -132,5 +132,5 @@ const PARSE = 0x50;
 /** The kind of object that Close and Describe refer to. */
 const STATEMENT = 0x53;
 
-/** For the unnamed portal, without a row limit. */
+/** Execute and Sync, for the unnamed portal without a row limit. */
 const EXECUTE_AND_SYNC = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0x53, 0, 0, 0, 4]);

@@ -36,8 +36,8 @@ const KINDS: ReadonlyMap<number, Kind> = new Map([
 
 /**
  * Makes objects of the rows of one statement, with the values that pg makes. A call into native
- * code costs more than the rest of a column, so a row has its text decoded in one call, from which
- * the values are cut, and numbers and times are read from the bytes. The objects have one shape.
+ * code costs more than the rest of a column, so a row's text is decoded in one call and cut into
+ * values. Numbers and times are read from the bytes. The objects have one shape.
  */
 export class RowDecoder {
   readonly #kinds: readonly Kind[];
@@ -60,7 +60,7 @@ export class RowDecoder {
     this.#values = columns.map(() => null);
   }
 
-  /** Reads the content of a DataRow, whose bytes it may change. Throws what a parser throws. */
+  /** Reads the content of a DataRow, whose bytes it may change. Throws the error of a parser. */
   decode(bytes: Buffer, start: number, end: number): object {
     this.#locate(bytes, start);
     // Values cut from it keep all of it in memory, so a large row is decoded value by value.
@@ -105,7 +105,7 @@ export class RowDecoder {
 const MAX_ROW_TEXT = 2_048;
 /** A longer value is decoded by itself: looking at each of its bytes takes longer. */
 const MAX_LOOKED_AT = 128;
-/** Integers of so many characters are exact as numbers. */
+/** Integers of up to this many characters are exact as numbers. */
 const SAFE_DIGITS = 15;
 /** `2026-11-21 01:02:03.123456+00` */
 const FULL_TIME_BYTES = 29;

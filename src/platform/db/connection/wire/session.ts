@@ -19,9 +19,9 @@ export interface SessionOptions {
 
 /**
  * One connection to Postgres (README.md). Queries are sent without waiting for the answers to
- * earlier ones, and each is a transaction of its own (PostgreSQL, Pipelining). pg itself makes an
- * object and an event of each message and has the columns described again with each result, which
- * takes several times as long. The second ReadyForQuery ends the answer to the settings.
+ * earlier ones, and each is a transaction of its own (PostgreSQL, Pipelining). pg itself takes
+ * several times as long: it makes an object and an event of each message, and has the columns
+ * described again with each result. The second ReadyForQuery ends the answer to the settings.
  */
 export class Session {
   readonly #options: SessionOptions;
@@ -33,7 +33,7 @@ export class Session {
   #first: Query | undefined;
   #last: Query | undefined;
   #isOpen = false;
-  /** The first ReadyForQuery has come, so the answer to the settings is next. */
+  /** Whether the first ReadyForQuery has come, so that the answer to the settings is next. */
   #isGreeted = false;
   #lostBy: Error | undefined;
   #isEnding = false;
@@ -106,8 +106,8 @@ export class Session {
   }
 
   /**
-   * The first use of a name prepares the statement; later ones wait for that: if it does not parse,
-   * a query sent behind it would refer to a missing statement.
+   * Sends a query. Later uses of a name wait until its first use has prepared the statement: if it
+   * does not parse, a query sent behind it would refer to a missing statement.
    */
   #send(query: Query): void {
     const { name, text } = query;
@@ -143,8 +143,8 @@ export class Session {
   }
 
   /**
-   * A write costs more than the rest of a query, so queries share it: those of one callback of the
-   * event loop, or with `gather` those of a whole turn.
+   * Schedules a write. It costs more than the rest of a query, so queries share it: those of one
+   * callback of the event loop, or with `gather` those of a whole turn.
    */
   #writeSoon(): void {
     const { gather } = this.#options;
@@ -216,7 +216,7 @@ export class Session {
     }
   };
 
-  /** pg has done its part; it still reports the end of the stream. */
+  /** Takes the stream over from pg, which still reports its end. */
   #takeOver(): void {
     this.#isOpen = true;
     const { stream } = this.#client.connection;
@@ -243,7 +243,7 @@ export class Session {
     }
   }
 
-  /** Without a query, Postgres says why it closes the connection. */
+  /** Receives an error; without a query, Postgres says why it closes the connection. */
   #receiveError(error: pg.DatabaseError): void {
     if (this.#first === undefined) this.#client.connection.stream.destroy(error);
     else this.#first.error = error;
@@ -273,7 +273,7 @@ export class Session {
     reject(error);
   }
 
-  /** The answers come in order, so the first query is the one that has waited longest. */
+  /** Concerns the first query: answers come in order, so it has waited longest. */
   readonly #onDeadline = (): void => {
     this.#deadline = undefined;
     if (this.#first === undefined) return;
@@ -282,7 +282,7 @@ export class Session {
     else this.#client.connection.stream.destroy(new Error('Query read timeout'));
   };
 
-  /** Called with both an error of the stream and its end, in this order. */
+  /** Ends the session. Called with both an error of the stream and its end, in this order. */
   #lose(reason: Error): void {
     if (this.#lostBy !== undefined) return;
     this.#lostBy = reason;
