@@ -3,6 +3,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path/posix';
 import t from 'tap';
+import { anchorOf, INDEX, nextDecisions, readDecisions, withList } from './support/decisions.ts';
 import { filesWithProse, wrapProse } from './support/wrap-prose.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -15,7 +16,7 @@ t.test('test/support/README.md names every file beside it, and no other', (t) =>
 });
 
 t.test('every relative link of a document resolves', async (t) => {
-  const documents = globSync('{*.md,docs/**/*.md,{src,packages}/**/*.md,bench/**/*.md}', { cwd: ROOT });
+  const documents = globSync('{*.md,docs/**/*.md,{bin,src,packages}/**/*.md,bench/**/*.md}', { cwd: ROOT });
   t.ok(documents.includes('README.md'));
   t.strictSame(
     documents.flatMap((path) => {
@@ -28,38 +29,44 @@ t.test('every relative link of a document resolves', async (t) => {
   );
 });
 
-t.test('the index of docs/decisions.md names each heading, and their number', async (t) => {
-  const [index = '', ...groups] = readFileSync(join(ROOT, 'docs/decisions.md'), 'utf8').split(/^## /m);
-  for (const group of groups) {
-    const [list = '', ...decisions] = group.split(/^### /m);
-    const titles = [...list.matchAll(/^- \[(.+?)\]\(#/gms)].map(([, title = '']) =>
-      title.replace(/\s+/g, ' '),
-    );
-    const [name = ''] = list.split('\n');
-    t.strictSame(
-      titles,
-      decisions.map((decision) => decision.split('\n')[0]),
-      name,
-    );
-    t.match(index, new RegExp(`^- \\[${name}\\]\\(#.*\\): ${decisions.length}$`, 'm'));
-  }
+t.test('docs/decisions.md lists each decision, with its place', (t) => {
+  const decisions = readDecisions();
+  t.ok(decisions.length > 300);
+  const index = readFileSync(join(ROOT, INDEX), 'utf8');
+  t.equal(index, withList(index, decisions), 'npm run format writes it');
+  t.end();
+});
+
+t.test('decisions lie where the first guess is, once, and the README beside them says so', (t) => {
+  const decisions = readDecisions();
+  const files = new Set(decisions.map(({ file }) => file));
+  t.strictSame(
+    globSync('**/DECISIONS.md', { cwd: ROOT, exclude: ['**/node_modules'] }).sort(),
+    [...files].sort(),
+    'no other folder has any (PLACES)',
+  );
+  const titles = decisions.map(({ title }) => anchorOf(title));
+  t.strictSame(
+    titles.filter((title, at) => titles.indexOf(title) !== at),
+    [],
+  );
+  const silent = [...files].filter((file) => {
+    const readme = join(ROOT, dirname(file), 'README.md');
+    return existsSync(readme) && !readFileSync(readme, 'utf8').includes('](DECISIONS.md)');
+  });
+  t.strictSame(silent, []);
+  t.end();
 });
 
 t.test('every citation of a document in the code resolves', async (t) => {
-  const files = globSync('{src,packages,test,bench,migrations}/**/*.{ts,js,css}', {
+  const files = globSync('{bin,src,packages,test,bench,migrations}/**/*.{ts,tsx,js,cjs,css,sql}', {
     cwd: ROOT,
     // It spells out links that lead nowhere.
-    exclude: ['test/docs.test.ts'],
+    exclude: ['test/docs.test.ts', '**/node_modules', '**/dist'],
   });
   t.ok(files.length > 100);
   t.strictSame(
-    files.flatMap((path) => {
-      const cited = readFileSync(join(ROOT, path), 'utf8').matchAll(/\bdocs\/[\w-]+\.md(#[\w-]+)?/g);
-      return broken(
-        path,
-        [...cited].map(([link]) => `/${link}`),
-      );
-    }),
+    files.flatMap((path) => broken(path, citationsOf(path, readFileSync(join(ROOT, path), 'utf8')))),
     [],
   );
 });
@@ -171,6 +178,17 @@ t.test('a citation of a document that is not in the repository is found', async 
   t.strictSame(strayCitations('in the order of the specification'), ['the specification']);
 });
 
+t.test('a decision is cited by its folder, or without one from below its folder', async (t) => {
+  t.strictSame(citationsOf('src/core/audit/chain.ts', '(DECISIONS.md#chain, src/api/DECISIONS.md#keys).'), [
+    '/src/core/audit/DECISIONS.md#chain',
+    '/src/api/DECISIONS.md#keys',
+  ]);
+  t.strictSame(citationsOf('test/audit/chain.test.ts', 'DECISIONS.md#chain'), ['/DECISIONS.md#chain']);
+  t.strictSame(broken('test/audit/chain.test.ts', ['/DECISIONS.md#chain']), [
+    'test/audit/chain.test.ts: /DECISIONS.md#chain',
+  ]);
+});
+
 t.test('a link that leads nowhere is found', async (t) => {
   t.strictSame(
     broken('README.md', ['docs/none.md', 'docs/realtime.md#no-such-heading', 'docs/realtime.md#events']),
@@ -187,6 +205,16 @@ function strayCitations(text: string): string[] {
     /(?<![\w/-])(?:design|realtime|performance|libraries|specification)\.md(?: sections? [\d.]+)?/gi;
   const inWords = /\bspecification, \w+|\bthe specification\b/gi;
   return [...text.matchAll(byName), ...text.matchAll(inWords)].map(([cited]) => cited);
+}
+
+/** Documents and decisions that code cites, from the root of the checkout. */
+function citationsOf(path: string, text: string): string[] {
+  const cited = text.matchAll(/\b(?:docs\/[\w-]+\.md(?:#[\w-]+)?|(?:[\w-]+\/)*DECISIONS\.md#[\w-]+)/g);
+  return [...cited].map(([link]) =>
+    link.startsWith('DECISIONS.md')
+      ? `/${link.replace('DECISIONS.md', nextDecisions(path) ?? 'DECISIONS.md')}`
+      : `/${link}`,
+  );
 }
 
 /** Targets of Markdown links and images that are not URLs, outside of code. */
@@ -210,16 +238,11 @@ function broken(path: string, links: readonly string[]): string[] {
     .map((link) => `${path}: ${link}`);
 }
 
-/** The anchors that a host makes of headings: lower case, blanks as dashes, no punctuation. */
+/** The anchors of headings, and those that a document sets. */
 function anchorsOf(markdown: string): Set<string> {
-  const headings = markdown.replace(/```[\s\S]*?```/g, '').matchAll(/^#+ +(.+)$/gm);
-  return new Set(
-    [...headings].map(([, title = '']) =>
-      title
-        .trim()
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
+  const text = markdown.replace(/```[\s\S]*?```/g, '');
+  return new Set([
+    ...[...text.matchAll(/^#+ +(.+)$/gm)].map(([, title = '']) => anchorOf(title)),
+    ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, anchor = '']) => anchor),
+  ]);
 }

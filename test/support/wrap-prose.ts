@@ -19,7 +19,7 @@ export function filesWithProse(): string[] {
 }
 
 /** Databases know the migrations' checksums; the other files are output. */
-const KEPT = /^migrations\/|^test\/db\/earlier|^bench\/results\//;
+const KEPT = /^migrations\/|^test\/db\/earlier|^bench\/results\/|^docs\/decisions\.md$/;
 
 function wrapMarkdown(text: string): string {
   const out: string[] = [];

@@ -21,7 +21,7 @@ const NO_INPUT: readonly RegExp[] = [
   /^(docs|bench|test|examples|\.ci)\//,
   /^packages\/[\w-]+\/test\//,
   /^[^/]+\.md$/,
-  /\/README\.md$/,
+  /\/(DECISIONS|README)\.md$/,
   /^(LICENSE|\.gitignore|\.dockerignore|Dockerfile|docker-compose\.yml|biome\.json|knip\.jsonc|redocly\.yaml)$/,
   /^tsconfig[\w.]*\.json$/,
 ];
