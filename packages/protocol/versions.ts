@@ -53,7 +53,7 @@ export function versionNamed(name: string): Version | undefined {
 
 /**
  * Returns the name by which rows keep a version: its first one, which nodes of the release before a
- * promotion know too (docs/decisions.md#rows-keep-the-first-name-of-a-version).
+ * promotion know too (DECISIONS.md#rows-keep-the-first-name-of-a-version).
  */
 export function keptName(version: Version): string {
   for (const [name, former] of FORMER_NAMES) if (former === version) return name;

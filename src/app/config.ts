@@ -135,7 +135,7 @@ function readAdmin(reader: Reader, host: string) {
   return {
     /** The only port with /metrics; it has the probes too. 0 takes a free port. */
     adminPort,
-    /** `host` by default (docs/decisions.md#the-admin-port). */
+    /** `host` by default (DECISIONS.md#the-admin-port). */
     adminHost: adminHost ?? host,
   };
 }

@@ -44,7 +44,7 @@ export function withDropped(
 /**
  * Writes into `settings` which features with triggers this node has; called at the start and every
  * minute. Its triggers fire as long as any node has it: a feature counts as left out when no node
- * has reported it for three minutes (docs/decisions.md#what-is-left-out-is-said-in-settings).
+ * has reported it for three minutes (DECISIONS.md#what-is-left-out-is-said-in-settings).
  */
 export async function noteFeatures(database: Database): Promise<void> {
   for (const name of SETTINGS_OF_FEATURES) {

@@ -31,7 +31,7 @@ type Rehearsed = Data & Pick<NodeParts, 'urls' | 'guard'>;
 /**
  * Has a second node of the same parts, without features, answer sends and pages over loopback. The
  * first requests of this node then find code that has run, and processes of Postgres that have
- * written (docs/decisions.md#what-a-node-does-before-it-listens). It leaves nothing behind: its
+ * written (DECISIONS.md#what-a-node-does-before-it-listens). It leaves nothing behind: its
  * engine is in memory, and its statements run in transactions of the writers that are rolled back.
  * So it must end before anything else uses the writers. Never rejects: if it fails, the first
  * requests take longer.

@@ -1,6 +1,6 @@
 /**
- * The chain of the audit (docs/decisions.md#the-audit-is-one-chain-an-account): sealing, erasing,
- * purging, verifying.
+ * The chain of the audit (src/core/audit/DECISIONS.md#the-audit-is-one-chain-an-account): sealing,
+ * erasing, purging, verifying.
  */
 
 import t from 'tap';

@@ -1,6 +1,6 @@
 /**
  * The audit of an account that moves to another installation
- * (docs/decisions.md#a-moved-audit-goes-on-under-both-keys).
+ * (src/core/audit/DECISIONS.md#a-moved-audit-goes-on-under-both-keys).
  */
 
 import t, { type Test } from 'tap';

@@ -1,6 +1,6 @@
 /**
  * The effects of a purge, and the numbers of a conversation afterwards
- * (docs/decisions.md#numbers-after-a-purge).
+ * (src/features/compliance/DECISIONS.md#numbers-after-a-purge).
  */
 
 import { randomUUID } from 'node:crypto';

@@ -57,7 +57,8 @@ t.test('no answer names the library', async (t) => {
   }
 });
 
-// Documented limits (docs/decisions.md#heads-above-16-kib): these answers are the library's own, without the envelope.
+// Documented limits (src/platform/http/DECISIONS.md#heads-above-16-kib): these answers are the
+// library's own, without the envelope.
 t.test('requests that the library answers itself', async (t) => {
   const { port, handled } = await serve(t);
   const statuses = async (text: string) => {
@@ -96,8 +97,8 @@ t.test('an Idempotency-Key loses bytes beyond ASCII at its end', async (t) => {
       `POST /v1/things/x/notes HTTP/1.1\r\nHost: a\r\n${HEADER_LINES}Idempotency-Key: ${key}\r\n` +
         'Connection: close\r\nContent-Length: 12\r\n\r\n{"text":"x"}',
     );
-  // Documented limit (docs/decisions.md#bytes-behind-a-header): the library cuts these bytes off the end of every
-  // header's value.
+  // Documented limit (src/platform/http/DECISIONS.md#bytes-behind-a-header): the library cuts these
+  // bytes off the end of every header's value.
   for (const end of ['\xe9', '\xc3\xa9', '\xff']) await post(port, `ordre-${end}`).closed;
   t.same(keys, ['ordre-', 'ordre-', 'ordre-']);
 

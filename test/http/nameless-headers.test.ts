@@ -66,7 +66,8 @@ t.test('later requests do not run if the body shows it, or could have been hidde
   }
 });
 
-// Documented limit (docs/decisions.md#headers-behind-one-without-a-name): the library gives no sign of the header without a name.
+// Documented limit (src/platform/http/DECISIONS.md#headers-behind-one-without-a-name): the library
+// gives no sign of the header without a name.
 t.test('later requests after one that looks complete run', async (t) => {
   for (const name of [
     'a length, and a longer one hidden',
@@ -95,8 +96,8 @@ t.test('nginx in front refuses them all', async (t) => {
   t.same(handled, []);
 });
 
-// Documented limit (docs/decisions.md#pipelined-requests): the library cuts the connection before this server sees the
-// second request.
+// Documented limit (src/platform/http/DECISIONS.md#pipelined-requests): the library cuts the
+// connection before this server sees the second request.
 t.test('requests that do not wait for the answer before them', async (t) => {
   const { port, handled, open } = await serve(t);
   open();

@@ -1,7 +1,7 @@
 /**
  * A feed is in the order of arrival, by the clock of Postgres: messages that enter the timeline or
  * end their stream late, and nodes with wrong clocks included
- * (docs/decisions.md#ids-of-notifications-are-in-the-order-of-the-feed).
+ * (src/core/notifications/DECISIONS.md#ids-of-notifications-are-in-the-order-of-the-feed).
  */
 
 import type { List } from '@parley/protocol/lists.ts';

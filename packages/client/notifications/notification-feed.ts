@@ -16,7 +16,7 @@ import type { NotificationQuery, NotificationsSnapshot } from './feed-snapshot.t
 /**
  * Keeps a feed of notifications right. Its events are durable and have the whole notification, so
  * pages are read again only after a gap in the feed. The counts are requested after events, once
- * for many (docs/decisions.md#sockets-receive-no-counts).
+ * for many (src/edge/gateway/DECISIONS.md#sockets-receive-no-counts).
  */
 export class NotificationFeed implements LoadedPart<NotificationsSnapshot> {
   readonly #host: FollowHost;

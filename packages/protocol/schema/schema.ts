@@ -23,7 +23,7 @@ export function Identity<const O extends string>(object: O) {
 /** The creation and last change of a resource. */
 export const Times = { created_at: Timestamp, updated_at: Timestamp };
 
-/** Free text; white space alone becomes "" in the value (docs/decisions.md#blank-is-empty). */
+/** Free text; white space alone becomes "" in the value (DECISIONS.md#blank-is-empty). */
 export function Text(maxLength: number) {
   return Type.String({ maxLength, whitespace: 'blank' });
 }

@@ -25,7 +25,7 @@ export interface NullBeforeRule {
 
 /**
  * A field whose values came with a later version than the field itself: an answer has the values of
- * its version, as it has the fields (docs/decisions.md#values-have-versions-too).
+ * its version, as it has the fields (DECISIONS.md#values-have-versions-too).
  */
 export function NullBefore<S extends TSchema>(rule: NullBeforeRule, schema: S): S {
   return Object.assign(schema, { [NULL_BEFORE]: rule });

@@ -3,7 +3,7 @@
  * it hydrates a document, discards a document with an unknown child of `<html>`. A page that has
  * removed it once, as Turbo and Astro do with the body around it, will do so again. From then on
  * the element is beside the body, where it and a frame in it stay
- * (docs/decisions.md#the-widget-is-beside-the-body-once-the-body-was-replaced).
+ * (DECISIONS.md#the-widget-is-beside-the-body-once-the-body-was-replaced).
  */
 export function keepInPage(element: HTMLElement): void {
   const observer = new MutationObserver(watch);

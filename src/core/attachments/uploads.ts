@@ -59,7 +59,7 @@ export async function insertOwnFile(
 /**
  * Inserts the upload of a received mail's file, before its bytes are written: it is kept for a day,
  * and then while a mail or an attachment refers to it. `size_bytes` is 0
- * (docs/decisions.md#mail-is-not-counted-among-stored-files).
+ * (src/features/mail/DECISIONS.md#mail-is-not-counted-among-stored-files).
  */
 export async function insertMailFile(
   db: Db,
@@ -106,7 +106,7 @@ export const REMOVE_WITHDRAWN = defineTopic<Record<string, never>>('remove_withd
 
 /**
  * Withdraws the files of something deleted: they cannot be attached again, lose their names at
- * once, and are removed once unreferenced (docs/decisions.md#files-of-deleted-messages).
+ * once, and are removed once unreferenced (DECISIONS.md#files-of-deleted-messages).
  */
 export async function withdrawUploads(tx: Tx, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;

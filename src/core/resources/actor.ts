@@ -21,7 +21,7 @@ export type NamedActor = Pick<ActorRow, 'id' | 'type' | 'name' | 'customer'> & {
 
 /**
  * Returns the actors of the account by the ids that a caller gave: an actor's own id, or the id of
- * an agent or a group, which stands for its actor (docs/decisions.md#ids-that-stand-for-an-actor).
+ * an agent or a group, which stands for its actor (DECISIONS.md#ids-that-stand-for-an-actor).
  * Other ids, also those of other accounts, are left out. One query for all ids.
  */
 export async function readNamedActors(

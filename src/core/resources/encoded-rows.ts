@@ -97,7 +97,7 @@ export interface EncodedRowsOptions {
 }
 
 /**
- * Caches rows as JSON for pages that show them again (docs/decisions.md#pages-from-encoded-rows).
+ * Caches rows as JSON for pages that show them again (DECISIONS.md#pages-from-encoded-rows).
  * The second read of a page caches its rows, and later reads start from its keys. Each read is one
  * statement, unless rows are missing here. Keys come from Postgres each time, so nothing here
  * decides what a caller may read, and no old version is shown. `forget` removes what must not stay

@@ -31,7 +31,7 @@ interface NotificationTables {
     dismissed_at: string | null;
     /**
      * Null if the row was made in time and has not changed
-     * (docs/decisions.md#new-notifications-are-found-by-their-ids).
+     * (src/core/notifications/DECISIONS.md#new-notifications-are-found-by-their-ids).
      */
     changed_in: string | null;
     /** When a digest decided about it; no later digest contains it. */

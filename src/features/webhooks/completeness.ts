@@ -24,7 +24,7 @@ export interface Progress {
 }
 
 /**
- * Proves that a receiver missed nothing (docs/decisions.md#completeness-is-proven-when-asked). The
+ * Proves that a receiver missed nothing (DECISIONS.md#completeness-is-proven-when-asked). The
  * proven part is stored, so a request examines only newer events.
  */
 export class Completeness {

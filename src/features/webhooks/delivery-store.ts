@@ -22,7 +22,7 @@ export function pending(due_in_ms: number, attempts = 0): DeliveryState {
  * Adds deliveries with their states in one statement. An existing delivery takes a state only if it
  * was pending and the new state is not. Leaves out deliveries of deleted webhooks. Undelivered ones
  * of disabled webhooks are stored as failed, unless there are too many
- * (docs/decisions.md#failed-deliveries-are-kept).
+ * (DECISIONS.md#failed-deliveries-are-kept).
  */
 export async function addDeliveries(
   db: Querier,

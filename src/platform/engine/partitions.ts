@@ -2,7 +2,7 @@
  * The names of channels and counters in Redis: `parley:ch:{p017}:<channel>`. The tag in braces is
  * the partition, a stable hash of the channel or stream onto a fixed number. So a Redis Cluster
  * keeps a partition in one slot without any name being changed
- * (docs/decisions.md#names-in-redis-carry-a-fixed-partition).
+ * (DECISIONS.md#names-in-redis-carry-a-fixed-partition).
  */
 export const PARTITIONS = 256;
 

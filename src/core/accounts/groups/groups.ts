@@ -181,7 +181,7 @@ export async function putGroup(
 }
 
 /**
- * Delete Group (docs/decisions.md#deleting-a-group). Its actor remains the author and sender of its
+ * Delete Group (DECISIONS.md#deleting-a-group). Its actor remains the author and sender of its
  * messages. Throws ApiError `resource_not_found` (param id), or `resource_conflict` for the persona
  * and while a conversation is assigned to the group or an inbox names it.
  */

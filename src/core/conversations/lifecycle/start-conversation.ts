@@ -288,7 +288,7 @@ function withCreator({ actor }: Principal, entries: readonly RosterEntry[]): Ros
 
 /**
  * Makes the first user without a stated role the owner if none is named
- * (docs/decisions.md#owner-of-a-group-that-an-api-key-begins).
+ * (DECISIONS.md#owner-of-a-group-that-an-api-key-begins).
  */
 function withOwner(entries: readonly RosterEntry[]): RosterEntry[] {
   if (entries.some(({ role }) => role === 'owner')) return [...entries];

@@ -167,7 +167,7 @@ export function editRoutes(options: MessageRoutesOptions): Route[] {
       },
     }),
     // Agents are refused, because content that an author took back would stay in their runs
-    // (docs/decisions.md#revisions).
+    // (DECISIONS.md#revisions).
     defineRoute({
       name: 'list_message_revisions',
       method: 'GET',

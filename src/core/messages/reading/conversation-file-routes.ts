@@ -64,7 +64,7 @@ async function presentFiles(
 }
 
 // The key contains no time, because cursors can be read and customers must not learn when a draft
-// was written (docs/decisions.md#times-and-names-of-a-message-for-customers). OFFSET 0 makes
+// was written (DECISIONS.md#times-and-names-of-a-message-for-customers). OFFSET 0 makes
 // Postgres look messages up one by one.
 const FILE_PAGES = keysetList<[conversationId: string, forCustomer: boolean], FileRow>({
   name: 'list-conversation-files',

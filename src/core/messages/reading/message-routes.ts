@@ -57,7 +57,7 @@ export function answering(
 
 /**
  * Returns a message as Send Message and Reject Reply Draft answer it: in every version without the
- * resources of its attachments (docs/decisions.md#resources-of-attachments).
+ * resources of its attachments (src/core/attachments/DECISIONS.md#resources-of-attachments).
  */
 export function withoutResources(message: ChatMessage): ChatMessage {
   if (!message.attachments?.length) return message;

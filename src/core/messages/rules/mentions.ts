@@ -4,7 +4,7 @@ import { mentionedNames } from './mentioned-names.ts';
 
 /**
  * Returns the actors that a message mentions, or null for none: the listed ones, then participants
- * named with an `@` in its text, up to the limit (docs/decisions.md#mentions-in-the-text).
+ * named with an `@` in its text, up to the limit (DECISIONS.md#mentions-in-the-text).
  * `listed` are ids of actors and agents.
  */
 export function allMentions(

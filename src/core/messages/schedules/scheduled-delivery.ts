@@ -56,7 +56,7 @@ const MAX_TOGETHER = 100;
  * conversation's lock, only a message that is still scheduled, and due, enters the timeline. A job
  * of the queue may be late or repeated. It delivers the due messages of its conversation, in order,
  * and leaves a job for the first message that remains
- * (docs/decisions.md#order-of-scheduled-messages).
+ * (DECISIONS.md#order-of-scheduled-messages).
  */
 export class ScheduledDelivery {
   readonly #options: Required<ScheduledDeliveryOptions>;

@@ -105,7 +105,7 @@ export function insertPlanned(source: string, more: Readonly<Record<string, stri
 }
 
 // A late row carries its transaction, because readers that resume may have passed its id already
-// (docs/decisions.md#new-notifications-are-found-by-their-ids).
+// (src/core/notifications/DECISIONS.md#new-notifications-are-found-by-their-ids).
 const INSERT_DUE = statement<[plans: string], WrittenRow>('insert-due-notifications')`
     WITH ${insertPlanned(
       `${plannedRows('$1')}, LATERAL (

@@ -29,7 +29,7 @@ export interface NewNotification
 export type NotificationKey = Pick<NotificationRow, 'id' | 'recipient_id'>;
 
 // A late row carries its transaction, because readers that resume may have passed its id already
-// (docs/decisions.md#new-notifications-are-found-by-their-ids). Rows are in the order of the
+// (DECISIONS.md#new-notifications-are-found-by-their-ids). Rows are in the order of the
 // primary key. The conditions on actors stand outside, since otherwise the planner scans the index
 // of the directory, which has them too.
 const INSERT = statement<[notification: string, recipientIds: readonly string[]], NotificationKey>(

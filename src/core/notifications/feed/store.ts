@@ -47,7 +47,7 @@ const CLEAR_BODIES = statement<[causes: string], NotificationKey>('clear-bodies-
 /**
  * SQL: the notifications that readers of a feed may have missed, as disjoint sets: notifications
  * that changed or were made late, and new notifications, found by their ids
- * (docs/decisions.md#new-notifications-are-found-by-their-ids).
+ * (DECISIONS.md#new-notifications-are-found-by-their-ids).
  */
 export function missedNotifications(recipient: string, { xid, began }: Record<keyof Since, string>): string {
   const columns = NOTIFICATION_COLUMNS.join(', ');

@@ -299,7 +299,7 @@ const SEAL_BYTES = 16;
 /**
  * Longer than a statement may run before its first write, which gives it a transaction id, plus the
  * time by which a notification may be older than its transaction
- * (docs/decisions.md#new-notifications-are-found-by-their-ids).
+ * (src/core/notifications/DECISIONS.md#new-notifications-are-found-by-their-ids).
  */
 const UNSEEN_MS = 10_000;
 

@@ -2,7 +2,7 @@ import { REFRESH_TOKEN_DAYS } from '@parley/protocol/resources/token.ts';
 
 /**
  * Contains the refresh token of a session. Only `/v1/auth/session` reads it
- * (docs/decisions.md#the-cookie-of-a-session-is-for-this-host-alone).
+ * (DECISIONS.md#the-cookie-of-a-session-is-for-this-host-alone).
  */
 export const SESSION_COOKIE = '__Host-parley_session';
 /** Contains a sign-in that is under way (flow-seal.ts). */

@@ -9,7 +9,7 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 
 /**
  * Opens a case of the inbox for a customer, with the team that answers there
- * (docs/decisions.md#who-is-in-a-case-that-a-mail-opens).
+ * (DECISIONS.md#who-is-in-a-case-that-a-mail-opens).
  */
 export async function openCase(
   tx: Tx,

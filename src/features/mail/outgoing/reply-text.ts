@@ -15,7 +15,7 @@ export interface ReplyContent {
 
 /**
  * Returns the text of a mail to a customer, plain and as HTML. It quotes nothing, because mail
- * programs show the thread (docs/decisions.md#a-reply-quotes-nothing).
+ * programs show the thread (DECISIONS.md#a-reply-quotes-nothing).
  */
 export function replyText(content: ReplyContent): { readonly text: string; readonly html: string } {
   const { body, links, files } = content;

@@ -25,7 +25,7 @@ export interface ListChange {
  * The numbered list of Redis servers that the nodes of this database use, kept in Postgres. A node
  * that knows more servers joins with these. All nodes change over together. A change is proposed,
  * which a node that lacks a server of the new list refuses; then it gets a moment some seconds
- * ahead (docs/decisions.md#several-redis).
+ * ahead (src/platform/engine/DECISIONS.md#several-redis).
  */
 export class RedisList {
   readonly #options: RedisListOptions;

@@ -49,7 +49,7 @@ const APART_MS = 25;
 
 /**
  * Asks Postgres in one statement what is due, and wakes the loops concerned
- * (docs/decisions.md#an-idle-node-asks-once). A loop looks again by itself before it works.
+ * (DECISIONS.md#an-idle-node-asks-once). A loop looks again by itself before it works.
  */
 export class DueWatch {
   readonly #options: DueWatchOptions;

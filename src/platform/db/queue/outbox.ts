@@ -17,7 +17,8 @@ const AT_ONCE = '-infinity';
 
 /**
  * How often a row is tried before resume cursors stop waiting for it: at least ten minutes, since
- * every attempt that counts has its whole lease (docs/decisions.md#cursors-wait-for-the-outbox).
+ * every attempt that counts has its whole lease
+ * (src/edge/gateway/DECISIONS.md#cursors-wait-for-the-outbox).
  */
 export const AWAITED_ATTEMPTS = 50;
 

@@ -25,7 +25,7 @@ export interface RedisClusterOptions<Frame> {
 /**
  * The engine over a Redis Cluster, which says itself which master has which partition. A master is
  * a Redis with a link of its own; partitions move when the cluster moves their slots
- * (docs/decisions.md#redis-cluster).
+ * (DECISIONS.md#redis-cluster).
  */
 export class RedisCluster<Frame> extends PartitionedEngine<Frame> {
   readonly #options: RedisClusterOptions<Frame>;

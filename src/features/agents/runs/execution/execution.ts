@@ -176,7 +176,7 @@ export class Execution {
 
   /**
    * Returns whether a call of the run has changed something: that may be all that was asked for
-   * (docs/decisions.md#an-empty-answer-is-a-failure).
+   * (DECISIONS.md#an-empty-answer-is-a-failure).
    */
   #hasChanged(): boolean {
     const changing = new Set(this.#tools.flatMap(({ slug, mutating }) => (mutating ? [slug] : [])));
