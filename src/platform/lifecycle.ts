@@ -144,7 +144,7 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
  * Runs at most `most` works of one key at once; others wait in the order of the calls. A work that
  * need not wait begins at once.
  */
-export class TurnsByKey {
+export class KeyedQueue {
   readonly #most: number;
   readonly #lines = new Map<string | object, { running: number; readonly waiting: (() => void)[] }>();
 
@@ -179,11 +179,11 @@ export class TurnsByKey {
  * without either: one at a time for each key, in the order of the calls, and `most` in total.
  */
 export class KeyedLimiter {
-  readonly #ofKeys = new TurnsByKey(1);
-  readonly #ofAll: TurnsByKey;
+  readonly #ofKeys = new KeyedQueue(1);
+  readonly #ofAll: KeyedQueue;
 
   constructor(most: number) {
-    this.#ofAll = new TurnsByKey(most);
+    this.#ofAll = new KeyedQueue(most);
   }
 
   /** Settles as `work` does. */

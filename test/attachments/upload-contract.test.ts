@@ -189,7 +189,7 @@ t.test('one node takes the URLs of another', async (t) => {
   });
   const stranger = new FileUrls({ secret: 'of another deployment', baseUrl: () => PUBLIC_URL });
   t.throws(() => stranger.verify('GET', pathname, search.slice(1)), {
-    message: 'The signature does not match this URL.',
+    message: 'The signature does not match this URL. Request a new URL.',
   });
 });
 

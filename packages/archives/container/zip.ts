@@ -92,7 +92,10 @@ function zipped(entry: Entry, name: string): ZippedFile {
     throw new UnreadableArchive('unsupported', `${shown(name)} is encrypted. Unpack and zip it again.`);
   }
   if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED) {
-    throw new UnreadableArchive('unsupported', `${shown(name)} is packed in a way that is not supported.`);
+    throw new UnreadableArchive(
+      'unsupported',
+      `${shown(name)} is packed in a way that is not supported. Unpack and zip it again.`,
+    );
   }
   return {
     size: entry.uncompressedSize,
@@ -120,6 +123,9 @@ function damaged(error: unknown, path?: string): unknown {
   if (error instanceof UnreadableArchive || !(error instanceof Error)) return error;
   const { message } = error;
   return /^end of central directory record signature not found/i.test(message)
-    ? new UnreadableArchive('not_an_archive', 'The file is no zip archive, or not all of it.')
+    ? new UnreadableArchive(
+        'not_an_archive',
+        'The file is no zip archive, or only a part of one. Download or upload it again.',
+      )
     : new UnreadableArchive('damaged', `${path ? shown(path) : 'The zip archive'} is damaged: ${message}.`);
 }

@@ -66,7 +66,11 @@ async function requireExport(container: Container, limits: ArchiveLimits): Promi
   if (object !== 'export_manifest') {
     throw new UnreadableArchive('wrong_format', 'This is no export of Parley: it has no manifest of one.');
   }
-  if (format !== 1) throw new UnreadableArchive('unsupported', 'The export has a format of a later version.');
+  if (format !== 1)
+    throw new UnreadableArchive(
+      'unsupported',
+      'The export has a format of a later version. Import it with that version.',
+    );
   if (fields(subject).type !== 'conversation' || !container.entries.has('messages.jsonl')) {
     throw new UnreadableArchive(
       'unsupported',

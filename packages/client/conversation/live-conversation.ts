@@ -27,7 +27,7 @@ import { type FetchOptions, pagesOf, type QueryValues, queryOf } from '../rest/p
 import { conversationPath, messagePath, participantPath } from '../rest/paths.ts';
 import { randomId } from '../rest/rest.ts';
 import type { AttachmentInput, UploadOptions } from '../rest/upload.ts';
-import { handled } from '../timing/turns.ts';
+import { handled } from '../timing/serial-queue.ts';
 import type { ConversationHost } from './conversation-host.ts';
 import { LiveThread, type ThreadHost, type ThreadOptions } from './live-thread.ts';
 import { LiveWindow, type WindowHost, type WindowOptions } from './live-window.ts';

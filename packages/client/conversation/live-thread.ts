@@ -1,7 +1,7 @@
 import type { ChatMessage, SendMessageBody } from '@parley/protocol/resources/chat-message.ts';
 import type { CallOptions } from '../link/call-scope.ts';
 import { type LoadedHost, LoadedObject, type PartOwner } from '../live/loaded-object.ts';
-import { handled } from '../timing/turns.ts';
+import { handled } from '../timing/serial-queue.ts';
 import type { ThreadEvents, ThreadSnapshot } from './view/conversation-snapshot.ts';
 import type { ThreadView } from './view/thread-view.ts';
 

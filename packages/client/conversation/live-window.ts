@@ -1,5 +1,5 @@
 import { type LoadedHost, LoadedObject, type PartOwner } from '../live/loaded-object.ts';
-import { handled } from '../timing/turns.ts';
+import { handled } from '../timing/serial-queue.ts';
 import type { ThreadEvents, WindowSnapshot } from './view/conversation-snapshot.ts';
 import type { WindowView } from './view/window-view.ts';
 

@@ -77,7 +77,7 @@ export function lost(cause: unknown): ParleyError {
 }
 
 export function closed(): ParleyError {
-  return new ParleyError('client_closed', 'The client was closed.');
+  return new ParleyError('client_closed', 'The client was closed. Create another one.');
 }
 
 /** Returns the reason of the `error` event for a try that failed. */

@@ -1,6 +1,6 @@
 import { closed, lost, type ParleyError } from '../errors/parley-error.ts';
+import { handled } from '../timing/serial-queue.ts';
 import type { Timing } from '../timing/timing.ts';
-import { handled } from '../timing/turns.ts';
 import { untilAnswered } from '../timing/until-answered.ts';
 import { LiveObject } from './live-object.ts';
 

@@ -3,8 +3,8 @@ import type { ChatMessage, SendMessageBody } from '@parley/protocol/resources/ch
 import type { ClientError } from '../errors/client-error.ts';
 import type { CallOptions } from '../link/call-scope.ts';
 import type { Rest } from '../rest/rest.ts';
+import { SerialQueue } from '../timing/serial-queue.ts';
 import type { Timing } from '../timing/timing.ts';
-import { Turns } from '../timing/turns.ts';
 
 /** A message that is to be sent. */
 export interface OutgoingMessage {
@@ -47,7 +47,7 @@ export interface OutboxFollower {
 export class Outbox {
   protected readonly host: OutboxHost;
   readonly #followers = new Map<string, Set<OutboxFollower>>();
-  readonly #turns = new Map<string, Turns>();
+  readonly #queues = new Map<string, SerialQueue>();
   /** Why each message was refused; undefined while it is to be sent. */
   readonly #messages = new Map<OutgoingMessage, Error | undefined>();
   #isCounting = false;
@@ -104,9 +104,9 @@ export class Outbox {
 
   /** Runs work of a conversation one after another. Settles as `work` does. */
   protected inTurn<T>(conversationId: string, work: () => Promise<T>): Promise<T> {
-    const turns = this.#turns.get(conversationId) ?? new Turns();
-    this.#turns.set(conversationId, turns);
-    return turns.run(work);
+    const queue = this.#queues.get(conversationId) ?? new SerialQueue();
+    this.#queues.set(conversationId, queue);
+    return queue.run(work);
   }
 
   protected each({ conversation_id }: OutgoingMessage, run: (follower: OutboxFollower) => void): void {

@@ -137,6 +137,12 @@ export function deactivatedActor(param: string): ApiError {
   return invalid(param, 'This actor is deactivated. Activate it first, or choose another one.');
 }
 
+/** Returns the refusal of a credential whose actor has been deactivated. */
+export function deactivatedCaller(): ApiError {
+  const message = 'The actor behind this credential was deactivated. Use another credential.';
+  return new ApiError('invalid_credentials', message);
+}
+
 /** Returns the refusal of a value that another resource has. `field`: as people call it. */
 export function alreadyExists(noun: string, param: string, field: string = param): ApiError {
   const message = `Another ${noun} of the account has this ${field}. Choose another one.`;

@@ -1,4 +1,4 @@
-import { ApiError, unavailable } from '@parley/protocol/errors/errors.ts';
+import { ApiError, deactivatedCaller, unavailable } from '@parley/protocol/errors/errors.ts';
 import { ADMIN_PERMISSIONS, PERMISSIONS } from '@parley/protocol/permissions.ts';
 import { type ActorType, presentActor } from '@parley/protocol/resources/actor.ts';
 import type { RoleType } from '@parley/protocol/resources/role.ts';
@@ -120,14 +120,16 @@ export class Authenticator {
     const { principal, revoked, deactivated } = standing;
     requireHere(principal.move);
     const { kind, expiresAtMs } = principal.credential;
-    if (revoked && kind === 'api_key') throw new ApiError('api_key_revoked', 'The API key was revoked.');
-    if (revoked) throw new ApiError('invalid_credentials', 'The access token was revoked.');
+    if (revoked && kind === 'api_key')
+      throw new ApiError('api_key_revoked', 'The API key was revoked. Use another key.');
+    if (revoked)
+      throw new ApiError('invalid_credentials', 'The access token was revoked. Request a new one.');
     if (expiresAtMs !== null && expiresAtMs <= this.#now()) {
-      if (kind === 'api_key') throw new ApiError('api_key_expired', 'The API key has expired.');
+      if (kind === 'api_key')
+        throw new ApiError('api_key_expired', 'The API key has expired. Use another key.');
       throw expiredToken();
     }
-    if (deactivated)
-      throw new ApiError('invalid_credentials', 'The actor behind this credential was deactivated.');
+    if (deactivated) throw deactivatedCaller();
     return principal;
   }
 
@@ -277,9 +279,13 @@ const BY_ACTOR = statement<
 /** Throws ApiError `invalid_credentials` without a bearer credential. Its form is checked later. */
 function credentialIn(authorization: string | undefined): string {
   if (authorization === undefined || authorization === '') {
-    throw new ApiError('invalid_credentials', 'The Authorization header is missing.', {
-      param: 'Authorization',
-    });
+    throw new ApiError(
+      'invalid_credentials',
+      'The Authorization header is missing. Send "Bearer <credential>".',
+      {
+        param: 'Authorization',
+      },
+    );
   }
   // The scheme is case-insensitive (RFC 9110, 11.1), but nearly all clients write it like this.
   if (
@@ -326,7 +332,10 @@ function isEnded({ tokens_ended_ms: endedMs }: Row, { familyId, issuedAtMs, prov
 }
 
 function unknownCredential(): ApiError {
-  return new ApiError('invalid_credentials', 'The credential is not a valid API key or access token.');
+  return new ApiError(
+    'invalid_credentials',
+    'The credential is not a valid API key or access token. Check that it is complete.',
+  );
 }
 
 function isOwn(text: string): boolean {

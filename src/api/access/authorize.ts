@@ -38,7 +38,7 @@ export function accountMissing(
 
 export function requireSubscription(principal: Principal): void {
   if (principal.subscribed) return;
-  throw new ApiError('payment_required', "The account's subscription is not active.");
+  throw new ApiError('payment_required', "The account's subscription is not active. Renew it to continue.");
 }
 
 /** Throws unless the caller has the permission, or `or`, which also suffices. */
@@ -50,7 +50,10 @@ export function requirePermission(
   if (hasPermission(principal, permission)) return;
   if (or !== undefined && hasPermission(principal, or)) return;
   const wanted = or === undefined ? permission : `${or} or ${permission}`;
-  throw new ApiError('insufficient_permissions', `The role behind this credential does not grant ${wanted}.`);
+  throw new ApiError(
+    'insufficient_permissions',
+    `The role behind this credential does not grant ${wanted}. Use one whose role does.`,
+  );
 }
 
 /** Permissions of admins count in admin roles only (docs/contract.md#permissions). */

@@ -89,7 +89,7 @@ export class Idempotency {
       if (!row.fingerprint.equals(fingerprint)) {
         throw new ApiError(
           'idempotency_key_reused',
-          'This Idempotency-Key was used for a different request.',
+          'This Idempotency-Key was used for a different request. Use a new key for each request.',
           {
             param: 'Idempotency-Key',
           },
@@ -231,10 +231,14 @@ const PURGE = statement<[limit: number]>('idempotency-purge')`
     ) RETURNING 1`;
 
 function inProgress(): ApiError {
-  return new ApiError('idempotency_in_progress', 'A request with this Idempotency-Key is being processed.', {
-    param: 'Idempotency-Key',
-    retryAfterS: 1,
-  });
+  return new ApiError(
+    'idempotency_in_progress',
+    'A request with this Idempotency-Key is being processed. Try again in a moment.',
+    {
+      param: 'Idempotency-Key',
+      retryAfterS: 1,
+    },
+  );
 }
 
 /** Returns whether a repetition would get the same answer: success, or a refusal by the state. */

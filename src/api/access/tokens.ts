@@ -154,9 +154,9 @@ function base64url(text: string): string {
 }
 
 export function expiredToken(): ApiError {
-  return new ApiError('expired_token', 'The access token has expired.');
+  return new ApiError('expired_token', 'The access token has expired. Request a new one.');
 }
 
 function invalid(): ApiError {
-  return new ApiError('invalid_credentials', 'The access token is not valid.');
+  return new ApiError('invalid_credentials', 'The access token is not valid. Request a new one.');
 }

@@ -4,7 +4,7 @@ import type { Version } from '@parley/protocol/versions.ts';
 import type { HttpResponse } from '../../platform/http/connection.ts';
 import type { Exchange, RequestHandler } from '../../platform/http/exchange.ts';
 import { AllowedOrigins } from '../../platform/http/origins.ts';
-import { TurnsByKey } from '../../platform/lifecycle.ts';
+import { KeyedQueue } from '../../platform/lifecycle.ts';
 import type { ApiMetrics } from '../metrics.ts';
 import { CursorSeal } from './cursor-seal.ts';
 import { type Endpoint, prepareEndpoint } from './endpoint.ts';
@@ -39,8 +39,8 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   readonly failures: ErrorMapper;
   readonly origins: AllowedOrigins;
   readonly parts: RunParts;
-  readonly changeTurns = new TurnsByKey(1);
-  readonly connectionTurns = new TurnsByKey(CONNECTIONS_OF_ONE);
+  readonly changeQueue = new KeyedQueue(1);
+  readonly connectionQueue = new KeyedQueue(CONNECTIONS_OF_ONE);
   readonly cursors: CursorSeal;
   readonly #network: Entrance;
 

@@ -335,7 +335,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #withConnection<T>(work: () => Promise<T>): Promise<T> {
     const principal = this.#principal!;
     if (principal === UNAUTHENTICATED) return work();
-    return this.#http.connectionTurns.run(principal.credential.id, work);
+    return this.#http.connectionQueue.run(principal.credential.id, work);
   }
 
   /**
@@ -345,7 +345,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
    */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (!this.#endpoint!.route.path.includes(':')) return work();
-    return this.#http.changeTurns.run(`${this.#principal!.actor.id} ${this.#exchange.head.path}`, work);
+    return this.#http.changeQueue.run(`${this.#principal!.actor.id} ${this.#exchange.head.path}`, work);
   }
 
   #committingCall(): CommittingCall {

@@ -3,7 +3,7 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import type { HttpResponse } from '../../platform/http/connection.ts';
 import type { Exchange } from '../../platform/http/exchange.ts';
 import type { AllowedOrigins } from '../../platform/http/origins.ts';
-import type { TurnsByKey } from '../../platform/lifecycle.ts';
+import type { KeyedQueue } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Whereabouts } from '../access/account-moves.ts';
 import type { Authenticator } from '../access/authenticate.ts';
@@ -55,9 +55,9 @@ export interface Entrance extends Pick<RunParts, 'authenticator' | 'addressLimit
 export interface RunHost {
   readonly parts: RunParts;
   /** Turns of changes, by caller and path. */
-  readonly changeTurns: TurnsByKey;
+  readonly changeQueue: KeyedQueue;
   /** Turns at the pool, by credential. */
-  readonly connectionTurns: TurnsByKey;
+  readonly connectionQueue: KeyedQueue;
   readonly origins: AllowedOrigins;
   readonly failures: ErrorMapper;
   readonly cursors: CursorSeal;

@@ -51,10 +51,13 @@ function checkClaim(index: number, input: AttachmentInput, upload: Upload | unde
   if (upload === undefined) throw notFound('upload', `${at}.s3_key`);
   const { content_type: contentType, size_bytes: sizeBytes } = upload;
   if (input.content_type && input.content_type.toLowerCase() !== contentType.toLowerCase()) {
-    throw invalid(`${at}.content_type`, `The file was uploaded as ${contentType}.`);
+    throw invalid(
+      `${at}.content_type`,
+      `The file was uploaded as ${contentType}. Send this type, or leave it out.`,
+    );
   }
   if (input.size_bytes !== undefined && input.size_bytes !== sizeBytes) {
-    throw invalid(`${at}.size_bytes`, `The file has ${sizeBytes} bytes.`);
+    throw invalid(`${at}.size_bytes`, `The file has ${sizeBytes} bytes. Send this size, or leave it out.`);
   }
   const kind = kindOfUpload(contentType);
   if (input.kind === 'image' && kind !== 'image') {
@@ -75,7 +78,9 @@ async function claim(
   const { s3_key, content_type, size_bytes } = upload;
   if ((await store.sizeOf(s3_key)) !== size_bytes) {
     const param = `attachments[${index}].s3_key`;
-    throw new ApiError('resource_conflict', 'The file has not been uploaded yet.', { param });
+    throw new ApiError('resource_conflict', 'The file has not been uploaded yet. Upload it first.', {
+      param,
+    });
   }
   const filename = input.filename || upload.filename;
   const download_url = await store.presignDownload({ key: s3_key, filename, contentType: content_type });

@@ -4,7 +4,7 @@ import { FILE_URL_S } from '@parley/protocol/resources/upload.ts';
 import type { Principal } from '../../api/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { customerBlocked, isBlockedByTeam } from '../resources/actor.ts';
+import { lockWritingCustomer } from '../resources/actor.ts';
 
 /**
  * Requires that the customer may upload one more file of this size. Its other requests wait until
@@ -17,11 +17,7 @@ export async function requireRoomOfCustomer(
   { actor, credential }: Principal,
   sizeBytes: number,
 ): Promise<void> {
-  const [standing] = await tx.query(LOCK_CUSTOMER, actor.id);
-  if (standing === undefined || standing.deactivated) {
-    throw new ApiError('invalid_credentials', 'The actor behind this credential was deactivated.');
-  }
-  if (standing.blocked) throw customerBlocked();
+  await lockWritingCustomer(tx, actor.id);
   const [recent] = await tx.query(READ_RECENT, actor.id);
   const { open, room_at, bytes, day_ends_at } = recent!;
   const { open: most, visitorBytesADay: limit } = CUSTOMER_UPLOADS;
@@ -30,7 +26,7 @@ export async function requireRoomOfCustomer(
     throw new ApiError('limit_exceeded', message, { quota: { limit: most, used: open, reset_at: room_at } });
   }
   if (credential.widgetId === undefined || bytes + sizeBytes <= limit) return;
-  throw new ApiError('limit_exceeded', `A visitor can upload ${limit} bytes a day.`, {
+  throw new ApiError('limit_exceeded', `A visitor can upload ${limit} bytes a day. Try again tomorrow.`, {
     param: 'size_bytes',
     quota: { limit, used: bytes, reset_at: day_ends_at },
   });
@@ -45,12 +41,6 @@ interface Recent {
   /** When the oldest of these bytes no longer count. */
   readonly day_ends_at: string | null;
 }
-
-const LOCK_CUSTOMER = statement<[actorId: string], { blocked: boolean; deactivated: boolean }>(
-  'lock-customer-of-upload',
-)`
-    SELECT ${isBlockedByTeam('a.id')} AS blocked, a.deactivated_at IS NOT NULL AS deactivated
-    FROM actors a WHERE a.id = $1 FOR NO KEY UPDATE`;
 
 const READ_RECENT = statement<[actorId: string], Recent>('read-recent-uploads-of-customer')`
     SELECT count(*) FILTER (WHERE is_open) AS open,

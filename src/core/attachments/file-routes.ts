@@ -71,10 +71,13 @@ async function takeIn(
   const sizeBytes = Number(fields.size);
   const { contentLength, contentType } = request;
   if (contentLength > sizeBytes) {
-    throw new ApiError('payload_too_large', `The upload was created for a file of ${sizeBytes} bytes.`);
+    throw new ApiError(
+      'payload_too_large',
+      `The upload was created for a file of ${sizeBytes} bytes. Send exactly these.`,
+    );
   }
   if (contentLength < sizeBytes) {
-    const message = `The upload was created for a file of ${sizeBytes} bytes.`;
+    const message = `The upload was created for a file of ${sizeBytes} bytes. Send exactly these.`;
     throw new ApiError('validation_failed', message, { param: 'Content-Length' });
   }
   if (contentType !== fields.content_type) {

@@ -219,5 +219,8 @@ function alreadyThere(): ApiError {
 }
 
 function wrongSize(sizeBytes: number): ApiError {
-  return new ApiError('validation_failed', `The upload was created for a file of ${sizeBytes} bytes.`);
+  return new ApiError(
+    'validation_failed',
+    `The upload was created for a file of ${sizeBytes} bytes. Send exactly these.`,
+  );
 }

@@ -63,11 +63,15 @@ export class FileUrls {
     query.delete('signature');
     const right = Buffer.from(this.#signatureOf(action, key, query));
     if (given.length !== right.length || !timingSafeEqual(given, right)) {
-      throw new ApiError('insufficient_permissions', 'The signature does not match this URL.');
+      throw new ApiError(
+        'insufficient_permissions',
+        'The signature does not match this URL. Request a new URL.',
+      );
     }
     const { expires, ...fields } = Object.fromEntries(query);
     const expiresAtMs = Number(expires) * 1000;
-    if (this.#now() >= expiresAtMs) throw new ApiError('resource_gone', 'This URL has expired.');
+    if (this.#now() >= expiresAtMs)
+      throw new ApiError('resource_gone', 'This URL has expired. Request a new one.');
     return { key, expiresAtMs, fields };
   }
 

@@ -41,7 +41,9 @@ export async function readImage(
     throw invalid(param, `The file has ${upload.size_bytes} bytes. Use one of at most ${AVATAR_BYTES}.`);
   }
   if ((await store.sizeOf(key)) !== upload.size_bytes) {
-    throw new ApiError('resource_conflict', 'The file has not been uploaded yet.', { param });
+    throw new ApiError('resource_conflict', 'The file has not been uploaded yet. Upload it first.', {
+      param,
+    });
   }
   const beginning = await store.read(key, BEGINNING_BYTES);
   if (beginning === undefined || !BEGINNINGS[type].test(beginning.toString('hex'))) {

@@ -130,7 +130,8 @@ export async function addRemoval(tx: Tx): Promise<void> {
  */
 export async function requireUpload(db: Db, key: string): Promise<void> {
   const [found] = await db.query(READ_UPLOAD, key);
-  if (found === undefined) throw new ApiError('resource_not_found', 'This upload no longer exists.');
+  if (found === undefined)
+    throw new ApiError('resource_not_found', 'This upload no longer exists. Create another one.');
   const move = moveOf(found);
   requireHere(move);
   requireUnmoved(move);

@@ -1,7 +1,7 @@
-import { ApiError } from '@parley/protocol/errors/errors.ts';
+import { ApiError, deactivatedCaller } from '@parley/protocol/errors/errors.ts';
 import { type Actor, type ActorFields, presentActor } from '@parley/protocol/resources/actor.ts';
 import type { Selectable } from 'kysely';
-import type { Db } from '../../platform/db/connection/handle.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 
@@ -61,7 +61,24 @@ export function isBlockedByTeam(actorId: string): string {
   return `EXISTS (SELECT FROM blocks WHERE actor_id = ${actorId} AND blocker_id IS NULL)`;
 }
 
+/**
+ * Locks a customer that writes, so that its requests count what it has one after another. Throws
+ * `insufficient_permissions` if the team has blocked it, or `invalid_credentials` if it has been
+ * deactivated or claimed meanwhile.
+ */
+export async function lockWritingCustomer(tx: Tx, actorId: string): Promise<void> {
+  const [customer] = await tx.query(LOCK_CUSTOMER, actorId);
+  if (customer === undefined || customer.deactivated) throw deactivatedCaller();
+  if (customer.blocked) throw customerBlocked();
+}
+
 /** Returns the refusal when the team has blocked the customer (docs/contract.md#blocks). */
 export function customerBlocked(): ApiError {
   return new ApiError('insufficient_permissions', 'The team has blocked this customer, who can only read.');
 }
+
+const LOCK_CUSTOMER = statement<[actorId: string], { blocked: boolean; deactivated: boolean }>(
+  'lock-writing-customer',
+)`
+    SELECT ${isBlockedByTeam('a.id')} AS blocked, a.deactivated_at IS NOT NULL AS deactivated
+    FROM actors a WHERE a.id = $1 FOR NO KEY UPDATE`;

@@ -103,7 +103,10 @@ function requireDeletable({ type, legal_hold }: ConversationRow): void {
     throw new ApiError('resource_conflict', "The account's own conversation of alerts cannot be deleted.");
   }
   if (legal_hold === 'held') {
-    throw new ApiError('resource_conflict', 'A conversation cannot be deleted while it is under legal hold.');
+    throw new ApiError(
+      'resource_conflict',
+      'A conversation cannot be deleted while it is under legal hold. Release the hold first.',
+    );
   }
 }
 

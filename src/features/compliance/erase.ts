@@ -40,7 +40,8 @@ export async function eraseUser(
   await lockAccount(tx, accountId);
   const person = await lockPerson(tx, accountId, id);
   if (person === undefined) throw notFound('user', 'id');
-  if (id === actor.id) throw new ApiError('resource_conflict', 'You cannot erase yourself.');
+  if (id === actor.id)
+    throw new ApiError('resource_conflict', 'You cannot erase yourself. Another admin can.');
   if (person.role_type === 'admin' && person.deactivated_at === null) {
     await requireAnotherAdmin(tx, accountId, id, 'erased');
   }

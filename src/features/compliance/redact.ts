@@ -35,7 +35,7 @@ export async function redactMessage(
   if (held) {
     throw new ApiError(
       'resource_conflict',
-      'Messages cannot be redacted while their conversation is under legal hold.',
+      'Messages cannot be redacted while their conversation is under legal hold. Release the hold first.',
     );
   }
   const { id, account_id: accountId, conversation_id: conversationId } = current;

@@ -40,7 +40,7 @@ t.test('an invitation signs in once, and leaves the address at once', async (t) 
 
   const second = await visit(browser.context, url);
   await second.getByRole('button', ACCEPT).click();
-  await second.getByText('This invitation was used. It works once.').waitFor();
+  await second.getByText('This invitation was used, and it works once. Ask for a new one.').waitFor();
   await second.getByRole('button', { name: 'Continue' }).click();
   await second.getByRole('link', { name }).waitFor();
 

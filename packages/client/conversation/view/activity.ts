@@ -2,7 +2,7 @@ import type { PresenceStatus } from '@parley/protocol/resources/activity.ts';
 import type { Actor } from '@parley/protocol/resources/actor.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { EventOf } from '@parley/protocol/socket/event-data.ts';
-import { handled } from '../../timing/turns.ts';
+import { handled } from '../../timing/serial-queue.ts';
 import type { ReadPosition } from './conversation-snapshot.ts';
 import type { ViewCore } from './view-core.ts';
 

@@ -2,7 +2,7 @@ import type { ChatMessage, SendMessageBody } from '@parley/protocol/resources/ch
 import type { CallOptions } from '../../link/call-scope.ts';
 import { Outbox, type OutgoingMessage } from '../../outbox/outbox.ts';
 import type { AttachmentInput } from '../../rest/upload.ts';
-import { handled } from '../../timing/turns.ts';
+import { handled } from '../../timing/serial-queue.ts';
 import { localMessage } from './local-echo.ts';
 import type { TimelineMessage } from './timeline.ts';
 import type { ViewCore } from './view-core.ts';

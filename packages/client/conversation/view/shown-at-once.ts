@@ -2,7 +2,7 @@ import type { ChatMessage, EditMessageBody } from '@parley/protocol/resources/ch
 import type { Pin } from '@parley/protocol/resources/pin.ts';
 import type { MessageReactions } from '@parley/protocol/resources/reaction.ts';
 import { messagePath, WHOLE } from '../../rest/paths.ts';
-import { Turns } from '../../timing/turns.ts';
+import { SerialQueue } from '../../timing/serial-queue.ts';
 import type { ConversationParts } from './conversation-parts.ts';
 import { edited, reacted, tombstone } from './message-changes.ts';
 import type { ViewCore } from './view-core.ts';
@@ -16,7 +16,7 @@ type ChangeCore = Pick<ViewCore, 'host' | 'timeline' | 'pending' | 'each' | 'upd
 export class ShownAtOnce {
   readonly #core: ChangeCore;
   readonly #parts: Pick<ConversationParts, 'pins' | 'drafts' | 'scheduled'>;
-  readonly #turns = new Turns();
+  readonly #queue = new SerialQueue();
 
   constructor(core: ChangeCore, parts: Pick<ConversationParts, 'pins' | 'drafts' | 'scheduled'>) {
     this.#core = core;
@@ -86,7 +86,7 @@ export class ShownAtOnce {
 
   /** Runs the request, then takes the change back as the answer updates the known state. */
   #run<T>(takeBack: readonly (() => void)[], request: () => Promise<T>): Promise<T> {
-    return this.#turns.run(async () => {
+    return this.#queue.run(async () => {
       try {
         return await request();
       } finally {

@@ -1,7 +1,7 @@
 import type { List } from '@parley/protocol/lists.ts';
 import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import { ParleyError } from '../../errors/parley-error.ts';
-import { handled, Turns } from '../../timing/turns.ts';
+import { handled, SerialQueue } from '../../timing/serial-queue.ts';
 import { untilAnswered } from '../../timing/until-answered.ts';
 import { type ConversationEnd, endError } from './conversation-snapshot.ts';
 import type { Timeline } from './timeline.ts';
@@ -33,7 +33,7 @@ export class TimelineReader {
   isClosed: boolean = false;
   readonly #host: TimelineReaderHost;
   /** Each page begins where the previous one ended. */
-  readonly #turns = new Turns();
+  readonly #queue = new SerialQueue();
   /** Null behind the oldest; undefined before the first page. */
   #next: string | null | undefined;
 
@@ -48,7 +48,7 @@ export class TimelineReader {
 
   /** Loads the page before the oldest message. Resolves with `hasOlder`. */
   load(): Promise<boolean> {
-    return this.#turns.run(async () => {
+    return this.#queue.run(async () => {
       const { pageSize, start, pathOf } = this.#host;
       if (this.isClosed || this.#next === null) return false;
       await this.#page(this.#next ?? (await pathOf(pageSize, start())), this.#next === undefined);
@@ -58,7 +58,7 @@ export class TimelineReader {
 
   /** Settles as `work` does, which runs between two pages. */
   between<T>(work: () => Promise<T>): Promise<T> {
-    return this.#turns.run(work);
+    return this.#queue.run(work);
   }
 
   /** Drops all but so many of the newest messages. `load` reads them again. */
@@ -73,7 +73,7 @@ export class TimelineReader {
 
   /** Rereads the shown messages, or a newest part of many, because changes may be missing. */
   reload(): void {
-    void handled(untilAnswered(() => this.#turns.run(() => this.#reload()), this.#host.core.later));
+    void handled(untilAnswered(() => this.#queue.run(() => this.#reload()), this.#host.core.later));
   }
 
   /** Drops the messages, for good. */

@@ -50,7 +50,10 @@ export async function rotateApiKey(
   const [old] = await tx.query(LOCK_KEY, accountId, id);
   if (old === undefined) throw noSuchKey(id);
   if (old.status !== 'active') {
-    throw new ApiError('resource_conflict', 'Only an active API key can be rotated.');
+    throw new ApiError(
+      'resource_conflict',
+      'Only an active API key can be rotated. Create a new key instead.',
+    );
   }
   await revokeApiKey(tx, id, accountId);
   const secret = newApiKey();

@@ -21,7 +21,7 @@ export interface ExchangeOptions {
 export function checkTokenBody(principal: Principal, body: CreateTokenBody): void {
   const { user_id, grant_type, subject_token, subject_token_type } = body;
   if (principal === UNAUTHENTICATED && subject_token === undefined && grant_type === undefined) {
-    const message = 'The Authorization header is missing.';
+    const message = 'The Authorization header is missing. Send "Bearer <credential>".';
     throw new ApiError('invalid_credentials', message, { param: 'Authorization' });
   }
   if (user_id !== undefined) {
@@ -59,7 +59,12 @@ export async function exchangeToken(
   requireSubscription(principal);
   // The tolerance for the issuer's clock does not lengthen the life of the access token.
   const leftS = Math.floor((credential.statedEndMs! - Date.now()) / 1_000);
-  if (leftS < 1) throw new ApiError('expired_token', 'The token has expired.', PARAM);
+  if (leftS < 1)
+    throw new ApiError(
+      'expired_token',
+      'The token has expired. Request a new one from the identity provider.',
+      PARAM,
+    );
   const ttlS = Math.min(DEFAULT_TTL_S, leftS);
   const { provider } = credential;
   const { token, expiresAt } = await tokens.issueAccess({ accountId, actorId: actor.id, provider, ttlS });

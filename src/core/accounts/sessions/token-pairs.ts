@@ -137,7 +137,8 @@ async function takeUse(tx: Tx, tokenHash: Buffer, next?: string): Promise<Use | 
     await enqueueRightsChanged(tx, [row.family_id]);
     return invalid();
   }
-  if (row.expired) return new ApiError('expired_token', 'The refresh token has expired.', PARAM);
+  if (row.expired)
+    return new ApiError('expired_token', 'The refresh token has expired. Sign in again.', PARAM);
   if (actor.deactivated) return invalid();
   await tx.query(MARK_USED, tokenHash);
   return heldBy(row);
@@ -157,7 +158,7 @@ function heldBy({ family_id, began_at, account_id, actor_id, widget_id }: TokenR
 const PARAM = { param: 'refresh_token' } as const;
 
 function invalid(): ApiError {
-  return new ApiError('invalid_credentials', 'The refresh token is not valid.', PARAM);
+  return new ApiError('invalid_credentials', 'The refresh token is not valid. Sign in again.', PARAM);
 }
 
 const LOCK_ACTOR = statement<[tokenHash: Buffer], { deactivated: boolean }>('lock-actor-of-refresh-token')`

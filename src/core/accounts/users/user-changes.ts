@@ -165,7 +165,8 @@ export async function changeActivation(
   if (role !== undefined) requireGrant(principal, role);
   if (user.deactivated !== isActive) return user;
   if (!isActive) {
-    if (id === actor.id) throw new ApiError('resource_conflict', 'You cannot deactivate yourself.');
+    if (id === actor.id)
+      throw new ApiError('resource_conflict', 'You cannot deactivate yourself. Another admin can.');
     if (role?.type === 'admin') await requireAnotherAdmin(tx, accountId, id, 'deactivated');
   }
   const changed = await setActive(tx, id, isActive);

@@ -3,7 +3,7 @@ import type { CreateConversationBody } from '@parley/protocol/resources/conversa
 import type { Principal } from '../../../api/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { customerBlocked, isBlockedByTeam } from '../../resources/actor.ts';
+import { lockWritingCustomer } from '../../resources/actor.ts';
 import { type CreatedConversation, createConversation } from '../rows/conversation-store.ts';
 
 /** A customer with this many open cases cannot open another. */
@@ -46,11 +46,7 @@ export async function createCase(
     throw notFound('widget', 'widget_id');
   }
   // Two requests cannot both take the last place.
-  const [standing] = await tx.query(LOCK_CUSTOMER, actor.id);
-  if (standing === undefined || standing.deactivated) {
-    throw new ApiError('invalid_credentials', 'The actor behind this credential was deactivated.');
-  }
-  if (standing.blocked) throw customerBlocked();
+  await lockWritingCustomer(tx, actor.id);
   const [{ used }] = (await tx.query(COUNT_OPEN, actor.id)) as [{ used: number }];
   if (used >= MAX_OPEN_CASES) {
     const quota = { limit: MAX_OPEN_CASES, used, reset_at: null };
@@ -71,11 +67,6 @@ const FIELDS: ReadonlySet<string> = new Set(['type', 'audience', 'title', 'parti
 
 const FIND_WIDGET = statement<[accountId: string, id: string]>('find-widget-of-case')`
     SELECT FROM widgets WHERE account_id = $1 AND id = $2`;
-
-const LOCK_CUSTOMER = statement<[actorId: string], { blocked: boolean; deactivated: boolean }>(
-  'lock-customer-of-case',
-)`
-    SELECT ${isBlockedByTeam('a.id')} AS blocked, a.deactivated_at IS NOT NULL AS deactivated FROM actors a WHERE a.id = $1 FOR NO KEY UPDATE`;
 
 const COUNT_OPEN = statement<[actorId: string], { used: number }>('count-open-cases-of-customer')`
     SELECT count(*) AS used FROM participants p JOIN conversations c ON c.id = p.conversation_id

@@ -207,7 +207,7 @@ function requireGroupOf({ type }: ConversationRow, param: string): void {
 async function findAssignee(tx: Tx, conversation: ConversationRow, id: string): Promise<NamedActor> {
   const actor = await findAssignable(tx, conversation.account_id, id);
   if (actor.type === 'user' && !(await isReader(tx, actor.id, conversation.id))) {
-    throw invalid('assignee_id', 'The user cannot read the conversation.');
+    throw invalid('assignee_id', 'The user cannot read the conversation. Add it as a participant first.');
   }
   return actor;
 }

@@ -252,7 +252,11 @@ async function join(tx: Tx, conversation: ConversationRow, entry: RosterEntry): 
     .executeTakeFirst();
   if (before === undefined) return addParticipant(tx, conversation, entry);
   if (isMember(before)) {
-    throw new ApiError('resource_exists', 'This actor is already a participant.', { param: 'actor_id' });
+    throw new ApiError(
+      'resource_exists',
+      'This actor is already a participant. Change its participant instead.',
+      { param: 'actor_id' },
+    );
   }
   return writeParticipant(tx, before.id, {
     membership: transition(MEMBERSHIP_MOVES, 'join', before.membership),

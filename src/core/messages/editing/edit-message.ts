@@ -93,7 +93,7 @@ export async function deleteMessage(tx: Tx, { principal, facts, row }: EditReque
   if (held)
     throw new ApiError(
       'resource_conflict',
-      'Messages cannot be deleted while their conversation is under legal hold.',
+      'Messages cannot be deleted while their conversation is under legal hold. Release the hold first.',
     );
   const tombstone = await withdrawContent(tx, current);
   await auditMessage(tx, principal.actor.id, current, 'message.deleted');

@@ -104,7 +104,10 @@ export function requireSent({ status }: MessageRow, why: string): void {
 /** Throws ApiError `resource_conflict` while a message streams: only its agent may write it. */
 export function requireFinished({ streaming_state }: MessageRow): void {
   if (streaming_state !== 'streaming') return;
-  throw new ApiError('resource_conflict', 'The message is still being written.');
+  throw new ApiError(
+    'resource_conflict',
+    'The message is still being written. Wait for its end, or cancel it.',
+  );
 }
 
 function checkFields(

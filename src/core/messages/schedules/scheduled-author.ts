@@ -33,7 +33,7 @@ function requireAuthor(
     throw new ApiError('invalid_credentials', 'The author was deactivated, or its key is no longer valid.');
   }
   if (!author.subscribed) {
-    throw new ApiError('payment_required', "The account's subscription is not active.");
+    throw new ApiError('payment_required', "The account's subscription is not active. Renew it to continue.");
   }
   if (!author.customer) {
     requireGranted(author, 'messaging:create');

@@ -114,7 +114,7 @@ export class LockedWrites {
 
   async #commit<Result>(conversationId: string, work: Work<Result>): Promise<Result> {
     const { database, maySend, metrics, numbers: source, onCommitted, timeline } = this.#options;
-    if (!maySend()) throw unavailable('This node does not hold its lock on the database.');
+    if (!maySend()) throw unavailable('This node does not hold its lock on the database. Try again.');
     return this.#turns.run(conversationId, async () => {
       for (let numbering = 1; numbering <= MAX_NUMBERINGS; numbering++) {
         const numbers: TakenNumbers = { conversationId, numbering, taken: [] };
@@ -136,7 +136,7 @@ export class LockedWrites {
           source.collided(conversationId);
         }
       }
-      throw unavailable('No free sequence number was found.');
+      throw unavailable('No free sequence number was found. Try again.');
     });
   }
 

@@ -241,10 +241,11 @@ export class WritePath {
   async #write(batch: readonly Pending[], writer?: PipelinedConnection): Promise<void> {
     const numbers: TakenNumber[] = [];
     try {
-      if (!this.#options.maySend()) throw unavailable('This node does not hold its lock on the database.');
+      if (!this.#options.maySend())
+        throw unavailable('This node does not hold its lock on the database. Try again.');
       let open = batch;
       for (let numbering = 1; open.length > 0; numbering++) {
-        if (numbering > MAX_NUMBERINGS) throw unavailable('No free sequence number was found.');
+        if (numbering > MAX_NUMBERINGS) throw unavailable('No free sequence number was found. Try again.');
         const isFree = writer !== undefined && numbering === 1;
         open = isFree
           ? await this.#writeFree(open, numbers, writer)

@@ -39,10 +39,14 @@ export class Admission {
     const limit = limits.socketsPerActor;
     const used = (siblings?.isFull(actorId) ? limit : sessions.countOf(actorId)) - leaving;
     if (used < limit) return;
-    throw new ApiError('limit_exceeded', `An actor can have at most ${limit} open sockets.`, {
-      quota: { limit, used, reset_at: null },
-      retryAfterS: 30,
-    });
+    throw new ApiError(
+      'limit_exceeded',
+      `An actor can have at most ${limit} open sockets. Close one first.`,
+      {
+        quota: { limit, used, reset_at: null },
+        retryAfterS: 30,
+      },
+    );
   }
 
   /**

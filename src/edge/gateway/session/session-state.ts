@@ -84,9 +84,13 @@ export interface SocketSubscription {
 
 /** Returns the refusal; `used` counts the subscriptions that exist or would exist. */
 export function tooManySubscriptions(limit: number, used: number): ApiError {
-  return new ApiError('limit_exceeded', `A socket can have at most ${limit} subscriptions.`, {
-    quota: { limit, used, reset_at: null },
-  });
+  return new ApiError(
+    'limit_exceeded',
+    `A socket can have at most ${limit} subscriptions. Unsubscribe from one first.`,
+    {
+      quota: { limit, used, reset_at: null },
+    },
+  );
 }
 
 /**

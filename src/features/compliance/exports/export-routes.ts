@@ -109,9 +109,13 @@ async function request(
 ): Promise<ComplianceJobRow> {
   const used = await countOpenExports(tx, accountId);
   if (used >= OPEN_EXPORTS) {
-    throw new ApiError('limit_exceeded', 'The account has as many unfinished exports as it may have.', {
-      quota: { limit: OPEN_EXPORTS, used, reset_at: null },
-    });
+    throw new ApiError(
+      'limit_exceeded',
+      'The account has as many unfinished exports as it may have. Wait until one has ended.',
+      {
+        quota: { limit: OPEN_EXPORTS, used, reset_at: null },
+      },
+    );
   }
   const id = newId('export');
   await audit(tx, {

@@ -27,7 +27,11 @@ export async function acceptInvitation(
     const now = await readInvitation(tx, invitation);
     if (now === undefined) throw ended();
     if (now.used) {
-      throw new ApiError('invalid_credentials', 'This invitation was used. It works once.', PARAM);
+      throw new ApiError(
+        'invalid_credentials',
+        'This invitation was used, and it works once. Ask for a new one.',
+        PARAM,
+      );
     }
     if (now.expired) {
       throw new ApiError('expired_token', 'This invitation has expired. Ask for a new one.', PARAM);

@@ -66,7 +66,11 @@ function readTimes(
   const [exp, iat] = [timeOf(claims, 'exp'), timeOf(claims, 'iat')];
   if (exp === undefined || iat === undefined) throw refused('The token must have the times exp and iat.');
   const nbf = timeOf(claims, 'nbf') ?? iat;
-  if (exp + SKEW_MS <= nowMs) throw new ApiError('expired_token', 'The token has expired.');
+  if (exp + SKEW_MS <= nowMs)
+    throw new ApiError(
+      'expired_token',
+      'The token has expired. Request a new one from the identity provider.',
+    );
   if (Math.max(iat, nbf) > nowMs + SKEW_MS) throw refused('The token is not valid yet.');
   return { issuedAtMs: iat, expiresAtMs: exp + SKEW_MS, statedEndMs: exp };
 }

@@ -39,7 +39,8 @@ export async function newPart(store: ObjectStore, row: ImportRow, number: number
 /** Throws ApiError `validation_failed` (param number) for a number beyond the last part. */
 export function requirePart(row: ImportRow, number: number): void {
   const count = partCount(row);
-  if (number > count) throw invalid('number', `The archive has ${count} parts.`);
+  if (number > count)
+    throw invalid('number', `The archive has ${count} parts. Send a number from 1 to ${count}.`);
 }
 
 /** Makes the upload the part with this number; the upload of an earlier part is removed. */
@@ -91,7 +92,7 @@ export function requireComplete(row: ImportRow, uploaded: readonly number[]): vo
   const missing = Array.from({ length: count }, (_, index) => index + 1).find((number) => !there.has(number));
   throw new ApiError(
     'resource_conflict',
-    `${count - there.size} of ${count} parts of the archive were not uploaded; the first of them is part ${missing}.`,
+    `${count - there.size} of ${count} parts of the archive were not uploaded. Upload them first, beginning with part ${missing}.`,
   );
 }
 
@@ -114,12 +115,16 @@ export async function joinParts(
   try {
     const { bavail, bsize } = await statfs(path);
     if (bavail * bsize < row.size_bytes) {
-      throw new ApiError('service_unavailable', 'The disk of the server has no room for the archive.');
+      throw new ApiError(
+        'service_unavailable',
+        'The disk of the server has no room for the archive. Its operator has to make room.',
+      );
     }
     const digest = createHash('sha256');
     for (const { number, s3_key, size_bytes } of parts) {
       const bytes = await store.open(s3_key);
-      if (bytes?.size !== size_bytes) throw new ApiError('resource_conflict', `Part ${number} is gone.`);
+      if (bytes?.size !== size_bytes)
+        throw new ApiError('resource_conflict', `Part ${number} is gone. Upload it again.`);
       for await (const piece of bytes.read({ isTransient: true })) {
         signal.throwIfAborted();
         digest.update(piece);

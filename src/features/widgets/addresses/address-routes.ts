@@ -75,7 +75,8 @@ export function addressRoutes(parts: AddressParts): Route[] {
         const { id: widgetId } = await findOffered(tx, params.id!);
         const confirmation = await lockConfirmation(tx, widgetId, body.token);
         if (confirmation === undefined || confirmation.used_at !== null) throw refused();
-        if (confirmation.expired) throw new ApiError('expired_token', 'The link has expired.', PARAM);
+        if (confirmation.expired)
+          throw new ApiError('expired_token', 'The link has expired. Ask for a new one.', PARAM);
         const { account_id: accountId, visitor_id: visitorId } = confirmation;
         const visitor = await lockVisitor(tx, accountId, visitorId);
         if (visitor === undefined || visitor.claimed_by !== null) throw refused();
@@ -107,5 +108,9 @@ async function customerOf(
 const PARAM = { param: 'token' } as const;
 
 function refused(): ApiError {
-  return new ApiError('invalid_credentials', 'The link is not valid, or it was opened before.', PARAM);
+  return new ApiError(
+    'invalid_credentials',
+    'The link is not valid, or it was opened before. Ask for a new one.',
+    PARAM,
+  );
 }

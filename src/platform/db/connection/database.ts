@@ -3,7 +3,7 @@ import { CompiledQuery, Kysely, PostgresDialect, type Transaction } from 'kysely
 import pg from 'pg';
 import { Load } from '../../background.ts';
 import type { Hooks } from '../../hooks.ts';
-import { TurnsByKey } from '../../lifecycle.ts';
+import { KeyedQueue } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Schema } from '../tables/schema.ts';
@@ -115,7 +115,7 @@ export class Database implements Db {
   readonly checks: PipelinedConnection;
   /** For large rows, one statement at a time to bound memory. Nothing else waits behind them. */
   readonly bulk: PipelinedConnection;
-  readonly #bulkTurns = new TurnsByKey(BULK_AT_ONCE);
+  readonly #bulkQueue = new KeyedQueue(BULK_AT_ONCE);
   #lastReader = 0;
   /**
    * For writes whose loss in a crash of Postgres only repeats work (`synchronous_commit` off),
@@ -229,7 +229,7 @@ export class Database implements Db {
   ): Promise<Row[]> {
     if (statement.isBulk === true) {
       // A statement's time begins when it is sent, so it must not wait on the connection.
-      return this.#bulkTurns.run('', () => this.bulk.query(statement, ...values));
+      return this.#bulkQueue.run('', () => this.bulk.query(statement, ...values));
     }
     const query = { name: statement.name, text: statement.text, values: bindable(values) };
     this.#countStatement(statement.name);

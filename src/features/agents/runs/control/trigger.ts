@@ -31,7 +31,8 @@ export async function triggerRun(
   input: unknown,
 ): Promise<RunRow> {
   const agent = await holdAgent(tx, principal.accountId, agentId);
-  if (agent.status !== 'active') throw new ApiError('resource_conflict', 'The agent is inactive.');
+  if (agent.status !== 'active')
+    throw new ApiError('resource_conflict', 'The agent is inactive. Activate it first.');
   // An agent calls from an unknown run: the deepest one counts, so that chains of agents end.
   const { actor } = principal;
   const origin = await readOrigin(tx, { by: actor.id, runId: null, at: 'infinity', trace });

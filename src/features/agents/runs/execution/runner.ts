@@ -202,7 +202,7 @@ export class Runner {
     const { authenticator, directory } = this.#options;
     const { subscribed, roleId } = await authenticator.principalOf(identityOf(run));
     if (roleId === null) throw new RunFailure('The agent has no role, so it may do nothing.');
-    if (!subscribed) throw new RunFailure("The account's subscription is not active.");
+    if (!subscribed) throw new RunFailure("The account's subscription is not active. Renew it to continue.");
     if (run.conversation_id === null) return null;
     const facts = await directory.facts(run.conversation_id);
     const member = facts?.members.get(run.actor_id);

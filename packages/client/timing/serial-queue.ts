@@ -1,5 +1,5 @@
 /** Runs work one after another, in the order of the calls. */
-export class Turns {
+export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
 
   /** Settles as `work` does. The next work runs in any case, and a rejection may be ignored. */
