@@ -127,8 +127,14 @@ t.test('permissions that its role does not grant', async (t) => {
   await agents.join(principal, group.id);
   const send = { path: group, body: { body: 'x', client_message_id: 'b' } };
   const denied = 'insufficient_permissions: The role behind this credential does not grant';
-  t.equal(await told('send-message', send, principal), `${denied} messaging:create.`);
-  t.equal(await told('get-agent', { path: { id: demo.agent.id } }, principal), `${denied} agents:read.`);
+  t.equal(
+    await told('send-message', send, principal),
+    `${denied} messaging:create. An admin can change the role.`,
+  );
+  t.equal(
+    await told('get-agent', { path: { id: demo.agent.id } }, principal),
+    `${denied} agents:read. An admin can change the role.`,
+  );
   t.match(await told('list-messages', { path: group }, principal), /^was answered/);
 
   // Whatever a tool might be made of: the endpoint itself is closed.

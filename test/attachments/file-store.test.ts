@@ -148,7 +148,10 @@ t.test('a file that is still being received cannot be found', async (t) => {
     const refused = store.write(other, pieces(), size);
     await t.rejects(
       refused,
-      new ApiError('validation_failed', `The upload was created for a file of ${size} bytes.`),
+      new ApiError(
+        'validation_failed',
+        `The upload was created for a file of ${size} bytes. Send exactly these.`,
+      ),
     );
     t.equal(await store.sizeOf(other), undefined, what);
   }

@@ -52,7 +52,7 @@ export function requirePermission(
   const wanted = or === undefined ? permission : `${or} or ${permission}`;
   throw new ApiError(
     'insufficient_permissions',
-    `The role behind this credential does not grant ${wanted}. Use one whose role does.`,
+    `The role behind this credential does not grant ${wanted}. An admin can change the role.`,
   );
 }
 
