@@ -261,7 +261,7 @@ async function complianceJobs() {
     }
   });
   // What ends a job has more to say than a row of settle (exports.test.ts).
-  return kind(COMPLIANCE_JOBS, {
+  return kind(COMPLIANCE_JOBS.rows, {
     name: 'compliance jobs',
     ids,
     isFenced: true,
@@ -286,7 +286,7 @@ async function imports() {
     return inserted;
   });
   // What ends an import has more to say than a row of settle (test/import/import-job.test.ts).
-  return kind(IMPORTS, {
+  return kind(IMPORTS.rows, {
     name: 'imports',
     ids,
     isFenced: true,

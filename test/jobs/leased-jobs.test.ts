@@ -26,17 +26,17 @@ t.test('a job that is given back is not leased again', async (t) => {
   t.teardown(() => mock.timers.reset());
   const id = await add();
   const stop = new AbortController();
-  const { renew, release } = JOBS;
-  t.teardown(() => Object.assign(JOBS, { renew, release }));
+  const { renew, release } = JOBS.rows;
+  t.teardown(() => Object.assign(JOBS.rows, { renew, release }));
   const calls: string[] = [];
-  JOBS.renew = (...rows) => {
+  JOBS.rows.renew = (...rows) => {
     calls.push('renew');
-    return renew.apply(JOBS, rows);
+    return renew.apply(JOBS.rows, rows);
   };
-  JOBS.release = (...rows) => {
+  JOBS.rows.release = (...rows) => {
     calls.push('release');
     mock.timers.tick(5_000);
-    return release.apply(JOBS, rows);
+    return release.apply(JOBS.rows, rows);
   };
   const work: JobWork = async (_job, { signal }) => {
     mock.timers.tick(1_000);

@@ -1,12 +1,10 @@
 import { invalid } from '@parley/protocol/errors/errors.ts';
-import { newId } from '@parley/protocol/ids.ts';
-import { wireTime } from '@parley/protocol/json/canonical-json.ts';
 import { CUSTOMER_UPLOADS } from '@parley/protocol/resources/customer-uploads.ts';
 import { UploadRequest, UploadUrl } from '@parley/protocol/resources/upload.ts';
 import { defineRoute, type Route } from '../../api/pipeline/route.ts';
 import { requireRoomOfCustomer } from './customer-uploads.ts';
 import type { ObjectStore } from './storage.ts';
-import { insertUpload } from './uploads.ts';
+import { insertUpload, newUploadUrl } from './uploads.ts';
 
 /** Returns the routes of attachments (docs/contract.md#attachments). */
 export function attachmentRoutes(store: ObjectStore): readonly Route[] {
@@ -29,22 +27,7 @@ export function attachmentRoutes(store: ObjectStore): readonly Route[] {
       response: UploadUrl,
       // The URL is a credential: its holder may use it.
       secret: true,
-      async prepare({ body }): Promise<UploadUrl> {
-        const key = newId('upload');
-        const { url, headers, expiresAtMs } = await store.presignUpload({
-          key,
-          contentType: body.content_type,
-          sizeBytes: body.size_bytes,
-        });
-        return {
-          object: 'upload_url',
-          s3_key: key,
-          method: 'PUT',
-          url,
-          headers,
-          expires_at: wireTime(expiresAtMs),
-        };
-      },
+      prepare: ({ body }) => newUploadUrl(store, body.content_type, body.size_bytes),
       async change(tx, { principal, body }, upload) {
         const { filename, content_type, size_bytes } = body;
         const file = {

@@ -1,5 +1,7 @@
 import { ApiError } from '@parley/protocol/errors/errors.ts';
-import { ATTACHABLE_HOURS } from '@parley/protocol/resources/upload.ts';
+import { newId } from '@parley/protocol/ids.ts';
+import { wireTime } from '@parley/protocol/json/canonical-json.ts';
+import { ATTACHABLE_HOURS, type UploadUrl } from '@parley/protocol/resources/upload.ts';
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { type MoveColumns, moveOf, requireHere, requireUnmoved } from '../../api/access/account-moves.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
@@ -15,6 +17,24 @@ export type Upload = Pick<
   Selectable<Schema['uploads']>,
   's3_key' | 'filename' | 'content_type' | 'size_bytes'
 >;
+
+/** Returns a new target for these bytes, which the caller inserts as an upload. */
+export async function newUploadUrl(
+  store: ObjectStore,
+  contentType: string,
+  sizeBytes: number,
+): Promise<UploadUrl> {
+  const key = newId('upload');
+  const { url, headers, expiresAtMs } = await store.presignUpload({ key, contentType, sizeBytes });
+  return {
+    object: 'upload_url',
+    s3_key: key,
+    method: 'PUT',
+    url,
+    headers,
+    expires_at: wireTime(expiresAtMs),
+  };
+}
 
 /**
  * Inserts an upload, unless its key exists. `accountBytes`: see ObjectStore.accountBytes. Uploads

@@ -3,8 +3,7 @@ import { addRemoval } from '../../../core/attachments/uploads.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import type { JobKind } from '../../../platform/db/queue/leased-jobs.ts';
-import { LeasedRows } from '../../../platform/db/queue/leased-rows.ts';
+import { jobQueue, UNFINISHED } from '../../../platform/db/queue/leased-jobs.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 
 export type ComplianceJobRow = Selectable<Schema['compliance_jobs']>;
@@ -126,8 +125,6 @@ export async function tidyJobs(db: Db): Promise<void> {
 /** Days for which a job that has ended, and an export whose file is gone, can still be read. */
 const KEPT_DAYS = 90;
 
-const OPEN = `status IN ('queued', 'running')`;
-
 const LIST = keysetList<[accountId: string, kinds: readonly string[]], ComplianceJobRow>({
   name: 'list-compliance-jobs',
   columns: 'c.*',
@@ -141,48 +138,9 @@ const LIST = keysetList<[accountId: string, kinds: readonly string[]], Complianc
 
 const COUNT_OPEN = statement<[accountId: string], { open: number }>('count-open-exports')`
     SELECT count(*) AS open FROM compliance_jobs
-    WHERE account_id = $1 AND ${OPEN} AND kind IN ('conversation_export', 'user_export')`;
+    WHERE account_id = $1 AND ${UNFINISHED} AND kind IN ('conversation_export', 'user_export')`;
 
-/**
- * SQL: jobs `q` that no node holds. A waiting job of the version before has no `lease_until`; that
- * version begins it within two seconds, or after its own `afterMs`.
- */
-const DUE = `q.${OPEN} AND coalesce(q.lease_until, q.updated_at + interval '2 seconds') <= statement_timestamp()`;
-
-export const WATCHED_JOBS: JobKind<ComplianceJobRow>['watched'] = {
-  name: 'compliance_jobs',
-  condition: `EXISTS (SELECT FROM compliance_jobs q WHERE ${DUE})`,
-};
-
-/** Waiting jobs and jobs of dead nodes, all or by their ids. */
-export const JOBS = new LeasedRows<
-  JobTaken,
-  ComplianceJobRow,
-  [ids: readonly string[] | null, limit: number],
-  Pick<ComplianceJobRow, 'status'>
->({
-  name: 'compliance-jobs',
-  table: 'compliance_jobs',
-  key: ['id'],
-  due: 'lease_until',
-  fence: 'fence',
-  open: `q.${OPEN}`,
-  take: {
-    from: `compliance_jobs q WHERE ${DUE} AND (q.id = ANY($2) OR $2 IS NULL) ORDER BY q.created_at LIMIT $3`,
-    set: `status = 'running', attempts = q.attempts + 1, updated_at = clock_timestamp()`,
-    returning: 'q.*',
-  },
-  renew: { columns: { done: 'integer', total: 'integer' }, set: 'updated_at = clock_timestamp()' },
-  release: {
-    set: `status = 'queued', attempts = greatest(q.attempts - 1, 0), updated_at = clock_timestamp()`,
-  },
-  settle: {
-    columns: { status: 'text' },
-    set: 'updated_at = clock_timestamp()',
-    where: `q.status = 'running'`,
-  },
-  since: 'q.created_at',
-});
+export const JOBS = jobQueue<ComplianceJobRow>({ table: 'compliance_jobs', counts: 'integer' });
 
 const SET_FILE = statement<[id: string, fence: number, key: string]>('set-file-of-compliance-job')`
     UPDATE compliance_jobs SET s3_key = $3 WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING id`;

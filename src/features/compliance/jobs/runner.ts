@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { JobContext, JobKind } from '../../../platform/db/queue/leased-jobs.ts';
-import { type ComplianceJobRow, endJob, JOBS, WATCHED_JOBS } from './job-store.ts';
+import { type ComplianceJobRow, endJob, JOBS } from './job-store.ts';
 
 /** Does the whole work of a job and ends it with `endJob`. Starts over after a failure. */
 export type JobWork = (job: ComplianceJobRow, context: JobContext) => Promise<void>;
@@ -12,8 +12,7 @@ export function complianceJobs(
 ): JobKind<ComplianceJobRow> {
   return {
     name: 'a compliance job',
-    rows: JOBS,
-    watched: WATCHED_JOBS,
+    queue: JOBS,
     run: (job, context) => work[job.kind](job, context),
     async fail(job, error) {
       const failed = { status: 'failed', error, s3_key: null } as const;

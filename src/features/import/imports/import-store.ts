@@ -7,8 +7,7 @@ import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { isUniqueViolation } from '../../../platform/db/connection/unavailable.ts';
-import type { JobKind } from '../../../platform/db/queue/leased-jobs.ts';
-import { LeasedRows } from '../../../platform/db/queue/leased-rows.ts';
+import { jobQueue, UNFINISHED } from '../../../platform/db/queue/leased-jobs.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 import type { ImportOptions } from '../tables.ts';
 
@@ -248,52 +247,12 @@ const LIST = keysetList<[accountId: string], ImportRow>({
   ],
 });
 
-const OPEN = `status IN ('queued', 'running')`;
-
-/**
- * SQL: imports `q` that no process holds. A waiting import of the version before has no
- * `lease_until`; that version begins it within two seconds.
- */
-const DUE = `q.${OPEN} AND coalesce(q.lease_until, q.updated_at + interval '2 seconds') <= statement_timestamp()`;
-
-export const WATCHED_IMPORTS: JobKind<ImportRow>['watched'] = {
-  name: 'imports',
-  condition: `EXISTS (SELECT FROM imports q WHERE ${DUE} AND NOT q.is_local)`,
-};
-
-/**
- * Waiting imports and imports of dead processes, by their ids, or all but local imports, which the
- * command runs itself.
- */
-export const IMPORTS = new LeasedRows<
-  ImportTaken,
-  ImportRow,
-  [ids: readonly string[] | null, limit: number],
-  Pick<ImportRow, 'status'>
->({
-  name: 'imports',
+/** A node takes all but local imports, which the command runs itself. */
+export const IMPORTS = jobQueue<ImportRow>({
   table: 'imports',
-  key: ['id'],
-  due: 'lease_until',
-  fence: 'fence',
-  open: `q.${OPEN}`,
-  take: {
-    from: `imports q WHERE ${DUE} AND (q.id = ANY($2) OR $2 IS NULL AND NOT q.is_local)
-      ORDER BY q.created_at LIMIT $3`,
-    set: `status = 'running', attempts = q.attempts + 1, updated_at = clock_timestamp(),
-      started_at = coalesce(q.started_at, clock_timestamp())`,
-    returning: 'q.*',
-  },
-  renew: { columns: { done: 'bigint', total: 'bigint' }, set: 'updated_at = clock_timestamp()' },
-  release: {
-    set: `status = 'queued', attempts = greatest(q.attempts - 1, 0), updated_at = clock_timestamp()`,
-  },
-  settle: {
-    columns: { status: 'text' },
-    set: 'updated_at = clock_timestamp()',
-    where: `q.status = 'running'`,
-  },
-  since: 'q.created_at',
+  counts: 'bigint',
+  unasked: 'NOT q.is_local',
+  begun: ', started_at = coalesce(q.started_at, clock_timestamp())',
 });
 
 // Attempts are reset, because an import that progresses has not failed that often.
@@ -315,7 +274,7 @@ const CANCEL_ABANDONED = statement('cancel-abandoned-imports')`
     UPDATE imports SET status = 'canceled', fence = fence + 1, lease_until = NULL,
       completed_at = clock_timestamp(), updated_at = clock_timestamp()
     WHERE (status = 'awaiting_upload' AND updated_at < clock_timestamp() - interval '${IMPORT_LIMITS.partDays} days')
-      OR (is_local AND ${OPEN} AND updated_at < clock_timestamp() - interval '1 hour')`;
+      OR (is_local AND ${UNFINISHED} AND updated_at < clock_timestamp() - interval '1 hour')`;
 
 const FIND_EXPIRED_PARTS = statement<[], { id: string }>('find-expired-import-parts')`
     SELECT i.id FROM imports i

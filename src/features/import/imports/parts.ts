@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
 import { open, statfs } from 'node:fs/promises';
 import { ApiError, invalid } from '@parley/protocol/errors/errors.ts';
-import { newId } from '@parley/protocol/ids.ts';
-import { wireTime } from '@parley/protocol/json/canonical-json.ts';
 import type { UploadUrl } from '@parley/protocol/resources/upload.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
-import { addRemoval, insertOwnFile } from '../../../core/attachments/uploads.ts';
+import { addRemoval, insertOwnFile, newUploadUrl } from '../../../core/attachments/uploads.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { ImportRow } from './import-store.ts';
@@ -18,22 +16,8 @@ export function partCount({ size_bytes, part_bytes }: Pick<ImportRow, 'size_byte
 }
 
 /** Returns the upload target of a part. The import knows the part only after `registerPart`. */
-export async function newPart(store: ObjectStore, row: ImportRow, number: number): Promise<UploadUrl> {
-  const key = newId('upload');
-  const sizeBytes = sizeOfPart(row, number);
-  const { url, headers, expiresAtMs } = await store.presignUpload({
-    key,
-    contentType: CONTENT_TYPE,
-    sizeBytes,
-  });
-  return {
-    object: 'upload_url',
-    s3_key: key,
-    method: 'PUT',
-    url,
-    headers,
-    expires_at: wireTime(expiresAtMs),
-  };
+export function newPart(store: ObjectStore, row: ImportRow, number: number): Promise<UploadUrl> {
+  return newUploadUrl(store, CONTENT_TYPE, sizeOfPart(row, number));
 }
 
 /** Throws ApiError `validation_failed` (param number) for a number beyond the last part. */

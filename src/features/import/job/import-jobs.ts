@@ -8,7 +8,7 @@ import type { NodeParts } from '../../../core/features/feature.ts';
 import type { ImportedWrites } from '../../../core/messages/timeline/imported-write.ts';
 import type { JobContext, JobKind } from '../../../platform/db/queue/leased-jobs.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
-import { endImport, IMPORTS, type ImportRow, readRunning, WATCHED_IMPORTS } from '../imports/import-store.ts';
+import { endImport, IMPORTS, type ImportRow, readRunning } from '../imports/import-store.ts';
 import { joinParts } from '../imports/parts.ts';
 import { addsUp } from '../imports/present-import.ts';
 import { ArchiveWalk } from './walk.ts';
@@ -27,8 +27,7 @@ export function importJobs(options: ImportJobsOptions): JobKind<ImportRow> {
   const { database, dataDir } = options;
   return {
     name: 'an import',
-    rows: IMPORTS,
-    watched: WATCHED_IMPORTS,
+    queue: IMPORTS,
     async run(row, context) {
       const scratch = join(dataDir, SCRATCH, `${row.id}-${row.fence}`);
       await removeOthers(options, row);
