@@ -16,12 +16,13 @@ import { longFiles, suiteFiles } from './verdict/sets.ts';
  * import it. They import nothing of src/.
  */
 const OURS: Readonly<Record<string, { readonly imports: readonly string[]; readonly by?: RegExp }>> = {
-  console: { imports: ['ui', 'client', 'protocol'] },
-  widget: { imports: ['ui', 'client', 'protocol'] },
-  ui: { imports: ['client', 'protocol'] },
+  console: { imports: ['ui', 'client', 'markdown', 'protocol'] },
+  widget: { imports: ['ui', 'client', 'markdown', 'protocol'] },
+  ui: { imports: ['client', 'markdown', 'protocol'] },
   client: { imports: ['protocol'], by: /^src\/app\/tail\.ts$/ },
   archives: { imports: ['protocol'], by: /^src\/features\/import\// },
   'mail-reader': { imports: ['protocol'], by: /^src\/features\/(mail|agents)\// },
+  markdown: { imports: [], by: /^src\/(features\/mail|core\/messages)\// },
   'embedded-postgres': { imports: [], by: /^src\/app\// },
   protocol: { imports: [], by: /^src\// },
 };

@@ -1,5 +1,5 @@
+import { previewOf } from '@parley/markdown/message-text.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
-import { plainLine } from '@parley/ui/text/plain-line.ts';
 
 /** The newest message of a conversation, as one line of a list. */
 export interface LastMessage {
@@ -17,7 +17,7 @@ export function lastMessageOf(conversation: Conversation, myId: string): LastMes
   const { kind, author_id: author = null, sender_id: sender = null, visibility, streaming_state } = message;
   const isOfService = kind === 'system_event' || kind === 'alert';
   const isOwn = (author ?? sender) === myId;
-  const text = plainLine(message.body ?? '');
+  const text = previewOf(message);
   return {
     senderId: isOfService ? null : isOwn ? myId : type === 'direct_message' ? null : sender,
     text: text !== '' ? text : streaming_state === 'streaming' ? 'Writing…' : 'Sent a file',

@@ -1,4 +1,5 @@
 import type { LiveConversation, SentMessage } from '@parley/client';
+import { previewOf } from '@parley/markdown/message-text.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { useFound } from '@parley/ui/choices/use-found.ts';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
@@ -7,7 +8,6 @@ import { useAction } from '@parley/ui/feedback/action.ts';
 import { notify } from '@parley/ui/feedback/notify.ts';
 import { Problem } from '@parley/ui/feedback/problem.tsx';
 import { Dialog } from '@parley/ui/overlays/dialog.tsx';
-import { plainLine } from '@parley/ui/text/plain-line.ts';
 import { useState } from 'preact/hooks';
 import { nameOf } from '../names/conversation-name.ts';
 import { go } from '../nav/place.ts';
@@ -50,9 +50,7 @@ export function ForwardDialog({ message, live, onClose }: ForwardDialogProps) {
   return (
     <Dialog title="Forward the message" onClose={onClose}>
       <form class="forward" onSubmit={submit}>
-        <blockquote class="forward-quote">
-          {plainLine(message.body ?? '') || 'A message without text'}
-        </blockquote>
+        <blockquote class="forward-quote">{previewOf(message) || 'A message without text'}</blockquote>
         <input
           type="search"
           aria-label="Search a conversation"

@@ -1,8 +1,8 @@
 import type { LocalAttachment, TimelineMessage } from '@parley/client';
+import { isSafeAddress } from '@parley/markdown/addresses.ts';
 import type { Attachment } from '@parley/protocol/resources/attachment.ts';
 import { Icon } from '@parley/ui/elements/icon.tsx';
 import { sizeText } from '@parley/ui/text/bytes.ts';
-import { isSafeAddress } from '@parley/ui/text/markdown.tsx';
 import { shownAddress, shownName } from '@parley/ui/text/shown-name.ts';
 import { Download, File, FileText, Link as LinkIcon, Package, Sheet } from 'lucide';
 import { useState } from 'preact/hooks';

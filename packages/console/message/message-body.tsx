@@ -1,4 +1,5 @@
 import type { People, TimelineMessage } from '@parley/client';
+import { isPlainText } from '@parley/markdown/message-text.ts';
 import type { Actor } from '@parley/protocol/resources/actor.ts';
 import { Markdown } from '@parley/ui/text/markdown.tsx';
 import { useCallback, useRef } from 'preact/hooks';
@@ -14,13 +15,13 @@ export interface MessageBodyProps {
 export function MessageBody({ message, people, ownId }: MessageBodyProps) {
   const ids = message.id === null ? message.request.mentions : message.mentions;
   const mentioned = (ids ?? []).flatMap((id) => people.get(id) ?? []);
-  const plain = useMentions(mentioned, ownId);
+  const words = useMentions(mentioned, ownId);
   if (message.deleted_at !== null) return <Tombstone message={message} people={people} />;
   const isStreaming = message.streaming_state === 'streaming';
   if (message.body === null) return isStreaming ? <p class="message-writing">Writing…</p> : null;
   return (
     <div class={isStreaming ? 'message-body message-body-growing' : 'message-body'}>
-      <Markdown text={message.body} {...(mentioned.length > 0 && { plain })} />
+      <Markdown text={message.body} isPlain={isPlainText(message)} {...(mentioned.length > 0 && { words })} />
     </div>
   );
 }

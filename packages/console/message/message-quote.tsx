@@ -1,6 +1,6 @@
 import type { TimelineMessage } from '@parley/client';
+import { previewOf } from '@parley/markdown/message-text.ts';
 import { Icon } from '@parley/ui/elements/icon.tsx';
-import { plainLine } from '@parley/ui/text/plain-line.ts';
 import { CornerUpLeft } from 'lucide';
 import { showMessage } from '../nav/place.ts';
 
@@ -15,7 +15,7 @@ export function MessageQuote({ message, conversationId }: MessageQuoteProps) {
   if (id === null || id === undefined) return null;
   const name = original?.sender?.name;
   const isGone = original !== null && original.deleted_at !== null;
-  const text = isGone ? 'Deleted message' : plainLine(original?.body ?? '') || 'A message without text';
+  const text = isGone ? 'Deleted message' : (original && previewOf(original)) || 'A message without text';
   return (
     <button type="button" class="message-quote" onClick={() => showMessage(conversationId, id)}>
       <Icon of={CornerUpLeft} size={14} />

@@ -1,7 +1,7 @@
 import type { TimelineMessage } from '@parley/client';
+import { previewOf } from '@parley/markdown/message-text.ts';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { Boundary } from '@parley/ui/feedback/boundary.tsx';
-import { plainLine } from '@parley/ui/text/plain-line.ts';
 import { fullTimeOf, timeOf } from '@parley/ui/text/time.ts';
 import { pressedKey } from '@parley/ui/typing/pressed-key.ts';
 import { memo } from 'preact/compat';
@@ -197,6 +197,6 @@ function Marks({ message, isPinned }: { readonly message: TimelineMessage; reado
 }
 
 function labelOf(message: TimelineMessage, name: string): string {
-  const text = message.deleted_at === null ? plainLine(message.body ?? '') : 'deleted';
+  const text = message.deleted_at === null ? previewOf(message) : 'deleted';
   return `${name}, ${timeOf(message.created_at)}: ${text}`;
 }

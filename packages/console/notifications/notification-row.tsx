@@ -1,8 +1,8 @@
 import type { Notification, Notifications } from '@parley/client';
+import { plainLine } from '@parley/markdown/plain-line.ts';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { IconButton } from '@parley/ui/elements/button.tsx';
 import { Icon } from '@parley/ui/elements/icon.tsx';
-import { plainLine } from '@parley/ui/text/plain-line.ts';
 import { fullTimeOf, shortTimeOf } from '@parley/ui/text/time.ts';
 import { Check, X } from 'lucide';
 import { memo } from 'preact/compat';

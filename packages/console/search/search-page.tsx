@@ -1,10 +1,10 @@
 import { useClient, useSearch } from '@parley/client/react';
+import { previewOf } from '@parley/markdown/message-text.ts';
 import type { SearchHit } from '@parley/protocol/resources/search-hit.ts';
 import { ChoiceField } from '@parley/ui/choices/choice-field.tsx';
 import type { Choice } from '@parley/ui/choices/choice-line.tsx';
 import { Avatar } from '@parley/ui/elements/avatar.tsx';
 import { Button, IconButton } from '@parley/ui/elements/button.tsx';
-import { plainLine } from '@parley/ui/text/plain-line.ts';
 import { fullTimeOf, shortTimeOf } from '@parley/ui/text/time.ts';
 import { X } from 'lucide';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -201,7 +201,7 @@ function Hit({ hit }: { readonly hit: SearchHit }) {
         </span>
         <span class="search-hit-text">
           {shown.length === 0
-            ? plainLine(message.body ?? '') || 'A file'
+            ? previewOf(message) || 'A file'
             : shown.map((highlight, index) => (
                 <span key={index} class="search-hit-part">
                   <Highlighted of={highlight} />

@@ -55,6 +55,11 @@ t.test('formats are written around what is selected, and taken back', async (t) 
   };
   t.strictSame(apply('a word', 2, 6, 'bold'), ['a **word**', 4, 8]);
   t.strictSame(apply('a **word**', 4, 8, 'bold'), ['a word', 2, 6]);
+  t.strictSame(apply('这重要的', 1, 3, 'italic'), ['这*重要*的', 2, 4]);
+  t.strictSame(apply('这*重要*的', 2, 4, 'italic'), ['这重要的', 1, 3]);
+  t.strictSame(apply('**a**', 2, 3, 'italic'), ['***a***', 3, 4]);
+  t.strictSame(apply('***a***', 3, 4, 'italic'), ['**a**', 2, 3]);
+  t.strictSame(apply('***a***', 3, 4, 'bold'), ['*a*', 1, 2]);
   t.strictSame(apply('word', 0, 4, 'link'), ['[word](https://)', 7, 15]);
   t.strictSame(apply('https://x.example', 0, 17, 'link'), ['[](https://x.example)', 1, 1]);
   t.strictSame(apply('x\na\nb', 2, 5, 'code'), ['x\n```\na\nb\n```', 6, 9]);

@@ -1,8 +1,8 @@
 /** What the list of conversations shows of each, and what can be done with it. */
 
 import type { Client } from '@parley/client';
+import { plainLine } from '@parley/markdown/plain-line.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
-import { plainLine } from '@parley/ui/text/plain-line.ts';
 import t from 'tap';
 import { VIEWS, viewOf } from '../inbox/inbox-view.ts';
 import { lastMessageOf } from '../inbox/last-message.ts';
@@ -47,6 +47,7 @@ t.test('the last message: by whom, as one line, notes of cases told apart', asyn
     senderId: null,
     text: 'Ada joined.',
   });
+  t.match(last(message({ kind: 'email', body: '5*3*2 =\n **30**' })), { text: '5*3*2 = **30**' });
   t.match(last(message({ body: null })), { text: 'Sent a file' });
   t.match(last(message({ body: null, streaming_state: 'streaming' })), { text: 'Writing…' });
   t.match(last(message({ visibility: 'internal' }), { audience: 'customer' }), { isNote: true });

@@ -1,6 +1,6 @@
 import type { TimelineMessage } from '@parley/client';
+import { previewOf } from '@parley/markdown/message-text.ts';
 import { useEvent } from '@parley/ui/hooks/use-event.ts';
-import { plainLine } from '@parley/ui/text/plain-line.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { authorIdOf } from '../message/message-look.ts';
 
@@ -73,8 +73,9 @@ function lastSequence(messages: readonly TimelineMessage[]): number {
   return messages.findLast(({ sequence }) => sequence !== null)?.sequence ?? 0;
 }
 
-function lineOf({ sender, body, attachments }: TimelineMessage): string {
-  const text = plainLine(body ?? '');
+function lineOf(message: TimelineMessage): string {
+  const { sender, attachments } = message;
+  const text = previewOf(message);
   return `${sender?.name ?? 'Service'}: ${text !== '' ? text : attachments?.length ? 'a file' : 'a message'}`;
 }
 

@@ -18,7 +18,8 @@ export interface Change {
 
 export type Format = 'bold' | 'italic' | 'strike' | 'code' | 'link' | 'list' | 'quote';
 
-const MARKS = { bold: '**', italic: '_', strike: '~~', code: '`' } as const;
+// An underscore within a word means nothing, and scripts without spaces are all one word.
+const MARKS = { bold: '**', italic: '*', strike: '~~', code: '`' } as const;
 
 /** Returns the change that formats the selection, or takes the format back. */
 export function formatted(selected: Selected, format: Format): Change {
@@ -41,11 +42,17 @@ export function formatted(selected: Selected, format: Format): Change {
 function marked({ text, start, end }: Selected, mark: string): Change {
   const { length } = mark;
   const words = text.slice(start, end);
-  if (text.slice(start - length, start) === mark && text.slice(end, end + length) === mark) {
+  const isMarked = text.slice(start - length, start) === mark && text.slice(end, end + length) === mark;
+  // One of two asterisks is half of another mark.
+  if (isMarked && !(mark === '*' && starsBefore(text, start) === 2)) {
     const from = start - length;
     return { from, to: end + length, insert: words, start: from, end: from + words.length };
   }
   return { from: start, to: end, insert: `${mark}${words}${mark}`, start: start + length, end: end + length };
+}
+
+function starsBefore(text: string, end: number): number {
+  return /\*{0,3}$/.exec(text.slice(Math.max(0, end - 3), end))![0].length;
 }
 
 function fenced({ text, start, end }: Selected): Change {

@@ -1,126 +1,128 @@
-import type { MarkedToken, Token, Tokens } from 'marked';
+import type { Inline, LinkPart, ListBlock, Block as TextBlock } from '@parley/markdown/parts.ts';
+import { readMarkdown, readPlain } from '@parley/markdown/read-markdown.ts';
 import type { ComponentChildren } from 'preact';
 import { memo } from 'preact/compat';
 import { useMemo } from 'preact/hooks';
-import { readMarkdown } from './read-markdown.ts';
 
 export interface MarkdownProps {
   readonly text: string;
-  /** Draws a piece of plain text, for example with mentions or searched words. */
-  readonly plain?: (text: string) => ComponentChildren;
+  /** Whether the text is no Markdown: only its addresses become links. */
+  readonly isPlain?: boolean;
+  /** Draws a piece of text, for example with mentions or searched words. */
+  readonly words?: (text: string) => ComponentChildren;
 }
 
 /**
- * Shows Markdown as elements. HTML in it is text, addresses other than of the web and of mail are
- * text too, and pictures are links. While a text grows, only its last block is drawn again.
+ * Shows Markdown as elements. HTML in it is text, and pictures are links. While a text grows, only
+ * its last block is drawn again.
  */
-export function Markdown({ text, plain }: MarkdownProps) {
-  const blocks = useMemo(() => readMarkdown(text), [text]);
+export function Markdown({ text, isPlain = false, words }: MarkdownProps) {
+  const blocks = useMemo(() => (isPlain ? readPlain(text) : readMarkdown(text)), [text, isPlain]);
   return (
     <div class="markdown" dir="auto">
       {blocks.map((block, index) => (
-        <Block key={index} raw={block.raw} block={block as MarkedToken} plain={plain} />
+        <Block key={index} block={block} words={words} />
       ))}
     </div>
   );
 }
 
-type Plain = MarkdownProps['plain'];
+type Words = MarkdownProps['words'];
 
 interface BlockProps {
-  /** The source of the block: the same text is the same block. */
-  readonly raw: string;
-  readonly block: MarkedToken;
-  readonly plain: Plain;
+  readonly block: TextBlock;
+  readonly words: Words;
 }
 
 const Block = memo(
-  ({ block, plain }: BlockProps) => <>{drawn(block, plain)}</>,
-  (one, other) => one.raw === other.raw && one.plain === other.plain,
+  ({ block, words }: BlockProps) => <>{drawn(block, words)}</>,
+  (one, other) =>
+    one.block.raw === other.block.raw && one.block.type === other.block.type && one.words === other.words,
 );
 
-function drawn(token: MarkedToken, plain: Plain): ComponentChildren {
-  switch (token.type) {
-    case 'space':
+function drawn(block: TextBlock, words: Words): ComponentChildren {
+  switch (block.type) {
+    case 'gap':
       return null;
-    case 'def':
-      return definition(token);
-    case 'hr':
+    case 'rule':
       return <hr />;
     case 'code':
       return (
         <pre class="markdown-code" tabIndex={0}>
-          {/* Words behind the fence are a line of the code if they are no language. */}
-          <code>{/\s/.test(token.lang ?? '') ? `${token.lang}\n${token.text}` : token.text}</code>
+          <code>{block.text}</code>
         </pre>
       );
-    case 'blockquote':
-      return <blockquote>{all(token.tokens, plain)}</blockquote>;
+    case 'quote':
+      return <blockquote>{all(block.blocks, words)}</blockquote>;
     case 'heading':
-      return <p class={`markdown-heading markdown-heading-${token.depth}`}>{all(token.tokens, plain)}</p>;
+      return <p class={`markdown-heading markdown-heading-${block.level}`}>{inlines(block.inner, words)}</p>;
     case 'list':
-      return list(token, plain);
+      return list(block, words);
     case 'table':
-      return table(token, plain);
+      return table(block.rows, words);
     case 'paragraph':
-      return <p>{all(token.tokens, plain)}</p>;
-    case 'br':
-      return <br />;
-    case 'strong':
-      return <strong>{all(token.tokens, plain)}</strong>;
-    case 'em':
-      return <em>{all(token.tokens, plain)}</em>;
-    case 'del':
-      return <del>{all(token.tokens, plain)}</del>;
-    case 'codespan':
-      return <code>{token.text}</code>;
-    case 'link':
-      return link(token, all(token.tokens, plain));
-    case 'image':
-      return link(token, token.text);
-    case 'text':
-      return token.tokens === undefined ? words(token.text, plain) : all(token.tokens, plain);
-    case 'escape':
-      return token.text;
-    default:
-      return token.raw;
+      return <p>{inlines(block.inner, words)}</p>;
+    case 'words':
+      return inlines(block.inner, words);
   }
 }
 
-function all(tokens: readonly Token[], plain: Plain): ComponentChildren {
-  return tokens.map((token) => drawn(token as MarkedToken, plain));
+function all(blocks: readonly TextBlock[], words: Words): ComponentChildren {
+  return blocks.map((block) => drawn(block, words));
 }
 
-function words(text: string, plain: Plain): ComponentChildren {
-  return plain === undefined ? text : plain(text);
+function inlines(parts: readonly Inline[], words: Words): ComponentChildren {
+  return parts.map((part) => inline(part, words));
 }
 
-function list({ ordered, start, items }: Tokens.List, plain: Plain): ComponentChildren {
-  const rows = items.map(({ task, checked, tokens }, index) => (
+function inline(part: Inline, words: Words): ComponentChildren {
+  switch (part.type) {
+    case 'text':
+      return words === undefined || part.isLiteral ? part.text : words(part.text);
+    case 'break':
+      return <br />;
+    case 'code':
+      return <code>{part.text}</code>;
+    case 'strong':
+      return <strong>{inlines(part.inner, words)}</strong>;
+    case 'em':
+      return <em>{inlines(part.inner, words)}</em>;
+    case 'del':
+      return <del>{inlines(part.inner, words)}</del>;
+    case 'link':
+      return link(part, words);
+  }
+}
+
+function list({ start, items }: ListBlock, words: Words): ComponentChildren {
+  const rows = items.map(({ isDone, blocks }, index) => (
     <li key={index}>
-      {task && <input type="checkbox" checked={checked === true} disabled aria-label="Task" />}
-      {all(tokens, plain)}
+      {isDone !== null && <input type="checkbox" checked={isDone} disabled aria-label="Task" />}
+      {all(blocks, words)}
     </li>
   ));
-  return ordered ? <ol start={start === '' ? 1 : start}>{rows}</ol> : <ul>{rows}</ul>;
+  return start === null ? <ul>{rows}</ul> : <ol start={start}>{rows}</ol>;
 }
 
-function table({ header, rows }: Tokens.Table, plain: Plain): ComponentChildren {
+function table(
+  [head = [], ...rows]: readonly (readonly (readonly Inline[])[])[],
+  words: Words,
+): ComponentChildren {
   return (
     <section class="markdown-table" tabIndex={0} aria-label="Table">
       <table>
         <thead>
           <tr>
-            {header.map(({ tokens }, index) => (
-              <th key={index}>{all(tokens, plain)}</th>
+            {head.map((cell, index) => (
+              <th key={index}>{inlines(cell, words)}</th>
             ))}
           </tr>
         </thead>
         <tbody>
           {rows.map((cells, row) => (
             <tr key={row}>
-              {cells.map(({ tokens }, index) => (
-                <td key={index}>{all(tokens, plain)}</td>
+              {cells.map((cell, index) => (
+                <td key={index}>{inlines(cell, words)}</td>
               ))}
             </tr>
           ))}
@@ -130,31 +132,10 @@ function table({ header, rows }: Tokens.Table, plain: Plain): ComponentChildren 
   );
 }
 
-/** Shows a definition (`[name]: https://…`) as it was written, with a link. */
-function definition({ raw, href, title }: Tokens.Def): ComponentChildren {
-  const [before = '', ...after] = raw.trim().split(href);
+function link({ href, title, inner }: LinkPart, words: Words): ComponentChildren {
   return (
-    <p>
-      {before}
-      {after.length > 0 && link({ href, title: title ?? null, raw: href }, href)}
-      {after.join(href)}
-    </p>
-  );
-}
-
-type Address = Pick<Tokens.Link, 'href' | 'raw'> & { readonly title?: string | null };
-
-function link({ href, title, raw }: Address, content: ComponentChildren): ComponentChildren {
-  if (!isSafeAddress(href)) return raw;
-  return (
-    <a href={href} {...(title && { title })} target="_blank" rel="noopener nofollow ugc">
-      {content}
+    <a href={href} {...(title !== null && { title })} target="_blank" rel="noopener nofollow ugc">
+      {inlines(inner, words)}
     </a>
   );
-}
-
-/** Returns whether a link of a text may lead there: to the web, or to a mail program. */
-export function isSafeAddress(href: string): boolean {
-  if (!URL.canParse(href)) return false;
-  return ['http:', 'https:', 'mailto:'].includes(new URL(href).protocol);
 }

@@ -1,4 +1,5 @@
 import type { useConversation } from '@parley/client/react';
+import { isPlainText } from '@parley/markdown/message-text.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { Boundary } from '@parley/ui/feedback/boundary.tsx';
 import { Markdown } from '@parley/ui/text/markdown.tsx';
@@ -34,7 +35,7 @@ function Whole({ message, texts, live }: BubbleProps) {
   const isGone = delivery === 'sent' && message.deleted_at !== null;
   return (
     <article class={isOwn ? 'bubble bubble-own' : 'bubble'} data-delivery={delivery}>
-      {isGone ? <em>{texts.deleted}</em> : body && <Markdown text={body} />}
+      {isGone ? <em>{texts.deleted}</em> : body && <Markdown text={body} isPlain={isPlainText(message)} />}
       {!isGone && <BubbleFiles attachments={attachments ?? []} texts={texts} />}
       {delivery === 'sent' && (
         <time dateTime={created_at} title={fullTimeOf(created_at)}>

@@ -1,3 +1,4 @@
+import { previewOf } from '@parley/markdown/message-text.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { shortTimeOf } from '@parley/ui/text/time.ts';
@@ -15,10 +16,10 @@ export function Cases({ texts, conversations, onOpen, onNew }: CasesProps) {
   return (
     <div class="chat-body">
       <ul class="cases">
-        {conversations.map(({ id, title, unread, last_message, activity_at, created_at }) => (
+        {conversations.map(({ id, title, unread, last_message: last, activity_at, created_at }) => (
           <li key={id}>
             <button type="button" class="case" data-unread={unread > 0} onClick={() => onOpen(id)}>
-              <span dir="auto">{title ?? last_message?.body ?? texts.untitled}</span>
+              <span dir="auto">{title ?? ((last && previewOf(last)) || texts.untitled)}</span>
               <time class="case-time" dateTime={activity_at ?? created_at}>
                 {shortTimeOf(activity_at ?? created_at)}
               </time>

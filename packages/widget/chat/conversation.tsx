@@ -1,4 +1,5 @@
 import { useConversation } from '@parley/client/react';
+import { previewOf } from '@parley/markdown/message-text.ts';
 import type { WidgetPublic } from '@parley/protocol/resources/widget.ts';
 import { Button } from '@parley/ui/elements/button.tsx';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -98,7 +99,7 @@ function News({ texts, name, last }: NewsProps) {
   const [said, setSaid] = useState('');
   const isTeam = last?.delivery === 'sent' && last.sender?.type !== 'user';
   const key = isTeam ? last.key : null;
-  const body = isTeam ? (last.body ?? texts.attachment) : '';
+  const body = isTeam ? previewOf(last) || texts.attachment : '';
   useEffect(() => {
     if (last === undefined) return;
     if (begun.current !== null && begun.current !== key && key !== null) setSaid(texts.news(name, body));

@@ -42,7 +42,7 @@ export function digestMail({ notifications, more, timezone }: DigestContent): Ma
   const html = [
     ...items.map(
       ({ title, body, at }) =>
-        `<p><strong>${escapeHtml(title)}</strong> <small>${escapeHtml(at)}</small>${body === '' ? '' : `<br>${escapeHtml(body).replaceAll('\n', '<br>')}`}</p>`,
+        `<p style="white-space:pre-wrap"><strong>${escapeHtml(title)}</strong> <small>${escapeHtml(at)}</small>${body === '' ? '' : `<br>${escapeHtml(body).replaceAll('\n', '<br>')}`}</p>`,
     ),
     ...(rest === '' ? [] : [`<p>${rest}</p>`]),
     `<p><small>${REASON}</small></p>`,

@@ -1,7 +1,11 @@
+import { readMarkdown } from '@parley/markdown/read-markdown.ts';
 import { oneLine } from '@parley/protocol/schema/one-line.ts';
 import { escapeHtml } from '../../../platform/plain-text.ts';
+import { anchor, htmlOf } from './reply-html.ts';
+import { plainOf } from './reply-plain.ts';
 
 export interface ReplyContent {
+  /** Markdown. */
   readonly body: string;
   /** The name of the account that sends the mail. */
   readonly accountName: string;
@@ -18,7 +22,9 @@ export interface ReplyContent {
  * programs show the thread (DECISIONS.md#a-reply-quotes-nothing).
  */
 export function replyText(content: ReplyContent): { readonly text: string; readonly html: string } {
-  const { body, links, files } = content;
+  const { links, files } = content;
+  // The blanks before the first word belong to its line.
+  const body = readMarkdown(content.body.replace(/^(?:[^\S\n]*\n)+/, '').trimEnd());
   const name = oneLine(content.accountName);
   dayFormat ??= new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' });
   const day = `${dayFormat.format(new Date(content.filesUntil))} (UTC)`;
@@ -26,7 +32,7 @@ export function replyText(content: ReplyContent): { readonly text: string; reado
     files.length === 1 ? 'The file is too large for a mail.' : 'The files are too large for a mail.';
   const note = `${sentence} The ${files.length === 1 ? 'link works' : 'links work'} until ${day}.`;
   const text = [
-    body.trim(),
+    plainOf(body),
     links.join('\n'),
     ...(files.length === 0
       ? []
@@ -35,12 +41,12 @@ export function replyText(content: ReplyContent): { readonly text: string; reado
     `-- \n${name}`,
   ].filter((part) => part !== '');
   const html = [
-    ...(body.trim() === '' ? [] : [`<p dir="auto" style="margin:0 0 1em">${markedUp(body.trim())}</p>`]),
-    ...links.map((url) => `<p style="margin:0 0 1em">${anchor(url, url)}</p>`),
+    htmlOf(body),
+    ...links.map((url) => `<p style="margin:0 0 1em">${anchor(url, escapeHtml(url))}</p>`),
     ...(files.length === 0
       ? []
       : [
-          `<p style="margin:0 0 1em">${escapeHtml(note)}<br>${files.map(({ name, url }) => anchor(url, oneLine(name))).join('<br>')}</p>`,
+          `<p style="margin:0 0 1em">${escapeHtml(note)}<br>${files.map(({ name, url }) => anchor(url, escapeHtml(oneLine(name)))).join('<br>')}</p>`,
         ]),
     `<p style="margin:0;color:#666">${escapeHtml(name)}</p>`,
   ];
@@ -52,20 +58,3 @@ export function replyText(content: ReplyContent): { readonly text: string; reado
 
 /** Made on first use, because the tables of languages take a while to load. */
 let dayFormat: Intl.DateTimeFormat | undefined;
-
-/** Escapes the text, keeps its lines, and turns its web addresses into links. */
-function markedUp(text: string): string {
-  const pieces = text.split(WEB_ADDRESS).map((piece, index) => {
-    if (index % 2 === 0) return escapeHtml(piece).replaceAll(/\r\n|[\n\r\u2028\u2029]/g, '<br>');
-    const [, url = piece, rest = ''] = /^(.*?)([.,:;!?)\]}]*)$/.exec(piece) ?? [];
-    return anchor(url, url) + escapeHtml(rest);
-  });
-  return pieces.join('');
-}
-
-/** One group around the whole pattern, so that `split` puts the matches at odd positions. */
-const WEB_ADDRESS = /(https?:\/\/[^\s<>"'`]+)/i;
-
-function anchor(url: string, text: string): string {
-  return `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`;
-}
