@@ -1,6 +1,7 @@
 import type { List } from '@parley/protocol/lists.ts';
 import { MESSAGE_LIMITS } from '@parley/protocol/resources/chat-message.ts';
 import type { Notification } from '@parley/protocol/resources/notification.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t, { type Test } from 'tap';
 import { createUser } from '../../src/core/accounts/actors/users.ts';
 import type { NewParticipant } from '../../src/core/conversations/rows/participant-store.ts';
@@ -28,6 +29,18 @@ t.test('the names in a text', async (t) => {
     ['a ```@grace``` b', []],
     ['```@grace``` starts a line @ada', ['ada']],
     ['\r\n```js\r\n@grace\r\n```\r\n@ada', ['ada']],
+    ['> @grace\n>> @ada\n > @vera\n@tim what do you think?', ['tim']],
+    ['- > @grace\n- a\n  > @ada\n\n  @vera', ['vera']],
+    ['    @grace\n\t@ada\n\nThen\n    @vera\n\n    @tim', ['vera']],
+    ['- a\n\n    @grace\n\n          @ada', ['grace']],
+    ['<pre>@grace</pre> <code>@ada</code> <b>@vera</b>', ['vera']],
+    ['<PRE>\n@grace\n\n@ada\n</PRE>\n@vera <pre> @tim', ['vera', 'tim']],
+    ['<blockquote>\n@grace\n</blockquote>\n<kbd>@ada</kbd>', []],
+    ['\\@grace \\\\@ada @vera\\_x', ['ada', 'vera_x']],
+    ['[@grace](https://x.example) [ask @ada][1] ![@vera](https://x.example)\n\n[1]: https://x.example', []],
+    ['[**@grace**](mailto:x@x.example) <https://x.example/@ada> [@tim], [@kim](here)', ['tim', 'kim']],
+    ['# @grace\n| @ada | `@vera` |\n|---|---|\n| ~~@tim~~ | *@kim* |', ['grace', 'ada', 'tim', 'kim']],
+    ['see https://x.example/a。@grace', ['grace']],
   ];
   for (const [text, names] of texts) t.strictSame([...mentionedNames(text)], names, JSON.stringify(text));
 });
@@ -48,6 +61,12 @@ t.test('no text takes long to look through', async (t) => {
     '```\n',
     '~~~\n',
     '@a-!',
+    '> @a\n',
+    '[@a](',
+    '**_@a',
+    '<pre>@',
+    '|@',
+    'http://@a/((',
   ].map((piece) => `${piece.repeat(most / piece.length)}@`);
   // Runs of backticks that are all of different lengths.
   hostile.push(Array.from({ length: 280 }, (_, n) => '`'.repeat(n + 1)).join('@'));
@@ -166,6 +185,27 @@ t.test('drafts and schedules: found when composed, and when edited before they a
   const sent = await cases.sent(id, { body: 'plain' });
   await edit(t, sent.id, '@ada');
   t.equal(await mentionsOf(sent.id), null, 'the edit of a sent message mentions nobody');
+});
+
+t.test('a text that is forwarded mentions no participant, nor does an edit that keeps it', async (t) => {
+  const { id } = await cases.open();
+  const original = await cases.sent(id, { body: 'ask @assistant or @grace' });
+  const path = `/v1/messaging/messages/${original.id}/actions/forward`;
+  const words = { conversation_id: group, client_message_id: 'forwarded', body: 'for @vera' };
+  const newest = { ...asAda, headers: { 'Service-Version': NEWEST_VERSION } };
+  const copy = message(await app.call('POST', path, { ...newest, body: words }), 201);
+  t.equal(copy.body, 'for @vera\n\nask @assistant or @grace');
+  t.strictSame(await mentionsOf(copy.id), [vera.id]);
+  const edited = async (fields: object) => {
+    const edit = { ...newest, body: fields };
+    message(await app.call('PATCH', `/v1/messaging/messages/${copy.id}`, edit), 200);
+    return mentionsOf(copy.id);
+  };
+  t.strictSame(await edited({ mentions: [] }), [vera.id], 'the own words do');
+  t.equal(await edited({ mentions: [], body: 'ask @assistant or @grace' }), null);
+  t.strictSame(await edited({ mentions: [grace.id] }), [grace.id], 'unless it is listed');
+  t.strictSame(await edited({ mentions: [], body: '> @assistant\n@vera' }), [vera.id], 'or written');
+  t.equal(await edited({ mentions: [], body: '> @assistant\n`@vera`' }), null);
 });
 
 t.test('"@assistant how are you?" is answered; what agents write mentions people alone', async (t) => {

@@ -22,7 +22,9 @@ t.test('a name is asked for after an @ that begins a word', async (t) => {
   for (const words of ['', 'lov', 'ADA L', 'ada@']) t.equal(meant(words, candidates).length, 1, words);
   t.equal(meant('ove', candidates).length, 0);
   t.strictSame(mentionsIn('@Ada Lovelace, @Ada Lovelace', [ADA, ADA]), [ADA]);
-  t.strictSame(mentionsIn('Ada Lovelace', [ADA]), []);
+  for (const text of ['Ada Lovelace', '> @Ada Lovelace', '`@Ada Lovelace`', '\\@Ada Lovelace']) {
+    t.strictSame(mentionsIn(text, [ADA]), [], text);
+  }
 });
 
 t.test('what is sent says for whom it is, and has what only its kind may have', async (t) => {

@@ -1,3 +1,4 @@
+import { proseOf } from '@parley/markdown/prose.ts';
 import type { Participant } from '@parley/protocol/resources/participant.ts';
 import type { Person } from '@parley/protocol/resources/person.ts';
 import type { Mention } from '../session/kept-writing.ts';
@@ -60,9 +61,11 @@ export function meant(words: string, candidates: readonly Candidate[], most = 8)
   return candidates.filter(isMeant).slice(0, most);
 }
 
-/** Returns the chosen people whose names are still in the text, each once. */
+/** Returns the chosen people whose names are still in the prose of a text, each once. */
 export function mentionsIn(text: string, chosen: readonly Mention[]): Mention[] {
   const found = new Map<string, Mention>();
-  for (const mention of chosen) if (text.includes(`@${mention.name}`)) found.set(mention.id, mention);
+  if (chosen.length === 0) return [];
+  const prose = proseOf(text);
+  for (const mention of chosen) if (prose.includes(`@${mention.name}`)) found.set(mention.id, mention);
   return [...found.values()];
 }

@@ -299,7 +299,7 @@ describe(SendMessageBody, {
   link_resource_id: 'Id of the resource that the message links to. Required with `link_resource_type`.',
   attachments: 'What the message carries beside its text.',
   mentions:
-    "Actor ids of participants who are mentioned. They are notified even where they have muted the conversation. `@slug` of an agent and `@name`, the part of a user's email address before its `@`, mention participants in the body as well, outside of code, URLs and addresses; at most 50 together.",
+    "Actor ids of participants who are mentioned. They are notified even where they have muted the conversation. `@slug` of an agent and `@name`, the part of a user's email address before its `@`, mention participants in the body as well, outside of code, quotes, links and addresses; at most 50 together.",
   metadata: METADATA_TEXTS.given,
 });
 demand(

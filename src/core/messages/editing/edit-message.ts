@@ -18,7 +18,7 @@ import { lockMessage, readAttachmentIds, updateMessage } from '../rows/message-s
 import { keepRevision } from '../rows/revision-store.ts';
 import { outsideUpdateOf } from '../rows/waiting-store.ts';
 import { checkDelete, checkEdit, type EditRequest, requireAuthority } from '../rules/edit-rules.ts';
-import { allMentions } from '../rules/mentions.ts';
+import { allMentions, mentionedActor, namedActors } from '../rules/mentions.ts';
 import { cancelScheduled, reschedule } from '../schedules/scheduled.ts';
 import { uniqueAddresses } from '../sending/compose.ts';
 import {
@@ -123,9 +123,7 @@ function changedContent(
   // Mentions of a sent message change only if the edit states them: notifications exist already.
   const isMentioning = mentions !== undefined || (row.status !== 'sent' && body !== undefined);
   const listed = mentions ?? row.mentions ?? [];
-  const named = isMentioning
-    ? allMentions(facts, row.author_id, body ?? row.body, listed)
-    : row.mentions && [...row.mentions];
+  const named = isMentioning ? editedMentions(row, facts, body, listed) : row.mentions && [...row.mentions];
   const content: Content = {
     ...(body !== undefined && { body: body || null }),
     ...(subject !== undefined && { subject: subject || null }),
@@ -137,6 +135,24 @@ function changedContent(
     (name) => JSON.stringify(content[name]) !== JSON.stringify(row[name]),
   );
   return changes ? content : undefined;
+}
+
+/**
+ * Returns the mentions after an edit. A sent message may name participants that it does not
+ * mention, as the text that it forwards does: an edit that keeps the names mentions none of them.
+ */
+function editedMentions(
+  { status, author_id, body: before, mentions }: MessageRow,
+  facts: ConversationFacts,
+  body: string | undefined,
+  listed: readonly string[],
+): string[] | null {
+  const named = allMentions(facts, author_id, body ?? before, listed);
+  if (status !== 'sent' || named === null) return named;
+  const passed = new Set(namedActors(facts, author_id, before));
+  for (const id of [...(mentions ?? []), ...listed.map((id) => mentionedActor(id, facts))]) passed.delete(id);
+  const kept = named.filter((id) => !passed.has(id));
+  return kept.length === 0 ? null : kept;
 }
 
 /** Returns the ids that are in exactly one of the two lists. */

@@ -39,7 +39,7 @@ export function forwardRoutes({
         );
         const content = await forwarded(database, files, principal, row, body);
         const answer = answering({ database, files }, call);
-        return sender.send(principal, id, content.body, answer, trace, content.attachments);
+        return sender.send(principal, id, content.body, answer, trace, content);
       },
     }),
   ];

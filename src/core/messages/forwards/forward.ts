@@ -15,6 +15,7 @@ import { readEntities, refKey, refOf } from '../../resources/entity.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import type { NewAttachment } from '../rows/new-message.ts';
 import { requireFinished, requireSent, requireThere } from '../rules/edit-rules.ts';
+import type { Forwarding } from '../sending/compose.ts';
 
 /**
  * Returns the content of a readable message as a new message of the caller
@@ -27,7 +28,7 @@ export async function forwarded(
   principal: Principal,
   row: MessageRow,
   { body: words, client_message_id, audience }: ForwardMessageBody,
-): Promise<{ readonly body: SendMessageBody; readonly attachments: readonly NewAttachment[] }> {
+): Promise<Forwarding & { readonly body: SendMessageBody }> {
   requirePermission(principal, 'messaging:read');
   requireThere(row);
   requireSent(row, 'cannot be forwarded. Only sent ones can.');
@@ -49,6 +50,7 @@ export async function forwarded(
   }
   return {
     body: { body, client_message_id, ...(audience !== undefined && { audience }), ...link },
+    words,
     attachments,
   };
 }

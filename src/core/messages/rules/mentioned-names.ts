@@ -1,12 +1,13 @@
+import { proseOf } from '@parley/markdown/prose.ts';
+
 /**
- * Returns the names after an `@` in a text, in lower case, each once, in their order. Skips code
- * (fenced blocks and backticks), URLs and e-mail addresses. Takes time linear in the length of any
- * text.
+ * Returns the names after an `@` in a text, in lower case, each once, in their order. Skips what is
+ * not the author's prose (code, quotes, the text of links, `\@`), URLs and e-mail addresses.
  */
 export function mentionedNames(text: string): ReadonlySet<string> {
   const names = new Set<string>();
   if (!text.includes('@')) return names;
-  for (const [word] of withoutCode(text).matchAll(/\S+/g)) {
+  for (const [word] of proseOf(text).matchAll(/\S+/g)) {
     if (!word.includes('@')) continue;
     const url = URL_START.exec(word);
     for (const { 1: name = '', index } of word.matchAll(NAME)) {
@@ -32,51 +33,3 @@ const NAME = new RegExp(
   `(?<!${ALPHANUMERIC}${WITHIN}*)@(${ALPHANUMERIC}+(?:${WITHIN}+${ALPHANUMERIC}+)*)`,
   'gu',
 );
-
-function withoutCode(text: string): string {
-  if (!text.includes('`') && !text.includes('~~~')) return text;
-  return withoutSpans(withoutFences(text));
-}
-
-/**
- * Removes each block, from its fence to the next fence of the same kind that is at least as long,
- * or to the end of the text (CommonMark 4.5).
- */
-function withoutFences(text: string): string {
-  const kept: string[] = [];
-  let open: string | undefined;
-  for (const line of text.split(/\r?\n/)) {
-    const fence = FENCE.exec(line)?.[1];
-    if (open === undefined) {
-      if (
-        fence === undefined ||
-        (fence[0] === '`' && line.lastIndexOf('`') >= line.indexOf('`') + fence.length)
-      ) {
-        kept.push(line);
-      } else open = fence;
-    } else if (fence?.startsWith(open) && line.trim() === fence) open = undefined;
-  }
-  return kept.join('\n');
-}
-
-const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-
-/** Removes spans between runs of equal length; an unmatched run is text (CommonMark 6.1). */
-function withoutSpans(text: string): string {
-  const runs = [...text.matchAll(/`+/g)].map(({ 0: { length }, index }) => ({ length, index }));
-  const starts = Map.groupBy(runs, ({ length }) => length);
-  // Runs are taken from the end, so a run that a span has passed is not visited again.
-  for (const ofLength of starts.values()) ofLength.reverse();
-  let kept = '';
-  let from = 0;
-  for (const { length, index } of runs) {
-    if (index < from) continue;
-    const ofLength = starts.get(length)!;
-    while (ofLength.length > 0 && ofLength.at(-1)!.index <= index) ofLength.pop();
-    const end = ofLength.at(-1);
-    if (end === undefined) continue;
-    kept += `${text.slice(from, index)} \` `;
-    from = end.index + length;
-  }
-  return kept + text.slice(from);
-}

@@ -15,15 +15,24 @@ export function allMentions(
 ): string[] | null {
   if (listed.length === 0 && !text?.includes('@')) return null;
   const mentions = new Set(listed.map((id) => mentionedActor(id, facts)));
-  const author = facts.members.get(authorId ?? '')?.type;
-  const names = author === 'customer' ? [] : mentionedNames(text ?? '');
-  for (const name of names) {
+  for (const actorId of namedActors(facts, authorId, text)) {
     if (mentions.size >= MESSAGE_LIMITS.mentions) break;
-    const actorId = actorsByName(facts).get(name);
-    if (!actorId || (author === 'agent' && facts.members.get(actorId)?.type === 'agent')) continue;
     mentions.add(actorId);
   }
   return mentions.size === 0 ? null : [...mentions];
+}
+
+/** Returns the actors that a text names with an `@` and may mention, each once. */
+export function namedActors(
+  facts: ConversationFacts,
+  authorId: string | null,
+  text: string | null | undefined,
+): readonly string[] {
+  const author = facts.members.get(authorId ?? '')?.type;
+  if (author === 'customer' || !text?.includes('@')) return [];
+  const actors = [...mentionedNames(text)].flatMap((name) => actorsByName(facts).get(name) ?? []);
+  const isNamed = (id: string) => author !== 'agent' || facts.members.get(id)?.type !== 'agent';
+  return [...new Set(actors)].filter(isNamed);
 }
 
 /** Returns the actor of a listed id, which may be the own id of an agent of the conversation. */

@@ -10,17 +10,26 @@ import { allMentions } from '../rules/mentions.ts';
 import type { Outgoing } from '../timeline/outgoing.ts';
 import { type Resolved, resourceOf } from './resolve.ts';
 
-/** Builds a message. `carried` attachments replace those of the body. */
+/** The parts of a message that forwards another one. */
+export interface Forwarding {
+  /** The caller's own words, before the text that is forwarded, which mentions no participant. */
+  readonly words: string | undefined;
+  /** They take the place of those of the body. */
+  readonly attachments: readonly NewAttachment[];
+}
+
+/** Builds a message. */
 export function compose(
   principal: Principal,
   facts: ConversationFacts,
   body: SendMessageBody,
   resolved: Resolved,
   trace: TraceContext | undefined,
-  carried?: readonly NewAttachment[],
+  forwarding?: Forwarding,
 ): Outgoing {
   const linked = resourceOf(resolved, body.link_resource_type, body.link_resource_id);
   const external = goesToCustomer(body);
+  const { words } = forwarding ?? { words: body.body };
   const sender = external && !principal.customer ? facts.persona : principal.actor;
   return {
     message: {
@@ -33,7 +42,7 @@ export function compose(
       body: body.body || null,
       subject: body.subject || null,
       cc: body.cc === undefined ? null : uniqueAddresses(body.cc),
-      mentions: allMentions(facts, principal.actor.id, body.body, body.mentions ?? []),
+      mentions: allMentions(facts, principal.actor.id, words, body.mentions ?? []),
       sender_id: sender?.id ?? null,
       author_id: principal.actor.id,
       reply_to_id: body.reply_to_message_id ?? null,
@@ -42,7 +51,7 @@ export function compose(
       agent_run_id: null,
       streaming_state: null,
       client_message_id: body.mode === 'draft' ? null : (body.client_message_id ?? null),
-      attachments: carried ?? newAttachments(body.attachments ?? [], resolved),
+      attachments: forwarding?.attachments ?? newAttachments(body.attachments ?? [], resolved),
       metadata: body.metadata && statedMetadata(body.metadata),
     },
     sender,

@@ -13,7 +13,6 @@ import { customerBlocked } from '../../resources/actor.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { openDraft } from '../drafts/drafts.ts';
 import { readOriginal } from '../rows/message-store.ts';
-import type { NewAttachment } from '../rows/new-message.ts';
 import { goesToCustomer } from '../rules/destination.ts';
 import { check, checkBody } from '../rules/send-rules.ts';
 import { scheduleMessage } from '../schedules/scheduled.ts';
@@ -21,7 +20,7 @@ import { followExternal, requireActive } from '../timeline/external-message.ts';
 import type { LockedWrites } from '../timeline/locked-write.ts';
 import type { AnswerOf, Outgoing } from '../timeline/outgoing.ts';
 import type { WritePath } from '../timeline/write-path.ts';
-import { compose } from './compose.ts';
+import { compose, type Forwarding } from './compose.ts';
 import { resolve } from './resolve.ts';
 
 export interface SenderOptions {
@@ -74,8 +73,7 @@ export class Sender {
   /**
    * Resolves when the message is committed. A resend with the same client_message_id resolves with
    * the original, whatever else it contains. Runs of agents that the message starts belong to
-   * `trace`. `carried` are attachments of another message, instead of those of the body. Throws
-   * ApiError.
+   * `trace`. Throws ApiError.
    */
   async send<Answer extends object>(
     principal: Principal,
@@ -83,7 +81,7 @@ export class Sender {
     body: SendMessageBody,
     answer: AnswerOf<Answer>,
     trace: TraceContext | undefined,
-    carried?: readonly NewAttachment[],
+    forwarding?: Forwarding,
   ): Promise<Answer> {
     const facts = await readableConversation(this.#options.directory, principal, conversationId);
     const asked = askedBy(principal, body);
@@ -91,7 +89,7 @@ export class Sender {
       const { database, store } = this.#options;
       check(principal, facts, asked);
       const resolved = await resolve(database, store, principal, facts, asked);
-      const outgoing = compose(principal, facts, asked, resolved, trace, carried);
+      const outgoing = compose(principal, facts, asked, resolved, trace, forwarding);
       const { id } = outgoing.message;
       return await this.#enter(principal, asked, outgoing, (row, tx) => answer(row, tx, row.id !== id));
     } catch (refusal) {
