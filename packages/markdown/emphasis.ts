@@ -67,7 +67,9 @@ export class Emphasis {
     const opens = isLeft && (!isWord || !isRight || SIGN.test(before));
     const closes = isRight && (!isWord || !isLeft || SIGN.test(after));
     const length = end - at;
-    if ((opens || closes) && (sign !== '~' || length <= 2)) {
+    // Asterisks between digits are of a product: 5*3*2.
+    const isProduct = sign === '*' && DIGIT.test(before) && DIGIT.test(after);
+    if ((opens || closes) && !isProduct && (sign !== '~' || length <= 2)) {
       this.#marks.push({ place, sign, length, left: length, opens, closes });
     }
     return end;
@@ -108,7 +110,7 @@ export class Emphasis {
         // Marks between the two open nothing.
         open.length = index + 1;
         for (const [other, known] of searched) if (known > open.length) searched.set(other, open.length);
-        // Whatever stands around it would be nested too deep as well.
+        // Emphasis around it would be nested too deep as well.
         if (!this.#wrap(open[index]!, mark)) open.length = 0;
         else if (open[index]!.left === 0) open.pop();
       }
@@ -116,7 +118,7 @@ export class Emphasis {
     }
   }
 
-  /** Puts what is between two marks into one part. Returns whether it was not nested too deep. */
+  /** Puts the parts between two marks into one. Returns false where it would be nested too deep. */
   #wrap(opening: Mark, closing: Mark): boolean {
     const depth = depthBetween(opening.place, closing.place) + 1;
     if (depth > MOST_LEVELS) return false;
@@ -166,4 +168,5 @@ function kindOf(character: string): 'blank' | 'sign' | 'wide' | 'letter' {
 }
 
 const WIDE = new RegExp(WITHOUT_SPACES, 'u');
+const DIGIT = /\p{Nd}/u;
 const SIGN = /[\p{P}\p{S}]/u;

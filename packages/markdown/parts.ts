@@ -47,14 +47,14 @@ export type Block = {
 export interface ListBlock {
   readonly raw: string;
   readonly type: 'list';
-  /** The number of the first item; null for a list without numbers. */
-  readonly start: number | null;
   /** Whether empty lines stand between the items. */
   readonly isLoose: boolean;
   readonly items: readonly ListItem[];
 }
 
 export interface ListItem {
+  /** As it was written, or counted where all items have the same one; null without numbers. */
+  readonly number: number | null;
   /** Whether a task is done; null for an item that is no task. */
   readonly isDone: boolean | null;
   readonly blocks: readonly Block[];

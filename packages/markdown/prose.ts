@@ -3,7 +3,7 @@ import { readMarkdown } from './read-markdown.ts';
 
 /**
  * Returns the prose of a Markdown text: the words of its author, line by line. Quotes, code, links
- * and what is shown as it is written (`\@`, `<pre>`) are left out, each with a blank in its place.
+ * and literal text (`\@`, `<pre>`) are left out, each with a blank in its place.
  */
 export function proseOf(text: string): string {
   return readMarkdown(text).map(proseOfBlock).join('\n');

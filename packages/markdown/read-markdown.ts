@@ -4,8 +4,8 @@ import type { Block, Inline, ListItem } from './parts.ts';
 import { labelOf, type References, readInlines } from './read-inlines.ts';
 
 /**
- * Reads Markdown into its blocks. HTML is text, and what CommonMark would not show is shown as it
- * was written: `[name]: https://…`, `#` alone, a row of a table with more cells than its head.
+ * Reads Markdown into its blocks. HTML is text, and text that CommonMark would not show is shown as
+ * it was written: `[name]: https://…`, `#` alone, a row of a table with more cells than its head.
  * Parts nested more than MOST_LEVELS deep are text as well, because reading and drawing recurse.
  */
 export function readMarkdown(text: string): Block[] {
@@ -62,7 +62,7 @@ const MOST_CELLS = 5_000;
 class BlockTokenizer extends Tokenizer {
   #level = 0;
 
-  /** Reads the lines that begin as a quote: what follows without a mark answers it. */
+  /** Reads the lines that begin as a quote: a line without a mark below them answers it. */
   override blockquote(source: string) {
     const [lines = ''] = QUOTED_LINES.exec(source) ?? [];
     return lines === '' ? undefined : this.#within(() => super.blockquote(lines));
@@ -84,6 +84,11 @@ class BlockTokenizer extends Tokenizer {
   }
 
   override def() {
+    return undefined;
+  }
+
+  /** Reads no underlined headings: `--` below a text begins a signature. */
+  override lheading() {
     return undefined;
   }
 
@@ -127,7 +132,7 @@ class BlockReader {
     });
   }
 
-  /** Returns undefined for what is no block of its own. */
+  /** Returns undefined for a token that is no block of its own. */
   #blockOf(token: MarkedToken): Block | undefined {
     const { raw } = token;
     switch (token.type) {
@@ -149,9 +154,9 @@ class BlockReader {
       case 'blockquote':
         return { type: 'quote', raw, blocks: this.read(token.tokens) };
       case 'list': {
-        const start = token.start === '' ? null : token.start;
-        const items = token.items.map((item) => this.#itemOf(item));
-        return { type: 'list', raw, start, isLoose: token.loose, items };
+        const numbers = numbersOf(token);
+        const items = token.items.map((item, index) => this.#itemOf(item, numbers[index] ?? null));
+        return { type: 'list', raw, isLoose: token.loose, items };
       }
       case 'table': {
         const rows = [token.header, ...token.rows];
@@ -168,19 +173,26 @@ class BlockReader {
     }
   }
 
-  #itemOf({ task, checked, tokens }: Tokens.ListItem): ListItem {
+  #itemOf({ task, checked, tokens }: Tokens.ListItem, number: number | null): ListItem {
     const [first, ...others] = tokens;
     // The library puts the mark of a task before the first paragraph.
     const content =
       task && first?.type === 'paragraph'
         ? [{ ...first, text: (first as Tokens.Paragraph).text.replace(/^\[[ x]\]\s*/i, '') }, ...others]
         : tokens;
-    return { isDone: task ? checked === true : null, blocks: this.read(content) };
+    return { number, isDone: task ? checked === true : null, blocks: this.read(content) };
   }
 
   #inlines(text: string): Inline[] {
     return readInlines(text, this.#references);
   }
+}
+
+/** Returns the numbers of items; none for a list without numbers. */
+function numbersOf({ start, items }: Tokens.List): readonly number[] {
+  if (start === '') return [];
+  const numbers = items.map(({ raw }) => Number.parseInt(raw, 10));
+  return numbers.every((number) => number === start) ? items.map((_, index) => start + index) : numbers;
 }
 
 /** Joins paragraphs without an empty line between them: HTML begins one in the library alone. */

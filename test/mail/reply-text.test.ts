@@ -19,6 +19,8 @@ const TEXTS: readonly (readonly [body: string, text: string])[] = [
   ['**Refund**: [policy](https://x.example)', 'Refund: policy (https://x.example)'],
   ['- one\n- **two**\n  1. `a`\n  2. b', '- one\n- two\n  1. a\n  2. b'],
   ['9. a\n   b\n10. c', '9. a\n   b\n10. c'],
+  ['2. a\n4. b', '2. a\n4. b'],
+  ['Best\n--\nAda', 'Best\n--\nAda'],
   ['- a\n\n  b\n\n- c', '- a\n\n  b\n\n- c'],
   ['- [ ] a\n- [x] b', '- [ ] a\n- [x] b'],
   ['# Title\ntext', 'Title\ntext'],

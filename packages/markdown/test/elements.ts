@@ -61,7 +61,7 @@ const document = {
 };
 Object.assign(globalThis, { document });
 
-/** Returns what a component draws within its outermost element, with `href` and `start` alone. */
+/** Returns what a component draws within its outermost element, with `href` and `value` alone. */
 export function elementsAsHtml<Props extends object>(component: ComponentType<Props>, props: Props): string {
   const root = new PageNode('div');
   render(h(component, props), root as unknown as Element);
@@ -74,9 +74,7 @@ function htmlOf(node: PageNode): string {
   const inner = childNodes.map(htmlOf).join('');
   if (name === 'section' || name === 'thead' || name === 'tbody') return inner;
   if (name === 'br' || name === 'hr') return `<${name}>`;
-  const shown = [...attributes].filter(
-    ([key, value]) => key === 'href' || (key === 'start' && value !== '1'),
-  );
+  const shown = [...attributes].filter(([key]) => key === 'href' || key === 'value');
   return `<${name}${shown.map(([key, value]) => ` ${key}="${escaped(value)}"`).join('')}>${inner}</${name}>`;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What becomes of a text: as elements of the console and the widget, as HTML of a mail, and as one
+ * A text as it is shown: as elements of the console and the widget, as HTML of a mail, and as one
  * line of a list. All of them show the same.
  */
 
@@ -17,7 +17,7 @@ type Case = readonly [written: string, shown: string];
 
 const U = 'https://x.example/help';
 
-/** What may follow an address directly without being a part of it, by kind and script. */
+/** Ends that may follow an address directly without being a part of it, by kind and script. */
 const ENDS = [
   '. , ; : ! ? \' ) ] } * _ ~ | ... ?! .) ", ">',
   '。 ， 、 ； ： ！ ？ ． ） 】 」 』 》 〉 ｡ ､ ｣ … —— 〜 ～ ・',
@@ -157,11 +157,17 @@ const MARKDOWN: readonly Case[] = [
     '<blockquote><blockquote><p>q</p></blockquote></blockquote><blockquote><p>r</p></blockquote>',
   ],
   ['- a\n  - b\n- c', '<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>'],
-  ['2. a\n3. b', '<ol start="2"><li>a</li><li>b</li></ol>'],
+  ['2. a\n3. b', '<ol><li value="2">a</li><li value="3">b</li></ol>'],
+  ['2) a\n4) b\n3) c', '<ol><li value="2">a</li><li value="4">b</li><li value="3">c</li></ol>'],
+  ['1. a\n1. b', '<ol><li value="1">a</li><li value="2">b</li></ol>'],
   ['- a\n\n- b', '<ul><li><p>a</p></li><li><p>b</p></li></ul>'],
   ['a\n- b', '<p>a</p><ul><li>b</li></ul>'],
   ['## a *b*\nc', '<p>a <em>b</em></p><p>c</p>'],
-  ['a\n---\n', '<p>a</p>'],
+  ['a\n---\nb', '<p>a</p><hr><p>b</p>'],
+  ['Best\n-- \nAda', 'Best<br>-- <br>Ada'],
+  ['a\n===', 'a<br>==='],
+  ['5*3*2 = 30, 2**3**2, ٥*٣*٢', '5*3*2 = 30, 2**3**2, ٥*٣*٢'],
+  ['*5*3 **1**a', '*5*3 <strong>1</strong>a'],
   ['```js\na  *b*\n```', '<pre><code>a  *b*</code></pre>'],
   ['``` a b\nc\n```', '<pre><code>a b\nc</code></pre>'],
   ['    a\n      b', '<pre><code>a\n  b</code></pre>'],
@@ -172,7 +178,7 @@ const MARKDOWN: readonly Case[] = [
   ['|a|b|\n|-|-|\n|1|2|3|', '|a|b|<br>|-|-|<br>|1|2|3|'],
 ];
 
-/** Texts of mails, which are what they show. */
+/** Texts of mails, which are shown as written. */
 const PLAIN: readonly Case[] = [
   ['5*3*2 = 30', '5*3*2 = 30'],
   ['**a** _b_ `c` ~~d~~', '**a** _b_ `c` ~~d~~'],
@@ -238,7 +244,7 @@ function htmlOf(shown: string): string {
 }
 
 function lineOf(html: string): string {
-  const words = html.replace(/<br>|\n|<\/(p|li|th|td)>|<(ul|ol)\b[^>]*>/g, ' ').replace(/<[^>]*>/g, '');
+  const words = html.replace(/<br>|<hr>|\n|<\/(p|li|th|td)>|<(ul|ol)\b[^>]*>/g, ' ').replace(/<[^>]*>/g, '');
   const text = words.replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => UNESCAPED[name]!);
   return text.replace(/\s+/g, ' ').trim();
 }

@@ -94,14 +94,14 @@ function inline(part: Inline, words: Words): ComponentChildren {
   }
 }
 
-function list({ start, items }: ListBlock, words: Words): ComponentChildren {
-  const rows = items.map(({ isDone, blocks }, index) => (
-    <li key={index}>
+function list({ items }: ListBlock, words: Words): ComponentChildren {
+  const rows = items.map(({ number, isDone, blocks }, index) => (
+    <li key={index} {...(number !== null && { value: number })}>
       {isDone !== null && <input type="checkbox" checked={isDone} disabled aria-label="Task" />}
       {all(blocks, words)}
     </li>
   ));
-  return start === null ? <ul>{rows}</ul> : <ol start={start}>{rows}</ol>;
+  return items[0]?.number == null ? <ul>{rows}</ul> : <ol>{rows}</ol>;
 }
 
 function table(

@@ -1,8 +1,8 @@
 import { proseOf } from '@parley/markdown/prose.ts';
 
 /**
- * Returns the names after an `@` in a text, in lower case, each once, in their order. Skips what is
- * not the author's prose (code, quotes, the text of links, `\@`), URLs and e-mail addresses.
+ * Returns the names after an `@` in a text, in lower case, each once, in their order. Skips
+ * code, quotes, the text of links, `\@`, URLs and e-mail addresses.
  */
 export function mentionedNames(text: string): ReadonlySet<string> {
   const names = new Set<string>();

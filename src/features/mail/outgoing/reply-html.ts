@@ -36,15 +36,14 @@ function blockOf(block: Block): string {
 const APART = 'margin:0 0 1em';
 const KEPT = 'white-space:pre-wrap';
 
-function listOf({ start, items }: ListBlock): string {
-  const rows = items.map(({ isDone, blocks }) => {
+function listOf({ items }: ListBlock): string {
+  const rows = items.map(({ number, isDone, blocks }) => {
     const mark = isDone === null ? '' : isDone ? '☑ ' : '☐ ';
-    return `<li>${mark}${htmlOf(blocks)}</li>`;
+    return `<li${number === null ? '' : ` value="${number}"`}>${mark}${htmlOf(blocks)}</li>`;
   });
   const style = `dir="auto" style="${APART}"`;
-  return start === null
-    ? `<ul ${style}>${rows.join('')}</ul>`
-    : `<ol ${style}${start === 1 ? '' : ` start="${start}"`}>${rows.join('')}</ol>`;
+  const name = items[0]?.number == null ? 'ul' : 'ol';
+  return `<${name} ${style}>${rows.join('')}</${name}>`;
 }
 
 function tableOf(rows: readonly (readonly (readonly Inline[])[])[]): string {

@@ -28,9 +28,9 @@ function blockOf(block: Block): string {
   }
 }
 
-function listOf({ start, isLoose, items }: ListBlock): string {
-  const lines = items.map(({ isDone, blocks }, index) => {
-    const mark = start === null ? '- ' : `${start + index}. `;
+function listOf({ isLoose, items }: ListBlock): string {
+  const lines = items.map(({ number, isDone, blocks }) => {
+    const mark = number === null ? '- ' : `${number}. `;
     const task = isDone === null ? '' : isDone ? '[x] ' : '[ ] ';
     return begun(`${task}${plainOf(blocks)}`, mark, ' '.repeat(mark.length));
   });
