@@ -240,8 +240,8 @@ const EDITED = / edited$/;
 const CONVERSATIONS = 4;
 /** Changes concern one of the last scheduled messages. */
 const RECENT = 30;
-/** Longer than a request takes on a busy machine. */
-const SOON_MS = 1_500;
+/** Longer than a request takes on a machine with a load of ten tasks a core. */
+const SOON_MS = 5_000;
 /** A node that dies takes a lease of a minute with it, and the next one takes seconds to begin. */
 const PATIENCE_MS = 180_000;
 const DAY_MS = 86_400_000;
