@@ -14,7 +14,7 @@ export interface ParsedMail {
   readonly subject: string | null;
   /** The whole text, from the plain part or derived from the HTML. */
   readonly text: string;
-  /** The text without quotes and signature: the body of the message. */
+  /** The text without quotes and signature: the body of its message, if the mail is an answer. */
   readonly visibleText: string;
   /** Sanitized, or null if the mail has no HTML. */
   readonly html: string | null;

@@ -8,6 +8,7 @@ import { type DeliveryReport, NOTHING_READ, type ReadMail } from './parsed-mail.
 import { readReport } from './reports/delivery-report.ts';
 import { cleanText, cutText } from './text/clean-text.ts';
 import { unflowed } from './text/flowed-text.ts';
+import { isForward } from './text/mail-head.ts';
 import { readHtml, textAsHtml } from './text/mail-html.ts';
 import { visibleText } from './text/visible-text.ts';
 
@@ -178,9 +179,10 @@ class MailReader {
     if (isDamaged) this.#isDamaged = true;
     const { text, html } = this.#body();
     const whole = this.#cut(text, MAIL_LIMITS.textCharacters);
+    const visible = isForward(this.#header?.text('subject') ?? '') ? whole.trim() : visibleText(whole);
     return this.#described({
       text: whole,
-      visibleText: cutText(visibleText(whole), MAIL_LIMITS.visibleCharacters),
+      visibleText: cutText(visible, MAIL_LIMITS.visibleCharacters),
       html,
       report: this.#report(whole),
       isDamaged: this.#isDamaged,

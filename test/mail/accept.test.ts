@@ -65,7 +65,7 @@ t.test('a first mail opens a case of its sender, which the admins are in', async
     kind: 'email',
     visibility: 'external',
     channel: 'email',
-    body: 'Hello',
+    body: 'Hello\n\nAda',
     subject: 'Re: Hull paint',
     author_id: row.actor_id,
     client_message_id: row.id,

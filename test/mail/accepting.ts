@@ -1,4 +1,6 @@
 import type { Mailbox, ParsedMail } from '@parley/mail-reader/parsed-mail.ts';
+import { base64, letter, utf8 } from '@parley/mail-reader/test/corpus/corpus-mail.ts';
+import { readInPieces } from '@parley/mail-reader/test/read-in-pieces.ts';
 import { newId } from '@parley/protocol/ids.ts';
 import type { EmailVerdict } from '@parley/protocol/resources/email.ts';
 import { createUser } from '../../src/core/accounts/actors/users.ts';
@@ -103,6 +105,20 @@ export async function openAccepting(t: Teardown) {
     engine,
     arrivalOf,
     accept: (fields: MailFields = {}) => acceptArrival(arrivalOf(fields)),
+    /**
+     * Accepts a mail of Cleo's as it is read from its bytes, and returns the body of its message.
+     * `header`: fields of it.
+     */
+    async bodyOf(text: string, header: Readonly<Record<string, string>> = {}, fields: MailFields = {}) {
+      mails += 1;
+      const plain = { 'Content-Type': 'text/plain; charset=utf-8', 'Content-Transfer-Encoding': 'base64' };
+      const encoded = Object.entries(header).map(([name, value]) => [name, utf8(value)]);
+      const source = letter(`mail-${mails}`, { ...plain, ...Object.fromEntries(encoded) }, base64(text));
+      const { mail } = await readInPieces(source, 1_000);
+      const row = await acceptArrival(arrivalOf({ ...mail, ...fields }));
+      const messages = await database.query(MESSAGES_OF, row.conversation_id!);
+      return messages.find(({ id }) => id === row.message_id)!.body;
+    },
     acceptArrival,
     messagesOf: (conversationId: string) => database.query(MESSAGES_OF, conversationId),
     topics: () => database.kysely.selectFrom('outbox').select(['topic', 'payload']).orderBy('id').execute(),

@@ -92,7 +92,9 @@ export class HtmlText {
 
   #push(line: string, quotes: number): void {
     const prefix = '>'.repeat(Math.min(quotes, MAX_QUOTES));
-    this.#lines.push(`${prefix}${prefix === '' ? '' : ' '}${line}`.trimEnd());
+    // The line above a signature ends with a blank (RFC 3676).
+    const isSignature = prefix === '' && line === '-- ';
+    this.#lines.push(isSignature ? line : `${prefix}${prefix === '' ? '' : ' '}${line}`.trimEnd());
   }
 
   #endBlock(): void {

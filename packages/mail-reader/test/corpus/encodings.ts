@@ -342,8 +342,7 @@ Content-Disposition: attachment; filename=offer 17; final.pdf
         `${utf8('東京 \nから')}\n From the beginning\n>> quoted \n>> twice\n`,
       ),
     parsed: {
-      text: '東京から\nFrom the beginning\n>> quotedtwice',
-      visibleText: '東京から\nFrom the beginning',
+      visibleText: '東京から\nFrom the beginning\n>> quotedtwice',
     },
   },
 ];

@@ -17,6 +17,7 @@ import { updateThread } from '../mails/thread-store.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import { withoutPrefixes } from '../outgoing/subject.ts';
 import type { Arrival } from '../transports/intake.ts';
+import { isAnswer } from './answered.ts';
 import { decideFate, type Fate, newCase } from './fate.ts';
 import { insertIncoming, lockIncoming, writeIncoming } from './incoming-store.ts';
 import { messageOf } from './mail-message.ts';
@@ -116,7 +117,9 @@ async function enterCase(
   const { database, store, lockedWrites } = options;
   const [conversationId, authorId] = [row.conversation_id!, row.actor_id!];
   const sender = (await readActors(database, [authorId])).get(authorId)!;
-  const message = await messageOf(store, arrival, row);
+  const message = await messageOf(store, arrival, row, {
+    isAnswer: await isAnswer(database, arrival, authorId),
+  });
   const entered = await lockedWrites.enter(
     conversationId,
     async (tx, conversation): Promise<Outgoing | NotEntered> => {

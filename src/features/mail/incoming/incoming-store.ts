@@ -110,6 +110,19 @@ export async function readThreadedCases(
   return rows.map(({ id }) => id);
 }
 
+/**
+ * Returns the bodies of the newest replies of an inbox in the cases of a customer, newest first.
+ */
+export async function readLastReplies(
+  db: Db,
+  { id }: CasePlace,
+  actorId: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await db.query(READ_LAST_REPLIES, id, actorId, limit);
+  return rows.map(({ body }) => body);
+}
+
 /** A mail of the inbox that a report names. */
 export interface ReturnedMail extends Pick<MailRow, 'id' | 'conversation_id' | 'rfc_id'> {
   /** Milliseconds until its next try, or null if it is not tried any more. */
@@ -178,6 +191,15 @@ const READ_THREADED = statement<
       JOIN mails l ON l.account_id = $1 AND md5(l.rfc_id) = md5(n.rfc_id) AND l.rfc_id = n.rfc_id
       ${openCase('l.conversation_id')}
     ORDER BY n.place, l.created_at, l.id`;
+
+const READ_LAST_REPLIES = statement<[mailboxId: string, actorId: string, limit: number], { body: string }>(
+  'read-last-replies-of-inbox',
+)`
+    SELECT m.body FROM participants p
+      JOIN mails l ON l.conversation_id = p.conversation_id AND l.inbox_id = $1 AND l.purpose = 'reply'
+      JOIN messages m ON m.id = l.message_id AND m.body IS NOT NULL
+    WHERE p.actor_id = $2
+    ORDER BY l.created_at DESC LIMIT $3`;
 
 const FIND_RETURNED = statement<
   [accountId: string, mailboxId: string, mailId: string | null, rfcId: string],

@@ -10,16 +10,18 @@ import type { Arrival } from '../transports/intake.ts';
 import { cutTo, storable } from './storable.ts';
 
 /**
- * Returns the message of a mail: its text without quotes and signature, which remain in the mail's
- * own resource. A customer's message is external; a note of the team or of a machine is internal.
+ * Returns the message of a mail: its text, in an answer without quotes and signature, which remain
+ * in the mail's own resource. A customer's message is external; a note of the team or of a machine
+ * is internal.
  */
 export async function messageOf(
   store: Pick<ObjectStore, 'presignDownload'>,
   { mail }: Arrival,
   { id, account_id, conversation_id, actor_id, purpose, subject }: MailHead,
+  { isAnswer }: { readonly isAnswer: boolean },
 ): Promise<NewMessage> {
   const isExternal = purpose === 'message';
-  const text = storable(mail.visibleText).trim() || storable(mail.text).trim();
+  const text = storable(isAnswer ? mail.visibleText : mail.text).trim();
   return {
     id: newId('message'),
     account_id,
