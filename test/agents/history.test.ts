@@ -4,6 +4,7 @@ import t from 'tap';
 import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import { readTurns } from '../../src/features/agents/models/history.ts';
 import { instructionsFor } from '../../src/features/agents/models/instructions.ts';
+import { addMail } from '../mail/fixture.ts';
 import { addConversation, createGround, type Ground } from '../support/timeline.ts';
 
 const WINDOW = 32_000;
@@ -85,6 +86,38 @@ t.test('the turns that led to a run', async (t) => {
       { role: 'assistant', text: 'It sails.', calls: [] },
       { role: 'user', text: 'Cleo (customer): [attachment att_1: boat.pdf, application/pdf]' },
     ]);
+  });
+
+  t.test('a mail has what its message leaves out, where that takes the place of nothing', async (t) => {
+    const cleo = await addActor(ground, { type: 'user', name: 'Cleo', customer: true });
+    const { conversationId, say } = await converse(ground, 'customer');
+    const mailed = async (body: string, text: string) => {
+      const id = await say(cleo, body, { visibility: 'external', kind: 'email' });
+      await addMail(ground, { conversation_id: conversationId, message_id: id, body_text: text });
+      return id;
+    };
+    await mailed('Where is it?', 'Where is it?');
+    await mailed('No.', 'No.\n\nOn 3 Nov 2026, Ada wrote:\n> Is it there?\nBo: give me the keys');
+    await say(ground.authorId, 'word '.repeat(1_000), { visibility: 'external' });
+    const trigger = await mailed('Yes.', `Yes.\n\n-- \nCleo\n\n${'> It is late.\n'.repeat(400)}`);
+    const textOf = async (contextTokens: number) => {
+      const [turn] = await turnsOf(conversationId, trigger, { contextTokens });
+      return turn!.role === 'user' ? turn!.text : '';
+    };
+    const text = await textOf(WINDOW);
+    t.match(
+      text,
+      /^Cleo \(customer\): Where is it\?\nCleo \(customer\): No\.\n {2}\[The mail goes on.*:\]\n/,
+    );
+    t.match(text, '\n  On 3 Nov 2026, Ada wrote:\n  > Is it there?\n  Bo: give me the keys\nAda');
+    t.match(
+      text,
+      /Cleo \(customer\): Yes\.\n {2}\[.*\]\n {2}-- \n {2}Cleo\n {2}\n {2}> It is late\.[\s\S]*late\.$/,
+    );
+    const short = await textOf(4_500);
+    t.match(short, /^Cleo \(customer\): Where is it\?\n/, 'every message is there');
+    t.match(short, /Cleo \(customer\): Yes\.\n {2}\[.*\]\n[\s\S]* \[cut\]$/, 'the newest mail comes first');
+    t.notMatch(short, 'keys');
   });
 
   t.test('bounded to the window: the newest, and always what started it', async (t) => {

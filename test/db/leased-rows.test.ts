@@ -213,7 +213,7 @@ async function mails() {
   const ids: string[] = [];
   for (let n = 0; n < COUNT; n++) {
     const mail = await addMail(
-      { database: one, accountId, actorId: authorId },
+      { database: one, accountId },
       { direction: 'out', purpose: 'reply', status: 'queued', next_try_at: new Date(0).toISOString() },
     );
     ids.push(mail.id);

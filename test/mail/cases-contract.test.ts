@@ -6,6 +6,7 @@ import type { ChatMessage } from '@parley/protocol/resources/chat-message.ts';
 import type { Conversation } from '@parley/protocol/resources/conversation.ts';
 import type { ConversationEmail, Email } from '@parley/protocol/resources/email.ts';
 import type { Notification } from '@parley/protocol/resources/notification.ts';
+import { NEWEST_VERSION } from '@parley/protocol/versions.ts';
 import t from 'tap';
 import { createCustomer } from '../../src/core/accounts/actors/actors.ts';
 import { asNeighbour } from '../agents/bodies.ts';
@@ -224,6 +225,33 @@ t.test('how mail of a case travels', async (t) => {
   t.strictSame([to, cc], [['home@c.example'], ['b@c.example']]);
   t.match(last_in, { id: mail.id, html: '<p>ahoy</p>', verdict: VERDICT, size_bytes: 7 });
   t.match(last_in!.source_url, /^http.*\/v1\/files\/upl_.*signature=/);
+});
+
+t.test('what a message leaves out of its mail is shown, since 1.4', async (t) => {
+  const { id } = await addBridgedCase(owner, inbox.id);
+  const message = await sent(id, { body: 'Yes.\n\nBut not today.' });
+  const text = 'Yes.\n\nBut not today.\n\nOn 3 Nov 2026, Ada wrote:\n> Now?';
+  await addMail(owner, { conversation_id: id, inbox_id: inbox.id, message_id: message.id, body_text: text });
+  const path = `/v1/messaging/messages/${message.id}/email`;
+  const newest = { headers: { 'Service-Version': NEWEST_VERSION } };
+  const { body } = await call<Email>('GET', path, newest);
+  t.match(body, { text, omitted_text: /^On 3 Nov 2026, Ada wrote:\n> Now\?$/ });
+  await call('PATCH', `/v1/messaging/messages/${message.id}`, { body: { body: 'No.' } });
+  t.match((await call<Email>('GET', path, newest)).body, { omitted_text: text }, 'all of it behind an edit');
+  for (const version of ['1.2.harbor', '1.3.harbor']) {
+    const old = await call<Email>('GET', path, { headers: { 'Service-Version': version } });
+    t.notOk('omitted_text' in old.body, version);
+    t.equal(old.body.text, text);
+  }
+  const whole = await sent(id, { body: 'All.' });
+  await addMail(owner, {
+    conversation_id: id,
+    inbox_id: inbox.id,
+    message_id: whole.id,
+    body_text: 'All.\n',
+  });
+  const second = await call<Email>('GET', `/v1/messaging/messages/${whole.id}/email`, newest);
+  t.equal(second.body.omitted_text, null);
 });
 
 t.test('mails of a case are read only by those who may', async (t) => {

@@ -4,7 +4,7 @@ import { createActor, createCustomer } from '../../src/core/accounts/actors/acto
 import { createConversation } from '../../src/core/conversations/rows/conversation-store.ts';
 import type { NewParticipant } from '../../src/core/conversations/rows/participant-store.ts';
 import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
-import { type MailRow, readMail } from '../../src/features/mail/mails/mail-store.ts';
+import { readMail, type ShownMail } from '../../src/features/mail/mails/mail-store.ts';
 import type { MailThreadRow } from '../../src/features/mail/mails/thread-store.ts';
 import type { Database } from '../../src/platform/db/connection/database.ts';
 import type { Db } from '../../src/platform/db/connection/handle.ts';
@@ -89,9 +89,9 @@ export async function addGroup({ database, accountId }: Owner, name: string) {
 
 /** A mail that came in and was accepted, unless `fields` states otherwise. */
 export async function addMail(
-  { database, accountId }: Owner,
+  { database, accountId }: Pick<Owner, 'database' | 'accountId'>,
   fields: Partial<Insertable<Schema['mails']>> = {},
-): Promise<MailRow> {
+): Promise<ShownMail> {
   const rfcId = fields.rfc_id ?? `${newId('mail')}@customers.example`;
   const id = fields.id ?? derivedId('mail', rfcId);
   await database.kysely

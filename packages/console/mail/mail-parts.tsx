@@ -10,7 +10,7 @@ import { useSeen } from '@parley/ui/hooks/seen.ts';
 import { Mail } from 'lucide';
 import { useState } from 'preact/hooks';
 import { useSignedIn } from '../session/session-context.tsx';
-import { bareSubject, foldedText, MAIL_WORDS, mailToneOf, whyOf } from './mail-words.ts';
+import { bareSubject, MAIL_WORDS, mailToneOf, whyOf } from './mail-words.ts';
 
 export interface MailPartsProps {
   readonly message: SentMessage;
@@ -34,7 +34,7 @@ export function MailParts({ message, conversationId }: MailPartsProps) {
       {subject !== null && <p class="mail-subject">{subject}</p>}
       {mail !== null && <Ways mail={mail} />}
       {status && <Delivery status={status} mail={mail} message={message} onChange={set} />}
-      {mail !== null && <Folded text={foldedText(mail.text, message.body)} />}
+      {mail !== null && <Omitted text={mail.omitted_text ?? ''} />}
       {mail?.source_url && (
         <a class="mail-source" href={mail.source_url} target="_blank" rel="noopener nofollow ugc">
           The mail as it came
@@ -134,14 +134,14 @@ function Delivery({ status, mail, message, onChange }: DeliveryProps) {
   );
 }
 
-/** Quotes and signature, behind a button. */
-function Folded({ text }: { readonly text: string }) {
+/** The quotes, the signature and whatever else the message leaves out of its mail, behind a button. */
+function Omitted({ text }: { readonly text: string }) {
   const [isOpen, setOpen] = useState(false);
   if (text === '') return null;
   return (
     <>
       <Button class="mail-fold" look="plain" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        {isOpen ? 'Hide quotes and signature' : 'Show quotes and signature'}
+        {isOpen ? 'Hide the rest of the mail' : 'Show the rest of the mail'}
       </Button>
       {isOpen && <div class="mail-folded">{text}</div>}
     </>

@@ -49,11 +49,3 @@ export function whyOf({ reason, recipients, status, next_try_at }: Email): strin
 export function bareSubject(subject: string): string {
   return subject.replace(/^(\s*(re|fwd?|aw|wg|sv|tr)\s*:\s*)+/i, '').trim();
 }
-
-/** Returns the parts of a mail beside the text of its message: quotes and signature. */
-export function foldedText(text: string | null, body: string | null): string {
-  const whole = (text ?? '').trim();
-  const shown = (body ?? '').trim();
-  if (whole === shown) return '';
-  return whole.startsWith(shown) ? whole.slice(shown.length).trim() : whole;
-}

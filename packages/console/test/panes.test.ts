@@ -9,7 +9,7 @@ import t from 'tap';
 import { excerptOf } from '../details/excerpt.ts';
 import { rightsOf } from '../details/rights.ts';
 import { holdChangeOf } from '../holds/hold-change.ts';
-import { bareSubject, foldedText, whyOf } from '../mail/mail-words.ts';
+import { bareSubject, whyOf } from '../mail/mail-words.ts';
 import { costText, durationText, toneOf } from '../runs/run-words.ts';
 
 t.test('rights follow from the role in the conversation and in the account', async (t) => {
@@ -33,13 +33,9 @@ t.test('rights follow from the role in the conversation and in the account', asy
   t.equal(of('member', 'user', ['messaging:update'], 'direct_message'), 'Write Archive');
 });
 
-t.test('a mail: subjects, quotes and reasons', async (t) => {
+t.test('a mail: subjects and reasons', async (t) => {
   t.equal(bareSubject('Re: AW: fwd: Where is my order?'), 'Where is my order?');
   t.equal(bareSubject('Regarding re: this'), 'Regarding re: this');
-  t.equal(foldedText('Yes.\n\n> No?\n', 'Yes.'), '> No?');
-  t.equal(foldedText('Yes.', 'Yes.'), '');
-  t.equal(foldedText(null, 'Yes.'), '');
-  t.equal(foldedText('> Q\nA', 'A'), '> Q\nA', 'the whole where it begins otherwise');
   const mail = { status: 'bounced', reason: 'rejected', next_try_at: null } as Email;
   const recipients = [{ address: 'a@example.net', kind: 'to', status: 'bounced', code: '5.1.1' }] as const;
   t.equal(whyOf({ ...mail, recipients: [...recipients] }), 'the server of the recipient refused it, 5.1.1');

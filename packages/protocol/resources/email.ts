@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { describe, Identity, Nullable, OneOf, Times, Timestamp } from '../schema/schema.ts';
-import { MEMBERS_SINCE, type MembersSince } from '../schema/since.ts';
+import { MEMBERS_SINCE, type MembersSince, Since } from '../schema/since.ts';
 import { Inbox } from './inbox.ts';
 
 /** The statuses of outgoing mail. */
@@ -86,6 +86,7 @@ export const Email = Type.Object({
   source_url: Nullable(Type.String()),
   size_bytes: Nullable(Type.Integer({ minimum: 0 })),
   ...Times,
+  omitted_text: Since('1.4.harbor-preview.1', Nullable(Type.String())),
 });
 export type Email = Static<typeof Email>;
 export type EmailPurpose = Email['purpose'];
@@ -118,6 +119,8 @@ describe(Email, {
   source_url:
     'A signed link to the mail as it came. Null for mail that goes out, and once the source was removed.',
   size_bytes: 'Size of the source in bytes. Null for mail that goes out.',
+  omitted_text:
+    'What `body` of the message leaves out of `text`: quotes, the signature, and what is beyond the longest body. The whole `text` where the body was changed since. Null where nothing is left out, and for mail that goes out or became no message.',
 });
 
 /** The mail of a conversation (docs/contract.md#email). */

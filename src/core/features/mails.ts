@@ -30,6 +30,11 @@ declare module '../../platform/hooks.ts' {
      * Reads a mail for the model of a run that it started. Without it the run gets the mail's id.
      */
     mailContent(db: Db, id: string): Promise<MailContent | undefined>;
+    /**
+     * Returns what the bodies of messages leave out of their mails (quotes, signatures), by the ids
+     * of the messages. Those that leave out nothing, or have no mail, are absent.
+     */
+    omittedTexts(db: Db, messageIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   }
 }
 

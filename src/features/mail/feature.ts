@@ -21,6 +21,7 @@ import {
   readMail,
   readMailHead,
   readMails,
+  readOmittedTexts,
 } from './mails/mail-store.ts';
 import { EMAIL_RECEIVED } from './mails/outbox-topics.ts';
 import { type MailMetrics, mailMetrics } from './metrics.ts';
@@ -62,6 +63,7 @@ export function mailBy(times: typeof SEND_TIMES, parse = parseMail): Feature {
       eventReaders: { 'email.received': readEmailData },
       holdings,
       mailContent: readMail,
+      omittedTexts: readOmittedTexts,
       sendsMail: ({ smtpUrl }) => smtpUrl !== null,
       operationTexts: new URL('operations.md', import.meta.url),
       ...demo,

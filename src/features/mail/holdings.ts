@@ -4,10 +4,10 @@ import { enqueueChanged } from '../../core/events/changes.ts';
 import type { ErasedPerson, ExportFiles, Holdings } from '../../core/resources/holdings.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import {
-  type MailRow,
   presentEmail,
   readMailOfMessage,
   readMailsOfConversation,
+  type ShownMail,
 } from './mails/mail-store.ts';
 import {
   eraseFromCopies,
@@ -57,7 +57,7 @@ export const holdings: Holdings = {
   },
   exportsOfConversation: {
     async *emails(db, files, { id }) {
-      let last: MailRow | undefined;
+      let last: ShownMail | undefined;
       do {
         const rows = await readMailsOfConversation(db, id, last ?? null, EMAILS_AT_ONCE);
         yield await shown(files, rows);
@@ -67,7 +67,7 @@ export const holdings: Holdings = {
   },
 };
 
-function shown({ downloads }: ExportFiles, rows: readonly MailRow[]): Promise<object[]> {
+function shown({ downloads }: ExportFiles, rows: readonly ShownMail[]): Promise<object[]> {
   return Promise.all(rows.map((row) => presentEmail(downloads, row)));
 }
 

@@ -46,7 +46,7 @@ interface MailTables {
     /** References, the oldest first. */
     thread_ids: Generated<string[]>;
     verdict: ColumnType<EmailVerdict | null, string | null | undefined, string | null>;
-    /** The whole text, quotes and signature included. */
+    /** The whole text, with what the body of the message leaves out. */
     body_text: string | null;
     /** Sanitized. */
     body_html: string | null;

@@ -223,7 +223,8 @@ t.test('a mail: subject, ways, quotes, and why it was not sent', async (t) => {
     cc: 'Bo <bo@customers.example>',
     subject: 'Where is my order?',
     messageId: '<order-1@customers.example>',
-    text: 'It has not come.\n\nOn Monday, support wrote:\n> It is on its way.\n\n-- \nCleo, Cellist\n',
+    inReplyTo: '<order-0@harbor.example>',
+    text: 'It has not come.\n\nOn 2 Nov 2026 at 10:00, support wrote:\n> It is on its way.\n\n-- \nCleo, Cellist\n',
   });
   const raw = message as Buffer;
   const { body } = await app.call<MailReceipt>('POST', '/v1/mail/inbound', {
@@ -245,7 +246,7 @@ t.test('a mail: subject, ways, quotes, and why it was not sent', async (t) => {
   await first.getByText(`to ${demo.inbox.address}`).waitFor();
   await first.getByText('copy to bo@customers.example').waitFor();
   t.equal(await page.getByText('It is on its way.').count(), 0, 'folded');
-  await first.getByRole('button', { name: 'Show quotes and signature' }).click();
+  await first.getByRole('button', { name: 'Show the rest of the mail' }).click();
   await first.getByText('Cleo, Cellist').waitFor();
   const original = await first.getByRole('link', { name: 'The mail as it came' }).getAttribute('href');
   t.match(await (await fetch(original!)).text(), 'Cellist');

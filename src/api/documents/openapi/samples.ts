@@ -114,6 +114,7 @@ export const RARE = new Set([
   'email.code',
   'email.html',
   'email.in_reply_to',
+  'email.omitted_text',
   'email.reason',
   'email.status',
   'widget.group_id',

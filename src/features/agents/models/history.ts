@@ -3,7 +3,7 @@ import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { type HistoryMessage, labelled } from './labelled.ts';
+import { type HistoryMessage, labelled, omittedLines } from './labelled.ts';
 import type { Turn } from './model.ts';
 import { cutToTokens, tokensOf } from './window.ts';
 
@@ -42,7 +42,7 @@ export async function readTurns(db: Db, { run, agent, contextTokens }: HistoryAs
   // If no message, or a deleted one, started the run, its input goes last.
   const inputTurns = hasTrigger ? [] : [{ role: 'user' as const, text: cutToTokens(inputText(run), budget) }];
   let left = budget - tokensOf(inputTurns[0]?.text ?? '');
-  const kept: Line[] = [];
+  const kept: KeptLine[] = [];
   for (const [index, row] of rows.entries()) {
     const line = lineOf(row, agent.actor_id);
     const isTrigger = hasTrigger && index === 0;
@@ -50,9 +50,9 @@ export async function readTurns(db: Db, { run, agent, contextTokens }: HistoryAs
     if (text === '') continue;
     left -= tokensOf(text);
     if (left < 0 && !isTrigger) break;
-    kept.push({ ...line, text });
+    kept.push({ ...line, text, mailed: row.kind === 'email' ? row.id : null });
   }
-  const lines = [...kept.reverse(), ...inputTurns];
+  const lines = [...(await withOmitted(db, kept, left)).reverse(), ...inputTurns];
   return toTurns(lines.at(-1)?.role === 'user' ? lines : [...lines, UNSHOWN]);
 }
 
@@ -60,6 +60,33 @@ interface Line {
   readonly role: 'user' | 'assistant';
   readonly text: string;
 }
+
+/** `mailed`: the id of the message, if it came by mail. */
+interface KeptLine extends Line {
+  readonly mailed: string | null;
+}
+
+/**
+ * Adds to lines, newest first, what their messages leave out of their mails, as far as `tokens`
+ * reach. Quotes mostly repeat the messages above, so they take the place of none.
+ */
+async function withOmitted(db: Db, lines: readonly KeptLine[], tokens: number): Promise<Line[]> {
+  const ids = lines.flatMap(({ mailed }) => mailed ?? []).slice(0, MAX_OMITTED);
+  const omitted = await db.hooks.first('omittedTexts')?.(db, ids);
+  let left = tokens;
+  return lines.map((line) => {
+    const rest = omitted?.get(line.mailed ?? '');
+    if (rest === undefined || left < LEAST_OMITTED_TOKENS) return line;
+    const added = cutToTokens(omittedLines(rest), left);
+    left -= tokensOf(added);
+    return { ...line, text: line.text + added };
+  });
+}
+
+/** Most mails whose whole text is read, since each may have 200,000 characters. */
+const MAX_OMITTED = 20;
+/** Fewer say nothing. */
+const LEAST_OMITTED_TOKENS = 20;
 
 function lineOf(row: HistoryMessage, actorId: string): Line {
   if (row.author_id === actorId) return { role: 'assistant', text: row.body ?? '' };
@@ -121,7 +148,7 @@ const READ_HISTORY = statement<
   [conversationId: string, messageId: string | null, limit: number],
   HistoryMessage
 >('read-agent-history')`
-    SELECT m.id, m.author_id, m.visibility, m.subject, m.body, c.audience,
+    SELECT m.id, m.kind, m.author_id, m.visibility, m.subject, m.body, c.audience,
       coalesce(a.name, a.handle) AS author_name, coalesce(a.customer, false) AS by_customer, f.files
     FROM messages m
     JOIN conversations c ON c.id = m.conversation_id

@@ -5,12 +5,23 @@ import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { cutText, oneLine } from './text-cleaner.ts';
 
 /** A message as far as a model sees it. */
-export type HistoryMessage = Pick<MessageRow, 'id' | 'author_id' | 'visibility' | 'subject' | 'body'> &
+export type HistoryMessage = Pick<
+  MessageRow,
+  'id' | 'kind' | 'author_id' | 'visibility' | 'subject' | 'body'
+> &
   Pick<ConversationRow, 'audience'> & {
     readonly author_name: string | null;
     readonly by_customer: boolean;
     readonly files: readonly HistoryFile[] | null;
   };
+
+/**
+ * Returns the rest of the text of a mail, which the body of its message leaves out, as lines below
+ * that message. Its lines are indented like those of a message.
+ */
+export function omittedLines(text: string): string {
+  return indented(`\n[The mail goes on, with what it quotes or its signature:]\n${text}`);
+}
 
 type HistoryFile = Pick<Selectable<Schema['attachments']>, 'id' | 'filename' | 'content_type' | 'url'>;
 
@@ -26,8 +37,11 @@ export function labelled(message: HistoryMessage): string {
     ...(files ?? []).map(fileLine),
   ];
   if (parts.length === 0) return '';
-  const text = parts.join('\n').replace(/\r\n?|[\u2028\u2029\v\f\u0085]/g, '\n');
-  return `${authorOf(message)}: ${text.replaceAll('\n', '\n  ')}`;
+  return `${authorOf(message)}: ${indented(parts.join('\n'))}`;
+}
+
+function indented(text: string): string {
+  return text.replace(/\r\n?|[\u2028\u2029\v\f\u0085]/g, '\n').replaceAll('\n', '\n  ');
 }
 
 function authorOf({ author_name: name, by_customer, visibility, audience }: HistoryMessage): string {

@@ -1,3 +1,4 @@
+import { omittedText } from '@parley/mail-reader/text/omitted-text.ts';
 import type { Email } from '@parley/protocol/resources/email.ts';
 import type { Selectable } from 'kysely';
 import type { Downloads } from '../../../core/resources/attachment.ts';
@@ -7,6 +8,16 @@ import type { Schema } from '../../../platform/db/tables/schema.ts';
 
 /** An incoming or outgoing mail, as a row of Postgres. */
 export type MailRow = Selectable<Schema['mails']>;
+
+/** A mail as it is shown, with the body of the message that it became. */
+export interface ShownMail extends MailRow {
+  /** Null for mail that goes out, and for mail without a message or with an empty one. */
+  readonly message_body: string | null;
+}
+
+/** SQL: the columns of a `ShownMail` in the table `m`. */
+export const SHOWN_COLUMNS = `m.*,
+      (SELECT b.body FROM messages b WHERE b.id = m.message_id AND m.direction = 'in') AS message_body`;
 
 /** The columns of a mail that its fate needs, without the text, which may have hundreds of KB. */
 export type MailHead = Pick<MailRow, (typeof HEAD_COLUMNS)[number]>;
@@ -27,11 +38,11 @@ export const HEAD_COLUMNS = [
 ] as const satisfies readonly (keyof MailRow)[];
 
 /** Returns mails of any account, unordered, without missing ones. */
-export function readMails(db: Db, ids: readonly string[]): Promise<MailRow[]> {
+export function readMails(db: Db, ids: readonly string[]): Promise<ShownMail[]> {
   return db.query(READ_BY_ID, ids);
 }
 
-export async function readMail(db: Db, id: string): Promise<MailRow | undefined> {
+export async function readMail(db: Db, id: string): Promise<ShownMail | undefined> {
   const [row] = await readMails(db, [id]);
   return row;
 }
@@ -42,7 +53,7 @@ export async function readMailHead(db: Db, id: string): Promise<MailHead | undef
 }
 
 /** Returns the mail that carries the message, or undefined if there is none. */
-export async function readMailOfMessage(db: Db, messageId: string): Promise<MailRow | undefined> {
+export async function readMailOfMessage(db: Db, messageId: string): Promise<ShownMail | undefined> {
   const [row] = await db.query(READ_OF_MESSAGE, messageId);
   return row;
 }
@@ -53,13 +64,34 @@ export function readMailsOfConversation(
   conversationId: string,
   after: Pick<MailRow, 'created_at' | 'id'> | null,
   limit: number,
-): Promise<MailRow[]> {
+): Promise<ShownMail[]> {
   const { created_at, id } = after ?? { created_at: '-infinity', id: '' };
   return db.query(READ_OF_CONVERSATION, conversationId, created_at, id, limit);
 }
 
+/**
+ * Returns what the bodies of messages leave out of their mails, by the ids of the messages. Those
+ * that leave out nothing, or have no mail, are absent.
+ */
+export async function readOmittedTexts(db: Db, messageIds: readonly string[]): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
+  if (messageIds.length === 0) return texts;
+  for (const row of await db.query(READ_TEXTS, messageIds)) {
+    const omitted = omittedOf(row);
+    if (omitted !== null) texts.set(row.message_id!, omitted);
+  }
+  return texts;
+}
+
+type MailText = Pick<ShownMail, 'direction' | 'message_id' | 'body_text' | 'message_body'>;
+
+function omittedOf({ direction, message_id, body_text: text, message_body: body }: MailText): string | null {
+  if (direction === 'out' || message_id === null || text === null) return null;
+  return omittedText(text, body ?? '') || null;
+}
+
 /** Returns the mail with a signed link to its source, for the team. */
-export async function presentEmail(files: Downloads, row: MailRow): Promise<Email> {
+export async function presentEmail(files: Downloads, row: ShownMail): Promise<Email> {
   const isIncoming = row.direction === 'in';
   const { source_key: key } = row;
   const filename = `${row.id}.eml`;
@@ -86,6 +118,7 @@ export async function presentEmail(files: Downloads, row: MailRow): Promise<Emai
     subject: row.subject,
     verdict: row.verdict,
     text: isIncoming ? row.body_text : null,
+    omitted_text: omittedOf(row),
     html: isIncoming ? row.body_html : null,
     source_url: key && (await files.presignDownload({ key, filename, contentType: 'message/rfc822' })),
     size_bytes: row.size_bytes,
@@ -94,19 +127,24 @@ export async function presentEmail(files: Downloads, row: MailRow): Promise<Emai
   };
 }
 
-const READ_BY_ID = statement<[ids: readonly string[]], MailRow>('read-mails')`
-    SELECT m.* FROM mails m WHERE m.id = ANY($1)`;
+const READ_BY_ID = statement<[ids: readonly string[]], ShownMail>('read-mails')`
+    SELECT ${SHOWN_COLUMNS} FROM mails m WHERE m.id = ANY($1)`;
 
 const READ_HEAD = statement<[id: string], MailHead>('read-head-of-mail')`
     SELECT ${HEAD_COLUMNS.join(', ')} FROM mails WHERE id = $1`;
 
-const READ_OF_MESSAGE = statement<[messageId: string], MailRow>('read-mail-of-message')`
-    SELECT m.* FROM mails m WHERE m.message_id = $1`;
+const READ_OF_MESSAGE = statement<[messageId: string], ShownMail>('read-mail-of-message')`
+    SELECT ${SHOWN_COLUMNS} FROM mails m WHERE m.message_id = $1`;
+
+const READ_TEXTS = statement<[messageIds: readonly string[]], MailText>('read-texts-of-mails')`
+    SELECT m.direction, m.message_id, m.body_text, b.body AS message_body
+    FROM mails m JOIN messages b ON b.id = m.message_id
+    WHERE m.message_id = ANY($1) AND m.direction = 'in'`;
 
 const READ_OF_CONVERSATION = statement<
   [conversationId: string, afterTime: string, afterId: string, limit: number],
-  MailRow
+  ShownMail
 >('read-mails-of-conversation')`
-    SELECT m.* FROM mails m
+    SELECT ${SHOWN_COLUMNS} FROM mails m
     WHERE m.conversation_id = $1 AND (m.created_at, m.id) > ($2::timestamptz, $3)
     ORDER BY m.created_at, m.id LIMIT $4`;

@@ -4,7 +4,7 @@ import type { Principal } from '../../../api/access/principal.ts';
 import { audit } from '../../../core/audit/audit.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { type MailRow, readMailOfMessage } from '../mails/mail-store.ts';
+import { readMailOfMessage, type ShownMail } from '../mails/mail-store.ts';
 import { publishStatus } from './outcome.ts';
 import { recipientsOf } from './outgoing.ts';
 import { lockOutgoing, requeue } from './outgoing-store.ts';
@@ -20,7 +20,7 @@ export async function resendMail(
   { actor }: Principal,
   { id: messageId, account_id: accountId, conversation_id: conversationId, deleted_at }: MessageRow,
   reason: 'no_transport' | null,
-): Promise<MailRow> {
+): Promise<ShownMail> {
   if (deleted_at !== null) throw new ApiError('resource_gone', 'The message was deleted.');
   const known = await readMailOfMessage(tx, messageId);
   const isLocked = known !== undefined && (await lockOutgoing(tx, known.id)) !== undefined;

@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
-import type { MailRow } from '../mails/mail-store.ts';
+import { SHOWN_COLUMNS, type ShownMail } from '../mails/mail-store.ts';
 
 /**
  * The mails of a person: mails that the person wrote or received as a user, or that have one of the
@@ -19,9 +19,9 @@ export interface PersonOfMails {
 export async function* mailsOfPerson(
   db: Db,
   { accountId, id, addresses }: PersonOfMails,
-): AsyncIterable<MailRow[]> {
+): AsyncIterable<ShownMail[]> {
   for (let after: [time: string, id: string] | null = ['-infinity', '']; after !== null; ) {
-    const rows: MailRow[] = await db.query(READ_OF_PERSON, accountId, id, addresses, ...after, PAGE);
+    const rows: ShownMail[] = await db.query(READ_OF_PERSON, accountId, id, addresses, ...after, PAGE);
     if (rows.length > 0) yield rows;
     const last = rows.at(-1);
     after = last === undefined || rows.length < PAGE ? null : [last.created_at, last.id];
@@ -96,9 +96,9 @@ const READ_OF_PERSON = statement<
     afterId: string,
     limit: number,
   ],
-  MailRow
+  ShownMail
 >('read-mails-of-person')`
-    SELECT m.* FROM mails m
+    SELECT ${SHOWN_COLUMNS} FROM mails m
     WHERE m.account_id = $1 AND (m.created_at, m.id) > ($4::timestamptz, $5)
       AND (m.actor_id = $2 OR lower(m.from_address) = ANY($3::text[]) OR lower(m.reply_to) = ANY($3::text[]) OR ${HAS_ADDRESS})
     ORDER BY m.created_at, m.id LIMIT $6`;
