@@ -18,7 +18,9 @@ const MAX_CHARACTERS = 200;
 const LINK = /\s?[[(<]?https?:[^\s\])>]+[\])>]?/g;
 const AROUND = /^[\s(<_*]+|[\s)>_*.]+$/g;
 
-/** Returns whether a text is made of names of devices. `isInflected`: the last may have an ending. */
+/**
+ * Returns whether a text is made of names of devices. `isInflected`: the last may have an ending.
+ */
 function isDevice(text: string, isInflected: boolean): boolean {
   const words = text.replace(/[[\]]/g, '').split(' ');
   const last = words.pop() ?? '';
