@@ -318,6 +318,7 @@ t.test('the words that a body leaves out', async (t) => {
   t.equal(omittedText('A\nB', 'A\nX'), 'A\nB');
   t.equal(omittedText('Yes, but\nYes', 'Yes'), 'Yes, but');
   const long = 'word '.repeat(10_000);
+  t.equal(omittedText(`A\n${long}end`, `A\n${long.slice(0, 39_995)}`.trim()).at(0), 'w', 'cut at a blank');
   t.equal(omittedText(`${long}end`, long.slice(0, 40_000)).length, `${long}end`.length - 40_000);
   for (const attribution of ATTRIBUTIONS) {
     const text = `Yes.\n\n${attribution.replaceAll('|', '\n')}\n\n> When?`;
