@@ -128,7 +128,8 @@ t.test('a quote below the attribution of a client is cut', async (t) => {
   for (const attribution of ATTRIBUTIONS) {
     const above = attribution.replaceAll('|', '\n');
     t.equal(visibleText(`Yes.\n\n${above}\n\n> When?\n>\n> Ada\n`), 'Yes.', above);
-    t.equal(visibleText(`Yes.\n${above}\n> When?`), 'Yes.', `${above}, without a blank line`);
+    for (const words of ['Yes.', 'On it.', 'Am See', 'Le 3'])
+      t.equal(visibleText(`${words}\n${above}\n> When?`), words, `${words}, right above ${above}`);
     t.equal(visibleText(`${above}\n> When?\n\nTomorrow.`), 'Tomorrow.', `${above}, above the answer`);
     const [first = ''] = above.split('\n');
     if (first === above)
@@ -150,6 +151,8 @@ t.test('an answered mail without quote marks is cut below a sure attribution or 
   for (const attribution of sure) {
     const above = attribution.replaceAll('|', '\n');
     t.equal(visibleText(`Yes.\n\n${above}\n\nWhen?\nAda`), 'Yes.', above);
+    for (const words of ['Thanks', 'On it.', 'Am See', 'Le 3'])
+      t.equal(visibleText(`${words}\n${above}\nWhen?`), words, `${words}, right above ${above}`);
   }
   const likely = ATTRIBUTIONS.filter((one) => !sure.includes(one)).map((one) => one.replaceAll('|', '\n'));
   for (const above of likely) {

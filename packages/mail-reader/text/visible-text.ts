@@ -51,6 +51,8 @@ function isAttributionOfUnmarked(lines: readonly string[], index: number): boole
   for (let end = index + 1; end <= index + MAX_ATTRIBUTION_LINES && end <= lines.length; end += 1) {
     if ((lines[end - 1] ?? '').trim() === '') return false;
     if (attributionOf(lines.slice(index, end).join(' ')) !== 'sure') continue;
+    // It may begin on the next line, below a short line of the person.
+    if (attributionOf(lines.slice(index + 1, end).join(' ')) !== 'none') return false;
     const below = lines.slice(end, end + 6).find((line) => line.trim() !== '');
     return below !== undefined && !isQuote(below);
   }
