@@ -26,6 +26,8 @@ const KEPT: readonly string[] = [
   'Забронируйте\nОт: Москва\nКому: Париж\nДата: 3 мая',
   '予約してください\n差出人: 東京\n宛先: 大阪\n日時: 5月3日',
   '请预订\n发件人：北京\n收件人：上海\n日期：5月3日',
+  // Nothing stands below it: a form that a person has filled in.
+  'Here it is.\n\nFrom: Max <max@x.example>\nDate: 3 May at 10:30\nTo: Paris\nSubject: Holiday',
   // A person shows a mail.
   'Send me this once more:\n\nFrom: shop@shop.example\nSent: Monday, 3 May 2026 10:30\nTo: me@me.example\nSubject: Invoice',
   'The shop told me:\n\nOn 3 May 2026 at 10:30, Ada <ada@shop.example> wrote:\n> No refunds.',
